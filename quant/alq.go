@@ -11,25 +11,22 @@ import (
 	"gossiptrainer/quant/levels"
 )
 
-// Adaptive rounds to a table that follows what it compresses: ALQ and AMQ of
-// Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS
-// 2020. In the rounds of its schedule the sender fits the table to the very
-// vector of that round, as package levels does it, before it compresses it. If
-// it has nothing to compress then, it fits in the first round in which it has.
-// With local steps, or with bits that change, it may miss every round of the
-// schedule.
+// Adaptive rounds to a table that follows the compressed vectors: ALQ and AMQ of Faghri et al.,
+// "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS 2020. In the rounds of its schedule
+// the sender fits the table to the very vector of that round, as package levels does it, before it
+// compresses it. A sender that compresses nothing in such a round, as with local steps or changing
+// bits, fits in its next round.
 //
-// Tables begin as the uniform one, that of AMQ with p = 1/2.
+// The first table is uniform; that of AMQ has p = 1/2.
 //
-// A payload is that of Levels and then the fitted levels, those between 0 and 1,
-// as floats: 4·(2^(b−1) − 2) bytes, or 4·(2^(b−1) − 1) in the form Symmetric. The
-// table travels always, and the sender rounds by its floats too: 8 bytes for 3
-// bits, 504 for 8, against tables that a receiver would have to keep for each
-// sender and would lack after it joined, restarted or missed a message. So AddTo
-// needs nothing but the payload.
+// A payload is that of Levels and then the fitted levels, those between 0 and 1, as floats: 4·(2^(b−1)
+// − 2) bytes, or 4·(2^(b−1) − 1) in the form Symmetric. Every payload contains the table, and the
+// sender rounds by its floats too. It takes 8 bytes for 3 bits and 504 for 8. Otherwise a receiver
+// would have to keep a table for each sender, and would lack it after it joined, restarted or missed a
+// message. So AddTo needs nothing but the payload.
 //
-// The largest magnitude is the norm for it: by the length of a large bucket all
-// values are far below the level 1, which is then of no use.
+// LInf is the norm for it: divided by the Euclidean length of a large bucket, all values are far below
+// the level 1, which would then be useless.
 type Adaptive struct {
 	levels *Levels
 	fit    Fit
@@ -37,8 +34,8 @@ type Adaptive struct {
 	every  int
 	latest int // the round of the last fit, -1 before the first
 
-	own     Table // what the sender rounds to
-	other   Table // scratch: the table that is fitted or read
+	own     Table // the table of the sender
+	other   Table // scratch: the table being fitted or read
 	chosen  []uint32
 	buckets []levels.Bucket
 }
@@ -53,7 +50,7 @@ const (
 	ALQN             // the same, from averages
 	ALQG             // gradient descent
 	ALQGN            // the same, from averages
-	AMQ              // powers of one number, which is fitted; Symmetric alone
+	AMQ              // powers of one fitted number; Symmetric only
 	AMQN             // the same, from averages
 )
 
@@ -62,10 +59,10 @@ func (f Fit) String() string {
 	return [...]string{"alq", "alqn", "alqg", "alqgn", "amq", "amqn"}[f]
 }
 
-// fitBuckets is the largest number of buckets that a table is fitted to.
+// fitBuckets is the largest number of buckets in a fit.
 const fitBuckets = 20
 
-// fitStream keeps the choice of buckets apart from the rounding.
+// fitStream makes the choice of buckets independent of the rounding.
 const fitStream = 0xA19
 
 // AdaptiveOptions are the settings of Adaptive, except the rounds of Refit.
@@ -77,8 +74,8 @@ type AdaptiveOptions struct {
 	Form   Form // Symmetric for AMQ and AMQN
 }
 
-// NewAdaptive returns the compressor. seed is the worker's own stream,
-// rng.Stream(seed, rank). Its table stays as it is until Refit gives rounds.
+// NewAdaptive returns the compressor. seed is the worker's own stream, rng.Stream(seed, rank). Its
+// table does not change before a call of Refit.
 func NewAdaptive(o AdaptiveOptions, seed uint64) (*Adaptive, error) {
 	if o.Bits < 2 || o.Bits > 8 {
 		return nil, fmt.Errorf("quant: %v: %d bits: must be 2 to 8", o.Fit, o.Bits)
@@ -100,9 +97,8 @@ func NewAdaptive(o AdaptiveOptions, seed uint64) (*Adaptive, error) {
 	return a, err
 }
 
-// Refit sets the rounds in which the table is fitted: those in at, and after
-// them every multiple of every; 0 stands for no more. The paper has 100, 2000
-// and then every 10000.
+// Refit sets the rounds of fits: those in at, and after them every multiple of every; 0 stands for no
+// more. The paper has 100, 2000 and then every 10000.
 func (a *Adaptive) Refit(at []int, every int) error {
 	for _, k := range at {
 		if k < 0 {
@@ -116,7 +112,7 @@ func (a *Adaptive) Refit(at []int, every int) error {
 	return nil
 }
 
-// due reports whether a round of the schedule up to k has come since the last fit.
+// due reports whether the schedule has a round since the last fit, up to k.
 func (a *Adaptive) due(k int) bool {
 	i, found := slices.BinarySearch(a.at, k)
 	if found {
@@ -135,10 +131,10 @@ func (a *Adaptive) due(k int) bool {
 // Scale makes it a contraction, see Levels.
 func (a *Adaptive) Scale() error { return a.levels.Scale() }
 
-// Clip limits what it sees to c standard deviations, see Levels.
+// Clip limits its input to c standard deviations, see Levels.
 func (a *Adaptive) Clip(c float64) error { return a.levels.Clip(c) }
 
-// Properties: unbiased whatever the table is, unless clipped or scaled.
+// Properties: unbiased for any table, unless clipped or scaled.
 func (a *Adaptive) Properties() Properties { return a.levels.Properties() }
 
 // Variance returns E |C(z) − z|² with the present table, see Levels.
@@ -147,10 +143,10 @@ func (a *Adaptive) Variance(z []float32) float64 {
 	return a.levels.Variance(z)
 }
 
-// Table returns a copy of the table that the sender rounds to.
+// Table returns a copy of the sender's table.
 func (a *Adaptive) Table() Table { return Table{a.own.Form, slices.Clone(a.own.Levels)} }
 
-// Bits returns those of a symbol, see Levels.
+// Bits returns the bits of a symbol, see Levels.
 func (a *Adaptive) Bits() int { return a.levels.Bits() }
 
 // Len returns the bytes of a payload of d coordinates.
@@ -161,8 +157,8 @@ func (a *Adaptive) Len(d int) int {
 	return 4*len(a.own.free()) + a.levels.Len(d)
 }
 
-// Compress fits the table if that is due and appends the buckets of z and it.
-// A norm beyond the floats is an error, after which the table is the old one.
+// Compress fits the table if a fit is due, and appends the buckets of z and the table. A norm beyond
+// the range of float32 is an error, after which the table is the old one.
 func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	if len(z) == 0 {
 		return dst, nil
@@ -192,8 +188,8 @@ func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	return dst, nil
 }
 
-// refit sets other to the table that suits z best, rounded to floats. It looks
-// at fitBuckets buckets at most, each as likely as another.
+// refit sets other to the table that suits z best, rounded to floats. It uses at most fitBuckets
+// buckets, all equally likely.
 func (a *Adaptive) refit(k int, z []float32) error {
 	b := &a.levels.bucketed
 	n := 1
@@ -233,14 +229,14 @@ func (a *Adaptive) fitted() []float64 {
 	return levels.AMQ(h, m, a.own.magnitudes()[h-2])
 }
 
-// use makes table that of the next payload.
+// use makes table the table of the next payload.
 func (a *Adaptive) use(table Table) {
 	if err := a.levels.SetTable(table); err != nil {
-		panic("internal error: " + err.Error()) // fits and Check see to it
+		panic("internal error: " + err.Error()) // fits and Check prevent this
 	}
 }
 
-// Check makes sure that payload holds the buckets of d coordinates and a table.
+// Check returns an error unless payload holds the buckets of d coordinates and a table.
 func (a *Adaptive) Check(d int, payload []byte) error {
 	buckets, err := a.read(d, payload)
 	if err != nil {
@@ -249,7 +245,7 @@ func (a *Adaptive) Check(d int, payload []byte) error {
 	return a.levels.Check(d, buckets)
 }
 
-// Bound is that of the buckets: levels are at most 1.
+// Bound returns the bound of the buckets: levels are at most 1.
 func (a *Adaptive) Bound(d int, payload []byte) float32 { return a.levels.Bound(d, payload) }
 
 // AddTo adds w times the values of the symbols to acc.
@@ -262,7 +258,7 @@ func (a *Adaptive) AddTo(acc []float32, w float32, k int, payload []byte) error 
 	return a.levels.AddTo(acc, w, k, buckets)
 }
 
-// read sets other to the table of payload and returns what comes before it.
+// read sets other to the table of payload and returns the bytes before the table.
 func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 	if err := checkLen(a.levels.name, payload, a.Len(d), d); err != nil || d == 0 {
 		return nil, err
@@ -279,7 +275,7 @@ func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 	return buckets, nil
 }
 
-// State shows the table that the sender rounds to and when it was fitted.
+// State visits the sender's table and the round of its fit.
 func (a *Adaptive) State(v *state.Visit) {
 	state.Int(v, "latest", &a.latest, -1, math.MaxInt)
 	v.Doubles("table", a.own.Levels)

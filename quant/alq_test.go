@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// adaptive returns a compressor whose table is fitted in rounds 0, 1000, 2000, ...
+// adaptive returns a compressor that fits its table in rounds 0, 1000, 2000, ...
 func adaptive(fit Fit, bits, bucket int, norm Norm, form Form) *Adaptive {
 	a, err := NewAdaptive(AdaptiveOptions{Fit: fit, Bits: bits, Bucket: bucket, Norm: norm, Form: form}, 1)
 	must(a, err)
@@ -23,7 +23,7 @@ func adaptive(fit Fit, bits, bucket int, norm Norm, form Form) *Adaptive {
 	return a
 }
 
-// fits are all ways to choose a table, with the forms they have.
+// fits returns a compressor for each fit and form.
 func fits() map[string]*Adaptive {
 	all := map[string]*Adaptive{}
 	for fit := ALQ; fit <= AMQN; fit++ {
@@ -83,8 +83,8 @@ func TestAdaptiveLevelsHaveLessVariance(t *testing.T) {
 	}
 }
 
-// A receiver that has seen nothing else decodes any payload as the sender does,
-// before and after tables were fitted, and in any order.
+// A receiver without history decodes any payload as the sender does, before and after fits, and in any
+// order.
 func TestAdaptiveTablesTravel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := rapid.SliceOfN(rapid.Float32Range(-5, 5), 1, 40).Draw(rt, "z")
@@ -114,7 +114,7 @@ func TestAdaptiveTablesTravel(t *testing.T) {
 	})
 }
 
-// Whatever a table is fitted to, what comes out is finite, and zeros are zeros.
+// After a fit to any vector, decoded values are finite, and zeros stay zeros.
 func TestAdaptiveLevelsOfAwkwardVectors(t *testing.T) {
 	for what, z := range awkward() {
 		for name, c := range fits() {
@@ -166,7 +166,7 @@ func TestRefitSchedule(t *testing.T) {
 	for _, test := range []struct {
 		at    []int
 		every int
-		want  []int // of rounds 0 to 30
+		want  []int // rounds with a fit, of rounds 0 to 30
 	}{
 		{nil, 0, nil},
 		{[]int{0}, 0, []int{0}},
@@ -191,8 +191,8 @@ func TestRefitSchedule(t *testing.T) {
 	}
 }
 
-// A compressor that is used in some rounds alone, as with local steps, fits in the first
-// one after a round of the schedule, and once for several of them.
+// A compressor used in some rounds only, as with local steps, fits in its first round after one of the
+// schedule, and once for several of them.
 func TestFitsThatWereMissedAreMadeUpFor(t *testing.T) {
 	c := adaptive(ALQ, 3, 4, L2, Zero)
 	if err := c.Refit([]int{4, 5}, 10); err != nil {
@@ -215,7 +215,7 @@ func TestFitsThatWereMissedAreMadeUpFor(t *testing.T) {
 	}
 }
 
-// The table changes in the rounds of the schedule alone, and not by a round that fails.
+// The table changes only in the rounds of the schedule, and not in a round that fails.
 func TestTablesChangeOnSchedule(t *testing.T) {
 	c := adaptive(ALQ, 3, 4, L2, Zero)
 	if err := c.Refit([]int{2, 5}, 0); err != nil {
@@ -224,7 +224,7 @@ func TestTablesChangeOnSchedule(t *testing.T) {
 	z, table := []float32{0.1, 0.2, -0.05, 1, 0.3, 0.1, 0.02}, c.Table()
 	for k := range 7 {
 		if k == 5 {
-			huge := []float32{1, 2, 3, 4, 3e38, 3e38, 3e38} // its length is beyond the floats
+			huge := []float32{1, 2, 3, 4, 3e38, 3e38, 3e38} // its length exceeds the range of float32
 			if got, err := c.Compress([]byte{9}, k, huge); err == nil || len(got) != 1 {
 				t.Errorf("a norm of Inf: % x, %v", got, err)
 			}
@@ -243,11 +243,11 @@ func TestTablesChangeOnSchedule(t *testing.T) {
 	}
 }
 
-// Of many buckets a few are looked at, the same whenever the round is the same.
+// A fit uses a few of many buckets, which depend only on the round.
 func TestFitsLookAtAFewBuckets(t *testing.T) {
 	z := gaussian(1000)
 	for i := range z {
-		z[i] = float32(math.Pow(math.Abs(float64(z[i])), 1+float64(i/10)/50)) // no bucket is like another
+		z[i] = float32(math.Pow(math.Abs(float64(z[i])), 1+float64(i/10)/50)) // all buckets differ
 	}
 	table := func(round int) []float64 {
 		c := adaptive(ALQN, 4, 10, LInf, Zero)
@@ -271,9 +271,9 @@ func TestFitsLookAtAFewBuckets(t *testing.T) {
 	}
 }
 
-// Clipped values do not count: without its outlier, the levels of
-// a bucket reach as far as the rest of it.
-func TestFitsSeeWhatIsClipped(t *testing.T) {
+// A fit sees clipped values: without its outlier, the levels of a bucket reach as far as the rest of
+// it.
+func TestFitsSeeClippedValues(t *testing.T) {
 	z := gaussian(5000)
 	z[4] = 1000
 	table := func(clip float64) []float64 {

@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Where sums in any order are sure of the sides and means, those are the ones of
-// the definition, and they mostly are.
+// If split is sure of the sides and means, they are those of the definition, and it mostly is sure.
 func TestSplitIsTheDefinition(t *testing.T) {
 	n, no := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +36,7 @@ func TestSplitIsTheDefinition(t *testing.T) {
 	}
 }
 
-// Where a crossing is sure, it is the level of the definition, and it mostly is.
+// If a crossing is sure, it is the level of the definition, and it mostly is sure.
 func TestCrossingIsTheDefinition(t *testing.T) {
 	var (
 		c     crossing

@@ -7,8 +7,7 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// ascending is the sorted values of a bucket, with sums from which that of any part
-// of them follows.
+// ascending holds the sorted values of a bucket, with sums from which the sum of any part follows.
 type ascending struct {
 	w    []float32
 	sums []float64 // of the first stride·i values
@@ -17,7 +16,7 @@ type ascending struct {
 
 const stride = 64
 
-// set makes w the values.
+// set takes over the sorted values w.
 func (a *ascending) set(w []float32) {
 	tier, total := kernel.Best(), 0.0
 	a.w, a.sums, a.size = w, a.sums[:0], tier.Magnitudes(w)
@@ -29,7 +28,7 @@ func (a *ascending) set(w []float32) {
 	a.sums = append(a.sums, total)
 }
 
-// sum returns that of the values from first to last−1.
+// sum returns the sum of the values from first to last−1.
 func (a *ascending) sum(first, last int) float64 {
 	if last-first < 2*stride {
 		return plainSum(a.w[first:last])
@@ -66,8 +65,8 @@ func (a *ascending) best(low, high float32) float32 {
 	return a.w[first+min(max(last-first-up, 1), last-first)-1]
 }
 
-// steps returns ⌊R⌋ for the sum of what values are above low. The small number makes
-// up for a sum that ends just below an integer.
+// steps returns ⌊R⌋ for the sum of the differences of values to low. The small number corrects a sum
+// that ends just below an integer.
 func steps(above float64, low, high float32) int {
 	return int(math.Floor(above/(float64(high)-float64(low)) + 1e-12))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// field is every compressor as a run would have it.
+// field returns every compressor with the settings of a run.
 func field() map[string]Compressor {
 	const bucket = 8192
 	return map[string]Compressor{
@@ -40,8 +40,8 @@ func field() map[string]Compressor {
 
 const benchDim = 1 << 20
 
-// noise is a vector whose coordinates are spread like those of gradients: many
-// small, few large.
+// noise returns a vector whose coordinates are distributed like those of gradients: many small, few
+// large.
 func noise(d int) []float32 {
 	z, state := make([]float32, d), uint64(1)
 	for i := range z {
@@ -55,8 +55,7 @@ func noise(d int) []float32 {
 	return z
 }
 
-// against runs work and, in turn, a copy of as many floats, and reports what
-// work takes.
+// against alternates work with a copy of as many floats, and reports the time of work in copies.
 func against(b *testing.B, work func()) {
 	src, dst := noise(benchDim), make([]float32, benchDim)
 	var working, copying time.Duration

@@ -7,9 +7,9 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// BinGradB sends one bit: whether a value is at least b0, and for either side its
-// mean (Xu, Huo and Huang, "Optimal Gradient Quantization Condition for
-// Communication-Efficient Distributed Training", 2019, BinGrad-b, fully biased).
+// BinGradB sends one bit, which says whether a value is at least b0, and the mean of either side. It
+// is BinGrad-b, fully biased, of Xu, Huo and Huang, "Optimal Gradient Quantization Condition for
+// Communication-Efficient Distributed Training", 2019.
 //
 //	C(z)_c = mean{z ≥ b0} if z_c ≥ b0, else mean{z < b0};  b0 on a side without values.
 //
@@ -22,12 +22,12 @@ import (
 type BinGradB struct {
 	bucketed
 	threshold Threshold
-	least     int64 // the key of b0 of the bucket fitted last
+	least     int64 // key of b0 of the last fitted bucket
 	means     [2]float32
 	points
 }
 
-// A Threshold says what b0 is.
+// A Threshold is the rule for b0.
 type Threshold int
 
 const (
@@ -59,7 +59,7 @@ func NewBinGradB(threshold Threshold, bucket int) (*BinGradB, error) {
 	return b, err
 }
 
-// maxLloyd ends an iteration that rounding keeps from its fixed point.
+// maxLloyd bounds the iterations: rounding can prevent a fixed point.
 const maxLloyd = 1000
 
 func (b *BinGradB) fit(header, z []float32) {
@@ -72,7 +72,7 @@ func (b *BinGradB) fit(header, z []float32) {
 	b.means = [2]float32{header[0], header[1]}
 }
 
-// define returns b0 and the two means, with the sums in order.
+// define returns b0 and the two means, summed in order.
 func (b *BinGradB) define(z []float32) (b0, low, high float64) {
 	sum := 0.0
 	for _, v := range z {
@@ -91,8 +91,8 @@ func (b *BinGradB) define(z []float32) (b0, low, high float64) {
 	return b0, low, high
 }
 
-// split is define with the sums in any order, and says whether that is sure to
-// give the same sides and the same floats. off bounds the error of a sum.
+// split is define with sums in any order. It reports whether the sides and the floats are certainly
+// those of define. off bounds the error of a sum.
 func (b *BinGradB) split(z []float32) (b0, low, high float64, sure bool) {
 	tier, n := kernel.Best(), len(z)
 	all, _ := tier.AtLeast(z, float32(math.Inf(-1)))
@@ -121,7 +121,7 @@ func (b *BinGradB) split(z []float32) (b0, low, high float64, sure bool) {
 	return 0, 0, 0, false
 }
 
-// means returns those of the values of z below b0 and of the others.
+// means returns the means of the values of z below b0 and of the others.
 func means(z []float32, b0 float64) (low, high float64) {
 	least, below, above, n := least(b0), 0.0, 0.0, 0
 	for _, v := range z {

@@ -6,11 +6,10 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// BinGradPB sends one bit: −b1 or b1, at random for values between and the
-// nearer one for those outside (Xu, Huo and Huang, "Optimal Gradient
-// Quantization Condition for Communication-Efficient Distributed Training",
-// 2019, BinGrad-pb, partially biased). With a = |z_c|, b1 minimises the expected
-// squared error
+// BinGradPB sends one bit: −b1 or b1, at random for values between and the nearer one for those
+// outside. It is BinGrad-pb, partially biased, of Xu, Huo and Huang, "Optimal Gradient Quantization
+// Condition for Communication-Efficient Distributed Training", 2019. With a = |z_c|, b1 minimises the
+// expected squared error
 //
 //	Σ_{a<b1} (b1² − a²) + Σ_{a≥b1} (a − b1)²,  which is where  m·b1 = Σ_{a≥b1} a.
 //
@@ -19,9 +18,9 @@ import (
 // A bucket is b1 as a float and one bit per coordinate, 1 for +: 4 + ⌈m/8⌉ bytes.
 type BinGradPB struct {
 	bucketed
-	level    float64 // b1 of the bucket fitted last
+	level    float64 // b1 of the last fitted bucket
 	crossing crossing
-	sizes    []float32 // and sorter: where crossing is not sure
+	sizes    []float32 // used with sorter if crossing is not sure
 	sorter   sorter
 	points
 	drawer kernel.Cells

@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Package kernel packs symbols of up to 8 bits; all its tiers write the same stream.
-// Wider symbols are rare and packed here.
+// Package kernel packs symbols of up to 8 bits; all its tiers write the same stream. This file packs
+// wider symbols, which are rare.
 
 // packBits writes symbols of width bits to dst, which has their exact length,
 // and reports whether all of them fit in width bits.

@@ -44,16 +44,16 @@ type design struct {
 	size       int        // coordinates of a bucket, 0: all
 	seed       uint64
 
-	// robust: it is a contraction also of a vector that it sees clipped.
+	// robust: it is a contraction even with clipping.
 	robust bool
-	// telling: of a vector with NaN or Inf the header is NaN or Inf.
+	// telling: the header of a vector with NaN or Inf is NaN or Inf.
 	telling bool
-	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
-	// q is that of the bucket.
+	// bound returns q of Scale for m coordinates if a paper bounds it; if nil, q is that of the
+	// bucket.
 	bound func(m int) float64
 }
 
-// A rule is what differs between bucketed compressors.
+// A rule is the part in which bucketed compressors differ.
 type rule interface {
 	rounding
 	reading
@@ -61,19 +61,19 @@ type rule interface {
 
 // rounding is the sender's half of a rule. It handles one bucket at a time.
 type rounding interface {
-	// fit looks at the coordinates of a bucket and writes its header. All its
-	// floats are proportional to z, and so is C(z) to them.
+	// fit reads the coordinates of a bucket and writes its header. All floats of the header are
+	// proportional to z, and C(z) is proportional to them.
 	fit(header, z []float32)
-	// round writes the symbols of a part z of the bucket fitted last, with the
-	// uniform numbers u in [0, 1): 1/2 where the rule is deterministic.
+	// round writes the symbols of z, a part of the last fitted bucket. u holds uniform numbers in [0,
+	// 1): 1/2 if the rule is deterministic.
 	round(symbols []uint16, z, u []float32)
-	// spread returns the expected squared rounding error of the bucket z fitted last.
+	// spread returns the expected squared rounding error of z, the last fitted bucket.
 	spread(z []float32) float64
 }
 
-// reading is the receiver's half of a rule, which needs nothing from the sender's.
+// reading is the receiver's half of a rule. It shares no state with the sender's half.
 type reading interface {
-	// check finds fault with a header of finite floats.
+	// check returns an error for an impossible header of finite floats.
 	check(header []float32) error
 	// open prepares add for a bucket with that header.
 	open(header []float32, w float32)
@@ -116,9 +116,9 @@ func (b *bucketed) Scale() error {
 	return nil
 }
 
-// Clip makes the compressor see min(max(z, −c·σ), c·σ) instead of z, with σ the
-// standard deviation of the bucket about its mean (Wen et al., "TernGrad",
-// NeurIPS 2017, section 3.3). c = 0 stands for no clipping.
+// Clip makes the compressor see min(max(z, −c·σ), c·σ) instead of z. Here σ is the standard deviation
+// of the bucket about its mean (Wen et al., "TernGrad", NeurIPS 2017, section 3.3). c = 0 stands for
+// no clipping.
 func (b *bucketed) Clip(c float64) error {
 	if !(c >= 0) || math.IsInf(c, 0) {
 		return fmt.Errorf("quant: %s: clipping at %v standard deviations: must be a number above 0, or 0 for none", b.name, c)
@@ -127,7 +127,7 @@ func (b *bucketed) Clip(c float64) error {
 	return nil
 }
 
-// Properties of the rule, without what clipping and scaling take away.
+// Properties returns those of the rule, without those that clipping or scaling destroys.
 func (b *bucketed) Properties() Properties {
 	p := b.properties
 	p.Unbiased = p.Unbiased && b.clip == 0 && !b.scaled
@@ -136,7 +136,7 @@ func (b *bucketed) Properties() Properties {
 	return p
 }
 
-// Bits returns those of a symbol.
+// Bits returns the bits of a symbol.
 func (b *bucketed) Bits() int { return bits.Len(uint(b.packing.Levels() - 1)) }
 
 // Len returns the bytes of a payload of d coordinates.
@@ -154,10 +154,10 @@ func (b *bucketed) Len(d int) int {
 	return total
 }
 
-// bytes returns those of a bucket of m coordinates.
+// bytes returns the bytes of a bucket of m coordinates.
 func (b *bucketed) bytes(m int) int { return 4*len(b.header) + b.packing.Len(m) }
 
-// end returns where the bucket that begins at coordinate first ends.
+// end returns the end of the bucket that begins at coordinate first.
 func (b *bucketed) end(first, d int) int {
 	if b.size == 0 || b.size > d-first {
 		return d
@@ -165,7 +165,7 @@ func (b *bucketed) end(first, d int) int {
 	return first + b.size
 }
 
-// Compress appends the buckets of z. A scale beyond the floats is an error.
+// Compress appends the buckets of z. A scale beyond the range of float32 is an error.
 func (b *bucketed) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	b.key, b.listed = rng.At(b.seed, k), nil
 	return b.compress(dst, k, z)
@@ -186,7 +186,7 @@ func (b *bucketed) compress(dst []byte, k int, z []float32) ([]byte, error) {
 	dst = slices.Grow(dst, b.Len(len(z)))
 	for first := 0; first < len(z); {
 		end := b.end(first, len(z))
-		if !(b.telling && b.clip == 0) && !vec.Finite(z[first:end]) { // while it is near
+		if !(b.telling && b.clip == 0) && !vec.Finite(z[first:end]) { // while it is in the cache
 			return dst[:start], checkVector(b.name, k, z)
 		}
 		bucket, err := b.measure(z[first:end])
@@ -238,7 +238,7 @@ func (b *bucketed) append(dst []byte, z []float32, first int) []byte {
 	return dst
 }
 
-// factor returns what the header of the bucket z fitted last is multiplied by.
+// factor returns the factor on the header of z, the last fitted bucket.
 func (b *bucketed) factor(z []float32) float64 {
 	if !b.scaled {
 		return 1
@@ -268,8 +268,8 @@ func (b *bucketed) draw(first, n int) []float32 {
 	return u
 }
 
-// Variance returns E |C(z) − z|² as it follows from z, before scaling and for
-// what clipping leaves of z; NaN if z cannot be compressed.
+// Variance returns E |C(z) − z|² in closed form, before scaling and for the clipped z; NaN if z cannot
+// be compressed.
 func (b *bucketed) Variance(z []float32) float64 {
 	if checkVector(b.name, 0, z) != nil {
 		return math.NaN()
@@ -287,7 +287,7 @@ func (b *bucketed) Variance(z []float32) float64 {
 	return total
 }
 
-// Check makes sure that payload holds the buckets of d coordinates.
+// Check returns an error unless payload holds the buckets of d coordinates.
 func (b *bucketed) Check(d int, payload []byte) error {
 	if err := checkLen(b.name, payload, b.Len(d), d); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (b *bucketed) AddTo(acc []float32, w float32, _ int, payload []byte) error 
 			n := min(b.block, m-at)
 			bytes := b.packing.Len(n)
 			if err := b.addBlock(acc[at:at+n], packed[:bytes]); err != nil {
-				return err // Check has seen the padding, nothing else can be wrong
+				return err // Check has tested the padding, so this cannot happen
 			}
 			packed = packed[bytes:]
 		}
@@ -361,7 +361,7 @@ func (b *bucketed) AddTo(acc []float32, w float32, _ int, payload []byte) error 
 	return nil
 }
 
-// addBlock adds the values of a block of the bucket opened last to acc.
+// addBlock adds the values of a block of the last opened bucket to acc.
 func (b *bucketed) addBlock(acc []float32, packed []byte) error {
 	if b.addLanes(acc, packed) {
 		return nil
@@ -374,7 +374,7 @@ func (b *bucketed) addBlock(acc []float32, packed []byte) error {
 	return nil
 }
 
-// points are the values by symbol of a rule with at most 256 levels, times w.
+// points holds the value of each symbol times w, for rules with at most 256 levels.
 type points [256]float32
 
 func (p *points) add(acc []float32, symbols []uint16) {
@@ -384,7 +384,7 @@ func (p *points) add(acc []float32, symbols []uint16) {
 	}
 }
 
-// checkScale finds fault with the header of a rule that has one scale.
+// checkScale returns an error for an impossible header of one scale.
 func checkScale(header []float32) error {
 	if header[0] < 0 {
 		return fmt.Errorf("%v is no scale", header[0])

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cutter is what the compressors of buckets have besides.
+// cutter has the further methods of bucketed compressors.
 type cutter interface {
 	Compressor
 	CompressWith(dst []byte, z, u []float32) ([]byte, error)
@@ -40,8 +40,8 @@ func cutters() map[string]cutter {
 	}
 }
 
-// vectors draws up to 40 coordinates among which are equal ones, zeros, and
-// some that are small or large against the others.
+// vectors draws up to 40 coordinates, among them equal ones, zeros, and some that are small or large
+// relative to the others.
 func vectors(t *rapid.T) []float32 {
 	value := rapid.OneOf(
 		rapid.SampledFrom([]float32{0, 1, -1, 0.5, float32(math.Copysign(0, -1)), 1e-42, -1e-42, 300}),
@@ -55,7 +55,7 @@ func uniforms(t *rapid.T, n int) []float32 {
 	}), n, n).Draw(t, "u")
 }
 
-// A payload is those of the buckets, one after the other, however a vector ends.
+// A payload is the payloads of the buckets, one after the other, for any length of the vector.
 func TestBucketsStandForThemselves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)
@@ -83,7 +83,7 @@ func TestBucketsStandForThemselves(t *testing.T) {
 	})
 }
 
-// Variance is the mean of the squared errors that are seen.
+// Variance is the mean of the observed squared errors.
 func TestVarianceIsTheExpectedError(t *testing.T) {
 	const rounds = 4000
 	z := []float32{0.3, -0.77, 0.1234, 2, -1.5, 0.0042, 0.9, 0, 0.2, -0.2, 0.65}
@@ -115,8 +115,7 @@ func TestVarianceIsTheExpectedError(t *testing.T) {
 	}
 }
 
-// Scaling divides by 1+q. With the q of Variance the
-// error is the least that a factor can leave.
+// Scaling divides by 1+q. With the q of Variance, no other factor leaves a smaller error.
 func TestScalingDividesByOnePlusQ(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)[:1]
@@ -156,9 +155,8 @@ func TestScalingDividesByOnePlusQ(t *testing.T) {
 	})
 }
 
-// The conditional expectation of |C(z) − z|² never exceeds |z|² for what calls
-// itself a contraction: (1−f)²|z|² + f²·Variance for a factor f, by the closed
-// form.
+// The conditional expectation of |C(z) − z|² never exceeds |z|² for a contraction. In closed form it
+// is (1−f)²|z|² + f²·Variance for a factor f.
 func TestContractionsContractInExpectation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)
@@ -174,9 +172,9 @@ func TestContractionsContractInExpectation(t *testing.T) {
 	})
 }
 
-// The robust ones have values of ±h with h the header, and a mean of it that is
-// ±h, for sign, or the clipped value limited to ±h: |z|² − 2zᵀE C + m·h².
-func TestRobustContractionsContractWhatTheyClip(t *testing.T) {
+// The robust compressors have values of ±h with h the header. Their mean is ±h for sign, and otherwise
+// the clipped value limited to ±h. The error is |z|² − 2zᵀE C + m·h².
+func TestRobustContractionsContractWithClipping(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)
 		z = z[:min(len(z), 7)]

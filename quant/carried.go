@@ -6,9 +6,8 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// carried is the part of a rule that ORQ and Linear share: levels that are
-// chosen for each bucket and sent in its header, between which values are
-// rounded at random.
+// carried is the part of a rule that ORQ and Quantiles share. Each bucket has its own levels, which
+// are sent in its header, and values between two levels are rounded at random.
 type carried struct {
 	cells  cells
 	sorter sorter
@@ -18,7 +17,7 @@ type carried struct {
 	laned  bool // drawer is set
 }
 
-// use makes the header the levels to round to.
+// use sets the levels to those in the header.
 func (c *carried) use(header []float32) {
 	c.levels = c.levels[:0]
 	for _, level := range header {

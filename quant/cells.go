@@ -2,19 +2,19 @@ package quant
 
 import "math"
 
-// cells finds between which two levels a value lies, and draws one of them:
-// stochastic rounding on any ascending table,
+// cells finds the two levels around a value, and draws one of them: stochastic rounding on any
+// ascending table,
 //
 //	l_j ≤ v < l_{j+1}, the last cell closed:  l_{j+1} if u < (v − l_j)/(l_{j+1} − l_j), else l_j,
 //
-// which is unbiased on [l_0, l_last]. Levels may repeat; values outside get the
-// nearest end. The search is over float bits and has no branch to predict. Its
-// tables are made when many values are rounded: with lanes there are few.
+// which is unbiased on [l_0, l_last]. Levels may repeat; values outside get the nearest end. The
+// search uses float bits and has no branch to predict. Its tables are made only for many values: with
+// lanes there are few.
 type cells struct {
 	inner  int // cells
 	levels [256]float64
 
-	ready  bool       // what follows is that of levels
+	ready  bool       // the fields below belong to levels
 	half   int        // the largest step of the search, a power of two
 	keys   [256]int64 // keys[j]: a value with a greater key lies in cell j or above
 	widths [256]float64
@@ -23,19 +23,19 @@ type cells struct {
 // maxLevels is the largest number of levels of cells.
 const maxLevels = 256
 
-// order returns an integer for v that is ordered like v.
+// order maps v to an integer, and keeps the order.
 func order(v float32) int64 {
 	bits := int32(math.Float32bits(v))
 	return int64(bits ^ int32(uint32(bits>>31)>>1))
 }
 
-// ordered returns the value with that key.
+// ordered returns the value of a key.
 func ordered(key int64) float32 {
 	bits := int32(key)
 	return math.Float32frombits(uint32(bits ^ int32(uint32(bits>>31)>>1)))
 }
 
-// reset makes factor times levels the table, 2 to maxLevels ascending numbers.
+// reset sets the table to factor times levels, which are 2 to maxLevels ascending numbers.
 func (c *cells) reset(levels []float64, factor float64) {
 	c.inner, c.ready = len(levels)-1, false
 	for j, level := range levels {
@@ -43,7 +43,7 @@ func (c *cells) reset(levels []float64, factor float64) {
 	}
 }
 
-// prepare makes ready for cell and draw.
+// prepare makes the tables for cell and draw.
 func (c *cells) prepare() {
 	if c.ready {
 		return
@@ -63,7 +63,7 @@ func (c *cells) prepare() {
 	}
 }
 
-// least returns the smallest key of a value that is no less than v.
+// least returns the smallest key of a value ≥ v.
 func least(v float64) int64 {
 	if v == 0 {
 		return order(float32(math.Copysign(0, -1)))
@@ -75,7 +75,7 @@ func least(v float64) int64 {
 	return order(f)
 }
 
-// cell returns the j of a value with that key.
+// cell returns the cell j of a value with the given key.
 func (c *cells) cell(key int64) int {
 	j := 0
 	for step := c.half; step > 0; step >>= 1 {
@@ -85,7 +85,7 @@ func (c *cells) cell(key int64) int {
 	return j
 }
 
-// draw returns the level drawn for v, which has that key, by u.
+// draw returns the level drawn by u for v, which has the given key.
 func (c *cells) draw(v float64, key int64, u float32) uint16 {
 	j := c.cell(key)
 	up := uint16(0)
@@ -97,7 +97,7 @@ func (c *cells) draw(v float64, key int64, u float32) uint16 {
 
 // drawOne is draw without preparation.
 func (c *cells) drawOne(v float64, u float32) uint16 {
-	j, end := 0, c.inner // of the cell, and of those it may be
+	j, end := 0, c.inner // j is the cell or below it, end is above it
 	for end-j > 1 {
 		if middle := (j + end) / 2; c.levels[middle] <= v {
 			j = middle
@@ -111,7 +111,7 @@ func (c *cells) drawOne(v float64, u float32) uint16 {
 	return uint16(j)
 }
 
-// error returns the expected squared error of v, which has that key.
+// error returns the expected squared error of v, which has the given key.
 func (c *cells) error(v float64, key int64) float64 {
 	j := c.cell(key)
 	below, above := v-c.levels[j], c.levels[j+1]-v

@@ -16,7 +16,7 @@ func tables(t *rapid.T) []float64 {
 	return levels
 }
 
-// The search without branches against the definition.
+// The search without branches agrees with the definition.
 func TestCellsAreTheDefinition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		levels := tables(rt)
@@ -42,7 +42,7 @@ func TestCellsAreTheDefinition(t *testing.T) {
 		if below, width := float64(v)-levels[j], levels[j+1]-levels[j]; float64(u)*width < below {
 			want++
 		}
-		// −0 and a level 0 may fall into either cell, which end there both.
+		// −0 and a level 0 may fall into either of the cells that end there.
 		if levels[got] != levels[want] {
 			rt.Fatalf("%v by %v: level %d, %v, want %d, %v", v, u, got, levels[got], want, levels[want])
 		}

@@ -38,9 +38,9 @@ func clipLimit(z []float32, c float64) float32 {
 	return float32(c * math.Sqrt(squares/float64(len(z))))
 }
 
-// soonLimit is clipLimit from sums in any order, and reports whether it is sure to
-// be the same. It takes the sum of squares about the mean from that about 0, of which
-// all errors together are a small part.
+// soonLimit is clipLimit from sums in any order. It reports whether the result is certainly the same.
+// It derives the sum of squares about the mean from the one about 0; all errors together are a small
+// part of that.
 func soonLimit(z []float32, c float64) (limit float32, sure bool) {
 	tier, n := kernel.Best(), float64(len(z))
 	sum, _ := tier.AtLeast(z, float32(math.Inf(-1)))

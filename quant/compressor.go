@@ -8,40 +8,38 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A Compressor C(·) turns a vector into fewer bytes than it has, and those into
-// another vector. Sender and receiver both decode with AddTo, so that both have
-// the same C(z), bit for bit. A vector that is cut into buckets is cut every so
-// many coordinates whatever they belong to; each bucket has its own scale, and the
-// last one may be shorter.
+// A Compressor C(·) encodes a vector in fewer bytes, and decodes them to another vector. Sender and
+// receiver both decode with AddTo, so both have the same C(z), bit for bit. A compressor with buckets
+// cuts a vector every so many coordinates. Each bucket has its own scale, and the last one may be
+// shorter.
 //
-// A compressor belongs to the worker whose vectors it compresses. Its random
-// numbers are a function of (seed, round, coordinate). A receiver that
-// needs them again has a compressor with the sender's seed. None is safe for
-// concurrent use. One that carries something from round to round is a state.Keeper.
+// A compressor belongs to the worker whose vectors it compresses. Its random numbers are a function of
+// (seed, round, coordinate). A receiver that needs them again has a compressor with the sender's seed.
+// None is safe for concurrent use. A compressor with state from round to round is a state.Keeper.
 type Compressor interface {
-	// Compress appends the payload of z in round k to dst. It fails, with dst as
-	// it was, on NaN and Inf.
+	// Compress appends the payload of z in round k to dst. It fails on NaN and Inf, and leaves dst
+	// unchanged then.
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	// Check finds faults with the payload of d coordinates.
+	// Check returns an error for an invalid payload of d coordinates.
 	Check(d int, payload []byte) error
-	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
-	// of d coordinates with which Check finds no fault.
+	// Bound returns a magnitude that no coordinate of C(z) exceeds, for a payload of d coordinates
+	// that Check accepts.
 	Bound(d int, payload []byte) float32
-	// AddTo computes acc ← acc + w·C(z), C(z) rounded to float32. It fails, with
-	// acc as it was, on a payload with which Check finds fault.
+	// AddTo computes acc ← acc + w·C(z), with C(z) rounded to float32. It fails on a payload that
+	// Check refuses, and leaves acc unchanged then.
 	AddTo(acc []float32, w float32, k int, payload []byte) error
 	Described
 }
 
-// Described is what a compressor says of itself before it has seen a vector.
+// Described is the description of a compressor before any vector.
 type Described interface {
 	// Len returns the bytes of the largest payload of d coordinates.
 	Len(d int) int
-	// Bits returns the bits that a coordinate takes without headers, rounded up,
-	// the most where they change; 32 where there is no fixed number of them.
+	// Bits returns the bits per coordinate without headers, rounded up; the largest number if they
+	// change, 32 if they are not fixed.
 	Bits() int
-	// Layout says how a payload of d coordinates is cut, for the entropy coder;
-	// Bytes(Len(d)) says nothing.
+	// Layout describes the parts of a payload of d coordinates for the entropy coder; Bytes(Len(d))
+	// describes none.
 	Layout(d int) Layout
 	Properties() Properties
 }
@@ -49,30 +47,30 @@ type Described interface {
 // A Scaler is an unbiased compressor that can be scaled to a contraction.
 type Scaler interface{ Scale() error }
 
-// A Clipper can see z limited to c standard deviations of its bucket instead of z.
+// A Clipper can limit z to c standard deviations of its bucket.
 type Clipper interface{ Clip(c float64) error }
 
-// A Varied compressor knows E |C(z) − z|² in closed form, before scaling.
+// A Varied compressor computes E |C(z) − z|² in closed form, before scaling.
 type Varied interface{ Variance(z []float32) float64 }
 
-// An Entropic compressor counts the bits of a payload of d coordinates whose
-// symbols are coded as well as their frequencies allow.
+// An Entropic compressor computes the bits of a payload of d coordinates with an ideal code for its
+// symbols.
 type Entropic interface {
 	IdealBits(d int, payload []byte) (float64, error)
 }
 
-// fullBits are those of a coordinate that no fixed number of bits stands for.
+// fullBits are the Bits of a compressor without a fixed number of bits.
 const fullBits = 32
 
-// Properties are what a compressor says of itself.
+// Properties are the mathematical properties of a compressor.
 type Properties struct {
 	Unbiased      bool // E C(z) = z
 	Contraction   bool // E |C(z) − z|² ≤ (1−ω)|z|² for an ω > 0
-	Deterministic bool // C(z) depends on z alone
+	Deterministic bool // C(z) depends only on z
 	Scalable      bool // unbiased with E |C(z) − z|² ≤ q·|z|²: Scale makes it a contraction
 }
 
-// A Mode says how a value between two grid points is rounded.
+// A Mode is the rounding of a value between two grid points.
 type Mode int
 
 const (
@@ -103,7 +101,7 @@ func checkVector(name string, k int, z []float32) error {
 	return nil
 }
 
-// checkLen compares the length of a payload with what it must be.
+// checkLen returns an error unless a payload has the wanted length.
 func checkLen(name string, payload []byte, want, d int) error {
 	if len(payload) != want {
 		return fmt.Errorf("quant: %s: %d bytes: %d coordinates take %d", name, len(payload), d, want)

@@ -126,7 +126,7 @@ func TestCompressorsAreExactAtBothEnds(t *testing.T) {
 	for what, z := range awkward() {
 		for name, c := range zoo(len(z)) {
 			if _, linear := c.(*Linear); linear && what == "one outlier" {
-				continue // beyond its int32
+				continue // exceeds the int32 of its indices
 			}
 			payload, err := c.Compress([]byte("header"), 3, z)
 			if err != nil {
@@ -269,7 +269,7 @@ func TestCompressByHand(t *testing.T) {
 	}
 }
 
-// TopK against sorting.
+// TopK agrees with sorting.
 func TestTopKIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		value := rapid.OneOf(rapid.SampledFrom([]float32{0, 1, -1, 2, 1e-40, -1e-40, 3e38}), rapid.Float32Range(-1e30, 1e30))
@@ -338,7 +338,7 @@ func TestCompressorsRefuse(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// FuzzAddTo feeds what a neighbour might send.
+// FuzzAddTo feeds bytes that a neighbour might send.
 func FuzzAddTo(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 128, 63, 1}, uint16(3))
 	f.Add([]byte{0, 0, 192, 127, 5}, uint16(3))

@@ -7,11 +7,10 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A crossing finds the level b1 of BinGradPB, where m·b1 = Σ_{a≥b1} a, without
-// sorting the magnitudes a. It adds them up by their upper bits, looks where the
-// sum from above comes to exceed m·a, and does so once more with those there. Its
-// sums are in another order than those of the definition; it says where that may
-// matter.
+// A crossing finds the level b1 of BinGradPB, where m·b1 = Σ_{a≥b1} a, without sorting the magnitudes
+// a. It adds them up by their upper bits, and finds the digit at which the sum from above exceeds m·a.
+// It repeats that once with the magnitudes of that digit. Its sums have another order than those of
+// the definition; it reports whether that may matter.
 type crossing struct {
 	keys  []uint32 // magnitudes as bits
 	sums  [1 << crossingDigit]float64
@@ -24,13 +23,13 @@ const (
 	crossingRest  = 31 - 2*crossingDigit // bits of a magnitude below two digits
 )
 
-// level returns b1 of the bucket z, and whether it is sure.
+// level returns b1 of the bucket z, and whether it is certain.
 func (c *crossing) level(z []float32) (b1 float32, sure bool) {
 	m, largest := float64(len(z)), vec.MaxAbs(z)
 	if largest == 0 {
 		return 0, true
 	}
-	c.keys = slices.Grow(c.keys[:0], len(z)+1)[:len(z)] // and one in scan
+	c.keys = slices.Grow(c.keys[:0], len(z)+1)[:len(z)] // scan adds one
 	c.above, c.edge = 0, 0
 	for i, v := range z {
 		c.keys[i] = magnitude(v)
@@ -71,8 +70,8 @@ func (c *crossing) narrow(shift uint, m float64) bool {
 	return false
 }
 
-// scan does what saturation does, with the keys alone. Means that are off by less
-// than off must not change what it returns.
+// scan is saturation on the keys only. It is certain if errors of the means below off do not change
+// the result.
 func (c *crossing) scan(m, off float64) (b1 float32, sure bool) {
 	value := func(key uint32) float64 { return float64(math.Float32frombits(key)) }
 	above, low := c.above, value(c.edge)

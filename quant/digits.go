@@ -5,9 +5,8 @@ import (
 	"math/bits"
 )
 
-// digits packs and unpacks groups of symbols of a byte each, several digits of
-// their numbers at a time: the same bytes as Packing, which does one after the
-// other.
+// digits packs and unpacks groups of symbols of a byte each, several digits of their numbers at a
+// time. The bytes are those of Packing, which handles one digit after the other.
 type digits struct {
 	packing Packing
 	eighth  uint64 // N⁸
@@ -15,7 +14,7 @@ type digits struct {
 	// A number is cut into halves first.
 	half        uint64 // N^⌊Group/2⌋
 	halfInverse uint64
-	shift       int // of a symbol in its byte, when unpacked
+	shift       int // shift of an unpacked symbol in its byte
 
 	// The c lowest digits of a number are found by division by N^c, and in a
 	// table of all numbers below it.
@@ -25,7 +24,7 @@ type digits struct {
 	table   []uint64
 }
 
-// digitsSlack is room for what a table's last digits write beyond their end.
+// digitsSlack is room for the digits that a table writes beyond the end.
 const digitsSlack = 8
 
 // maxTable is the largest N^c: 8 kB.
@@ -34,8 +33,8 @@ const maxTable = 1 << 10
 // manyDigits is the largest N that has a table of two digits.
 const manyDigits = 32
 
-// newDigits returns those of a layout of groups with N up to 256. Unpacked
-// symbols lie in the upper bits of their bytes, of which they have width.
+// newDigits returns the digits of a layout of groups with N up to 256. Unpacked symbols of width bits
+// lie in the upper bits of their bytes.
 func newDigits(p Packing, width int) *digits {
 	d := &digits{packing: p, eighth: p.power(8), half: p.power(p.group / 2), shift: 8 - width, count: 1}
 	d.halfInverse = ^uint64(0)/d.half + 1
@@ -96,11 +95,11 @@ func (d *digits) unpack(dst []byte, n int, src []byte) {
 	d.spell(dst, short(src), n)
 }
 
-// spell writes the r digits of value, r ≤ Group, in two parts: the inverse is
-// exact for numbers of so many digits that c more would fit in 64 bits.
+// spell writes the r digits of value, r ≤ Group, in two parts. The inverse is exact only for numbers
+// to which c more digits could be added within 64 bits.
 func (d *digits) spell(dst []byte, value uint64, r int) {
 	if half := d.packing.group / 2; r > half {
-		upper, _ := bits.Mul64(value, d.halfInverse) // or one more: the error is below 1
+		upper, _ := bits.Mul64(value, d.halfInverse) // the quotient or one more: the error is below 1
 		lower := value - upper*d.half
 		if int64(lower) < 0 {
 			upper, lower = upper-1, lower+d.half
@@ -111,7 +110,7 @@ func (d *digits) spell(dst []byte, value uint64, r int) {
 	d.part(dst[:r+digitsSlack], value)
 }
 
-// part writes the digits of value, as many as there is room for.
+// part writes the digits of value, as many as dst has room for.
 func (d *digits) part(dst []byte, value uint64) {
 	for len(dst) > digitsSlack {
 		quotient, _ := bits.Mul64(value, d.inverse)

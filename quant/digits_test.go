@@ -16,7 +16,7 @@ func TestDigitsAreThoseOfThePacking(t *testing.T) {
 		most := rapid.Bool().Draw(t, "most")
 		symbols, wide := make([]byte, n), make([]uint16, n)
 		for i := range symbols {
-			symbols[i] = byte(levels - 1) // the largest number that a group can be
+			symbols[i] = byte(levels - 1) // the largest number of a group
 			if !most {
 				symbols[i] = byte(rapid.IntRange(0, levels-1).Draw(t, "symbol"))
 			}

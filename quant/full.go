@@ -9,9 +9,8 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Full is the compressor that does not compress: C(z) = z, 4 bytes per
-// coordinate, IEEE 754 binary32, little-endian. With it every algorithm is its
-// full-precision limit.
+// Full is the compressor that does not compress: C(z) = z, 4 bytes per coordinate, IEEE 754 binary32,
+// little-endian. With it every algorithm has full precision.
 type Full struct{}
 
 // Properties: exact.
@@ -19,7 +18,7 @@ func (Full) Properties() Properties {
 	return Properties{Unbiased: true, Contraction: true, Deterministic: true}
 }
 
-// Bits returns those of a float.
+// Bits returns the bits of a float.
 func (Full) Bits() int { return fullBits }
 
 // Len returns the bytes of a payload of d coordinates.
@@ -33,7 +32,7 @@ func (Full) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	return vec.AppendLE(dst, z), nil
 }
 
-// Check makes sure that payload holds d finite floats.
+// Check returns an error unless payload holds d finite floats.
 func (Full) Check(d int, payload []byte) error {
 	if err := checkLen("full", payload, 4*d, d); err != nil {
 		return err
@@ -64,7 +63,7 @@ func float32At(payload []byte, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(payload[4*i:]))
 }
 
-// checkFloats makes sure that all floats of payload are finite.
+// checkFloats returns an error unless all floats of payload are finite.
 func checkFloats(name string, payload []byte) error {
 	var block [blockLen]float32
 	n := len(payload) / 4

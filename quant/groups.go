@@ -29,9 +29,8 @@ func (p Packing) packGroups(dst []byte, symbols []uint16) bool {
 	return fits
 }
 
-// unpackGroups reads len(dst) symbols from src, which has their exact length.
-// A full group is cut in two first: their symbols follow from one another, and
-// two chains run at a time.
+// unpackGroups reads len(dst) symbols from src, which has their exact length. It halves a full group
+// first. The symbols of a half depend on one another, so two halves run side by side.
 func (p Packing) unpackGroups(dst []uint16, src []byte) error {
 	first, middle := 0, p.group/2
 	half := p.power(middle)
@@ -66,8 +65,8 @@ func (p Packing) digits(dst []uint16, value uint64) {
 	}
 }
 
-// checkGroups reports whether src, of the exact length for d symbols, holds a
-// group that Pack cannot have written.
+// checkGroups returns an error if src, of the exact length for d symbols, holds a group that Pack
+// cannot have written.
 func (p Packing) checkGroups(src []byte, d int) error {
 	full := d / p.group
 	for g := range full {

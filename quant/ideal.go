@@ -2,9 +2,8 @@ package quant
 
 import "gossiptrainer/quant/levels"
 
-// IdealBits returns the bits that a payload of d coordinates would take if its
-// symbols were coded as well as their frequencies allow, each on its own (order
-// 0): its headers as they are, and the entropy of the symbols.
+// IdealBits returns the bits of a payload of d coordinates with an ideal code for its symbols, each on
+// its own (order 0). It counts the headers in full, and the entropy of the symbols.
 func (b *bucketed) IdealBits(d int, payload []byte) (float64, error) {
 	if err := b.Check(d, payload); err != nil {
 		return 0, err
@@ -18,7 +17,7 @@ func (b *bucketed) IdealBits(d int, payload []byte) (float64, error) {
 			symbols := b.symbols[:min(b.block, m-at)]
 			bytes := b.packing.Len(len(symbols))
 			if err := b.packing.Unpack(symbols, packed[:bytes]); err != nil {
-				return 0, err // Check has seen the padding, nothing else can be wrong
+				return 0, err // Check has tested the padding, so this cannot happen
 			}
 			for _, s := range symbols {
 				counts[s]++
@@ -34,7 +33,7 @@ func (b *bucketed) IdealBits(d int, payload []byte) (float64, error) {
 	return float64(headers) + float64(d)*levels.Entropy(counts), nil
 }
 
-// IdealBits returns those of the buckets and the table as it is.
+// IdealBits returns the bits of the buckets, and counts the table in full.
 func (a *Adaptive) IdealBits(d int, payload []byte) (float64, error) {
 	buckets, err := a.read(d, payload)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 func TestIdealBits(t *testing.T) {
-	// Four symbols in buckets of two: 1 and 0 half of the time each.
+	// Four symbols in buckets of two: half of them 1, half 0.
 	z := []float32{2, 0, 0, 5}
 	for name, test := range map[string]struct {
 		c interface {
@@ -33,9 +33,8 @@ func TestIdealBits(t *testing.T) {
 	}
 }
 
-// Coding cannot be worse than packing, but for the fraction of a byte at the
-// end of a bucket.
-func TestIdealBitsAreNoMoreThanThePacked(t *testing.T) {
+// Coding cannot be worse than packing, except for the fraction of a byte at the end of a bucket.
+func TestIdealBitsAreAtMostThePackedBits(t *testing.T) {
 	z := gaussian(5000)
 	for name, c := range zoo(len(z)) {
 		ideal, ok := c.(interface {

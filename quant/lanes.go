@@ -6,34 +6,34 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// A laner is a rule that finds the symbols of a block in vector lanes, to the
-// same bits as round: several times as fast.
+// A laner is a rule that can find the symbols of a block in vector lanes. It returns the same bits as
+// round, several times faster.
 type laner interface {
-	// lanes writes the packed symbols of z, a part of the bucket fitted last whose
-	// first coordinate is first of the vector, and reports whether it did.
+	// lanes writes the packed symbols of z, a part of the last fitted bucket, and reports whether it
+	// did. The first coordinate of z has the index first in the vector.
 	lanes(packed []byte, z []float32, first int) bool
 }
 
 // A tabled rule adds the value of a symbol from a table.
 type tabled interface {
-	// table returns the values of the bucket opened last, nil if there is none.
+	// table returns the values of the last opened bucket, nil if there is no table.
 	table() *points
 }
 
 func (p *points) table() *points { return p }
 
-// lanework is what the frame needs for lanes.
+// lanework is the state of a bucketed compressor for lanes.
 type lanework struct {
 	tier   kernel.Tier
 	laner  laner   // nil: the rule has none
-	tabled tabled  // nil: it has none
+	tabled tabled  // nil: the rule has none
 	width  int     // bits of a symbol in the upper bits of its byte
 	digits *digits // of groups; nil: symbols are a bit stream
 	bytes  [blockLen + digitsSlack]byte
 	doubt  [blockLen / 8]byte
 }
 
-// useLanes looks for what the rule can do in the lanes of a tier.
+// useLanes prepares the lanes of a tier for a rule that supports them.
 func (b *bucketed) useLanes(tier kernel.Tier) {
 	v := &b.vectors
 	v.tier, v.laner, v.tabled, v.digits, v.width = tier, nil, nil, nil, b.packing.width
@@ -48,20 +48,20 @@ func (b *bucketed) useLanes(tier kernel.Tier) {
 	v.tabled, _ = b.rule.(tabled)
 }
 
-// packed writes the symbols of the block z in lanes, if it can.
+// packed writes the symbols of the block z in lanes, if possible.
 func (b *bucketed) packed(dst []byte, z []float32, first int) ([]byte, bool) {
 	if b.vectors.laner == nil || b.listed != nil {
 		return dst, false
 	}
-	end := len(dst) + b.packing.Len(len(z)) // compress has made room
+	end := len(dst) + b.packing.Len(len(z)) // Compress has made room
 	if !b.vectors.laner.lanes(dst[len(dst):end], z, first) {
 		return dst, false
 	}
 	return dst[:end], true
 }
 
-// settle packs the symbols of z, of which the first done are in bytes, but for
-// the doubtful ones. It finds the others by the definition.
+// settle packs the symbols of z. The first done of them are in bytes already, except the doubtful
+// ones. It finds the others by the definition.
 func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful bool) bool {
 	if done == 0 {
 		return false
@@ -87,14 +87,14 @@ func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful 
 	return true
 }
 
-// drawn writes the symbols that cells draws, packed.
+// drawn writes the packed symbols that cells draws.
 func (b *bucketed) drawn(packed []byte, z []float32, first int, c *kernel.Cells) bool {
 	v := &b.vectors
 	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, c, kernel.Uniform{Key: b.key, First: first}, v.doubt[:])
 	return b.settle(packed, z, first, done, doubtful)
 }
 
-// addLanes adds the values of n packed symbols to acc by table, if it can.
+// addLanes adds the values of n packed symbols to acc by table, if possible.
 func (b *bucketed) addLanes(acc []float32, packed []byte) bool {
 	v := &b.vectors
 	if v.tabled == nil {

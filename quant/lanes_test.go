@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// tiered is a compressor that can be held to a tier.
+// tiered is a compressor that can be limited to a tier.
 type tiered interface {
 	Compressor
 	useLanes(kernel.Tier)
@@ -59,7 +59,7 @@ func drawTiered(t *rapid.T) tiered {
 	return laned(NewLevels(table, bucket, norm, seed))
 }
 
-// drawTable draws any table, also with repeated levels and narrow cells.
+// drawTable draws any table, including repeated levels and narrow cells.
 func drawTable(t *rapid.T, bits int, form Form) Table {
 	free := rapid.SliceOfN(rapid.Float64Range(0, 1), 1<<(bits-1), 1<<(bits-1)).Draw(t, "levels")
 	if rapid.Bool().Draw(t, "narrow") {
@@ -75,8 +75,8 @@ func drawTable(t *rapid.T, bits int, form Form) Table {
 	return tableOf(form, free)
 }
 
-// drawVector draws one of many shapes: also zeros, constants, values at the
-// borders of cells, and the ends of the floats.
+// drawVector draws a vector of one of many kinds, among them zeros, constants, values at the borders
+// of cells, and the limits of float32.
 func drawVector(t *rapid.T) []float32 {
 	n, key := rapid.IntRange(1, 2500).Draw(t, "n"), rng.At(rapid.Uint64().Draw(t, "z"), 0)
 	scale := math.Exp2(rapid.Float64Range(-140, 100).Draw(t, "log2 scale"))

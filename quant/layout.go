@@ -6,10 +6,9 @@ import (
 	"math"
 )
 
-// A Layout says how a payload is cut: into buckets, each of them Head bytes and
-// then symbols or words, and Tail bytes after the last bucket. An entropy coder
-// learns from it which bytes are alike. It is a small value; the zero Layout is
-// that of an empty payload.
+// A Layout describes the parts of a payload. It has buckets, each of Head bytes and then symbols or
+// words, and Tail bytes after the last bucket. An entropy coder learns from it which bytes are alike.
+// It is a small value; the zero Layout is that of an empty payload.
 type Layout struct {
 	Levels int // N of the packed symbols of each bucket, 2 to MaxLevels; 0: words
 	Word   int // bytes of a word, such as 4 of a float; 0: symbols
@@ -22,16 +21,16 @@ type Layout struct {
 // maxWord bounds the bytes of a word.
 const maxWord = 8
 
-// Bytes is the layout of n bytes of which nothing is known.
+// Bytes returns the layout of n bytes without known parts.
 func Bytes(n int) Layout { return Layout{Word: 1, Count: n} }
 
-// Floats is the layout of n numbers of 4 bytes each.
+// Floats returns the layout of n numbers of 4 bytes each.
 func Floats(n int) Layout { return Layout{Word: 4, Count: n} }
 
 var errLayout = errors.New("quant: no such layout")
 
-// Check makes sure that l is the layout of some payload, so that Len is its
-// length: no number is negative or beyond 2³¹−1, for Head and Tail 2¹⁶−1.
+// Check returns an error unless l is the layout of some payload, whose length is Len. No number may be
+// negative or beyond 2³¹−1, for Head and Tail 2¹⁶−1.
 func (l Layout) Check() error {
 	symbols := l.Levels >= 2 && l.Levels <= MaxLevels && l.Word == 0
 	words := l.Levels == 0 && l.Word >= 1 && l.Word <= maxWord
@@ -78,26 +77,26 @@ func (l Layout) Buckets() int {
 
 // The layouts of the compressors' payloads of d coordinates.
 
-// Layout returns that of the floats.
+// Layout returns the layout of the floats.
 func (Full) Layout(d int) Layout { return Floats(d) }
 
-// Layout returns that of the indices, 4 bytes each.
+// Layout returns the layout of the indices, 4 bytes each.
 func (l *Linear) Layout(d int) Layout { return Layout{Word: 4, Count: d} }
 
-// Layout returns that of the buckets.
+// Layout returns the layout of the buckets.
 func (b *bucketed) Layout(d int) Layout {
 	return Layout{Levels: b.packing.Levels(), Count: d, Bucket: b.size, Head: 4 * len(b.header)}
 }
 
-// Layout returns that of the buckets, with the table behind them.
+// Layout returns the layout of the buckets, with the table behind them.
 func (a *Adaptive) Layout(d int) Layout {
 	l := a.levels.Layout(d)
 	l.Tail = a.Len(d) - l.Len()
 	return l
 }
 
-// Layout returns that of the pairs, whatever the number of coordinates.
+// Layout returns the layout of the pairs, which does not depend on the number of coordinates.
 func (t *TopK) Layout(int) Layout { return Layout{Word: pairLen, Count: t.k} }
 
-// Layout returns that of the values, whatever the number of coordinates.
+// Layout returns the layout of the values, which does not depend on the number of coordinates.
 func (r *RandomK) Layout(int) Layout { return Floats(r.k) }

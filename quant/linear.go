@@ -13,9 +13,9 @@ import (
 //
 //	C(z)_c = Step·⌊z_c/Step + u⌋,  u = 1/2 or uniform in [0, 1),
 //
-// with an error of at most half a step or one step however large z is: the
-// direct quantization of Lu and De Sa, "Moniqua", ICML 2020, section 3. An
-// index is an int32, little-endian; coordinates beyond ±2³¹ steps are refused.
+// with an error of at most half a step (Nearest) or one step (Stochastic) for any z. It is the direct
+// quantization of Lu and De Sa, "Moniqua", ICML 2020, section 3. An index is an int32, little-endian;
+// Compress refuses coordinates beyond ±2³¹ steps.
 type Linear struct {
 	step float64
 	mode Mode
@@ -40,7 +40,7 @@ func (l *Linear) Properties() Properties {
 	return Properties{Unbiased: l.mode == Stochastic, Deterministic: l.mode == Nearest}
 }
 
-// Bits returns those of an index.
+// Bits returns the bits of an index.
 func (l *Linear) Bits() int { return fullBits }
 
 // Len returns the bytes of a payload of d coordinates.
@@ -72,7 +72,7 @@ func (l *Linear) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	return dst, nil
 }
 
-// Check makes sure that payload holds d indices; any index is a legal one.
+// Check returns an error unless payload holds d indices; any index is legal.
 func (l *Linear) Check(d int, payload []byte) error {
 	return checkLen("linear", payload, 4*d, d)
 }

@@ -7,8 +7,8 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// MinMax rounds to 2^b points between the smallest and the largest value of a
-// bucket, the quantizer of Cui et al., "MQGrad", 2018. With L = 2^b − 1,
+// MinMax rounds to 2^b points between the smallest and the largest value of a bucket, the quantizer of
+// Cui et al., "MQGrad", 2018. With L = 2^b − 1,
 //
 //	q_c = min(L, ⌊(z_c − min)/((max − min)/L) + u⌋),  u = 1/2 or uniform in [0, 1),
 //	C(z)_c = min + q_c·(max − min)/L,  min where all values are equal.
@@ -18,16 +18,15 @@ import (
 type MinMax struct {
 	bucketed
 	mode Mode
-	span span // of the bucket fitted or opened last
+	span span // of the last fitted or opened bucket
 	w    float32
 	points
 	rounder kernel.Rounder
 	laned   bool // rounder is set
 }
 
-// NewMinMax returns the compressor with 1 to 16 bits per coordinate; a bucket
-// of 0 is the whole vector. seed is the worker's own stream,
-// rng.Stream(seed, rank); only Stochastic needs it.
+// NewMinMax returns the compressor with 1 to 16 bits per coordinate; a bucket of 0 is the whole
+// vector. seed is the worker's own stream, rng.Stream(seed, rank). Only Stochastic needs it.
 func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 	if bits < 1 || bits > 16 {
 		return nil, fmt.Errorf("quant: minmax: %d bits: must be 1 to 16", bits)
@@ -36,7 +35,7 @@ func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 	var err error
 	q.bucketed, err = newBucketed(design{
 		name: "minmax", rule: q,
-		// It is no contraction: the extremes decide on the error.
+		// It is no contraction: the error depends on the extremes only.
 		properties: Properties{Unbiased: mode == Stochastic, Deterministic: mode == Nearest},
 		floats:     2, levels: 1 << bits, size: bucket, seed: seed,
 	})
@@ -107,7 +106,7 @@ func (q *MinMax) open(header []float32, w float32) {
 	}
 }
 
-// table: there is one where a bucket has more coordinates than the table entries.
+// table returns a table if a bucket has more coordinates than the table entries.
 func (q *MinMax) table() *points {
 	if levels := q.packing.Levels(); levels > len(q.points) || q.size > 0 && q.size < levels {
 		return nil
@@ -127,7 +126,7 @@ func (q *MinMax) point(s int) float32 {
 	return float32(q.w * float32(q.span.low+float64(float64(s)*q.span.step)))
 }
 
-// A span is the points between the extremes of a bucket.
+// A span describes the points between the extremes of a bucket.
 type span struct {
 	low, step float64 // step is (max − min)/L, 0 if all values are equal
 	top       int32   // L

@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A Norm measures a bucket.
+// A Norm is a norm of a bucket.
 type Norm int
 
 const (
@@ -29,8 +29,8 @@ func ParseNorm(name string) (Norm, error) {
 	return 0, fmt.Errorf("quant: norm %q: must be l2 or linf", name)
 }
 
-// of returns the norm of z rounded to float32, which is no less than any
-// magnitude in z, and Inf if it exceeds the floats.
+// of returns the norm of z rounded to float32. It is at least each magnitude in z, and Inf if it
+// exceeds the range of float32.
 func (n Norm) of(z []float32) float32 {
 	if n == LInf {
 		return vec.MaxAbs(z)
@@ -44,9 +44,9 @@ func (n Norm) of(z []float32) float32 {
 	return root(squaredLength(z))
 }
 
-// inAnyOrder returns f, which is monotone, of the sum of n numbers of at least 0
-// in float64, taken in some order, and reports whether it is the same for every
-// order of summation: a sum in order is one long chain of additions.
+// inAnyOrder returns f(sum). sum is the float64 sum of n numbers ≥ 0 in some order, and f is monotone.
+// It reports whether the result is the same for every order of summation. A sum in order is slow: one
+// long chain of additions.
 func inAnyOrder(sum float64, n int, f func(float64) float32) (float32, bool) {
 	off := sum * (float64(n) + 8) * 0x1p-52
 	low := f(sum - off)

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Sums are taken in another order where the machine has lanes. The result must
-// be that of the order of the coordinates, also where it is between two floats.
+// Machines with lanes sum in another order. The result must be that of the order of the coordinates,
+// even between two floats.
 func TestSumsAreThoseInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := drawVector(t)

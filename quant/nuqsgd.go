@@ -7,9 +7,9 @@ import (
 )
 
 // NewNUQSGD returns the compressor of Ramezani-Kebrya et al., "NUQSGD: Provably
-// Communication-efficient Data-parallel SGD via Nonuniform Quantization", 2019:
-// levels that halve from 1 down, since most coordinates are small against the
-// norm of their bucket. With b bits and h = 2^(b−1) magnitudes they are
+// Communication-efficient Data-parallel SGD via Nonuniform Quantization", 2019. Its levels halve from
+// 1 down, since most coordinates are small relative to the norm of their bucket. With b bits and h =
+// 2^(b−1) magnitudes they are
 //
 //	Zero:       0, 2^−(h−2), …, 1/4, 1/2, 1
 //	Symmetric:  ±2^−(h−1), …, ±1/4, ±1/2, ±1

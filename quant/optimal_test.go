@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The level between two others is the best one there is: no value, in the data
-// or between, has a smaller expected error.
+// The level between two others is the best one: no value, in the data or between, has a smaller
+// expected error.
 func TestORQFindsTheBestLevel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := slices.Clone(vectors(rt))
@@ -50,7 +50,7 @@ func TestBinGradPBFindsTheBestLevel(t *testing.T) {
 	})
 }
 
-// Lloyd's iteration never makes the error larger, and ends where nothing changes.
+// Lloyd's iteration never increases the error, and ends at a fixed point.
 func TestBinGradBByLloydIsAFixedPoint(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)
@@ -65,7 +65,8 @@ func TestBinGradBByLloydIsAFixedPoint(t *testing.T) {
 		if a, b := lloyd.Variance(z), mean.Variance(z); a > b*(1+1e-6)+1e-30 {
 			rt.Fatalf("error %v by lloyd, %v by the mean", a, b)
 		}
-		// The means are known to float32, and so is the level: what lies next to it belongs to either side.
+		// The means and the level are rounded to float32, so values next to the level belong to either
+		// side.
 		a, b := float64(lloyd.means[0]), float64(lloyd.means[1])
 		tolerance := 1e-6 * max(math.Abs(a), math.Abs(b))
 		level := (a + b) / 2

@@ -25,9 +25,8 @@ type ORQ struct {
 // maxORQ is the largest s.
 const maxORQ = 129
 
-// NewORQ returns the compressor with s = 3, 5, 9, 17, 33, 65 or 129 levels; a
-// bucket of 0 is the whole vector. seed is the worker's own stream,
-// rng.Stream(seed, rank).
+// NewORQ returns the compressor with s = 3, 5, 9, 17, 33, 65 or 129 levels. A bucket of 0 is the whole
+// vector. seed is the worker's own stream, rng.Stream(seed, rank).
 func NewORQ(s, bucket int, seed uint64) (*ORQ, error) {
 	if s < 3 || s > maxORQ || (s-1)&(s-2) != 0 {
 		return nil, fmt.Errorf("quant: orq: %d levels: must be 3, 5, 9, 17, 33, 65 or %d", s, maxORQ)

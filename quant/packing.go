@@ -56,9 +56,9 @@ func NewPacking(levels int) (Packing, error) {
 // Levels returns N.
 func (p Packing) Levels() int { return p.levels }
 
-// Group returns the number of symbols after which the layout starts again at a
-// byte boundary. A vector cut at multiples of Group packs to the same bytes
-// piece by piece, and symbol g·Group starts at byte Len(g·Group).
+// Group returns the number of symbols after which the layout starts again at a byte boundary. A vector
+// cut at multiples of Group packs to the same bytes piece by piece. Symbol g·Group starts at byte
+// Len(g·Group).
 func (p Packing) Group() int { return p.group }
 
 // Len returns the number of bytes that d ≥ 0 symbols take.
@@ -78,8 +78,8 @@ func (p Packing) power(r int) uint64 {
 	return v
 }
 
-// Pack appends the Len(len(symbols)) bytes of symbols to dst. A symbol ≥ N is
-// an error and leaves dst as it was.
+// Pack appends the Len(len(symbols)) bytes of symbols to dst. A symbol ≥ N is an error and leaves dst
+// unchanged.
 func (p Packing) Pack(dst []byte, symbols []uint16) ([]byte, error) {
 	start := len(dst)
 	end := start + p.Len(len(symbols))
@@ -96,9 +96,9 @@ func (p Packing) Pack(dst []byte, symbols []uint16) ([]byte, error) {
 	return dst[:end], nil
 }
 
-// Unpack reads len(dst) symbols from src, which must be what Pack writes for
-// them and nothing else: another length, unused bits that are not zero and
-// groups that hold no N symbols are errors, after which dst is undefined.
+// Unpack reads len(dst) symbols from src, which must be the output of Pack for them. It fails on
+// another length, on unused bits that are not zero, and on groups that hold no N symbols. dst is
+// undefined after an error.
 func (p Packing) Unpack(dst []uint16, src []byte) error {
 	if err := p.checkLen(src, len(dst)); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p Packing) checkPadding(src []byte, d int) error {
 	return nil
 }
 
-// strange names the first symbol that is none of 0..N−1.
+// strange returns an error that names the first symbol outside 0..N−1.
 func (p Packing) strange(symbols []uint16) error {
 	at := slices.IndexFunc(symbols, func(s uint16) bool { return int(s) >= p.levels })
 	return fmt.Errorf("quant: symbol %d at %d: must be below %d", symbols[at], at, p.levels)

@@ -19,7 +19,7 @@ func mustPacking(t testing.TB, levels int) Packing {
 	return p
 }
 
-// ramp returns d symbols that take every value as d grows.
+// ramp returns d symbols that go through all values.
 func ramp(levels, d int) []uint16 {
 	symbols := make([]uint16, d)
 	for i := range symbols {
@@ -66,7 +66,7 @@ func naiveStream(width int, symbols []uint16) []byte {
 }
 
 func TestPowersOfTwoAreBitStreams(t *testing.T) {
-	lengths := []int{1000, blockLen, blockLen + 1, 2500} // of which lanes do a part
+	lengths := []int{1000, blockLen, blockLen + 1, 2500} // lanes handle a part of these
 	for d := range 70 {
 		lengths = append(lengths, d)
 	}
@@ -196,7 +196,7 @@ func TestLargestGroupValueIsAccepted(t *testing.T) {
 	}
 }
 
-// Whatever Unpack accepts, Pack writes again byte by byte.
+// Pack writes the bytes again that Unpack accepts.
 func FuzzUnpack(f *testing.F) {
 	f.Add(uint32(2), uint16(9), []byte{0xff, 0x01})
 	f.Add(uint32(3), uint16(45), append(make([]byte, 8), 242))
@@ -270,8 +270,7 @@ func perSymbol(b *testing.B, d int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(d), "ns/symbol")
 }
 
-// The largest symbols make the largest group values, where a quotient that is
-// not exact would be wrong first.
+// The largest symbols make the largest group values, where an inexact quotient would first be wrong.
 func TestLargestSymbolsOfAllLevels(t *testing.T) {
 	for levels := 3; levels <= MaxLevels; levels++ {
 		p, err := NewPacking(levels)

@@ -7,32 +7,30 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// QSGD rounds the magnitudes of a bucket to s = 2^(b−1) − 1 equal parts of its
-// norm and keeps the signs (Alistarh et al., "QSGD", NeurIPS 2017, section 3.1;
-// with the largest magnitude as norm, section 4). With r_c = s·|z_c|/|z|,
+// QSGD rounds the magnitudes of a bucket to s = 2^(b−1) − 1 equal parts of its norm and keeps the
+// signs. It is that of Alistarh et al., "QSGD", NeurIPS 2017, section 3.1; section 4 has the largest
+// magnitude as norm. With r_c = s·|z_c|/|z|,
 //
 //	level_c = ⌊r_c⌋ + [u < r_c − ⌊r_c⌋],  u uniform in [0, 1),
 //	C(z)_c = |z|·sign(z_c)·level_c/s,  0 where all values are.
 //
-// That is unbiased, and E |C(z) − z|_2² ≤ q·|z|_2² with q = min(m/s², √m/s), for
-// either norm: the q by which it is scaled.
+// It is unbiased, and E |C(z) − z|_2² ≤ q·|z|_2² with q = min(m/s², √m/s) for either norm. Scale uses
+// this q.
 //
-// A bucket is the norm as a float, by which the sender decodes too, and the
-// symbols level_c + 2^(b−1)·[z_c < 0 and level_c > 0] as a bit stream:
-// 4 + ⌈m·b/8⌉ bytes.
+// A bucket is the norm as a float, by which the sender decodes too, and the symbols as a bit stream: 4
+// + ⌈m·b/8⌉ bytes. A symbol is level_c + 2^(b−1)·[z_c < 0 and level_c > 0].
 type QSGD struct {
 	bucketed
 	norm   Norm
 	top    uint16  // s
-	length float64 // of the bucket fitted last
+	length float64 // of the last fitted bucket
 	points
 	rounder kernel.Rounder
 	laned   bool // rounder is set
 }
 
-// NewQSGD returns the compressor with 2 to 8 bits per coordinate, sign
-// included; a bucket of 0 is the whole vector. seed is the worker's own stream,
-// rng.Stream(seed, rank).
+// NewQSGD returns the compressor with 2 to 8 bits per coordinate, sign included. A bucket of 0 is the
+// whole vector. seed is the worker's own stream, rng.Stream(seed, rank).
 func NewQSGD(bits, bucket int, norm Norm, seed uint64) (*QSGD, error) {
 	if bits < 2 || bits > 8 {
 		return nil, fmt.Errorf("quant: qsgd: %d bits: must be 2 to 8", bits)
@@ -64,7 +62,7 @@ func (q *QSGD) fit(header, z []float32) {
 	})
 }
 
-// ratio returns r of a coordinate with that magnitude.
+// ratio returns r of a coordinate of magnitude m.
 func (q *QSGD) ratio(m uint32) float64 {
 	return float64(q.top) * float64(math.Float32frombits(m)) / q.length
 }

@@ -2,11 +2,10 @@ package quant
 
 import "fmt"
 
-// Quantiles rounds at random to s levels between which there are equally many
-// values of the bucket, the quantizer that Xu, Huo and Huang, "Optimal Gradient
-// Quantization Condition for Communication-Efficient Distributed Training",
-// 2019, call Linear-s and compare ORQ with. Level k is the quantile k/(s−1):
-// linear between the order statistics around h = (m−1)·k/(s−1), from 0.
+// Quantiles rounds at random to s levels, with equally many values of the bucket between any two. Xu,
+// Huo and Huang, "Optimal Gradient Quantization Condition for Communication-Efficient Distributed
+// Training", 2019, call it Linear-s and compare ORQ with it. Level k is the quantile k/(s−1): linear
+// between the order statistics around h = (m−1)·k/(s−1), from 0.
 //
 // A bucket is its levels as floats and its symbols: 4s bytes and log₂ s bits per
 // coordinate.

@@ -10,12 +10,11 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// RandomK keeps K coordinates that are drawn again in every round (Wangni et
-// al., "Gradient Sparsification for Communication-Efficient Distributed
-// Optimization", NeurIPS 2018): those that rng.RandomK draws for (seed, round).
-// As it is, it is a contraction with ω = K/d; multiplied by d/K it is unbiased.
-// The values are sent as floats in the order of their indices, which the
-// receiver draws again: 4K bytes.
+// RandomK keeps K random coordinates, others in every round: those that rng.RandomK draws for (seed,
+// round). It is that of Wangni et al., "Gradient Sparsification for Communication-Efficient
+// Distributed Optimization", NeurIPS 2018. It is a contraction with ω = K/d; multiplied by d/K it is
+// unbiased. The values are sent as floats in the order of their indices, which the receiver draws
+// again: 4K bytes.
 type RandomK struct {
 	k       int
 	scaling Scaling
@@ -23,11 +22,11 @@ type RandomK struct {
 	indices []uint32 // scratch of rng.RandomK
 }
 
-// A Scaling says what becomes of the coordinates that are kept.
+// A Scaling is the factor on the kept coordinates.
 type Scaling int
 
 const (
-	// AsIs sends them as they are: a contraction.
+	// AsIs sends them unchanged: a contraction.
 	AsIs Scaling = iota
 	// Amplified multiplies them by d/K: unbiased.
 	Amplified
@@ -53,13 +52,13 @@ func (r *RandomK) Scale() error {
 	return nil
 }
 
-// Bits returns 32: most coordinates take none.
+// Bits returns 32, as there is no fixed number: most coordinates take no bits.
 func (r *RandomK) Bits() int { return fullBits }
 
-// Len returns the bytes of a payload, whatever the number of coordinates.
+// Len returns the bytes of a payload, which do not depend on the number of coordinates.
 func (r *RandomK) Len(int) int { return 4 * r.k }
 
-// Compress appends the coordinates of z that round k draws.
+// Compress appends the coordinates of z that are drawn for round k.
 func (r *RandomK) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	if err := checkVector("randomk", k, z); err != nil {
 		return dst, err
@@ -95,7 +94,7 @@ func (r *RandomK) fits(d int) error {
 	return nil
 }
 
-// Check makes sure that payload holds K finite floats.
+// Check returns an error unless payload holds K finite floats.
 func (r *RandomK) Check(d int, payload []byte) error {
 	if err := r.fits(d); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (r *RandomK) Check(d int, payload []byte) error {
 	return checkFloats("randomk", payload)
 }
 
-// Bound returns the largest magnitude that was sent.
+// Bound returns the largest magnitude sent.
 func (r *RandomK) Bound(_ int, payload []byte) float32 { return vec.MaxAbsLE(payload) }
 
 // AddTo adds w times the coordinates sent in round k to acc.

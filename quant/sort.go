@@ -2,22 +2,21 @@ package quant
 
 import "slices"
 
-// A sorter has the memory to sort vectors, again and again.
+// A sorter sorts vectors in memory that it keeps.
 type sorter struct {
 	values    []float32
 	keys, out []uint32
 }
 
 const (
-	digitLen = 11      // bits sorted by in one pass: three make a float
-	fewest   = 512     // values for which passes pay
-	dense    = 1 << 14 // values so many that their upper two digits are often the same
+	digitLen = 11      // bits of a pass: three passes make a float
+	fewest   = 512     // values from which passes are faster
+	dense    = 1 << 14 // values of which many share the upper two digits
 )
 
-// sort returns the finite values z in ascending order, valid until the next
-// call. Zeros of either sign are equal. Passes are made for each digit, from the
-// lowest; of fewer values than dense few have the two upper digits in common,
-// and those are put in order afterwards.
+// sort returns the finite values z in ascending order, valid until the next call. Zeros of either sign
+// are equal. It makes a pass for each digit, from the lowest. Of fewer than dense values, few share
+// the two upper digits, so it skips the lowest digit and sorts those few afterwards.
 func (s *sorter) sort(z []float32) []float32 {
 	s.values = slices.Grow(s.values[:0], len(z))[:len(z)]
 	if len(z) < fewest {
@@ -43,12 +42,12 @@ func (s *sorter) sort(z []float32) []float32 {
 	s.scatter(&counts[1], 1)
 	s.finish(&counts[2])
 	if len(z) < dense {
-		mend(s.values)
+		finishLowest(s.values)
 	}
 	return s.values
 }
 
-// scatter orders the keys by one digit, those of which counts has counted.
+// scatter orders the keys by one digit, whose values counts has counted.
 func (s *sorter) scatter(counts *[1 << digitLen]uint32, pass int) {
 	begin(counts)
 	for _, key := range s.keys {
@@ -59,7 +58,7 @@ func (s *sorter) scatter(counts *[1 << digitLen]uint32, pass int) {
 	s.keys, s.out = s.out, s.keys
 }
 
-// finish orders the keys by the upper digit, and makes values of them.
+// finish orders the keys by the upper digit, and turns them into values.
 func (s *sorter) finish(counts *[1 << digitLen]uint32) {
 	begin(counts)
 	for _, key := range s.keys {
@@ -69,7 +68,7 @@ func (s *sorter) finish(counts *[1 << digitLen]uint32) {
 	}
 }
 
-// begin replaces numbers of keys by where the first of them goes.
+// begin replaces the counts of digits by the place of the first key of each.
 func begin(counts *[1 << digitLen]uint32) {
 	total := uint32(0)
 	for d, n := range counts {
@@ -77,8 +76,8 @@ func begin(counts *[1 << digitLen]uint32) {
 	}
 }
 
-// mend sorts values that are in order but for the lowest digit.
-func mend(values []float32) {
+// finishLowest sorts values that are in order except for the lowest digit.
+func finishLowest(values []float32) {
 	for i := 1; i < len(values); i++ {
 		if !(values[i] < values[i-1]) {
 			continue

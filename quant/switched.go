@@ -9,10 +9,9 @@ import (
 	"gossiptrainer/gossip/state"
 )
 
-// Switched is a compressor whose bits per coordinate may be others in every
-// round. A payload names its own: it is the payload of the compressor of so many
-// and then one byte, the bits. So a receiver needs not know when its sender
-// switches.
+// Switched is a compressor whose bits per coordinate may change in every round. A payload is that of
+// the compressor for these bits and then one byte, the bits. So a receiver does not need to know when
+// its sender switches.
 type Switched struct {
 	// Chosen returns the bits of round k, low to high; only Compress asks.
 	Chosen func(k int) int
@@ -21,8 +20,8 @@ type Switched struct {
 	of  []Compressor // of low, low+1, … bits
 }
 
-// NewSwitched returns the compressor that takes from low to high bits, 1 ≤ low ≤
-// high ≤ 255; of makes the one of so many.
+// NewSwitched returns the compressor of low to high bits, 1 ≤ low ≤ high ≤ 255; of makes the
+// compressor for a number of bits.
 func NewSwitched(low, high int, bits func(k int) int, of func(bits int) (Compressor, error)) (*Switched, error) {
 	if low < 1 || low > high || high > 255 {
 		return nil, fmt.Errorf("quant: switched: %d to %d bits: want 1 ≤ smallest ≤ largest ≤ 255", low, high)
@@ -38,7 +37,7 @@ func NewSwitched(low, high int, bits func(k int) int, of func(bits int) (Compres
 	return s, nil
 }
 
-// Properties are what the compressors of all bits have.
+// Properties returns those that the compressors for all bits have.
 func (s *Switched) Properties() Properties {
 	all := Properties{Unbiased: true, Contraction: true, Deterministic: true, Scalable: true}
 	for _, c := range s.of {
@@ -51,7 +50,7 @@ func (s *Switched) Properties() Properties {
 	return all
 }
 
-// Len returns the most bytes that a payload of d coordinates has.
+// Len returns the bytes of the largest payload of d coordinates.
 func (s *Switched) Len(d int) int {
 	most := 0
 	for _, c := range s.of {
@@ -60,7 +59,7 @@ func (s *Switched) Len(d int) int {
 	return 1 + most
 }
 
-// Compress appends the payload of the bits of round k, and those.
+// Compress appends the payload for the bits of round k, and the bits.
 func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	bits := s.Chosen(k)
 	if at := bits - s.low; at < 0 || at >= len(s.of) {
@@ -76,10 +75,10 @@ func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 // Bits returns the most bits of a coordinate.
 func (s *Switched) Bits() int { return s.of[len(s.of)-1].Bits() }
 
-// Layout says nothing: only the payload itself names its bits, see LayoutOf.
+// Layout describes no parts: only the payload itself names its bits, see LayoutOf.
 func (s *Switched) Layout(d int) Layout { return Bytes(s.Len(d)) }
 
-// LayoutOf returns the layout of a payload of d coordinates; of one that is none, bytes.
+// LayoutOf returns the layout of a payload of d coordinates; that of Bytes for an invalid one.
 func (s *Switched) LayoutOf(d int, payload []byte) Layout {
 	c, rest, err := s.named(payload)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Switched) LayoutOf(d int, payload []byte) Layout {
 	return l
 }
 
-// Check makes sure that payload names its bits and fits them.
+// Check returns an error unless payload names its bits and is valid for them.
 func (s *Switched) Check(d int, payload []byte) error {
 	c, rest, err := s.named(payload)
 	if err != nil {
@@ -102,16 +101,16 @@ func (s *Switched) Check(d int, payload []byte) error {
 	return c.Check(d, rest)
 }
 
-// Bound is that of the compressor of the payload's bits.
+// Bound returns the bound of the compressor for the payload's bits.
 func (s *Switched) Bound(d int, payload []byte) float32 {
 	c, rest, err := s.named(payload)
 	if err != nil {
-		return 0 // Check finds fault with it
+		return 0 // Check refuses it
 	}
 	return c.Bound(d, rest)
 }
 
-// AddTo adds w times what the compressor of the payload's bits decodes to acc.
+// AddTo adds w times the vector that the compressor for the payload's bits decodes to acc.
 func (s *Switched) AddTo(acc []float32, w float32, k int, payload []byte) error {
 	c, rest, err := s.named(payload)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Switched) AddTo(acc []float32, w float32, k int, payload []byte) error 
 	return c.AddTo(acc, w, k, rest)
 }
 
-// named returns the compressor of the bits that payload names, and its payload.
+// named returns the compressor for the bits that payload names, and its payload.
 func (s *Switched) named(payload []byte) (Compressor, []byte, error) {
 	last := len(payload) - 1
 	if last < 0 {
@@ -133,7 +132,7 @@ func (s *Switched) named(payload []byte) (Compressor, []byte, error) {
 	return s.of[at], payload[:last], nil
 }
 
-// State shows the tables of the compressors that have one.
+// State visits the compressors that have state.
 func (s *Switched) State(v *state.Visit) {
 	for i, c := range s.of {
 		v.Part("bits"+strconv.Itoa(s.low+i), c)

@@ -28,8 +28,8 @@ var switchable = map[string]func(bits int) (Compressor, error){
 
 func everyRound(k int) int { return 2 + k*5%7 }
 
-// Whatever the receiver believes the bits to be, it has what the sender has, and
-// what the compressor of so many bits alone gives.
+// The receiver has the sender's vector, whatever bits it expects, and so does a compressor with these
+// bits alone.
 func TestSwitchedIsExactAtBothEnds(t *testing.T) {
 	for name, of := range switchable {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSwitchedHasWhatAllHave(t *testing.T) {
 	}
 }
 
-// The layout is that of the bits which the payload names, whatever the others have.
+// The layout is that of the bits in the payload, whatever the others have.
 func TestSwitchedLayout(t *testing.T) {
 	const d = 250
 	s := switched(t, switchable["minmax"], everyRound)

@@ -9,11 +9,10 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Levels rounds the coordinates of a bucket, divided by its norm, to a table of
-// levels, whichever: the frame of NUQSGD (Ramezani-Kebrya et al., 2019) and of
-// ALQ and AMQ (Faghri et al., "Adaptive Gradient Quantization for Data-Parallel
-// SGD", NeurIPS 2020). A value between two levels becomes one of them at random,
-// such that its expectation is the value.
+// Levels rounds the coordinates of a bucket, divided by its norm, to any table of levels. NUQSGD
+// (Ramezani-Kebrya et al., 2019), and ALQ and AMQ (Faghri et al., "Adaptive Gradient Quantization for
+// Data-Parallel SGD", NeurIPS 2020) have this form. A value between two levels becomes one of them at
+// random, such that its expectation is the value.
 //
 // A bucket is the norm as a float, by which the sender decodes too, and b bits
 // per coordinate: 4 + ⌈m·b/8⌉ bytes. Both ends need the same table; it is not in
@@ -24,7 +23,7 @@ type Levels struct {
 	form   Form
 	levels []float64
 	cells  cells
-	empty  bool // the norm of the bucket fitted last is 0
+	empty  bool // the norm of the last fitted bucket is 0
 	points
 	drawer kernel.Cells
 	laned  bool // drawer is set
@@ -36,7 +35,7 @@ type Table struct {
 	Levels []float64
 }
 
-// A Form says for what a table has levels.
+// A Form says whether a table has levels for magnitudes or for signed values.
 type Form int
 
 const (
@@ -49,7 +48,7 @@ const (
 	Symmetric
 )
 
-// ParseForm returns the form of that name: zero or sym.
+// ParseForm returns the form of a name: zero or sym.
 func ParseForm(name string) (Form, error) {
 	switch name {
 	case "zero":
@@ -82,7 +81,7 @@ func (t Table) Bits() (int, error) {
 	return b, nil
 }
 
-// tableOf returns the table with those magnitudes, ascending up to 1.
+// tableOf returns the table with the given magnitudes, ascending up to 1.
 func tableOf(form Form, magnitudes []float64) Table {
 	t := Table{form, slices.Clone(magnitudes)}
 	if form == Symmetric {
@@ -93,7 +92,7 @@ func tableOf(form Form, magnitudes []float64) Table {
 	return t
 }
 
-// magnitudes returns the part of the table that the rest follows from.
+// magnitudes returns the part of the table that determines the rest.
 func (t Table) magnitudes() []float64 {
 	if t.Form == Zero {
 		return t.Levels
@@ -110,7 +109,7 @@ func (t Table) free() []float64 {
 	return m[:len(m)-1]
 }
 
-// mirror makes the lower half of a symmetric table that of its magnitudes.
+// mirror sets the lower half of a symmetric table by its magnitudes.
 func (t Table) mirror() {
 	if t.Form == Symmetric {
 		for j, m := range t.magnitudes() {
@@ -138,8 +137,8 @@ func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Level
 	return l, err
 }
 
-// SetTable replaces the table by one of the same form and length, for the
-// payloads made and read from now on. The table is copied into the old one.
+// SetTable replaces the table by one of the same form and length, for all later payloads. It copies
+// the table.
 func (l *Levels) SetTable(t Table) error {
 	if t.Form != l.form || len(t.Levels) != len(l.levels) {
 		return fmt.Errorf("quant: %s: a table of %d levels cannot replace one of %d, or one of another form",
@@ -188,8 +187,8 @@ func (l *Levels) round(symbols []uint16, z, u []float32) {
 	}
 }
 
-// signed returns the symbol of v, whose magnitude becomes level. A negative value
-// of level 0 has no sign: −level has a top bit but for 0.
+// signed returns the symbol of v, whose magnitude is rounded to level. A negative value of level 0 has
+// no sign: −level has its top bit set unless level is 0.
 func (l *Levels) signed(level uint16, v float32) uint16 {
 	sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
 	return level + sign*uint16(len(l.levels))

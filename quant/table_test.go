@@ -60,7 +60,7 @@ func TestLevelsOnEqualPartsAreQSGD(t *testing.T) {
 		}
 		want := decoded(t, qsgd, 0, len(z), b)
 		for i, v := range decoded(t, levels, 0, len(z), a) {
-			// At a level, rounding may find either cell: the draw decides there alone.
+			// At a level, rounding may find either cell: only the draw decides then.
 			if math.Abs(float64(v)-float64(want[i])) > 1e-5*math.Abs(float64(want[i]))+1e-44 && u[i] != 0 {
 				rt.Fatalf("%d bits: coordinate %d: %v by levels, %v by qsgd", bits, i, v, want[i])
 			}

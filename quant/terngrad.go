@@ -12,14 +12,13 @@ import (
 //
 //	C(z)_c = |z|_∞·sign(z_c)·[u < |z_c|/|z|_∞],  u uniform in [0, 1).
 //
-// That is unbiased. With Clip, 2.5 in the paper, one outlier does not make zeros
-// of the rest.
+// It is unbiased. With Clip, 2.5 in the paper, one outlier does not turn the rest into zeros.
 //
 // A bucket is the scale as a float and the symbols 0, 1, 2 for −1, 0, 1 in
 // groups of 40: 4 bytes and 1.6 bits per coordinate.
 type TernGrad struct {
 	bucketed
-	scale float64 // of the bucket fitted last
+	scale float64 // of the last fitted bucket
 	points
 	drawer kernel.Cells
 	laned  bool // drawer is set
@@ -43,8 +42,7 @@ func (t *TernGrad) fit(header, z []float32) {
 	t.laned = t.drawer.Set([]float64{0, t.scale}, 2)
 }
 
-// lanes draws 0 for 0, 1 for 1 and 3 for −1, which become 1, 2 and 0: more by one,
-// modulo 4.
+// lanes draws 0 for 0, 1 for 1 and 3 for −1, and adds one modulo 4: 1, 2 and 0.
 func (t *TernGrad) lanes(packed []byte, z []float32, first int) bool {
 	if !t.laned {
 		return false

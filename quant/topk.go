@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// TopK keeps the K coordinates of largest magnitude, of equal ones those with
-// the lowest index (Stich, Cordonnier and Jaggi, "Sparsified SGD with Memory",
-// NeurIPS 2018). They are sent as pairs of index, uint32, and value, float32,
-// with increasing index: 8K bytes. It is a contraction with ω ≥ K/d.
+// TopK keeps the K coordinates of largest magnitude; among equal ones those with the lowest index
+// (Stich, Cordonnier and Jaggi, "Sparsified SGD with Memory", NeurIPS 2018). They are sent as pairs of
+// index, uint32, and value, float32, with increasing index: 8K bytes. It is a contraction with ω ≥
+// K/d.
 type TopK struct {
 	k    int
 	keys []uint32 // magnitudes that may be the k-th largest
@@ -30,10 +30,10 @@ func (t *TopK) Properties() Properties { return Properties{Contraction: true, De
 
 const pairLen = 8 // index and value
 
-// Bits returns 32: most coordinates take none.
+// Bits returns 32, as there is no fixed number: most coordinates take no bits.
 func (t *TopK) Bits() int { return fullBits }
 
-// Len returns the bytes of a payload, whatever the number of coordinates.
+// Len returns the bytes of a payload, which do not depend on the number of coordinates.
 func (t *TopK) Len(int) int { return pairLen * t.k }
 
 // Compress appends the largest coordinates of z.
@@ -70,9 +70,9 @@ func (t *TopK) fits(d int) error {
 // magnitude returns |v| as bits, which are ordered like the numbers.
 func magnitude(v float32) uint32 { return math.Float32bits(v) &^ (1 << 31) }
 
-// threshold returns the magnitude of the k-th largest of z, and how many of
-// that magnitude are among the k largest. It finds 11, 10 and 10 bits of it by
-// counting; after the first only magnitudes with the same bits are left.
+// threshold returns the k-th largest magnitude in z, and how many coordinates of that magnitude are
+// among the k largest. It finds 11, 10 and 10 bits of it by counting. After the first count, only
+// magnitudes with these bits are left.
 func (t *TopK) threshold(z []float32) (least uint32, ties int) {
 	var counts [1 << 11]int
 	for _, v := range z {
@@ -102,8 +102,8 @@ func (t *TopK) threshold(z []float32) (least uint32, ties int) {
 	return first<<20 | second<<10 | third, rest
 }
 
-// kth returns the digit of the k-th largest of those counted, digits up to largest,
-// and its place among those with this digit.
+// kth returns the digit of the k-th largest of the counted magnitudes, with digits up to largest, and
+// its place among those with this digit.
 func kth(counts *[1 << 11]int, largest uint32, k int) (digit uint32, rest int) {
 	for digit = largest; counts[digit] < k; digit-- {
 		k -= counts[digit]
@@ -114,7 +114,7 @@ func kth(counts *[1 << 11]int, largest uint32, k int) (digit uint32, rest int) {
 // equal returns 1 if a and b are equal, else 0.
 func equal(a, b uint32) int { return int((uint64(a^b) - 1) >> 63) }
 
-// Check makes sure that payload holds K coordinates of d in increasing order.
+// Check returns an error unless payload holds K coordinates of d in increasing order.
 func (t *TopK) Check(d int, payload []byte) error {
 	if err := t.fits(d); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (t *TopK) Check(d int, payload []byte) error {
 	return nil
 }
 
-// Bound returns the largest magnitude that was sent.
+// Bound returns the largest magnitude sent.
 func (t *TopK) Bound(_ int, payload []byte) float32 {
 	largest := uint32(0)
 	for i := range t.k {
@@ -145,7 +145,7 @@ func (t *TopK) Bound(_ int, payload []byte) float32 {
 	return math.Float32frombits(largest)
 }
 
-// AddTo adds w times the coordinates sent to acc.
+// AddTo adds w times the sent coordinates to acc.
 func (t *TopK) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := t.Check(len(acc), payload); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// note tells people what the core wants them to know.
+// note logs, counts and publishes the notes of the core.
 func (d *driver) note(notes []gossip.Note) {
 	for _, n := range notes {
 		switch rank := int(n.Peer); n.Kind {
@@ -35,15 +35,15 @@ func (d *driver) note(notes []gossip.Note) {
 	}
 }
 
-// cutOff tells that a neighbour is banned.
+// cutOff reports that this worker has banned a neighbour.
 func (d *driver) cutOff(n gossip.Note) {
 	d.refused.Count("cut off")
 	*d.denial(n.Peer) = denial{rank: n.Peer, why: errors.New(n.Text), cut: true}
 	d.log.Error("cut off a neighbour", "neighbour", int(n.Peer), "why", n.Text)
-	d.status(record.Waiting, n.Text+"; it is let in again when its process has been started anew", []int{int(n.Peer)})
+	d.status(record.Waiting, n.Text+"; it is let in again when its process has been restarted", []int{int(n.Peer)})
 }
 
-// await names whom this worker waits for, and why.
+// await reports the neighbours for which this worker waits, and why.
 func (d *driver) await(n gossip.Note) {
 	var missing []int
 	var why []string
@@ -55,7 +55,7 @@ func (d *driver) await(n gossip.Note) {
 		}
 		why = append(why, fmt.Sprintf("worker %d: %s", rank, text))
 	}
-	if len(why) == 0 && d.verdict.holding {
+	if len(why) == 0 && d.decision.holding {
 		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
 	}
 	detail := fmt.Sprintf("round %d, for %v: %s", d.round, n.For.Round(time.Second), strings.Join(why, "; "))

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// elastic returns a worker of a ring that goes on without those it loses.
+// elastic returns a worker of a ring that goes on without lost workers.
 func (c task) elastic(t testing.TB, rank int) Worker {
 	t.Helper()
 	w := c.worker(t, rank)
@@ -37,8 +37,8 @@ func (c task) closing(t testing.TB, rank int) *topology.Closing {
 	return g.Closing(topology.Rank(rank))
 }
 
-// guest returns one that has come back.
-func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker, error) {
+// returned returns a worker that has come back.
+func (c task) returned(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker, error) {
 	t.Helper()
 	w := c.elastic(t, rank)
 	weight := w.Closing.Weight
@@ -50,9 +50,8 @@ func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker,
 	return w, err
 }
 
-// A reboot is a run that would go on for ever, of which worker 2 dies in round 20
-// and is started again as it was the first time. It ends when that has trained
-// between both neighbours.
+// A reboot is an endless run in which worker 2 dies in round 20 and starts again as it did the first
+// time. The run ends when worker 2 has trained with both neighbours.
 type reboot struct {
 	job    task
 	ctx    context.Context
@@ -72,7 +71,7 @@ func (r *reboot) observe(o *Options) {
 	}
 }
 
-// second leads the second life of worker 2.
+// second runs the second process of worker 2.
 func (r *reboot) second(t *testing.T, n *Node) error {
 	if _, err := n.Join(r.ctx); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (r *reboot) second(t *testing.T, n *Node) error {
 	if place.Round < 20 || place.Sponsor != 1 && place.Sponsor != 3 {
 		return fmt.Errorf("place %+v, want one next to it, after round 20", place)
 	}
-	w, err := r.job.guest(t, 2, place, s)
+	w, err := r.job.returned(t, 2, place, s)
 	if err != nil {
 		return err
 	}
@@ -97,14 +96,14 @@ func (r *reboot) second(t *testing.T, n *Node) error {
 	return nil
 }
 
-// interrupted reports whether a run was ended, here or by another worker that was.
+// interrupted reports whether this worker was interrupted, or another one that then stopped the run.
 func interrupted(err error) bool {
 	stop, told := errors.AsType[*StoppedError](err)
 	return errors.Is(err, context.Canceled) || told && strings.Contains(stop.Reason, context.Canceled.Error())
 }
 
-// seated waits until the second life of worker 2 has two edges and has done a round
-// with both.
+// seated waits until the second process of worker 2 has two edges and has done a round with both
+// neighbours.
 func (r *reboot) seated() {
 	from, edges, back := 0, map[int]bool{}, false
 	for {
@@ -125,9 +124,9 @@ func (r *reboot) seated() {
 	}
 }
 
-// TestAWorkerThatBeginsAnewComesBack starts the same process again, as one does whose
-// machine has been down: it is told that the run has gone on, and gets a place.
-func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
+// TestAWorkerThatStartsAgainComesBack starts the same process again, as after a reboot of its machine.
+// The process learns that the run has gone on, and gets a place.
+func TestAWorkerThatStartsAgainComesBack(t *testing.T) {
 	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +172,7 @@ func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
 	r.seated()
 }
 
-// again starts a node in place of one that has died.
+// again starts a node in the place of a dead one.
 func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *identity.Identity) *Node {
 	t.Helper()
 	o := c.nodes[rank].opts
@@ -197,8 +196,8 @@ func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *id
 	return n
 }
 
-// mended returns the driver of worker 1 of a ring of three under Reweight.
-func mended(t *testing.T, change func(w *Worker)) *driver {
+// reweighted returns the driver of worker 1 of a ring of three under Reweight.
+func reweighted(t *testing.T, change func(w *Worker)) *driver {
 	t.Helper()
 	w := task{n: 3, dim: 4, rounds: 5}.elastic(t, 1)
 	if change != nil {
@@ -232,7 +231,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := mended(t, test.change)
+			d := reweighted(t, test.change)
 			var err error
 			for _, e := range test.events {
 				if err = d.handle(e); err != nil {
@@ -251,7 +250,7 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 		"done":        func(w *Worker) { w.Machine = task{n: 3, dim: 4}.worker(t, 1).Machine },
 		"last rounds": func(w *Worker) { w.Rounds = 1 },
 	} {
-		d := mended(t, spoil)
+		d := reweighted(t, spoil)
 		if err := d.advance(); err != nil {
 			t.Fatal(err)
 		}
@@ -273,8 +272,8 @@ func TestOnlyARingTakesBack(t *testing.T) {
 	}
 }
 
-// TestWhoFindsNobodyGivesUp asks in a run of which all others are gone.
-func TestWhoFindsNobodyGivesUp(t *testing.T) {
+// TestAWorkerWithoutSponsorGivesUp asks for a place in a run that all others have left.
+func TestAWorkerWithoutSponsorGivesUp(t *testing.T) {
 	c := newCluster(t, 3, 10, nil)
 	for _, n := range c.nodes[1:] {
 		n.host.Close()
@@ -282,8 +281,8 @@ func TestWhoFindsNobodyGivesUp(t *testing.T) {
 	u := newUmpire(1)
 	u.end()
 	_, _, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0), seat{u, 0})
-	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "nobody gave it a place") {
-		t.Errorf("error %v, want that nobody gave it a place", err)
+	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "no worker gave it a place") {
+		t.Errorf("error %v, want that no worker gave it a place", err)
 	}
-	<-u.ended // it had told the arbiter that it begins no round
+	<-u.ended // the worker had told the arbiter that it begins no round
 }

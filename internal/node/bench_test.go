@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRound is one full precision round of all workers of a ring, over
-// real sockets and with a gradient that costs nothing.
+// BenchmarkRound measures a full-precision round of all workers of a ring, over real sockets and with
+// a gradient that costs nothing.
 func BenchmarkRound(b *testing.B) {
 	for _, c := range []struct{ n, dim int }{{8, 25_000}, {4, 270_000}} {
 		b.Run(fmt.Sprintf("ring of %d, %d parameters", c.n, c.dim), func(b *testing.B) {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// copyShare bounds the time that copies take: one part in so many.
+// copyShare bounds the time for copies to one part in copyShare.
 const copyShare = 50
 
 // A copied is the copy of the state in memory. Most often it was taken at the last
 // boundary, so a worker that must end at once loses no round.
 type copied struct {
-	round int           // −1: there is none
-	took  time.Duration // to take it
-	next  time.Time     // when the next may be taken
+	round int           // −1: there is no copy
+	took  time.Duration // duration of the last copy
+	next  time.Time     // earliest time of the next copy
 }
 
 // An errand is the next thing to do with the copy.
@@ -39,7 +39,7 @@ const (
 	writing
 )
 
-// A lastCheckpoint is the one after the last round.
+// A lastCheckpoint is the state of the checkpoint after the last round.
 //
 //	state    meaning                                     event                             next
 //	pending  rounds are left, or it is not taken yet     it is taken                       taken
@@ -54,22 +54,22 @@ const (
 	settled
 )
 
-// A keeper takes the checkpoints of a worker that is being driven.
+// A keeper takes the checkpoints of a driver's worker.
 type keeper struct {
 	*Checkpoints
 	rounds  int
-	growth  int64 // bytes by which the journal may grow from one to the next
-	grown   int64 // by how many it had at the last one
+	growth  int64 // bytes by which the journal may grow between two checkpoints
+	grown   int64 // bytes in the journal at the last checkpoint
 	copied  copied
 	errand  errand
-	newest  int   // round that is safe, −1 if none is
-	oldest  int   // round that it may come back to
-	kept    []int // rounds that the worker may come back to, the oldest first
+	newest  int   // round of the newest checkpoint, −1 without one
+	oldest  int   // oldest round to which the worker may come back
+	kept    []int // rounds to which the worker may come back, the oldest first
 	last    lastCheckpoint
-	began   time.Time // of the last one
-	asked   bool      // for one at the next boundary
+	began   time.Time // time of the last checkpoint
+	asked   bool      // a checkpoint is wanted at the next boundary
 	written chan keeping
-	failing bool // the last one was not written
+	failing bool // the last checkpoint was not written
 }
 
 // A keeping is the result of writing a checkpoint.
@@ -78,8 +78,8 @@ type keeping struct {
 	err   error
 }
 
-// newKeeper returns a keeper, which does nothing for a worker without checkpoints. A driver
-// calls boundary at each boundary.
+// newKeeper returns a keeper, which does nothing for a worker without checkpoints. The driver calls
+// boundary at each boundary.
 func newKeeper(w *Worker) *keeper {
 	k := &keeper{
 		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, copied: copied{round: -1},
@@ -96,15 +96,15 @@ func newKeeper(w *Worker) *keeper {
 	return k
 }
 
-// begin has the disk note that the worker has begun at round 0. A driver calls it when
-// other workers may know of that: a worker that has met no neighbour leaves no trace.
+// begin notes on disk that the worker has begun at round 0. The driver calls it when other workers may
+// know of the start: a worker that has met no neighbour leaves no trace.
 func (k *keeper) begin() {
 	if k.errand == resting && k.newest < 0 && k.copied.round < 0 {
 		k.copied.round, k.errand = 0, due
 	}
 }
 
-// boundary copies the state before a round if that is due; the machine calls it.
+// boundary copies the state before a round if a copy is due. The machine calls it.
 func (k *keeper) boundary(round int) {
 	switch {
 	case k.errand == never || k.errand == writing || round >= k.rounds:
@@ -120,8 +120,8 @@ func (k *keeper) due(round int) bool {
 		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth
 }
 
-// copy copies the state. Its cost is the smaller of the last two times, since other
-// processes may have had the processor during one of them.
+// copy copies the state. It takes the smaller of the last two times as the cost, since other processes
+// may have used the processor during one of them.
 func (k *keeper) copy(round int) {
 	began := time.Now()
 	k.Take(round)
@@ -141,9 +141,8 @@ func (k *keeper) take(round int) {
 	}
 }
 
-// finish takes the checkpoint after the last round, and reports whether it is settled.
-// Until then the neighbours must keep the messages with which the worker could repeat
-// its last rounds.
+// finish takes the checkpoint after the last round, and reports whether it is settled. Until then the
+// neighbours must keep the messages with which the worker could repeat its last rounds.
 func (k *keeper) finish(round int) bool {
 	switch {
 	case k.errand == never:
@@ -158,8 +157,8 @@ func (k *keeper) finish(round int) bool {
 	return k.last == settled
 }
 
-// write begins to write the copy if it is due. The journal has all messages sent before
-// the copy by now.
+// write starts writing the copy if a checkpoint is due. The journal then has all messages sent before
+// the copy.
 func (k *keeper) write() {
 	if k.errand != due {
 		return
@@ -175,8 +174,8 @@ func (k *keeper) write() {
 	}()
 }
 
-// secure writes the copy if it is newer than the newest checkpoint, and reports whether
-// anything is being written.
+// secure writes the copy if it is newer than the newest checkpoint, and reports whether a write is
+// under way.
 func (k *keeper) secure() bool {
 	if k.errand == resting && k.copied.round > k.newest {
 		k.errand = due
@@ -185,10 +184,10 @@ func (k *keeper) secure() bool {
 	return k.busy()
 }
 
-// busy reports whether anything is being written.
+// busy reports whether a write is under way.
 func (k *keeper) busy() bool { return k.errand == noting || k.errand == writing }
 
-// rest notes that a write has ended, well or not.
+// rest notes that a write has succeeded or failed.
 func (k *keeper) rest() {
 	k.errand = resting
 	if k.last == taken {
@@ -205,8 +204,8 @@ func (k *keeper) save(round int) error {
 	return k.Write(round)
 }
 
-// tell logs when writing begins to fail and when it works again, so that a full disk does
-// not give a line for every checkpoint.
+// tell logs when writing begins to fail and when it works again. So a full disk does not cause a line
+// for every checkpoint.
 func (k *keeper) tell(log *slog.Logger, n keeping) {
 	switch {
 	case n.err != nil && !k.failing:
@@ -218,8 +217,8 @@ func (k *keeper) tell(log *slog.Logger, n keeping) {
 	k.failing = n.err != nil
 }
 
-// enter notes that the checkpoint before a round is safe, and returns the oldest round
-// that the worker may come back to. A worker at the end of its run does not go back.
+// enter notes that the checkpoint before a round is safe, and returns the oldest round to which the
+// worker may come back. A worker at the end of its run does not go back.
 func (k *keeper) enter(round int) (oldest int) {
 	k.newest = round
 	k.kept = append(k.kept, round)
@@ -233,7 +232,7 @@ func (k *keeper) enter(round int) (oldest int) {
 	return k.oldest
 }
 
-// close removes the journal at the end of a run, if no neighbour can come back to it.
+// close removes the journal at the end of a run, if no neighbour can need it.
 func (k *keeper) close(over bool, log *slog.Logger) {
 	if k.Journal == nil || !over {
 		return

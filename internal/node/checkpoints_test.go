@@ -11,14 +11,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A rehearsal is worker 1 of three with a journal, driven by hand.
+// A rehearsal drives worker 1 of three, with a journal, step by step.
 type rehearsal struct {
 	t *testing.T
 	*script
 	d *driver
 }
 
-// rehearse returns one in a ring, in full precision.
+// rehearse returns a rehearsal in a ring, in full precision.
 func rehearse(t *testing.T, dim int) *rehearsal {
 	t.Helper()
 	w := task{n: 3, dim: dim, rounds: 50}.worker(t, 1)
@@ -63,8 +63,8 @@ func (r *rehearsal) round() {
 	}
 }
 
-// However rare its checkpoints are to be, a worker takes one before the journals of
-// its neighbours, which grow as its own, are long.
+// A worker with rare checkpoints takes one early, before its neighbours' journals, which grow as its
+// own does, become long.
 func TestJournalsThatGrowMakeCheckpoints(t *testing.T) {
 	r := rehearse(t, 8)
 	r.d.w.Parameters = 8
@@ -88,5 +88,4 @@ func TestJournalsThatGrowMakeCheckpoints(t *testing.T) {
 	}
 }
 
-// A round of a worker that keeps what it sends allocates no more than one of a
-// worker that does not.
+// A round of a worker with a journal allocates no more than a round of a worker without one.

@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/gossip/replay"
 )
 
-// failed returns what ends the run after an error of the core: one of the network, of the
-// journal, or of this worker's arithmetic. What the core has still to tell is told first.
+// failed returns the error that ends the run after an error of the core: one of the network, of the
+// journal, or of this worker's arithmetic. It first passes on the notes of the core.
 func (d *driver) failed(err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +41,7 @@ func (d *driver) cause(err error) error {
 	return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 }
 
-// refusal returns why a link was refused in the words of the core.
+// refusal converts the reason why a link was refused to the core's type.
 func refusal(err error) error {
 	no, ok := errors.AsType[*RefusedError](err)
 	if !ok {

@@ -6,29 +6,26 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Counters are what a node has seen since it started.
+// Counters hold a node's counts since its start.
 type Counters struct {
-	// Refused counts frames and peers that were turned away, by reason, and
-	// links that were lost for what came over them.
+	// Refused counts refused frames and peers, by reason, and links that were cut because of their
+	// frames.
 	Refused map[string]int64
-	// Blamed counts the frames among them by who has sent them, as far as they came
-	// over a link: by neighbour and reason.
+	// Blamed counts, by neighbour and reason, those of the refused frames that came over a link.
 	Blamed map[topology.Rank]map[string]int64
-	// Links has the bytes of each link. Over QUIC, whose connections share a
-	// socket, Wire is 0 here.
+	// Links has the bytes of each link. Wire is 0 here over QUIC, whose connections share a socket.
 	Links []LinkBytes
-	// Sent and Received are those of all links; their Wire is all that passed
-	// this host's sockets (over QUIC: the payloads of its UDP packets).
+	// Sent and Received are the sums over all links. Their Wire counts all bytes of this host's
+	// sockets (over QUIC: the payloads of its UDP packets).
 	Sent, Received record.Bytes
-	// Telemetry is how many bytes of gossipsub came in; they are part of
-	// Received.Wire alone.
+	// Telemetry counts the received bytes of gossipsub, which are part of Received.Wire alone.
 	Telemetry int64
 }
 
 // LinkBytes counts the bytes exchanged with one neighbour.
 type LinkBytes = link.Bytes
 
-// Counters returns what has been counted so far.
+// Counters returns the counts so far.
 func (n *Node) Counters() Counters {
 	n.mu.Lock()
 	links, topic := n.links, n.topic

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// denial returns that of a worker.
+// denial returns the entry of a worker, and adds one if it has none.
 func (d *driver) denial(rank topology.Rank) *denial {
 	i := slices.IndexFunc(d.denials, func(n denial) bool { return n.rank == rank })
 	if i < 0 {
@@ -21,8 +21,8 @@ func (d *driver) denial(rank topology.Rank) *denial {
 	return &d.denials[i]
 }
 
-// denied notes that one of two workers refuses the other. That this one has gone on without
-// that one is a matter of the two alone.
+// denied notes that this worker or the neighbour refuses the other. A neighbour that this worker has
+// removed from its edges does not count.
 func (d *driver) denied(rank topology.Rank, why error) error {
 	if err := d.core.Parted(rank, refusal(why)); err != nil {
 		return d.failed(err)
@@ -32,14 +32,13 @@ func (d *driver) denied(rank topology.Rank, why error) error {
 		return nil
 	}
 	d.denial(rank).why = why
-	return d.outcast()
+	return d.unwanted()
 }
 
-// outcast ends a worker that none of its neighbours wants, or in whose place
-// another process is. One that is wanted by some waits: the others may be
-// restarted with the right run file. But one that has come back, and cannot be
-// helped by all, is of no use to the others.
-func (d *driver) outcast() error {
+// unwanted ends a worker that all its neighbours refuse, or whose place another process has. A worker
+// that some neighbours accept waits: the others may restart with the right run file. But a worker that
+// came back and cannot be helped by all its neighbours is of no use to them.
+func (d *driver) unwanted() error {
 	for _, n := range d.denials {
 		if d.returns(n.why) {
 			return nil
@@ -67,9 +66,8 @@ func (d *driver) outcast() error {
 	return &NetworkError{Op: opJoin, Err: &handshake.UnwantedError{Detail: all, Advice: advice}}
 }
 
-// returns reports whether this worker has refused a neighbour that came without its
-// state, and keeps the messages with which the neighbour can come back: it may be
-// started again, from its checkpoint.
+// returns reports whether this worker has refused a neighbour that came without its state, but keeps
+// the messages which that neighbour needs. The neighbour may then start again from its checkpoint.
 func (d *driver) returns(refused error) bool {
 	no, ok := errors.AsType[*RefusedError](refused)
 	return ok && no.Reason == LostState && !no.Remote && d.w.keepsMessages()

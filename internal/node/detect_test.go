@@ -16,14 +16,14 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// A cable connects two hosts until it is pulled: then nothing passes and
-// nothing says so. It has a rate, and in front of it room for everything.
+// A cable connects two hosts until it is pulled: then nothing passes and neither end is told. It has a
+// rate, and an unlimited buffer in front.
 type cable struct {
 	pulled chan struct{}
 	rate   int // bytes per second; 0: no limit
 }
 
-// lay returns an address that leads to target over the cable.
+// lay returns an address that reaches target over the cable.
 func (c *cable) lay(t *testing.T, target ma.Multiaddr) ma.Multiaddr {
 	t.Helper()
 	in, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func (c *cable) lay(t *testing.T, target ma.Multiaddr) ma.Multiaddr {
 	return at
 }
 
-// carry passes on what comes from one end.
+// carry forwards the bytes from one end.
 func (c *cable) carry(ctx context.Context, wg *sync.WaitGroup, from io.Reader, to net.Conn) {
 	parcels := make(chan []byte, 1<<14)
 	wg.Go(func() {
@@ -120,7 +120,7 @@ func TestAPulledCableIsNoticed(t *testing.T) {
 		wg.Go(func() { n.Run(ctx, w) })
 	}
 	eventually(t, "training", func() bool { return c.nodes[0].Counters().Sent.Stream > 10_000 })
-	for _, n := range c.nodes { // identify has told each end the other's own address, which is no end of the cable
+	for _, n := range c.nodes { // identify has told each end the other's own address, which bypasses the cable
 		listening := n.host.Network().(interface{ ListenClose(...ma.Multiaddr) })
 		listening.ListenClose(n.host.Network().ListenAddresses()...)
 	}
@@ -133,7 +133,7 @@ func TestAPulledCableIsNoticed(t *testing.T) {
 	wg.Wait()
 }
 
-// linkIsDown reports whether the last state of a worker's link is that it is down.
+// linkIsDown reports whether a worker's link was down in its last logged state.
 func linkIsDown(logs string, rank int) (down bool) {
 	for line := range strings.Lines(logs) {
 		if strings.Contains(line, fmt.Sprintf(" rank=%d ", rank)) && strings.Contains(line, `msg="link `) {
@@ -143,7 +143,7 @@ func linkIsDown(logs string, rank int) (down bool) {
 	return down
 }
 
-// stalls watches how long this process stands still at a time, until it is asked.
+// stalls measures the longest time for which this process stands still, until longest is called.
 func stalls() (longest func() time.Duration) {
 	done, most := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -164,7 +164,7 @@ func stalls() (longest func() time.Duration) {
 }
 
 func TestASlowNeighbourIsNotDead(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	const detect = 2 * time.Second
 	job := task{n: 2, dim: 10_000, rounds: 2, slow: func(rank, _ int) {
 		if rank == 1 {

@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A driver is the one goroutine that owns a machine: it feeds it frames and
-// gradients and does what Ready asks for.
+// A driver is the one goroutine that owns a machine. It feeds the machine frames and gradients, and
+// does what Ready asks for.
 type driver struct {
 	w         Worker
 	core      *peer.Peer
@@ -22,15 +22,15 @@ type driver struct {
 	hosting   hosting
 	denials   []denial
 	stopped   <-chan error             // a worker has stopped the run
-	cancelled <-chan struct{}          // the context of the run, until that is known
-	through   func(topology.Rank) bool // a worker is known to be
+	cancelled <-chan struct{}          // the context of the run, until its end is known
+	through   func(topology.Rank) bool // whether a worker is known to have ended well
 	ending    ending
-	verdict   verdict
+	decision  decision
 	laps
 	audience
 }
 
-// laps is where a worker is in its run.
+// laps is the progress of a worker in its run.
 type laps struct {
 	began   time.Time // of the first round
 	round   int       // rounds finished
@@ -41,7 +41,7 @@ type laps struct {
 	repairs func() gossip.Repairs
 }
 
-// An audience is who hears of a run.
+// An audience is the set of receivers of a run's events.
 type audience struct {
 	meter   meter
 	refused *refusals
@@ -57,57 +57,57 @@ func newAudience(m meter) audience {
 	}
 }
 
-// A denial is what keeps a worker and a neighbour apart.
+// A denial is the reason why a worker and a neighbour do not work together.
 type denial struct {
 	rank topology.Rank
-	why  error // nil: nothing does
-	cut  bool  // this worker does, until the neighbour is another process
+	why  error // nil: they do
+	cut  bool  // this worker has cut the neighbour off, until that is another process
 }
 
-// An ending is how a worker ends that nothing is wrong with.
+// An ending is the orderly end of a worker without an error of its own.
 type ending struct {
-	why      error // nil: it does not end
+	why      error // nil: the worker does not end
 	began    time.Time
 	deadline <-chan time.Time    // of the next boundary
-	told     time.Time           // when the others were told
-	announce func(*StoppedError) // tells those who are no neighbours
+	told     time.Time           // when the other workers were told
+	announce func(*StoppedError) // tells the workers that are no neighbours
 }
 
-// A verdict is what an arbiter says, as far as it is still to come.
-type verdict struct {
+// A decision is the arbiter's decision about the end of the run, as far as it is still to come.
+type decision struct {
 	arbiter Arbiter
-	hold    <-chan struct{} // nil when it is known, or will not come
+	hold    <-chan struct{} // nil when the decision is known, or will not come
 	ended   <-chan struct{}
 	holding bool
-	unsaid  *record.Step // of the round after which the worker holds still: perhaps the last
+	unsaid  *record.Step // step of the round after which the worker holds still: perhaps the last
 }
 
-func newVerdict(a Arbiter) verdict {
+func newDecision(a Arbiter) decision {
 	if a == nil {
-		return verdict{}
+		return decision{}
 	}
-	return verdict{arbiter: a, hold: a.Hold(), ended: a.Ended()}
+	return decision{arbiter: a, hold: a.Hold(), ended: a.Ended()}
 }
 
-// hosting is how a worker takes those back that ask for a place.
+// hosting holds the requests of lost workers that ask for a place next to this one.
 type hosting struct {
-	guests   <-chan guest // nil: nobody asks
+	guests   <-chan guest // nil: no worker asks
 	save     func(*state.Snapshot)
-	inviting chan<- invitation // who comes back at a boundary; nil: nobody
-	invited  Guest             // as which
+	inviting chan<- invitation // answers the worker that comes back at the next boundary; nil: none does
+	invited  Guest             // the place of that worker
 }
 
-// A guest is a worker that asks for a place, or has not got what it was promised.
+// A guest is a lost worker that asks for a place, or has not received the state that it was promised.
 type guest struct {
 	rank    topology.Rank
 	process uint64
 	failed  bool
-	answer  chan invitation // has room for the one there is
+	answer  chan invitation // has room for one
 }
 
-// An invitation is the answer; state is nil if there is no place.
+// An invitation answers a guest. state is nil if there is no place.
 type invitation struct {
 	Guest
 	state *state.Snapshot
-	over  bool // there will be none
+	over  bool // there will be no place any more
 }

@@ -27,7 +27,7 @@ type script struct {
 	left   []topology.Rank
 
 	durable int
-	told    []gossip.Frame // places, checkpoints, words about edges
+	told    []gossip.Frame // frames about places, checkpoints and edges
 	stops   []*StoppedError
 }
 
@@ -77,7 +77,7 @@ func (s *script) each(kind link.EventKind, p []topology.Rank) {
 
 var _ Transport = (*script)(nil)
 
-// driverOf returns the driver of w against a script.
+// driverOf returns a driver of w whose transport is a script.
 func driverOf(t testing.TB, w Worker, s *script) *driver {
 	t.Helper()
 	d, err := newDriver(w, s)
@@ -87,7 +87,7 @@ func driverOf(t testing.TB, w Worker, s *script) *driver {
 	return d
 }
 
-// told lets a driver deal with what happens, and do what its core asks for then.
+// told lets a driver handle an event, and then do what its core asks for.
 func (d *driver) told(e link.Event) error {
 	if err := d.handle(e); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (d *driver) told(e link.Event) error {
 	return d.advance()
 }
 
-// drive runs worker 1 of a ring of three against a script until it ends.
+// drive runs worker 1 of a ring of three on a script until it ends.
 func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker)) ([]record.Event, error) {
 	t.Helper()
 	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
@@ -205,7 +205,7 @@ func TestInterruptDoesNotWaitForTheGradient(t *testing.T) {
 		if took := time.Since(begun) - 3*time.Second; took > time.Second {
 			t.Errorf("took %v to notice", took)
 		}
-		time.Sleep(2 * time.Hour) // let the gradient end, in the bubble's time
+		time.Sleep(2 * time.Hour) // lets the gradient end, in the bubble's time
 	})
 }
 
@@ -320,7 +320,7 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	no := &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place", Remote: true}
 	d := driverOf(t, task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
 	var net *NetworkError
-	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) ||
+	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isUnwanted(err) ||
 		!strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
 		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
 	}
@@ -330,8 +330,8 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	}
 }
 
-// A neighbour that came without its state may be started again, from its checkpoint.
-// A worker that keeps the messages for that waits, even if it has no other neighbour.
+// A neighbour that came without its state may start again from its checkpoint. A worker that keeps the
+// messages for that case waits, even if it has no other neighbour.
 func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
 	refusal := link.Event{Kind: link.Refused, Peer: 0,
 		Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}

@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/internal/node/identity"
 )
 
-// Two processes with one identity: the first one's links do not flap, the
-// second one ends and says why, be it the one that calls or the one that is called.
+// Two processes have one identity. The links of the first one stay up; the second one ends and says
+// why, whether it called or was called.
 func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 	for rank := range 2 {
 		job := task{n: 2, dim: 100, rounds: 1 << 30}
@@ -64,7 +64,7 @@ func TestADuplicateGivesUpItsRollCall(t *testing.T) {
 	eventually(t, "a call", func() bool {
 		return first.Status().Here == 2
 	})
-	duplicate := <-joining(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
+	duplicate := <-joining(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second }))
 	var net *NetworkError
 	const want = "another process with the same identity"
 	if !errors.As(duplicate.err, &net) || !strings.Contains(duplicate.err.Error(), want) {

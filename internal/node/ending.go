@@ -4,8 +4,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// idle answers an arbiter for a worker that begins no round, until stop is called: those
-// who would give it a place hold still as well.
+// idle answers an arbiter for a worker that begins no round, until stop is called. Otherwise the
+// arbiter would wait for this worker, and the workers that hold still could give it no place.
 func idle(a Arbiter) (stop func()) {
 	if a == nil {
 		return func() {}
@@ -25,15 +25,15 @@ func idle(a Arbiter) (stop func()) {
 	}
 }
 
-// listen takes in what the arbiter has said before the worker has begun.
+// listen takes in what the arbiter said before the worker began.
 func (d *driver) listen() error {
 	select {
-	case <-d.verdict.hold:
+	case <-d.decision.hold:
 		d.holdStill()
 	default:
 	}
 	select {
-	case <-d.verdict.ended:
+	case <-d.decision.ended:
 		return d.conclude()
 	default:
 	}
@@ -42,14 +42,13 @@ func (d *driver) listen() error {
 
 // holdStill begins no further round and tells the arbiter so.
 func (d *driver) holdStill() {
-	d.verdict.hold, d.verdict.holding = nil, true
-	d.verdict.arbiter.Held(d.core.Hold())
+	d.decision.hold, d.decision.holding = nil, true
+	d.decision.arbiter.Held(d.core.Hold())
 }
 
-// conclude makes the run one of as many rounds as the arbiter says. Where workers share
-// none each has ended by itself.
+// conclude sets the number of rounds to the arbiter's. An asynchronous worker has ended by itself.
 func (d *driver) conclude() error {
-	v := &d.verdict
+	v := &d.decision
 	last := v.arbiter.Last()
 	v.hold, v.ended, v.holding = nil, nil, false
 	if err := d.core.End(last); err != nil {
@@ -68,12 +67,12 @@ func (d *driver) conclude() error {
 	return nil
 }
 
-// recorded reports whether the round that has just been finished is put on record. One
-// after which the worker holds still may turn out to be the last.
+// recorded reports whether to record the round that has just been finished. The round after which a
+// worker holds still may turn out to be the last.
 func (d *driver) recorded() bool {
 	recorded := d.w.Recorded(d.round)
-	if !recorded && d.verdict.holding && d.w.Every > 0 {
-		d.verdict.unsaid = d.step()
+	if !recorded && d.decision.holding && d.w.Every > 0 {
+		d.decision.unsaid = d.step()
 	}
 	return recorded
 }

@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An umpire is the arbiter of n workers, who have a seat each.
+// An umpire is the arbiter of n workers, each of which has a seat.
 type umpire struct {
 	n           int
 	hold, ended chan struct{}
@@ -33,7 +33,7 @@ func newUmpire(n int) *umpire {
 	return &umpire{n: n, hold: make(chan struct{}), ended: make(chan struct{}), begun: map[int]int{}}
 }
 
-// end ends the run, if it has not been ended before.
+// end ends the run, if it has not ended yet.
 func (u *umpire) end() { u.once.Do(func() { close(u.hold) }) }
 
 type seat struct {
@@ -70,7 +70,7 @@ func TestWorkersEndWithARoundThatAllHave(t *testing.T) {
 	}
 	for name, job := range tests {
 		t.Run(name, func(t *testing.T) {
-			u, last := newUmpire(job.n), make([]int, job.n) // round on record, by rank
+			u, last := newUmpire(job.n), make([]int, job.n) // recorded round, by rank
 			job.rounds = 1 << 20
 			job.slow = func(rank, k int) {
 				if rank == job.n-1 && k == 20 {
@@ -107,7 +107,7 @@ func TestWorkersEndWithARoundThatAllHave(t *testing.T) {
 	}
 }
 
-// Workers die when the run is being ended, and come back from checkpoints of before.
+// Workers die while the run is ending, and come back from earlier checkpoints.
 func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 	ring := task{n: 4, dim: 300, rounds: 5000, verified: true}
 	tests := map[string]struct {
@@ -143,7 +143,7 @@ func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 				t.Fatalf("%d rounds and the deaths %v, want one death, and little after it", f.umpire.last, f.deaths)
 			}
 			if test.pairs {
-				return // what they end with is theirs
+				return // each worker ends with a model of its own
 			}
 			test.job.rounds = f.umpire.last
 			for rank, want := range test.job.lockStep(t) {
@@ -155,7 +155,7 @@ func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 	}
 }
 
-// What an arbiter says that makes no sense ends the worker.
+// An impossible decision of an arbiter ends the worker.
 func TestAnEndThatIsPastIsAnError(t *testing.T) {
 	u := newUmpire(1)
 	u.end()
@@ -170,8 +170,8 @@ func TestAnEndThatIsPastIsAnError(t *testing.T) {
 	}
 }
 
-// A worker without shared rounds that died at its own end does not wait for the last
-// word of neighbours that have left.
+// An asynchronous worker that died at its own end does not wait for the bye of neighbours that have
+// left.
 func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
@@ -197,8 +197,8 @@ func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 	})
 }
 
-// A worker that died at its own end, and has come back, does not wait for the last words
-// of neighbours of which it is told that they are through.
+// A worker that died at its own end and has come back does not wait for the bye of neighbours that are
+// known to have ended well.
 func TestOneThatComesBackToItsEndLeavesThoseThatAreThrough(t *testing.T) {
 	f := newFleet(t, task{n: 3, dim: 40, rounds: 9}, 4)
 	want := f.run()
@@ -220,7 +220,7 @@ func TestOneThatComesBackToItsEndLeavesThoseThatAreThrough(t *testing.T) {
 	}
 }
 
-// Nobody is given a place by one that holds still, nor beyond the end.
+// A worker that holds still gives no place, nor does any worker beyond the end.
 func TestNoPlaceBeyondTheEnd(t *testing.T) {
 	answer := make(chan invitation, 1)
 	u := newUmpire(1)

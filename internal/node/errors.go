@@ -8,13 +8,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// opJoin is the Op of a peer that does not come into a run.
+// opJoin is the Op of a peer that fails to join a run.
 const opJoin = "join"
 
-// A NetworkError says that this peer could not take part: it found too few
-// others, was refused, or lost a neighbour it may not lose.
+// A NetworkError says that this peer could not take part: it found too few peers, was refused, or lost
+// a neighbour that it needs.
 type NetworkError struct {
-	Op  string // what was being done: "join", "link", "listen"
+	Op  string // the operation that failed: "join", "link", "listen"
 	Err error
 }
 
@@ -26,7 +26,7 @@ func (e *NetworkError) Unwrap() error { return e.Err }
 // A TrainingError says that this worker's own arithmetic failed.
 type TrainingError struct {
 	Rank  topology.Rank
-	Round int // 0, 1, …: the round in which it happened
+	Round int // the round that failed, from 0
 	Err   error
 }
 
@@ -64,8 +64,8 @@ const (
 	RunOver      = handshake.RunOver
 )
 
-// ErrLeftBehind is why Run ends, under Reweight, in a process that began anew and
-// was told that the run has gone on without its worker. ComeBack is the way back.
+// ErrLeftBehind ends Run, under Reweight, in a process that has started again and learns that the run
+// has gone on without its worker. ComeBack then asks for a place.
 var ErrLeftBehind = errors.New("the run has gone on without this worker")
 
 func leftBehind(why error) error {

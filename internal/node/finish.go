@@ -15,7 +15,7 @@ func (n *Node) Finals() []record.Final {
 	return nil
 }
 
-// Say tells the others, and the observer, what this worker is doing after Run.
+// Say tells the other workers and the observer what this worker is doing after Run.
 func (n *Node) Say(s record.Status) {
 	s.Rank = n.me.Rank
 	e := record.Event{Status: &s}
@@ -25,10 +25,9 @@ func (n *Node) Say(s record.Status) {
 	}
 }
 
-// Finish tells all workers this one's result and collects theirs, until all
-// have all of them, or until those that lack have been silent for 5 seconds, on
-// slow links longer.
-// It fails if another worker stopped the run, or ctx ended.
+// Finish tells all workers this one's result and collects theirs. It ends when all workers have all
+// results, or when the missing workers have been silent for 5 seconds, on slow links longer. It fails
+// if another worker stopped the run, or ctx ended.
 func (n *Node) Finish(ctx context.Context, f record.Final) ([]record.Final, error) {
 	t := n.statusTopic()
 	if t == nil {

@@ -83,9 +83,9 @@ func TestOtherTransports(t *testing.T) {
 	}
 }
 
-// What is counted is what was sent: frames exactly, encryption and the rest at
-// most a twentieth more for models of 100,000 bytes and beyond. Signs of life, which
-// are frames as well, depend on how much time it takes: none comes in an hour.
+// The counters match the bytes sent: frames exactly, encryption and other overhead at most a twentieth
+// more for models of at least 100,000 bytes. Signs of life are frames as well and depend on the time,
+// so the test sets their interval to an hour.
 func TestBytesAreHonest(t *testing.T) {
 	job := task{n: 3, dim: 25_000, rounds: 100}
 	c := newCluster(t, job.n, job.dim, func(_ int, o *Options) { o.Detect = 8 * time.Hour })

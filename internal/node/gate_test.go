@@ -15,8 +15,7 @@ import (
 	"gossiptrainer/internal/node/link"
 )
 
-// callOn connects a new stranger to n and reports whether it stays connected for
-// as long as it takes to be told something.
+// callOn connects a new stranger to n and reports whether the connection lasts until n answers.
 func callOn(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	t.Helper()
 	s := both(t, nil).nodes[0]
@@ -31,7 +30,7 @@ func callOn(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	return err != nil && strings.Contains(err.Error(), "is not in the roster")
 }
 
-// fewStrangers are told why they are refused; one more may be every five seconds.
+// fewStrangers are told why they are refused; after that, one more every five seconds.
 const fewStrangers = 4
 
 func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
@@ -61,8 +60,7 @@ func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	<-over
 }
 
-// Strangers that shout change nothing, and nothing of what they say is taken
-// for a frame.
+// Strangers that send garbage change nothing, and none of their bytes count as a frame.
 func TestGarbageChangesNothing(t *testing.T) {
 	job := task{n: 2, dim: 1000, rounds: 300}
 	c := both(t, nil)

@@ -20,12 +20,12 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// eventually waits for something that happens in other goroutines.
+// eventually waits for an event in other goroutines.
 func eventually(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for range 12_000 { // two minutes: a machine may have much to do
+	for range 12_000 { // two minutes: a machine may be busy
 		if happened() {
 			return
 		}
@@ -34,8 +34,7 @@ func eventually(t testing.TB, what string, happened func() bool) {
 	t.Fatalf("%s: did not happen", what)
 }
 
-// both starts two nodes of a run of two, of which the one with the smaller id,
-// which opens the stream, is first.
+// both starts two nodes of a run of two. The first has the smaller id, and so opens the stream.
 func both(t *testing.T, change func(rank int, o *Options)) *cluster {
 	t.Helper()
 	ids := make([]*identity.Identity, 2)
@@ -76,7 +75,7 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 					if !errors.As(err, &net) || !strings.Contains(err.Error(), test.want) {
 						t.Errorf("worker %d: error %v, want a network error with %q", rank, err, test.want)
 					}
-					// A slow machine also has the one that is called ask for it, and hear no once more.
+					// On a slow machine the called end asks as well, and is refused once more.
 					if n := c.nodes[rank].Counters().Refused["refused "+test.reason.String()]; n < 1 || n > 4 {
 						t.Errorf("worker %d: %d refusals, want 1", rank, n)
 					}
@@ -96,7 +95,7 @@ func TestRanksThatDiffer(t *testing.T) {
 	job := task{n: 2, dim: 100, rounds: 3}
 	var wg sync.WaitGroup
 	for _, n := range c.nodes {
-		w := job.worker(t, 0) // each takes itself for worker 0
+		w := job.worker(t, 0) // each believes to be worker 0
 		wg.Go(func() {
 			if _, err := n.Run(t.Context(), w); err == nil || !strings.Contains(err.Error(), "rosters differ") {
 				t.Errorf("error %v, want that rosters differ", err)
@@ -138,7 +137,7 @@ func TestOwnIDMustBeInTheRoster(t *testing.T) {
 	}
 }
 
-// An adversary is a peer that is in the roster but sends what it likes.
+// An adversary is a peer of the roster that may send anything.
 func adversary(t *testing.T, ctx context.Context, c *cluster) *handshake.Talk {
 	t.Helper()
 	me, victim := c.nodes[0], c.nodes[1]
@@ -276,7 +275,7 @@ func cutter(t *testing.T, target ma.Multiaddr, after []int64) ma.Multiaddr {
 func TestCutLinksChangeNothing(t *testing.T) {
 	job := task{n: 3, dim: 50_000, rounds: 25}
 	c := newCluster(t, job.n, job.dim, nil)
-	for _, n := range c.nodes { // each sees the others through a cutter
+	for _, n := range c.nodes { // each reaches the others through a cutter
 		var peers []Peer
 		for _, other := range c.nodes {
 			at := cutter(t, other.host.Addrs()[0], []int64{700_000, 500_000, 1_200_001})

@@ -7,14 +7,14 @@ import (
 	"gossiptrainer/internal/node/handshake"
 )
 
-// A placedHandler adds to each line where its worker is: its rank when it has
-// one, and the rounds it has finished when it trains.
+// A placedHandler adds the worker's rank to each log line once it is known, and the finished rounds
+// while the worker trains.
 type placedHandler struct {
 	slog.Handler
 	vitals *vitals
 }
 
-// Handle adds the place as it is now.
+// Handle adds the current rank and round.
 func (h *placedHandler) Handle(ctx context.Context, r slog.Record) error {
 	rank, round, training := h.vitals.place()
 	r = r.Clone()
@@ -27,12 +27,12 @@ func (h *placedHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the place.
+// WithAttrs keeps the rank and round.
 func (h *placedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &placedHandler{h.Handler.WithAttrs(attrs), h.vitals}
 }
 
-// WithGroup keeps the place, which then is in the group.
+// WithGroup keeps the rank and round, which then are in the group.
 func (h *placedHandler) WithGroup(name string) slog.Handler {
 	return &placedHandler{h.Handler.WithGroup(name), h.vitals}
 }

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A reporter is a transport that tells how it is.
+// A reporter is a transport that reports its status.
 type reporter interface {
 	Transport
 	meter
@@ -19,7 +19,7 @@ type reporter interface {
 func newDriver(w Worker, t reporter) (*driver, error) {
 	d := &driver{
 		w: w, t: t, oracle: newOracle(), keeper: newKeeper(&w), hosting: hosting{save: w.Save},
-		ending: ending{announce: func(*StoppedError) {}}, verdict: newVerdict(w.Arbiter),
+		ending: ending{announce: func(*StoppedError) {}}, decision: newDecision(w.Arbiter),
 		through: func(topology.Rank) bool { return false },
 		laps:    laps{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine)},
 	}
@@ -38,7 +38,7 @@ func newDriver(w Worker, t reporter) (*driver, error) {
 	return d, nil
 }
 
-// run drives the machine until it is done and nobody needs it.
+// run drives the machine until it is done and no neighbour needs it.
 func (d *driver) run(ctx context.Context) error {
 	defer d.oracle.start(&d.w)()
 	d.cancelled, d.began = ctx.Done(), time.Now()
@@ -68,7 +68,7 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// advance does what the core asks for, until it asks for nothing more.
+// advance does what the core asks for, until the core asks for nothing more.
 func (d *driver) advance() error {
 	for more := true; more; {
 		began := time.Now()
@@ -94,14 +94,14 @@ func (d *driver) advance() error {
 		}
 		if more = r.More; !more && d.core.Done() && !d.core.Settled() && d.keeper.finish(d.round) {
 			d.core.Settle()
-			more = true // neighbours are told bye
+			more = true // neighbours get their bye
 		}
 	}
 	d.keeper.write()
 	return nil
 }
 
-// next waits for one thing to happen and deals with it.
+// next waits for one event and handles it.
 func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	began := time.Now()
 	select {
@@ -115,9 +115,9 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 		return d.woken(began, func() error { return d.kept(n) })
 	case <-tick:
 		return d.woken(began, func() error { return nil })
-	case <-d.verdict.hold:
+	case <-d.decision.hold:
 		d.holdStill()
-	case <-d.verdict.ended:
+	case <-d.decision.ended:
 		return d.conclude()
 	case err := <-d.stopped:
 		return d.stop(err)
@@ -129,8 +129,7 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	return nil
 }
 
-// woken deals with what has happened, after a wait that began at some time, unless this
-// worker was computing.
+// woken handles an event, and counts the time since began as waiting unless this worker was computing.
 func (d *driver) woken(began time.Time, do func() error) error {
 	now := time.Now()
 	if !d.oracle.busy {
@@ -168,7 +167,7 @@ func (d *driver) handle(e link.Event) error {
 	case link.PeerDone:
 		return d.failed(d.core.Parted(e.Peer, gossip.ErrBye))
 	case link.Stopped:
-		return d.halted(e)
+		return d.stoppedBy(e)
 	case link.Refused:
 		return d.denied(e.Peer, e.Err)
 	case link.FrameIn:
@@ -180,7 +179,7 @@ func (d *driver) handle(e link.Event) error {
 	return nil
 }
 
-// kept takes in that a checkpoint has been written, or not.
+// kept takes in whether a checkpoint has been written.
 func (d *driver) kept(n keeping) error {
 	d.keeper.rest()
 	d.keeper.tell(d.log, n)

@@ -4,10 +4,10 @@
 // It drives a gossip.Machine and computes nothing itself; it knows neither
 // configuration files nor the names of algorithms, models and data sets.
 //
-// It keeps what its user sees, and the driver. The rest has rooms of its own, each of which
-// knows those before it and none after it: socket (host, encryption, limits, counters),
-// identity (keys and secrets), handshake (what two peers say before frames), then side by
-// side join (who takes part), telemetry (the status topic) and link (frames).
+// It keeps the user's types and the driver. The rest has packages of its own, each of which knows the
+// earlier ones and none of the later ones. Package socket has the host, encryption, limits and
+// counters; identity has keys and secrets; handshake has the words of two peers before frames. Beside
+// each other stand join (the members of a run), telemetry (the status topic) and link (frames).
 package node
 
 import (
@@ -43,41 +43,41 @@ const (
 	Noise = socket.Noise
 )
 
-// defaultDetect is how long a neighbour may be silent where Options do not say.
+// defaultDetect is how long a neighbour may be silent if Options.Detect is 0.
 const defaultDetect = 15 * time.Second
 
-// A Section is a part of what all peers of a run must have alike.
+// A Section is a part of the settings that all peers of a run must share.
 type Section = handshake.Section
 
 // A Peer is one entry of the roster; its index is its rank.
 type Peer = join.Peer
 
-// Options say which run this peer takes part in and how it is reached.
+// Options name the run of this peer and the addresses at which others reach it.
 type Options struct {
 	RunID      string             // at most 64 bytes; peers of one run share it
 	Sections   []Section          // compared one by one when peers meet
-	Host       string             // name of this machine, for people; cut at 63 bytes
+	Host       string             // name of this machine for users; cut at 63 bytes
 	N          int                // workers
 	Dim        int                // parameters
 	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
 	Contacts   []peer.AddrInfo    // without a roster: peers to call, besides those that mDNS finds
-	JoinSecret string             // what shows that a peer belongs; with a roster, both count
-	Identity   *identity.Identity // nil: a new one that is forgotten at the end
+	JoinSecret string             // proves that a peer belongs to the run; needed besides a roster where there is one
+	Identity   *identity.Identity // nil: a new one for this run only
 	Listen     []string           // multiaddrs; empty: all interfaces, free ports
 	Transport  string             // TCP (also "") or QUIC
 	Security   string             // for TCP: TLS (also "") or Noise
-	// Network limits what this peer sends, over TCP only; the zero value does not.
+	// Network limits the bytes that this peer sends, over TCP only; the zero value sets no limit.
 	Network shape.Network
 	// Throttled says that Throttle may be called, over TCP only.
 	Throttled bool
-	// Detect is how long nothing may come from a neighbour before it counts as
-	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
+	// Detect is how long a neighbour may be silent before it counts as lost, at least 1 second; 0 is
+	// 15 seconds. All peers need the same value.
 	Detect time.Duration
 	// JoinTimeout bounds the roll call; 0 waits for ever.
 	JoinTimeout time.Duration
 	Logger      *slog.Logger // nil: silent
-	// Observe sees this peer's events and what the others tell of theirs,
-	// one at a time. It must not call the node.
+	// Observe gets this peer's events and those that others publish, one at a time. It must not call
+	// the node.
 	Observe func(record.Event)
 
 	find func(found func(peer.AddrInfo)) // in place of mDNS, for tests
@@ -89,7 +89,7 @@ type Node struct {
 	host *socket.Host
 	gate *join.Gate
 	log  *slog.Logger
-	me   handshake.Hello // what is said to every peer; rank is filled in by Join
+	me   handshake.Hello // sent to every peer; Join fills in the rank
 
 	admission handshake.Admission
 
@@ -105,16 +105,16 @@ type Node struct {
 	stage
 }
 
-// A stage is how far a node has come, under its lock.
+// A stage is the progress of a node, under its lock.
 type stage struct {
-	roster *join.Roster // nil before it is known
+	roster *join.Roster // nil before Join knows it
 	roll   *join.RollCall
 	links  *link.Links
 	topic  *telemetry.Topic
 	closed bool
 }
 
-// New starts a peer: it listens, but knows nobody yet. The caller must Close it.
+// New starts a peer that listens but knows no other peer yet. The caller must Close it.
 func New(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func New(o Options) (*Node, error) {
 	return n, nil
 }
 
-// complete checks the options and fills in what was left open.
+// complete checks the options and fills in defaults.
 func (o *Options) complete() error {
 	switch {
 	case o.RunID == "" || len(o.RunID) > handshake.MaxRunID:
@@ -205,8 +205,8 @@ func (n *Node) Addrs() []string {
 	return out
 }
 
-// SetRoster names all workers in rank order, before Join. It serves those who
-// learn addresses only when the peers have started.
+// SetRoster names all workers in rank order, before Join. Callers that learn addresses only when the
+// peers have started use it.
 func (n *Node) SetRoster(peers []Peer) error {
 	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
 	if errors.Is(err, join.ErrNotListed) {
@@ -230,8 +230,8 @@ func (n *Node) adopt(r *join.Roster) {
 	n.vitals.settle(n.me.Rank)
 }
 
-// Join returns this peer's rank: at once with a roster or alone, otherwise
-// when the roll call is complete. Its errors are of type *NetworkError.
+// Join returns this peer's rank: at once with a roster or alone, otherwise when the roll call is
+// complete. Its errors are of type *NetworkError.
 func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 	n.mu.Lock()
 	r := n.roster
@@ -253,7 +253,7 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 	return r.Self, nil
 }
 
-// callRoll joins a run whose members are not known beforehand.
+// callRoll joins a run without a roster.
 func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 	if n.opts.JoinTimeout > 0 {
 		var cancel context.CancelFunc
@@ -292,7 +292,7 @@ func (n *Node) discover(found func(peer.AddrInfo)) {
 	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
 }
 
-// located takes in where a worker is whom the roster names without address.
+// located stores the address of a worker that the roster names without one.
 func (n *Node) located(who peer.AddrInfo) {
 	if _, known := n.roster.Rank(who.ID); known {
 		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
@@ -312,7 +312,7 @@ func (n *Node) Stop(reason string) {
 	t.Flush(time.Now())
 }
 
-// Close ends all that New and Join started.
+// Close ends everything that New and Join started.
 func (n *Node) Close() error {
 	n.mu.Lock()
 	done, roll, links, topic := n.closed, n.roll, n.links, n.topic

@@ -21,7 +21,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Goroutines that libraries start once per process and never end.
+// Libraries start some goroutines once per process and never end them.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
@@ -36,8 +36,8 @@ type task struct {
 	verified       bool              // Moniqua at 4 bits, first with a theta far too small
 	slow           func(rank, k int) // called in each gradient; may be nil
 	entropy        entropy.Coder
-	clip           *algos.Clip // as all workers have it; nil: none
-	// twist makes another machine of a worker's; nil: all are honest.
+	clip           *algos.Clip // the same at all workers; nil: none
+	// twist replaces a worker's machine; nil: all are honest.
 	twist func(rank int, w *gossip.Worker) gossip.Machine
 }
 
@@ -197,13 +197,13 @@ func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cl
 	return c
 }
 
-// run joins and runs all nodes and returns what each came to.
+// run joins and runs all nodes and returns their results and errors.
 func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]record.Final, []error) {
 	t.Helper()
 	return c.runAs(t, ctx, job, nil)
 }
 
-// runAs is run with workers that prepare has changed.
+// runAs is run with workers changed by prepare.
 func (c *cluster) runAs(
 	t testing.TB, ctx context.Context, job task, prepare func(w *Worker),
 ) ([]record.Final, []error) {

@@ -34,7 +34,7 @@ const (
 	flood     = 1024
 )
 
-// nonsense is a frame that no worker sends.
+// nonsense is a frame that no honest worker sends.
 func nonsense(from topology.Rank) link.Event {
 	return link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Hop: 7}}
 }
@@ -95,8 +95,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	}
 }
 
-// A link begins with frames that its receiver has already; a flood of them is a
-// replay.
+// A link begins with frames that its receiver already has; more of them than that are a replay.
 func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
 	d, s := accused(t, Wait, 0)
 	old := link.Event{Kind: link.FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}

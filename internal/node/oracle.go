@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A job is a gradient to compute, an outcome what came of it.
+// A job is a gradient to compute, an outcome is its result.
 type job struct {
 	k int
 	x []float32
@@ -26,7 +26,7 @@ type oracle struct {
 	busy     bool
 }
 
-// cutoff is how long a driver waits at its end for a gradient that is being computed.
+// cutoff is how long a driver waits at its end for the gradient under way.
 const cutoff = 500 * time.Millisecond
 
 func newOracle() oracle { return oracle{jobs: make(chan job, 1), outcomes: make(chan outcome, 1)} }
@@ -36,8 +36,8 @@ func (o *oracle) ask(j job) {
 	o.jobs <- j
 }
 
-// start begins to work for w, until the function is called that it returns. That does not
-// wait long for a gradient which is being computed.
+// start begins to work for w until stop is called, which waits for the gradient under way for at most
+// cutoff.
 func (o *oracle) start(w *Worker) (stop func()) {
 	idle := make(chan struct{})
 	go func() {
@@ -53,15 +53,15 @@ func (o *oracle) start(w *Worker) (stop func()) {
 	}
 }
 
-// compute works on one job at a time until there are no more. Its buffer is
-// the machine's from the outcome to the next job.
+// compute does one job at a time until there are no more. The machine owns the buffer from the outcome
+// to the next job.
 func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
 	var g []float32
 	for j := range jobs {
 		if g == nil {
 			g = make([]float32, len(j.x))
 		}
-		runtime.Gosched() // what is to be sent goes first: the neighbours wait for it, and nobody for the gradient
+		runtime.Gosched() // frames go first: neighbours wait for them, and not for the gradient
 		began := time.Now()
 		loss, err := w.Gradient(g, j.k, j.x)
 		outcomes <- outcome{k: j.k, g: g, loss: loss, err: err, took: time.Since(began)}

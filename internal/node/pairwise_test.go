@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Workers that wait for nobody, over real links that break again and again:
-// all end, and the sum of their models is that of their gradients.
+// Asynchronous workers train over real links that break again and again: all end, and the sum of their
+// models is that of their gradients.
 func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 	t.Run("full precision", func(t *testing.T) {
 		keepTheSum(t, func(i, j int) algos.Codec { return algos.Full{} })
@@ -41,7 +41,7 @@ func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 	})
 }
 
-// keepTheSum runs workers with these codecs by worker and neighbour.
+// keepTheSum runs workers with the codec of each pair of worker and neighbour.
 func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.Repairs) {
 	t.Helper()
 	const n, dim, rounds, alpha = 5, 500, 60, 0.05

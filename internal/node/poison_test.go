@@ -13,16 +13,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// poisoned is the worker that sends what it should not.
+// poisoned is the worker that sends poison.
 const poisoned = 1
 
-// A poisoner is a worker whose messages leave it changed: some the first time that
-// they do, or all of them.
+// A poisoner is a worker that changes its messages when it sends them: some of them the first time, or
+// all.
 type poisoner struct {
 	*gossip.Worker
-	from, every int                                 // rounds whose messages are poison, the first and how far apart
-	always      bool                                // again when they are sent again
-	spoil       func(f gossip.Frame) []gossip.Frame // what is sent in place of a message
+	from, every int                                 // the first round with poison, and the rounds between two
+	always      bool                                // also when a message is sent again
+	spoil       func(f gossip.Frame) []gossip.Frame // returns the frames to send in place of a message
 
 	done map[[2]int]bool // by receiver and round
 }
@@ -44,7 +44,7 @@ func (p *poisoner) Ready() gossip.Ready {
 	return r
 }
 
-// payloads returns what spoils the payload of a frame.
+// payloads returns a function that changes the payload of a frame.
 func payloads(change func(b []byte) []byte) func(f gossip.Frame) []gossip.Frame {
 	return func(f gossip.Frame) []gossip.Frame {
 		f.Payload = change(f.Payload)
@@ -59,7 +59,7 @@ func value(v float64) func(f gossip.Frame) []gossip.Frame {
 	})
 }
 
-// twice sends a frame, and before it one that change makes of it.
+// twice sends a frame after a changed copy of it.
 func twice(change func(f *gossip.Frame)) func(f gossip.Frame) []gossip.Frame {
 	return func(f gossip.Frame) []gossip.Frame {
 		bad := f
@@ -82,13 +82,13 @@ func (c task) twisted(p poisoner) task {
 	return c
 }
 
-// Poison that comes over real links is refused, counted and attributed, and the
-// honest messages that follow it make the run what it would have been without.
+// Receivers refuse, count and attribute poison from real links. With the honest messages that follow,
+// the run ends as it would have without poison.
 func TestPoisonLeavesNoTrace(t *testing.T) {
 	const rounds, every = 40, 8
 	tests := map[string]struct {
 		spoil  func(f gossip.Frame) []gossip.Frame
-		reason string // by which it is counted
+		reason string // of its counter
 	}{
 		"NaN":                 {value(math.NaN()), "unusable"},
 		"infinity":            {value(math.Inf(-1)), "unusable"},
@@ -118,7 +118,7 @@ func TestPoisonLeavesNoTrace(t *testing.T) {
 				if n := blamed[poisoned][test.reason]; n < rounds/every {
 					t.Errorf("worker %d blames %v, want worker %d for %q, %d times", rank, blamed, poisoned, test.reason, rounds/every)
 				}
-				for other, by := range blamed { // new links bring what is there already
+				for other, by := range blamed { // new links bring frames that the receiver has already
 					for reason := range by {
 						if other != poisoned && !slices.Contains([]string{"stale", "duplicate", "early"}, reason) {
 							t.Errorf("worker %d blames worker %d, who is honest, for %q", rank, other, reason)
@@ -130,8 +130,8 @@ func TestPoisonLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Who sends nothing but poison is cut off, and no honest model has changed by it.
-func TestWhoPoisonsOnIsCutOff(t *testing.T) {
+// A worker that sends nothing but poison is cut off, and changes no honest model.
+func TestAPersistentPoisonerIsCutOff(t *testing.T) {
 	const from = 3
 	job := task{n: 4, dim: 100, rounds: 40}
 	before := job
@@ -163,8 +163,8 @@ func TestWhoPoisonsOnIsCutOff(t *testing.T) {
 	}
 }
 
-// A model with all signs flipped is a message like any other. Mixed over real links it
-// does what it does without a network, and clipping holds the honest ones together.
+// A model with all signs flipped is a valid message. It has the same effect over real links as without
+// a network, and clipping keeps the honest models together.
 func TestAFlippedModelIsClipped(t *testing.T) {
 	flip := payloads(func(b []byte) []byte {
 		for i := 3; i < len(b); i += 4 {

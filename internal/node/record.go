@@ -6,9 +6,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// What a driver tells of its rounds: it is written and never read back.
+// The driver writes the records of its rounds and never reads them back.
 
-// finish records that the rounds before round k are over.
+// finish records the end of the rounds before round k.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
 	d.vitals.finish(k, d.loss, d.spent, d.repairs())
@@ -21,7 +21,7 @@ func (d *driver) finish(k int) {
 	d.spent = spent{}
 }
 
-// step is the record of the round that has just been finished.
+// step returns the record of the round that has just been finished.
 func (d *driver) step() *record.Step {
 	sent, received := d.meter.Bytes()
 	s := d.w.Step(record.Step{

@@ -9,20 +9,20 @@ import (
 	"gossiptrainer/topology"
 )
 
-// refusals count frames and peers that were turned away, and frames by the neighbour that sent them.
+// refusals count refused frames and peers, and refused frames by the neighbour that sent them.
 type refusals struct {
 	socket.Refusals
 	mu sync.Mutex
 	of map[topology.Rank]map[string]int64 // frames, by neighbour and reason
 }
 
-// frame counts a frame that was not used for err, and returns err.
+// frame counts a frame that was refused with err, and returns err.
 func (r *refusals) frame(err error) error {
 	r.Count(link.Reason(err))
 	return err
 }
 
-// blame counts against a neighbour what has been counted by itself.
+// blame counts an offence against a neighbour, besides the total.
 func (r *refusals) blame(rank topology.Rank, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *refusals) blame(rank topology.Rank, reason string) {
 	r.of[rank][reason]++
 }
 
-// blamed returns what is counted against neighbours.
+// blamed returns the offences counted against neighbours.
 func (r *refusals) blamed() map[topology.Rank]map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

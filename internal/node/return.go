@@ -16,26 +16,25 @@ import (
 	"gossiptrainer/topology"
 )
 
-// betweenAsks is how long a worker that comes back waits until it asks all again.
+// betweenAsks is how long a returning worker waits before it asks all others again.
 const betweenAsks = 300 * time.Millisecond
 
-// mostRefusals is how often in a row all others may be gone, or have no place for
-// good, until it gives up.
+// mostRefusals is how often in a row all others may be gone, or refuse for good, before a returning
+// worker gives up.
 const mostRefusals = 5
 
-// ComeBack asks for a place in a run that has gone on without this worker, of those
-// who may be next to it by closing, nearest first, until one gives it. It returns
-// where to begin and with which state. closing is nil where nobody takes a worker
-// back: in other graphs, and without rounds. It is called after Run has ended with
-// ErrLeftBehind; an arbiter, nil for none, has its answer meanwhile. It fails with a
-// *NetworkError where nobody will ever give a place.
+// ComeBack asks for a place in a run that has gone on without this worker. It asks the workers that
+// closing may put next to this one, nearest first, until one gives a place. It returns where to begin
+// and with which state. closing is nil where the run takes no worker back: in other graphs, and
+// without rounds. Call it after Run has ended with ErrLeftBehind; meanwhile it answers the arbiter,
+// nil for none. It fails with a *NetworkError if no worker will ever give a place.
 func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Guest, *state.Snapshot, error) {
 	if closing == nil {
 		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it " +
 			"has lost; the others go on without"))
 	}
 	defer idle(a)()
-	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
+	n.me.Epoch = randomEpoch() // to the others it is not the process that they have left behind
 	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining,
 		Detail: "asking for a place in the run that goes on"}})
 	var last error
@@ -56,10 +55,10 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 			}
 		}
 	}
-	return Guest{}, nil, leftBehind(fmt.Errorf("nobody gave it a place: %w", errors.Join(last, context.Cause(ctx))))
+	return Guest{}, nil, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
 }
 
-// nearest returns all others of a ring, nearest first.
+// nearest returns all other workers of a ring, nearest first.
 func nearest(closing *topology.Closing) []topology.Rank {
 	var all []topology.Rank
 	for i := range closing.Up {
@@ -95,7 +94,7 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snaps
 // stateOf bounds the bytes of the state of a model of dim parameters.
 func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
 
-// take receives what give sends.
+// take receives the place and the state that give sends.
 func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
 	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head, err := t.Expect(handshake.AboutPlace, 24)

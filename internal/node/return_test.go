@@ -19,37 +19,37 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A fleet is a cluster whose nodes die and come back, as a supervisor would start
-// them: with their keys, at other ports, from what they left on disk.
+// A fleet is a cluster whose nodes die and come back as under a supervisor: with their keys, at other
+// ports, from their files.
 type fleet struct {
 	*cluster
 	t      *testing.T
 	job    task
-	every  int // rounds from one checkpoint to the next
+	every  int // rounds between two checkpoints
 	deaths []death
 	pairs  bool // AD-PSGD
 	umpire *umpire
-	gone   func(topology.Rank) bool // who has ended well; may be nil
-	dir    string                   // of the journals
+	gone   func(topology.Rank) bool // whether a worker has ended well; may be nil
+	dir    string                   // folder of the journals
 
 	mu    sync.Mutex
 	ids   []*identity.Identity
 	known []Peer
 	kill  []func()
-	dead  []<-chan struct{} // closed at the end of this life
-	dying []bool            // in this life
+	dead  []<-chan struct{} // by worker; closed when its process ends
+	dying []bool            // by worker; its process is about to end
 	disks []disk
 	lives []int
 }
 
-// A death is the end of some workers at once, when one of them, or another, takes
-// its gradient of some round, in one of its lives.
+// A death ends some workers at once, when a given worker takes its gradient of a given round in one of
+// its lives.
 type death struct {
 	rank, life, round int
 	victims           []int
 }
 
-// A disk is what a worker leaves behind besides its journal.
+// A disk holds a worker's checkpoints.
 type disk struct {
 	round int
 	saved state.Snapshot
@@ -76,8 +76,8 @@ func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	return f
 }
 
-// watch kills whoever is to die now. A worker that dies takes no further gradient: on a busy machine it
-// would be rounds further when it is dead.
+// watch kills the workers that are to die now. A dying worker takes no further gradient: on a busy
+// machine it would go on for some rounds before its end.
 func (f *fleet) watch(rank, k int) {
 	f.mu.Lock()
 	for i, d := range f.deaths {
@@ -96,7 +96,7 @@ func (f *fleet) watch(rank, k int) {
 	}
 }
 
-// run leads all lives of all workers and returns the digests.
+// run runs all lives of all workers and returns the digests.
 func (f *fleet) run() []string {
 	f.t.Helper()
 	digests := make([]string, f.job.n)
@@ -124,7 +124,7 @@ func (f *fleet) run() []string {
 	return digests
 }
 
-// revive starts a new node of a worker that has died.
+// revive starts a new node of a dead worker.
 func (f *fleet) revive(rank int) (*Node, error) {
 	n, err := New(Options{
 		RunID: "test", N: f.job.n, Dim: f.job.dim, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Identity: f.ids[rank],
@@ -141,8 +141,8 @@ func (f *fleet) revive(rank int) (*Node, error) {
 	return n, n.SetRoster(f.known)
 }
 
-// live runs one life of a worker to its end. One that is through stays on its node, as
-// its process does while others are at work.
+// live runs one life of a worker to its end. A worker that has ended well keeps its node, as its
+// process stays while others are at work.
 func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
@@ -158,7 +158,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	f.mu.Lock()
 	f.dead[rank] = ctx.Done()
 	f.dying[rank], f.kill[rank] = false, func() {
-		n.host.Close() // first: the others must not hear a word
+		n.host.Close() // first, so that the worker cannot tell the others
 		cancel()
 	}
 	f.mu.Unlock()
@@ -177,7 +177,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	return final.Digest, nil
 }
 
-// worker returns one at its newest checkpoint.
+// worker returns a worker at its newest checkpoint.
 func (f *fleet) worker(rank int) Worker {
 	w := f.job.worker(f.t, rank)
 	w.Through = f.gone
@@ -231,8 +231,8 @@ func (f *fleet) pairWorker(w Worker, d *disk) (gossip.Machine, error) {
 	return gossip.NewPair(w.Rank, w.Row, alg, plan)
 }
 
-// Workers that wait for nobody go on without the one that is gone, and with it
-// again: all end, between the optima of their objectives.
+// Asynchronous workers go on without a dead one, and with it when it is back: all end between the
+// optima of their objectives.
 func TestPairwiseWorkersComeBack(t *testing.T) {
 	f := newFleet(t, task{n: 4, dim: 50, rounds: 200}, 5, death{1, 0, 30, []int{1}}, death{2, 0, 60, []int{2, 3}})
 	f.pairs = true

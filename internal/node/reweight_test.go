@@ -12,14 +12,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A loss is a run under Reweight in which workers die when they compute the
-// gradient of a round.
+// A loss is a run under Reweight in which workers die while they compute the gradient of a round.
 type loss struct {
 	task
 	dies map[int]int // rank to round
 }
 
-// run returns the results of the survivors, by rank, and what all have recorded.
+// run returns the results of the survivors, by rank, and the events of all workers.
 func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]record.Final, []record.Event) {
 	t.Helper()
 	var (
@@ -85,7 +84,7 @@ func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]record.Final, 
 func TestTheRingClosesItsGaps(t *testing.T) {
 	tests := map[string]struct {
 		loss
-		left [][2]int // edges between who is left
+		left [][2]int // edges between survivors
 	}{
 		"one": {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{2: 20}},
 			[][2]int{{0, 1}, {0, 3}, {1, 3}}},
@@ -124,7 +123,7 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 					cuts++
 				}
 			}
-			if n := record.Lopsided(events, views, dead); n > 2*cuts { // Lead + 1 each
+			if n := record.Lopsided(events, views, dead); n > 2*cuts { // Lead + 1 for each cut
 				t.Errorf("only one end mixed in %d exchanges, where %d ends took an edge off", n, cuts)
 			}
 			var left [][2]int
@@ -142,9 +141,9 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 	}
 }
 
-// What each worker mixes is its row of the matrix on record, x_{k+1} = Σ W_ij x_j − αg,
-// in every round: so the mean of the living moves by their gradients alone, but for
-// what passed an edge to one who died.
+// Each worker mixes by its row of the recorded matrix, x_{k+1} = Σ W_ij x_j − αg, in every round. So
+// the mean of the survivors moves by their gradients alone, except for messages over an edge to a dead
+// worker.
 func TestModelsMoveByTheMatricesOnRecord(t *testing.T) {
 	l := loss{task{n: 8, dim: 17, rounds: 60}, map[int]int{2: 20, 5: 33}}
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A town is a place where peers discover each other, in place of mDNS.
+// A town lets peers discover each other, in place of mDNS.
 type town struct {
 	mu    sync.Mutex
 	there []peer.AddrInfo
@@ -26,7 +26,7 @@ type town struct {
 	logs  syncBuffer
 }
 
-// settle starts a peer that discovers, and is discovered by, all in town.
+// settle starts a peer that discovers all peers in town and is discovered by them.
 func (c *town) settle(t *testing.T, n int, change func(o *Options)) *Node {
 	t.Helper()
 	o := Options{
@@ -66,7 +66,7 @@ type joined struct {
 	err  error
 }
 
-// joining starts joining and returns where the outcome will be.
+// joining calls Join in another goroutine and returns a channel for the outcome.
 func joining(ctx context.Context, n *Node) <-chan joined {
 	out := make(chan joined, 1)
 	go func() {
@@ -215,7 +215,7 @@ func TestRollCallOneTooMany(t *testing.T) {
 }
 
 func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
-	t.Parallel() // the two have much time to meet
+	t.Parallel() // the two peers have much time to meet
 	c := new(town)
 	soon := func(o *Options) { o.JoinTimeout = 10 * time.Second }
 	a, b := c.settle(t, 3, soon), c.settle(t, 3, soon)

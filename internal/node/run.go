@@ -13,15 +13,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Run trains to the end of the last round and stays until no neighbour needs
-// this worker any more. The result lacks what only a test set can tell.
+// Run trains to the end of the last round and stays until no neighbour needs this worker any more. The
+// result lacks the figures of the test set.
 //
-// It fails with *TrainingError, *NetworkError or *StoppedError, and, unless no
-// neighbour works with it, tells the other workers why, so that they stop as
-// well; or, when ctx has ended, within 1.5 s with an error that wraps its cause: a
-// worker that has checkpoints writes its state meanwhile. A Gradient that is being
-// computed then goes on in the background. After ErrLeftBehind, and only then, it may be
-// called again: with the Guest that ComeBack returns.
+// It fails with *TrainingError, *NetworkError or *StoppedError. Then it tells the other workers why,
+// so that they stop as well, unless no neighbour works with it. When ctx ends, Run fails within 1.5 s
+// with an error that wraps its cause; a worker with checkpoints writes its state meanwhile. A Gradient
+// under way then goes on in the background. Call Run a second time only after ErrLeftBehind, with the
+// Guest that ComeBack returns.
 func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Lock()
 	r := n.roster
@@ -61,7 +60,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	err = d.run(ctx)
 	if err != nil && !errors.Is(err, ErrLeftBehind) {
 		d.status(record.Failed, err.Error(), nil)
-		if !isOutcast(err) {
+		if !isUnwanted(err) {
 			d.passOn(err)
 			topic.Flush(d.ending.told)
 		}
@@ -73,7 +72,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	return d.final(), err
 }
 
-// linksOf says with whom w has links.
+// linksOf returns the settings of the links of w.
 func (n *Node) linksOf(w *Worker) link.Config {
 	hello := n.me
 	hello.Round, hello.Durable = w.place(), w.durable()
@@ -89,7 +88,7 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	return c
 }
 
-// needs reports whether the connection with id is of use.
+// needs reports whether the links use the connection with id.
 func (n *Node) needs(id libp2p.ID) bool {
 	n.mu.Lock()
 	l := n.links
@@ -97,14 +96,14 @@ func (n *Node) needs(id libp2p.ID) bool {
 	return l.Serves(id)
 }
 
-// isOutcast reports whether no neighbour works with this worker: then it is in
-// no position to stop the run of the others, who wait for one that fits.
-func isOutcast(err error) bool {
+// isUnwanted reports whether no neighbour works with this worker. Then it must not stop the run of the
+// others, which wait for a worker that fits.
+func isUnwanted(err error) bool {
 	var net *NetworkError
 	return errors.As(err, &net) && net.Op == opJoin
 }
 
-// final is the result as far as the worker knows it.
+// final returns the result as far as the worker knows it.
 func (d *driver) final() record.Final {
 	sent, _ := d.meter.Bytes()
 	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Both ends name the machine, the key and both values, and what to do.
+// Both ends name the machine, the key and both values, and give advice.
 func TestADifferenceIsNamedWithBothValues(t *testing.T) {
 	c := new(town)
 	advice := "copy the files"
@@ -42,7 +42,8 @@ func TestADifferenceIsNamedWithBothValues(t *testing.T) {
 	}
 }
 
-// Before the secret is proven a peer tells neither settings nor the name of its machine.
+// A peer tells neither settings nor the name of its machine before the other end has proven the
+// secret.
 func TestAStrangerLearnsNoSettings(t *testing.T) {
 	c := new(town)
 	settle := func(host, secret, batch string) *Node {

@@ -6,11 +6,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Faults on purpose: what a script makes of the links of this peer. Real networks do it
-// unasked.
+// A fault script breaks the links of this peer on purpose, as real networks break them by accident.
+// The functions here do that for one worker and for all that it sends.
 
-// Sever ends the connections with some workers, and lets none be made with them until it is
-// called again without them. It is called after SetRoster, or when Join has returned.
+// Sever ends the connections with some workers and forbids new ones, until a call without these
+// workers. Call it after SetRoster, or when Join has returned.
 func (n *Node) Sever(ranks []topology.Rank) {
 	n.mu.Lock()
 	r := n.roster
@@ -20,11 +20,11 @@ func (n *Node) Sever(ranks []topology.Rank) {
 		ids[r.IDs[rank]] = true
 	}
 	n.gate.Sever(ids)
-	for id := range ids { // closing may take as long as what is on its way
+	for id := range ids { // closing may wait for bytes on their way
 		n.wg.Go(func() { _ = n.host.Network().ClosePeer(id) })
 	}
 }
 
-// Throttle makes all that this peer sends leave at no more than so many bits per second from
-// now on; 0 is as Options.Network says. It needs Options.Throttled.
+// Throttle limits the sum of all that this peer sends to so many bits per second from now on; 0
+// restores the limit of Options.Network. It needs Options.Throttled.
 func (n *Node) Throttle(bits float64) { n.host.Throttle(bits) }

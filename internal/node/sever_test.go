@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Workers that are severed from each other, and may meet again later, end as if nothing had
-// happened; so do those whose uplink is throttled for a while.
+// Workers that are severed and may meet again later end as if nothing had happened; so do workers
+// whose uplink is throttled for a while.
 func TestSeveredWorkersMeetAgain(t *testing.T) {
 	job := task{n: 3, dim: 5_000, rounds: 40}
 	c := newCluster(t, job.n, job.dim, func(_ int, o *Options) { o.Throttled = true })

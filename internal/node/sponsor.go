@@ -16,22 +16,21 @@ import (
 	"gossiptrainer/internal/node/link"
 )
 
-// joinProtocol is how a worker that was lost comes back under Reweight: it asks one
-// that is next to it for its state as of the beginning of an exchange, from which on
-// the two have an edge.
+// joinProtocol brings a lost worker back under Reweight. The worker asks one that may be next to it
+// for its state at the beginning of an exchange. From that exchange on the two have an edge.
 const joinProtocol protocol.ID = "/gossiptrainer/join/1.0.0"
 
-// joinTime bounds how long a state may take.
+// joinTime bounds the transfer of a state.
 const joinTime = time.Minute
 
-// A reception answers workers that come back, for the driver that hears of them.
+// A reception answers returning workers and passes their requests to the driver.
 type reception struct {
 	node   *Node
 	links  *link.Links
 	guests chan guest
 }
 
-// receive opens a reception, for as long as links live.
+// receive opens a reception for the life of links.
 func (n *Node) receive(links *link.Links) *reception {
 	r := &reception{n, links, make(chan guest)}
 	n.host.SetStreamHandler(joinProtocol, r.sponsor)
@@ -40,7 +39,7 @@ func (n *Node) receive(links *link.Links) *reception {
 
 func (r *reception) close() { r.node.host.RemoveStreamHandler(joinProtocol) }
 
-// sponsor answers a worker that comes back.
+// sponsor answers a returning worker.
 func (r *reception) sponsor(s network.Stream) {
 	t := handshake.New(s)
 	rank, known := r.node.roster.Rank(t.Peer)
@@ -80,7 +79,8 @@ func (r *reception) sponsor(s network.Stream) {
 	}
 }
 
-// invite hands a guest to the driver and waits for the answer, if there is one.
+// invite hands a guest to the driver and waits for the answer. It returns false if the links end
+// first.
 func (r *reception) invite(g guest) (in invitation, ok bool) {
 	select {
 	case r.guests <- g:
@@ -98,8 +98,8 @@ func (r *reception) invite(g guest) (in invitation, ok bool) {
 	}
 }
 
-// give sends what a guest begins with: round, exchange and size of the state, each
-// u64, and the state as in a checkpoint.
+// give sends a guest its round, its exchange and the size of the state, each a u64, then the state as
+// in a checkpoint.
 func give(t *handshake.Talk, in invitation) error {
 	var body bytes.Buffer
 	if err := checkpoint.Encode(&body, in.state); err != nil {
@@ -125,7 +125,7 @@ func (d *driver) host(g guest) error {
 		d.core.Missed(g.rank, g.process)
 		return nil
 	}
-	if d.hosting.inviting != nil || d.verdict.holding {
+	if d.hosting.inviting != nil || d.decision.holding {
 		g.answer <- invitation{}
 		return nil
 	}
@@ -153,7 +153,7 @@ func (h *hosting) boundary(round int) {
 	h.inviting = nil
 }
 
-// end turns a guest away that would begin after the last round.
+// end refuses a guest that would begin after the last round.
 func (h *hosting) end(rounds int) {
 	if h.inviting != nil && h.invited.Round >= rounds {
 		h.inviting <- invitation{over: true}

@@ -18,8 +18,8 @@ func (n *Node) Status() Status {
 	return s
 }
 
-// here counts the peers that this one has found: all of them after a roll call, else those that it
-// has heard of.
+// here counts the peers that this one has found: all of them after a roll call, else those from which
+// it has heard.
 func (n *Node) here() int {
 	n.mu.Lock()
 	roll, roster, topic := n.roll, n.roster, n.topic

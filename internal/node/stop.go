@@ -11,37 +11,35 @@ import (
 	"gossiptrainer/internal/node/link"
 )
 
-// A worker that is told to end is like one whose process is killed, but for a
-// checkpoint that is as fresh as can be: it goes back to a round of its own, and finds
-// the messages since then in the journals of its neighbours. So workers need not agree
-// on a round, and none waits for another.
+// A worker that is told to end differs from a killed one only in its checkpoint, which is as new as
+// possible. Later it goes back to a round of its own and takes the messages since then from the
+// journals of its neighbours. So workers need not agree on a round, and none waits for another.
 
-// Times after a worker has been told to end. People wait two seconds in all, of which a
-// gradient that is being computed may take cutoff.
+// Times after a worker has been told to end. Users wait two seconds at most, of which the gradient
+// under way may take cutoff.
 const (
-	lastBoundary = 400 * time.Millisecond  // until it goes on no longer to the next boundary
-	lastWrite    = 1100 * time.Millisecond // until it waits no longer for the disk
+	lastBoundary = 400 * time.Millisecond  // then it no longer goes on to the next boundary
+	lastWrite    = 1100 * time.Millisecond // then it no longer waits for the disk
 )
 
-// interrupted ends a worker whose context has ended. Its neighbours are still there: it
-// goes on to the next boundary.
+// interrupted ends a worker whose context has ended. Its neighbours are still there, so it goes on to
+// the next boundary.
 func (d *driver) interrupted(ctx context.Context) error {
 	d.cancelled = nil
 	return d.end(fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx)), false)
 }
 
-// halted ends a worker because of what a neighbour has said, from which no answer comes any
-// more.
-func (d *driver) halted(e link.Event) error {
+// stoppedBy ends a worker because a neighbour has stopped the run. That neighbour answers no more.
+func (d *driver) stoppedBy(e link.Event) error {
 	if err := d.core.Parted(e.Peer, e.Err); err != nil {
 		return d.failed(err)
 	}
 	return d.stop(e.Err)
 }
 
-// stop ends a worker because of what another one has said. One that has been stopped may
-// lack messages from then on: it leaves with the copy of the last boundary. But without
-// rounds that copy lacks the exchanges since then. Any other error ends it as it is.
+// stop ends a worker because another one has stopped the run. A stopped worker may lack messages from
+// then on, so it leaves with the copy of the last boundary. An asynchronous worker's copy lacks the
+// exchanges since then, so it goes on to the next boundary. Any other error ends the worker at once.
 func (d *driver) stop(err error) error {
 	var stop *StoppedError
 	if !errors.As(err, &stop) {
@@ -51,7 +49,7 @@ func (d *driver) stop(err error) error {
 	return d.end(err, fresh && !d.w.Asynchronous)
 }
 
-// end ends a worker that nothing is wrong with: at once, or at the next boundary.
+// end ends a worker without an error of its own: at once, or at the next boundary.
 func (d *driver) end(why error, now bool) error {
 	switch {
 	case d.keeper.errand == never:
@@ -68,11 +66,11 @@ func (d *driver) end(why error, now bool) error {
 	return nil
 }
 
-// leaves reports whether a worker that is told to end has reached the next boundary.
+// leaves reports whether a worker that was told to end has reached the next boundary.
 func (d *driver) leaves() bool { return d.ending.why != nil && !d.keeper.asked }
 
-// leave tells the others, waits until the newest copy of the state is safe, and returns
-// why the worker ends. The machine does no more.
+// leave tells the others, waits until the newest copy of the state is safe, and returns why the worker
+// ends. The machine does nothing more.
 func (d *driver) leave() error {
 	d.passOn(d.ending.why)
 	late := time.NewTimer(lastWrite - time.Since(d.ending.began))
@@ -97,18 +95,18 @@ func (d *driver) leave() error {
 	}
 }
 
-// unsaved says that the last state could not be written.
+// unsaved logs that the last state could not be written.
 func (d *driver) unsaved(round int, err error) error {
 	d.log.Error(fmt.Sprintf("the state of worker %d at round %d could not be written", d.w.Rank, round), "err", err)
 	return d.ending.why
 }
 
-// reason returns what the others hear of an error of this worker: they name the worker themselves.
+// reason returns the text of an error for the others, which name the worker themselves.
 func (d *driver) reason(err error) string {
 	return strings.TrimPrefix(err.Error(), fmt.Sprintf("node: worker %d: ", d.w.Rank))
 }
 
-// passOn tells the others, once, that this worker stops and why, or who stopped it.
+// passOn tells the others, once, why this worker stops, or which worker stopped it.
 func (d *driver) passOn(err error) {
 	if !d.ending.told.IsZero() {
 		return

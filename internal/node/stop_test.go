@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A worker that is interrupted goes on to the next boundary, and ends when its state
-// there is safe. Without checkpoints it ends at once.
+// An interrupted worker goes on to the next boundary, and ends when its state there is safe. Without
+// checkpoints it ends at once.
 func TestAnInterruptedWorkerTakesALastCheckpoint(t *testing.T) {
 	for name, kept := range map[string]bool{"with checkpoints": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAnInterruptedWorkerTakesALastCheckpoint(t *testing.T) {
 	}
 }
 
-// The neighbours keep what the oldest of a few checkpoints needs, until the end.
+// The neighbours keep the messages for the oldest of a few checkpoints until the end.
 func TestAWorkerMayComeBackToAFewCheckpoints(t *testing.T) {
 	k := &keeper{Checkpoints: &Checkpoints{Keep: 2}}
 	for _, test := range []struct{ round, oldest int }{{10, 10}, {20, 10}, {30, 20}} {
@@ -79,12 +79,12 @@ func TestAWorkerMayComeBackToAFewCheckpoints(t *testing.T) {
 	}
 }
 
-// An interruption is worker 1 of three, whose neighbours have sent it the messages of some
-// rounds, and fall silent. Then it is told to end.
+// An interruption tells worker 1 of three to end, after its neighbours have sent the messages of some
+// rounds and fallen silent.
 type interruption struct {
-	rounds  int           // whose messages have come
-	early   bool          // before it is safe that the worker has begun
-	soon    bool          // it is told to end at once then, not a minute later
+	rounds  int           // rounds whose messages have come
+	early   bool          // the start of the worker is not on disk yet
+	soon    bool          // the worker is told to end at once, not a minute later
 	gone    bool          // a neighbour has crashed
 	stopped bool          // by another worker, not by a signal
 	every   int           // rounds between two checkpoints
@@ -93,7 +93,7 @@ type interruption struct {
 	failed  error         // of the disk
 }
 
-// An outcome of it is what is safe, and how long its user waits.
+// An aftermath names the newest safe round, and how long the user waits.
 type aftermath struct {
 	written []int
 	copies  int
@@ -161,8 +161,8 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 	return out
 }
 
-// However a worker is told to end, the state of its last boundary is safe within the time
-// that people wait, and the others know why.
+// A worker that is told to end saves the state of its last boundary within the time that users wait,
+// and tells the others why.
 func TestAWorkerThatIsToldToEndLosesNoRound(t *testing.T) {
 	tests := map[string]struct {
 		interruption
@@ -201,8 +201,8 @@ func TestAWorkerThatIsToldToEndLosesNoRound(t *testing.T) {
 	}
 }
 
-// Without rounds the copy of the last boundary lacks the exchanges since then: a worker that
-// another one has stopped goes on to the next boundary, but not for long.
+// An asynchronous worker's copy of the last boundary lacks the exchanges since then. So a stopped
+// worker goes on to the next boundary, but not for long.
 func TestAWorkerWithoutRoundsGoesOnToTheNextBoundary(t *testing.T) {
 	for name, test := range map[string]struct {
 		gradient time.Duration
@@ -248,7 +248,7 @@ func TestAWorkerWithoutRoundsGoesOnToTheNextBoundary(t *testing.T) {
 	}
 }
 
-// A linked machine notes the links that it is told of.
+// A linked machine notes the links of which it is told.
 type linked struct {
 	gossip.Machine
 	downs []topology.Rank
@@ -261,8 +261,8 @@ func (l *linked) Link(peer topology.Rank, up bool) {
 	l.Machine.Link(peer, up)
 }
 
-// No answer comes from a neighbour that has stopped the run: whoever waits for one goes on
-// with another neighbour.
+// A neighbour that has stopped the run answers no more, so a worker that waits for it goes on with
+// another neighbour.
 func TestAMachineIsToldThatANeighbourHasStopped(t *testing.T) {
 	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
 	m := &linked{Machine: w.Machine}
@@ -278,9 +278,9 @@ func TestAMachineIsToldThatANeighbourHasStopped(t *testing.T) {
 	}
 }
 
-// A worker that has met nobody has nothing that another one needs, and leaves nothing
-// behind that a later start would find.
-func TestAWorkerThatHasMetNobodyLeavesNothing(t *testing.T) {
+// A worker that has met no other one has nothing that others need, and leaves no files for a later
+// start.
+func TestAWorkerThatMetNoOtherLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -296,8 +296,7 @@ func TestAWorkerThatHasMetNobodyLeavesNothing(t *testing.T) {
 	})
 }
 
-// A disk that is full, or too slow, keeps nobody: the worker says which state is lost,
-// and leaves.
+// A worker whose disk is full or too slow says which state is lost, and leaves.
 func TestAStateThatCannotBeWrittenIsNamed(t *testing.T) {
 	full := errors.New("runs/x/checkpoints/rank-1: no space left on device")
 	for name, test := range map[string]struct {
@@ -321,7 +320,7 @@ func TestAStateThatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// Copies take one part in fifty of the time at most, however short the rounds are.
+// Copies take at most one part in fifty of the time, even in short rounds.
 func TestCopiesOfALargeStateAreRare(t *testing.T) {
 	const take = 100 * time.Millisecond
 	got := interruption{rounds: 49, take: take}.run(t, nil)

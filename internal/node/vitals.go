@@ -10,18 +10,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Status is how a node is doing at one moment.
+// A Status is a snapshot of a node.
 type Status struct {
 	Peer    string       `json:"peer"`   // id
 	Rank    int          `json:"rank"`   // −1: not known yet
-	Peers   int          `json:"peers"`  // of the run
+	Peers   int          `json:"peers"`  // workers of the run
 	Here    int          `json:"here"`   // peers that this one has found, itself included
 	Round   int          `json:"round"`  // rounds finished
 	Rounds  int          `json:"rounds"` // of the run; 0 before it
-	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, and where it is no number
+	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, or if not finite
 	State   record.State `json:"state"`
 	Detail  string       `json:"detail,omitempty"`
-	Share   float64      `json:"share,omitempty"` // of its last test that is done
+	Share   float64      `json:"share,omitempty"` // finished part of the worker's last test
 	Waiting []int        `json:"waiting_for"`     // ranks whose messages the next round lacks
 
 	Compute time.Duration `json:"compute_ns"` // gradients, since the start
@@ -35,16 +35,16 @@ type Status struct {
 	Received  record.Bytes     `json:"received"`
 	Telemetry int64            `json:"telemetry_received"` // bytes of gossipsub
 	Links     []LinkStatus     `json:"links"`              // in increasing rank
-	Refused   map[string]int64 `json:"refused"`            // frames and peers that were turned away, by reason
+	Refused   map[string]int64 `json:"refused"`            // refused frames and peers, by reason
 }
 
-// A LinkStatus is how the link to one neighbour is doing.
+// A LinkStatus is a snapshot of the link to one neighbour.
 type LinkStatus = link.Status
 
-// spent is where the time of a round goes.
+// spent splits the time of a round.
 type spent struct{ compute, wait, codec time.Duration }
 
-// vitals is what a driver lets others see while it works.
+// vitals are a driver's figures for other goroutines.
 type vitals struct {
 	mu      sync.Mutex
 	rank    int
@@ -71,21 +71,21 @@ func (v *vitals) place() (rank, round int, training bool) {
 	return v.rank, v.round, v.rounds > 0
 }
 
-// begin notes the length of the run and where in it the worker begins.
+// begin notes the length of the run and the worker's first round.
 func (v *vitals) begin(round, rounds int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.round, v.rounds = round, rounds
 }
 
-// end notes that the run has another length.
+// end notes a new length of the run.
 func (v *vitals) end(rounds int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rounds = rounds
 }
 
-// wait notes whom the worker waits for.
+// wait notes the neighbours for which the worker waits.
 func (v *vitals) wait(whom []topology.Rank) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,7 +95,7 @@ func (v *vitals) wait(whom []topology.Rank) {
 	}
 }
 
-// finish notes that a round is over.
+// finish notes the end of a round.
 func (v *vitals) finish(round int, loss float32, took spent, repairs gossip.Repairs) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -113,7 +113,7 @@ func (v *vitals) say(s record.Status) {
 	v.status = s
 }
 
-// tell fills in what the driver has let be seen.
+// tell fills in the driver's part of s.
 func (v *vitals) tell(s *Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -20,86 +20,85 @@ type LostPolicy = peer.Policy
 
 // Policies.
 const (
-	Wait = peer.Wait // for as long as it takes
+	Wait = peer.Wait // until it is back
 	Fail = peer.Fail // with a *NetworkError, when it has been gone for 10 s
-	// it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
+	// go on without it, when the link has been down for a few rounds; the machine must be a
+	// gossip.Elastic
 	Reweight = peer.Reweight
 )
 
-// A Worker is what a node runs: the task of a worker, with the Rank and the Row that
-// Join returned, and how this driver runs it.
+// A Worker is the work of a node: the task of a worker, with the Rank and the Row that Join returned,
+// and the settings of the driver.
 type Worker struct {
 	work.Task
-	// Lost says what the worker does when it loses a neighbour. Under Reweight the
-	// neighbours that Closing names take its place, and one that comes back gets the
-	// state that Save copies; without Save none is taken back.
+	// Lost says what the worker does when it loses a neighbour. Under Reweight the neighbours that
+	// Closing names take its place, and a returning worker gets the state that Save copies. Without
+	// Save the worker takes none back.
 	Lost LostPolicy
-	// Tolerance is how many messages of a neighbour may have to be refused before
-	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
+	// Tolerance is how many messages of a neighbour the worker refuses before it cuts that neighbour
+	// off; 0 is 8. One is forgotten for 1000 that are used.
 	Tolerance int
-	// Guest is where a worker begins that ComeBack has brought back, with Row of its
-	// one edge; nil for others.
+	// Guest is the place of a worker that ComeBack has brought back, with Row of its one edge; nil for
+	// others.
 	Guest *Guest
-	// Checkpoints are taken while it trains; nil for none. A worker that has them
-	// waits for neighbours that come back, and can come back itself.
+	// Checkpoints are taken while the worker trains; nil for none. A worker with checkpoints waits for
+	// neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
-	// Through reports whether another worker is known to have ended well, besides those
-	// who say so themselves: one that has come back at its own end does not wait for
-	// their last words. Nil: nothing is known. It may be called at any time.
+	// Through reports whether another worker is known to have ended well without telling this one. A
+	// worker that came back at its own end does not wait for their bye. Nil: nothing is known. The
+	// node may call it at any time.
 	Through func(topology.Rank) bool
-	// Arbiter ends the run before its rounds are over; nil: nobody does.
+	// Arbiter may end the run before its rounds are over; nil: the run does all its rounds.
 	Arbiter Arbiter
 }
 
-// Checkpoints say how a worker's state gets to safety while it trains. Between two
-// rounds the state is copied; that is all that training waits for.
+// Checkpoints say how a worker's state is saved while it trains. The worker copies the state between
+// two rounds, and training waits for that copy alone.
 type Checkpoints struct {
-	// Take copies the state as it is at the beginning of round k > 0, in the place of
-	// the last copy. Write makes that copy safe. With k = 0 it makes safe that the worker
-	// has begun, and needs no copy. Take is called by the goroutine that drives the
-	// machine, Write by another one, and never both at once but for k = 0.
+	// Take copies the state at the beginning of round k > 0, and replaces the last copy. Write makes
+	// that copy safe. With k = 0 it makes safe that the worker has begun, and needs no copy. The
+	// goroutine that drives the machine calls Take, another one calls Write. Both run at once only for
+	// k = 0.
 	Take  func(k int)
 	Write func(k int) error
-	// Round is where the worker begins: that of the checkpoint that it was made
-	// from, 0 without one.
+	// Round is the round in which the worker begins: that of its checkpoint, 0 without one.
 	Round int
-	// Every is how many rounds pass between two checkpoints, Period how much
-	// time; 0 is for ever. After the last round there is one in any case, and
-	// there is one when the journal has grown by 256 MiB since the last: those of
-	// the neighbours grow as it does, and they keep all that this worker may need.
+	// Every is the number of rounds between two checkpoints, Period the time; 0 means never. The
+	// worker takes one more after the last round, and one when the journal has grown by 256 MiB since
+	// the last. The journals of the neighbours grow as it does, and they keep everything that this
+	// worker may need.
 	Every  int
 	Period time.Duration
-	// Keep is how many of them the worker may come back to, if the newer ones turn
-	// out to be damaged; 0 is 1. Neighbours keep what it would need.
+	// Keep is how many of them the worker can use, if the newer ones turn out to be damaged; 0 is 1.
+	// Neighbours keep the messages for each.
 	Keep int
-	// Journal keeps what is sent, for neighbours that come back; it is at Round.
-	// Nil if the worker waits for nobody.
+	// Journal keeps the messages sent, for neighbours that come back; it is at Round. Nil if the
+	// worker does not wait for lost neighbours.
 	Journal *journal.Journal
 }
 
-// An Arbiter ends a run before its rounds are over: it hears from all workers how many
-// rounds they have begun, while they hold still, and says how many the run has. See
-// gossip.Machine. Its methods may be called by several goroutines.
+// An Arbiter ends a run before its rounds are over. It stops all workers, learns how many rounds each
+// has begun, and decides how many rounds the run has. See gossip.Machine. Several goroutines may call
+// its methods.
 type Arbiter interface {
 	// Hold returns a channel that is closed when no further round may begin.
 	Hold() <-chan struct{}
-	// Held takes how many rounds a worker has begun that holds still, or has done when
-	// none is left.
+	// Held tells the arbiter how many rounds a worker that holds still has begun, or has done if none
+	// is left.
 	Held(begun int)
-	// Ended returns a channel that is closed when Last is known: how many rounds the
-	// run has.
+	// Ended returns a channel that is closed when Last, the number of rounds of the run, is known.
 	Ended() <-chan struct{}
 	Last() int
 }
 
-// A Guest says where a worker that has come back begins.
+// A Guest is the place at which a returning worker begins.
 type Guest struct {
-	Sponsor         topology.Rank // the one neighbour that it has then
+	Sponsor         topology.Rank // its one neighbour at first
 	Round, Exchange int
 }
 
-// core returns the machine of w with the layers around it that w asks for. through reports
-// whether another worker is known to have ended well.
+// core returns the machine of w in the layers that w asks for. through reports whether another worker
+// is known to have ended well.
 func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	s := peer.Start{
 		Self: w.Rank, Row: w.Row, Lost: w.Lost, Asynchronous: w.Asynchronous, Through: through,
@@ -108,7 +107,7 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	}
 	switch log := w.journal(); {
 	case log != nil && w.Lost == Reweight:
-		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use",
+		return nil, fmt.Errorf("node: run: worker %d: no worker comes back to a removed edge: leave out the journal",
 			w.Rank)
 	case log != nil:
 		s.Replay = &replay.Start{
@@ -140,7 +139,7 @@ func (w *Worker) first() int {
 	return w.saved()
 }
 
-// saved returns the round of the checkpoint that the worker was made from, 0 without one.
+// saved returns the round of the worker's checkpoint, 0 without one.
 func (w *Worker) saved() int {
 	if w.Checkpoints == nil {
 		return 0
@@ -159,7 +158,7 @@ func (w *Worker) place() int {
 	return max(0, w.durable())
 }
 
-// durable returns how many of them its checkpoint knows of, gossip.Undurable without one.
+// durable returns how many of them its checkpoint has, gossip.Undurable without one.
 func (w *Worker) durable() int {
 	if w.Checkpoints == nil {
 		return gossip.Undurable
@@ -167,7 +166,7 @@ func (w *Worker) durable() int {
 	return gossip.SlotsOf(w.Machine).Of(w.Checkpoints.Round, 0)
 }
 
-// journal returns the journal of the worker, nil if no message is sent twice.
+// journal returns the journal of the worker, nil if it sends no message again.
 func (w *Worker) journal() *journal.Journal {
 	if w.Checkpoints == nil {
 		return nil
@@ -175,12 +174,12 @@ func (w *Worker) journal() *journal.Journal {
 	return w.Checkpoints.Journal
 }
 
-// growth is how many bytes a journal may grow by from one checkpoint to the next.
+// growth is how many bytes a journal may grow between two checkpoints.
 const growth = 256 << 20
 
-// room is how long the journal may become: twice what neighbours need that take
-// checkpoints as this worker does.
+// room bounds the bytes of the journal: twice what neighbours with the same settings of checkpoints
+// need.
 func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
 
-// keepsMessages reports whether a neighbour can come back to what the worker has sent.
+// keepsMessages reports whether the worker keeps its messages for neighbours that come back.
 func (w *Worker) keepsMessages() bool { return w.journal() != nil }

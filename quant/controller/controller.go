@@ -18,10 +18,10 @@ import (
 	"gossiptrainer/gossip/state"
 )
 
-// maxBits is the most that a controller may choose.
+// maxBits is the largest number of bits that a controller may choose.
 const maxBits = 16
 
-// checkRange refuses bits that no quantizer has.
+// checkRange returns an error for bits that no quantizer has.
 func checkRange(name string, low, high int) error {
 	if low < 1 || low > high || high > maxBits {
 		return fmt.Errorf("controller: %s: %d to %d bits: want 1 ≤ smallest ≤ largest ≤ %d", name, low, high, maxBits)
@@ -29,14 +29,13 @@ func checkRange(name string, low, high int) error {
 	return nil
 }
 
-// OlandRaj gives more bits to larger gradients, the principle of Øland and Raj,
-// "Reducing communication overhead in distributed learning by an order of
-// magnitude (almost)", ICASSP 2015:
+// OlandRaj gives more bits to larger gradients, by the principle of Øland and Raj, "Reducing
+// communication overhead in distributed learning by an order of magnitude (almost)", ICASSP 2015:
 //
 //	b = clamp(⌊b_max + log₂(rms/rms_ref) + 1/2⌋, b_min, b_max)
 //
-// rms_ref is that of the first call in which anything moved. Gradients half as
-// large get one bit less, so the step between two levels stays what it was.
+// rms_ref is the rms of the first call with a gradient above 0. Gradients half as large get one bit
+// less, so the step between two levels stays the same.
 type OlandRaj struct {
 	low, high int
 	ref       float64
@@ -50,8 +49,7 @@ func NewOlandRaj(low, high int) (*OlandRaj, error) {
 // Window returns 1: the last gradient is enough.
 func (c *OlandRaj) Window() int { return 1 }
 
-// Choose returns the bits for a gradient with this root mean square ≥ 0.
-// Neither losses nor time count.
+// Choose returns the bits for a gradient with this root mean square ≥ 0. It ignores losses and time.
 func (c *OlandRaj) Choose(_ []float64, rms float64, _ time.Duration) int {
 	if c.ref == 0 {
 		c.ref = rms
@@ -59,9 +57,8 @@ func (c *OlandRaj) Choose(_ []float64, rms float64, _ time.Duration) int {
 	return Adapted(rms, c.ref, c.high, c.low, c.high)
 }
 
-// Adapted returns the bits that keep the distance of two levels when a gradient
-// of root mean square ref had refBits of them; low where rms or ref is no number
-// above 0.
+// Adapted returns the bits that keep the distance of two levels, if a gradient of root mean square ref
+// had refBits of them. It returns low if rms or ref is not a number above 0.
 func Adapted(rms, ref float64, refBits, low, high int) int {
 	bits := math.Floor(float64(refBits) + math.Log2(rms/ref) + 0.5)
 	if !(rms > 0) || !(ref > 0) || math.IsNaN(bits) {
@@ -70,5 +67,5 @@ func Adapted(rms, ref float64, refBits, low, high int) int {
 	return int(min(max(bits, float64(low)), float64(high)))
 }
 
-// State shows rms_ref.
+// State visits rms_ref.
 func (c *OlandRaj) State(v *state.Visit) { v.Double("ref", &c.ref) }

@@ -23,8 +23,8 @@ func TestOlandRajFollowsTheGradient(t *testing.T) {
 	}
 }
 
-// mqgrad returns a controller with a net that wants more bits at a loss above
-// 1 and fewer below, and never explores.
+// mqgrad returns a controller with a net that chooses more bits at a loss above 1 and fewer below, and
+// never explores.
 func mqgrad(t *testing.T, start int) *MQGrad {
 	t.Helper()
 	s := PaperSettings(2, 4)
@@ -79,8 +79,8 @@ func TestMQGradRewardsFallingLossesPerTime(t *testing.T) {
 	}
 }
 
-// Whatever a neighbour makes worker 0 believe, the bits stay in range and the
-// net stays a net of numbers.
+// For any losses that a neighbour reports to worker 0, the bits stay in range and the weights of the
+// net finite.
 func TestAbsurdLossesDoNoHarm(t *testing.T) {
 	c, err := NewMQGrad(2, 8, 7)
 	if err != nil {

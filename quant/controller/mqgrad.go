@@ -10,10 +10,10 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// MQGrad learns how many bits make the loss fall fastest per second: SARSA with
-// a small network, of Cui et al., "MQGrad: Reinforcement Learning of Gradient
-// Quantization in Parameter Server", ICTIR 2018. Its state is (s, n): the last T
-// losses, smoothed, and a number of bits; action a ∈ {0, 1} adds as many.
+// MQGrad learns which number of bits makes the loss fall fastest per second: SARSA with a small
+// network, of Cui et al., "MQGrad: Reinforcement Learning of Gradient Quantization in Parameter
+// Server", ICTIR 2018. Its state is (s, n): the last T losses, smoothed, and a number of bits; action
+// a ∈ {0, 1} adds a to n.
 //
 //	s_i    = α·L_i + (1−α)·s_{i−1}, s_0 the last one of the call before
 //	Q(a)   = net(s)[n + a − b_min]; at n = b_max there is no action 1
@@ -22,8 +22,8 @@ import (
 //	r      = −reward·slope of s/max(1, milliseconds)
 //	v     += η·(r + γ·Q_t(a_t) − Q_{t−1}(a_{t−1}))·∂Q_{t−1}(a_{t−1})/∂v
 //
-// The bits are n_t + a_t. All that is learned uses the weights before. n never
-// falls: bits above the smallest are given up only by the end of an exploration.
+// The bits are n_t + a_t. Every update uses the weights before it. n never falls: bits above the
+// smallest are given up only at the end of an exploration.
 type MQGrad struct {
 	settings Settings
 	net      Net
@@ -40,15 +40,15 @@ type MQGrad struct {
 type Settings struct {
 	T                int     // iterations per call, ≥ 2
 	Alpha            float64 // weight of a new loss
-	Epsilon          float64 // probability of the action that does not look best
+	Epsilon          float64 // probability of the action that is not greedy
 	Eta              float64 // step size
 	Reward           float64 // scale of the reward
 	Discount         float64 // γ
 	Low, High, Start int     // bits, 1 ≤ Low ≤ Start ≤ High ≤ 16
 }
 
-// PaperSettings returns those of the paper, with the discount that
-// docs/math.md#readings-of-the-papers explains, for low to high bits.
+// PaperSettings returns the settings of the paper for low to high bits, with the discount that
+// docs/math.md#readings-of-the-papers explains.
 func PaperSettings(low, high int) Settings {
 	return Settings{T: 5, Alpha: 0.01, Epsilon: 0.1, Eta: 0.1, Reward: 300, Discount: 0.9, Low: low, High: high,
 		Start: low}
@@ -56,8 +56,7 @@ func PaperSettings(low, high int) Settings {
 
 const (
 	hiddenUnits = 10
-	// largest bounds the targets of learning: a net that is off so far would
-	// overflow.
+	// largest bounds the targets of learning: a net with larger errors would overflow.
 	largest = 1 << 40
 )
 
@@ -73,9 +72,9 @@ func NewMQGrad(low, high int, seed uint64) (*MQGrad, error) {
 	return NewMQGradFrom(s, net, draw)
 }
 
-// NewMQGradFrom returns the controller that begins with a net of T inputs and an
-// output for each number of bits, which it takes over; draw gives the number in
-// [0, 1) of call t = 0, 1, …
+// NewMQGradFrom returns the controller that begins with net, which it takes over. The net needs T
+// inputs and an output for each number of bits. Function draw returns the number in [0, 1) of call t =
+// 0, 1, …
 func NewMQGradFrom(s Settings, net Net, draw func(t int) float64) (*MQGrad, error) {
 	if err := checkRange("mqgrad", s.Low, s.High); err != nil {
 		return nil, err
@@ -93,10 +92,9 @@ func NewMQGradFrom(s Settings, net Net, draw func(t int) float64) (*MQGrad, erro
 // Window returns T.
 func (c *MQGrad) Window() int { return c.settings.T }
 
-// Choose returns the bits for the next T iterations, given the mean losses of the
-// last T, oldest first, and how long those took. The first call looks at the
-// last loss alone. Losses that are too few or not finite are as good as none:
-// the bits stay, and nothing is learned.
+// Choose returns the bits for the next T iterations, given the mean losses of the last T, oldest
+// first, and the time they took. The first call uses only the last loss. If losses are missing or not
+// finite, the bits stay, and the controller learns nothing.
 func (c *MQGrad) Choose(losses []float64, _ float64, took time.Duration) int {
 	if !usable(losses) || c.t > 0 && len(losses) < c.settings.T {
 		return c.n + c.action
@@ -113,7 +111,7 @@ func (c *MQGrad) Choose(losses []float64, _ float64, took time.Duration) int {
 	return c.n + c.action
 }
 
-// step is a call that learns.
+// step makes one step of learning.
 func (c *MQGrad) step(losses []float64, took time.Duration) {
 	n, action := c.n, c.action
 	c.n += c.greedy()
@@ -133,7 +131,7 @@ func (c *MQGrad) step(losses []float64, took time.Duration) {
 // q returns Q(s, a) of n bits.
 func (c *MQGrad) q(n, a int, s []float64) float64 { return c.net.output(n+a-c.settings.Low, s) }
 
-// greedy returns the action that looks best in the present state.
+// greedy returns the action with the larger value in the present state.
 func (c *MQGrad) greedy() int {
 	if c.n < c.settings.High && c.q(c.n, 1, c.state) > c.q(c.n, 0, c.state) {
 		return 1
@@ -162,12 +160,12 @@ func (c *MQGrad) reward(took time.Duration) float64 {
 	return -c.settings.Reward * (slope / spread) / max(1, took.Seconds()*1e3)
 }
 
-// usable reports whether there are losses, all of a size that a net can learn from.
+// usable reports whether there are losses, all of a usable size.
 func usable(losses []float64) bool {
 	return len(losses) > 0 && !slices.ContainsFunc(losses, func(loss float64) bool { return !(math.Abs(loss) < largest) })
 }
 
-// State shows the losses, the bits and all that was learned.
+// State visits the losses, the bits and the weights of the net.
 func (c *MQGrad) State(v *state.Visit) {
 	state.Int(v, "calls", &c.t, 0, math.MaxInt)
 	state.Int(v, "bits", &c.n, c.settings.Low, c.settings.High)

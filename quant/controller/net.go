@@ -18,8 +18,7 @@ type Net struct {
 	B2 []float64
 }
 
-// newNet draws weights evenly from ±1/√(inputs of the unit), by address; the
-// biases are 0.
+// newNet draws weights uniformly from ±1/√(inputs of the unit), by address; the biases are 0.
 func newNet(in, hidden, out int, key rng.Key) Net {
 	at := uint32(0)
 	layer := func(rows, cols int) [][]float64 {
@@ -39,8 +38,7 @@ func newNet(in, hidden, out int, key rng.Key) Net {
 	}
 }
 
-// fits reports whether the net has these numbers of inputs and outputs and no
-// row of another length.
+// fits reports whether the net has these numbers of inputs and outputs, and rows of matching length.
 func (n *Net) fits(in, out int) bool {
 	ok := len(n.W1) == len(n.B1) && len(n.W2) == out && len(n.B2) == out
 	for _, row := range n.W1 {
@@ -90,7 +88,7 @@ func (n *Net) ascend(o int, s []float64, step float64) {
 	}
 }
 
-// visit shows all weights.
+// visit visits all weights.
 func (n *Net) visit(v *state.Visit) {
 	for h, row := range n.W1 {
 		v.Doubles("w1."+strconv.Itoa(h), row)

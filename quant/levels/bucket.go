@@ -2,14 +2,14 @@ package levels
 
 import "math"
 
-// A Bucket is the statistics of r = |v|/norm over a bucket of coordinates.
+// A Bucket holds the statistics of r = |v|/norm over a bucket of coordinates.
 type Bucket struct {
 	Mu, Sigma float64 // mean and population standard deviation of r
 	Norm      float64
 }
 
-// Observe returns the statistics of a bucket with that norm, which is at least
-// its largest magnitude. A bucket of norm 0 says nothing: all are 0.
+// Observe returns the statistics of a bucket with the given norm, which is at least its largest
+// magnitude. For a bucket of norm 0 all are 0.
 func Observe(v []float32, norm float64) Bucket {
 	if norm <= 0 {
 		return Bucket{}
@@ -26,9 +26,8 @@ func Observe(v []float32, norm float64) Bucket {
 	return Bucket{Mu: mean / norm, Sigma: math.Sqrt(squares/float64(len(v))) / norm, Norm: norm}
 }
 
-// Weighted returns the mixture of the buckets for ALQ and AMQ: the error of a
-// bucket counts as its norm², formula (10) of the paper. Without any bucket
-// above 0, it is an atom at 0.
+// Weighted returns the mixture of the buckets for ALQ and AMQ. The error of a bucket counts with
+// weight norm², formula (10) of the paper. Without any bucket above 0, it is an atom at 0.
 func Weighted(buckets []Bucket) *Mixture {
 	largest := 0.0
 	for _, b := range buckets {
@@ -63,14 +62,14 @@ func Averaged(buckets []Bucket) *Mixture {
 	return mixture([]Component{average})
 }
 
-// mixture returns that of components which have been observed.
+// mixture returns the mixture of observed components.
 func mixture(components []Component) *Mixture {
 	if len(components) == 0 {
 		components = []Component{{Weight: 1}}
 	}
 	m, err := NewMixture(components...)
 	if err != nil {
-		panic("internal error: " + err.Error()) // statistics of finite numbers
+		panic("internal error: " + err.Error()) // cannot happen: statistics of finite numbers
 	}
 	return m
 }

@@ -5,15 +5,15 @@ package levels
 //
 //	F(l) = F(c) − ∫_a^c (r−a)/(c−a) dF,
 //
-// that is: as much mass lies in [a, l] as rounding to a and c alone would send
-// to a. Levels are moved in place, in ascending order, sweeps times; 0 and 1 stay.
+// that is: as much mass lies in [a, l] as rounding to a and c alone would send to a. Levels are moved
+// in place, in ascending order, sweeps times; 0 and 1 stay.
 //
 // The lowest level of a symmetric table has its mirror image as neighbour:
 //
 //	2·l_1·F(l_1) = ∫_{l_1}^{l_2} (l_2−r) dF.
 //
-// A level without mass on either side stays where it is, so that the table
-// remains ascending whatever m is.
+// A level without mass on either side stays where it is, so that the table remains ascending for any
+// m.
 func CoordinateDescent(form Form, table []float64, m *Mixture, sweeps int) {
 	points := m.points(form, table)
 	for range sweeps {
@@ -28,7 +28,7 @@ func CoordinateDescent(form Form, table []float64, m *Mixture, sweeps int) {
 	write(table, points)
 }
 
-// points returns those of the table, after one at 0 if the table has none.
+// points returns the points of the table, after one at 0 if the table has none.
 func (m *Mixture) points(form Form, table []float64) []*point {
 	var points []*point
 	if form == Symmetric {
@@ -40,7 +40,7 @@ func (m *Mixture) points(form Form, table []float64) []*point {
 	return points
 }
 
-// write sets the table to its points, the last ones.
+// write sets the table to the last of the points.
 func write(table []float64, points []*point) {
 	for j, p := range points[len(points)-len(table):] {
 		table[j] = p.x
@@ -71,8 +71,7 @@ func (m *Mixture) balanceLowest(zero, l, c *point) {
 	})
 }
 
-// settle moves l to the root of f in (a, c), and leaves it where it was if
-// that cannot be told from a or c.
+// settle moves l to the root of f in (a, c). It leaves l in place if the root is too close to a or c.
 func (m *Mixture) settle(l *point, a, c float64, f func() (value, slope float64)) {
 	old := l.x
 	x := root(a, c, func(x float64) (float64, float64) {

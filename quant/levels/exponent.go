@@ -11,8 +11,8 @@ const (
 	mostP  = 0.99
 )
 
-// HalfGradient returns half the derivative of the variance by p, as the paper
-// prints it, for levels p⁰ to p^s:
+// HalfGradient returns half the derivative of the variance by p, as printed in the paper, for levels
+// p⁰ to p^s:
 //
 //	g(p) = 2s·p^(2s−1)·F(p^s)
 //	     + Σ_{j<s} [(j·p^(j−1) + (j+1)·p^j)·∫ r dF − (2j+1)·p^(2j)·∫ dF],
@@ -24,7 +24,7 @@ func HalfGradient(s int, p float64, m *Mixture) float64 {
 	for j := range s {
 		below := m.point(power(j + 1))
 		cell := m.between(below, above)
-		first := cell.first + below.x*cell.mass // about 0
+		first := cell.first + below.x*cell.mass // first moment about 0
 		slope := float64(j+1) * power(j)
 		if j > 0 {
 			slope += float64(j) * power(j-1)

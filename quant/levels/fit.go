@@ -1,6 +1,6 @@
 package levels
 
-// The settings with which the paper's levels are fitted.
+// The settings of the paper's fits.
 const (
 	alqSweeps     = 10
 	alqgSweeps    = 30
@@ -28,7 +28,7 @@ func best(form Form, h int, m *Mixture, improve func(table []float64)) []float64
 	)
 	for _, table := range [][]float64{Uniform(form, h), Exponential(form, h, 0.5), Quantiles(form, h, m)} {
 		if !ascending(form, table) {
-			continue // quantiles at an atom
+			continue // quantiles at an atom coincide
 		}
 		improve(table)
 		if cost := Variance(form, table, m); found == nil || cost < least {
@@ -38,10 +38,10 @@ func best(form Form, h int, m *Mixture, improve func(table []float64)) []float64
 	return found
 }
 
-// AMQ returns the symmetric exponential table of h ≥ 2 levels with the best p
-// that gradient descent finds for m from several starts, one of them previous,
-// in (0, 1). A step that makes p worse is not taken, and the following ones are
-// half as long: with the paper's rate p would jump to and fro when h is 2.
+// AMQ returns the symmetric exponential table of h ≥ 2 levels with the best p that gradient descent
+// finds for m. It tries several starts in (0, 1), one of them previous. It does not take a step that
+// makes p worse, and halves all further steps. With the paper's rate, p would jump to and fro when h
+// is 2.
 func AMQ(h int, m *Mixture, previous float64) []float64 {
 	var (
 		found []float64

@@ -20,12 +20,12 @@ func mix(t testing.TB, components ...Component) *Mixture {
 	return m
 }
 
-// several is a mixture like that of the layers of a network.
+// several returns a mixture like that of the layers of a network.
 func several(t testing.TB) *Mixture {
 	return mix(t, Component{0.01, 0.02, 4}, Component{0.05, 0.09, 1}, Component{0.02, 0.05, 9})
 }
 
-// integral is Simpson's rule.
+// integral computes an integral by Simpson's rule.
 func integral(a, b float64, f func(float64) float64) float64 {
 	const n = 4000
 	h, sum := (b-a)/n, f(a)+f(b)
@@ -62,7 +62,7 @@ func TestMixtureIsTheIntegralOfItsDensity(t *testing.T) {
 	}
 }
 
-// The far tail, where 1 − F is below the precision of F.
+// Mixtures are precise in the far tail, where 1 − F is below the precision of F.
 func TestMixtureIsPreciseFarFromItsMean(t *testing.T) {
 	m := mix(t, Component{0.02, 0.03, 1})
 	a, b := m.point(0.9), m.point(1)
@@ -85,13 +85,13 @@ func TestQuantiles(t *testing.T) {
 // forms are the tables with as many levels.
 var forms = map[string]Form{"with zero": WithZero, "symmetric": Symmetric}
 
-// A fitted table has no better one near by.
+// No table near a fitted one is better.
 func TestALQIsALocalMinimum(t *testing.T) {
 	m := several(t)
 	for name, form := range forms {
 		for _, h := range []int{3, 4, 8} {
 			table := ALQ(form, h, m)
-			CoordinateDescent(form, table, m, 1000) // beyond the ten sweeps
+			CoordinateDescent(form, table, m, 1000) // many more than the ten sweeps
 			least := Variance(form, table, m)
 			first := 1 - int(form) // 0 stays
 			for j := first; j < h-1; j++ {
@@ -130,7 +130,7 @@ func TestFitsImproveOnEveryStart(t *testing.T) {
 	}
 }
 
-// The printed derivatives against differences of the objective.
+// The printed derivatives agree with differences of the objective.
 func TestGradientsAreThoseOfTheVariance(t *testing.T) {
 	m := several(t)
 	for _, p := range []float64{0.2, 0.5, 0.8} {
@@ -182,7 +182,7 @@ func TestProbabilitiesAreThoseOfRounding(t *testing.T) {
 	}
 }
 
-// Whatever has been observed, there is a finite ascending table.
+// Every fit returns a finite ascending table, for any observed buckets.
 func TestTablesAscendOnAnyInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		value := rapid.OneOf(rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, 1e-12, 1 - 1e-12}), rapid.Float64Range(0, 1))
@@ -216,7 +216,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// A bucket of twice the norm counts four times, or as much.
+// A bucket of twice the norm counts four times in Weighted, and once in Averaged.
 func TestBucketsAreWeighed(t *testing.T) {
 	buckets := []Bucket{{0.1, 0.1, 1}, {0.3, 0.2, 2}, {0, 0, 0}}
 	x := 0.2
@@ -236,8 +236,7 @@ func TestMixturesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkALQ fits 3 and 8 bits to 20 buckets of 8192 coordinates, whose
-// statistics it takes too.
+// BenchmarkALQ fits 3 and 8 bits to 20 buckets of 8192 coordinates, including their statistics.
 func BenchmarkALQ(b *testing.B) {
 	const bucket = 8192
 	v := make([]float32, 20*bucket)

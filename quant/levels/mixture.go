@@ -32,30 +32,30 @@ type Component struct {
 //	F_m(x) = (Φ((x−μ)/σ) − Φ(−μ/σ))/Z,  Z = Φ((1−μ)/σ) − Φ(−μ/σ),
 //	p_m(x) = φ((x−μ)/σ)/(σZ).
 //
-// μ and σ are those of the sample, used as they are. A component with (nearly)
-// no spread is an atom: all its mass lies at μ.
+// μ and σ are those of the sample. A component with (nearly) no spread is an atom: all its mass lies
+// at μ.
 type Mixture struct {
 	parts []part
 }
 
-// A part is one component with what does not depend on x.
+// A part is one component with the values that do not depend on x.
 type part struct {
 	mu, sigma float64 // sigma is 0 for an atom
 	scale     float64 // γ/Z
 }
 
 const (
-	// atomSigma is the spread below which a component is an atom: less than
-	// rounding to float32 gives to one coordinate of a bucket.
+	// atomSigma is the spread below which a component is an atom: less than the rounding of one
+	// coordinate to float32 adds.
 	atomSigma = 1e-9
-	// leastMass is the mass in [0, 1] below which a normal distribution
-	// counts as an atom at the end next to it: μ is then 37 σ away from it,
-	// which no mean of numbers in [0, 1] is.
+	// leastMass is the mass in [0, 1] below which a normal distribution counts as an atom at the
+	// nearer end. Then 37 σ lie between μ and that end, which is impossible for a mean of numbers in
+	// [0, 1].
 	leastMass = 1e-300
 )
 
-// NewMixture returns the mixture of the components, at least one of which has
-// a weight. Numbers that are not finite and a σ or a weight below 0 are errors.
+// NewMixture returns the mixture of the components, at least one of which must have a weight. It fails
+// on numbers that are not finite and on a σ or a weight below 0.
 func NewMixture(components ...Component) (*Mixture, error) {
 	total := 0.0
 	for i, c := range components {
@@ -89,7 +89,7 @@ func newPart(c Component, gamma float64) part {
 	return part{mu: min(max(c.Mu, math.SmallestNonzeroFloat64), 1), scale: gamma}
 }
 
-// A place is a point as one component sees it.
+// A place is a point relative to one component.
 type place struct {
 	above   bool    // x ≥ μ
 	tail    float64 // mass of N(μ, σ²) beyond x, on x's side of μ
@@ -120,8 +120,8 @@ func (a place) massTo(b place) float64 {
 	return max(0, b.tail-a.tail)
 }
 
-// A point is a number with the places that the components give it: each is
-// computed once, however many cells end there.
+// A point is a number with its place for each component. Each place is computed once, however many
+// cells end there.
 type point struct {
 	x      float64
 	places []place
@@ -133,7 +133,7 @@ func (m *Mixture) point(x float64) *point {
 	return p
 }
 
-// move puts p to x, cut to [0, 1].
+// move moves p to x, limited to [0, 1].
 func (m *Mixture) move(p *point, x float64) {
 	p.x = min(max(x, 0), 1)
 	for i, part := range m.parts {

@@ -2,13 +2,12 @@ package levels
 
 import "math"
 
-// root returns where the non-decreasing f changes sign in [lo, hi], to the
-// last few bits. f returns its value and its slope, which may be 0 where f is
-// flat and says nothing where f jumps.
+// root returns the point in [lo, hi] at which the non-decreasing f changes sign, to the last few bits.
+// f returns its value and its slope. The slope may be 0 where f is flat, and is meaningless where f
+// jumps.
 //
-// It is Newton's method where that at least halves the step, and bisection
-// elsewhere: five or so evaluations instead of sixty, and never more than
-// twice those of bisection.
+// It uses Newton's method where that at least halves the step, and bisection elsewhere: about five
+// evaluations instead of sixty, and never more than twice those of bisection.
 func root(lo, hi float64, f func(x float64) (value, slope float64)) float64 {
 	x, step := lo+(hi-lo)/2, hi-lo
 	for range maxSteps {
@@ -31,5 +30,5 @@ func root(lo, hi float64, f func(x float64) (value, slope float64)) float64 {
 	return x
 }
 
-// maxSteps halve an interval of 1 to less than any level that matters.
+// maxSteps bounds the steps: so many halve an interval of 1 to less than any relevant level.
 const maxSteps = 200

@@ -2,15 +2,15 @@ package levels
 
 import "math"
 
-// A Form says which magnitudes a table of h levels lists, ascending up to 1.
-// The sign of a coordinate is kept apart.
+// A Form says which magnitudes a table of h levels lists, ascending up to 1. The sign of a coordinate
+// is stored apart.
 type Form int
 
 const (
 	// WithZero tables are 0 = l_0 < ... < l_{h−1} = 1.
 	WithZero Form = iota
-	// Symmetric tables are 0 < l_1 < ... < l_h = 1: there is no zero, and what
-	// lies below l_1 is rounded to −l_1 or l_1.
+	// Symmetric tables are 0 < l_1 < ... < l_h = 1: there is no zero, and values below l_1 are rounded
+	// to −l_1 or l_1.
 	Symmetric
 )
 
@@ -28,8 +28,8 @@ func Uniform(form Form, h int) []float64 {
 	return table
 }
 
-// Exponential returns the h levels ..., p², p, 1 with 0 < p < 1, the lowest of
-// which is replaced by 0 in tables with a zero; p = 1/2 are those of NUQSGD.
+// Exponential returns the h levels ..., p², p, 1 with 0 < p < 1. In tables with a zero, 0 replaces the
+// lowest. p = 1/2 gives the levels of NUQSGD.
 func Exponential(form Form, h int, p float64) []float64 {
 	table := make([]float64, h)
 	level := 1.0
@@ -43,8 +43,8 @@ func Exponential(form Form, h int, p float64) []float64 {
 	return table
 }
 
-// Quantiles returns the h levels between which m has equal masses. They may
-// coincide where m has an atom.
+// Quantiles returns h levels such that m has equal mass between any two. They may coincide if m has an
+// atom.
 func Quantiles(form Form, h int, m *Mixture) []float64 {
 	table := Uniform(form, h)
 	for j, q := range table[:h-1] {
@@ -55,8 +55,7 @@ func Quantiles(form Form, h int, m *Mixture) []float64 {
 	return table
 }
 
-// ascending reports whether each level exceeds the one before, and the first
-// is in place.
+// ascending reports whether each level exceeds the one before, and the first has its required value.
 func ascending(form Form, table []float64) bool {
 	if form == Symmetric && !(table[0] > 0) {
 		return false
@@ -69,8 +68,8 @@ func ascending(form Form, table []float64) bool {
 	return true
 }
 
-// Variance returns what random rounding to the table costs, the objective of
-// all fits: E (C(r) − r)² over m,
+// Variance returns the expected squared error of random rounding to the table, E (C(r) − r)² over m.
+// It is the objective of all fits,
 //
 //	Ψ = Σ ∫ (l_{j+1} − r)(r − l_j) dF,  and ∫ (l_1² − r²) dF up to l_1 if symmetric.
 //

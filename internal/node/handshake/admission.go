@@ -13,12 +13,11 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// An Admission is what two peers show each other before anything else is said
-// or understood, on every stream.
+// An Admission holds the run and the secret that two peers prove to each other first, on every stream.
 type Admission struct {
 	Self   peer.ID
 	Run    string
-	Secret []byte // empty: to know the run's name is enough
+	Secret []byte // empty: the run's name is enough
 }
 
 // The layout of a challenge, little-endian: version u16, run (length u8, 64
@@ -28,11 +27,10 @@ const (
 	challengeLen = 2 + (1 + MaxRunID) + nonceLen
 )
 
-// admit has both ends show that they take part in the same run and know its
-// secret, without telling it: each sends a nonce, then the HMAC of its own id,
-// the other's, both nonces, the run and the session. The order of the ids keeps
-// a proof from being returned to its maker; the ids, which the handshake has
-// verified, keep it from being passed on.
+// admit lets both ends prove that they take part in the same run and know its secret, without sending
+// it. Each sends a nonce, then the HMAC of its own id, the other's, both nonces, the run and the
+// session. The order of the ids prevents that a proof is sent back to its maker. The ids, which the
+// handshake has verified, prevent that it is passed on.
 func (t *Talk) admit(a *Admission) error {
 	t.Stream.SetDeadline(time.Now().Add(Timeout))
 	bound, err := socket.Session(t.Stream.Conn())
@@ -92,8 +90,8 @@ func (a *Admission) understand(b []byte) (nonce []byte, no *RefusedError) {
 	return nonce, nil
 }
 
-// proof is what prover sends to verifier. Every part is hashed to a fixed
-// length, so that no two lists of parts give the same bytes.
+// proof returns the proof that prover sends to verifier. It hashes every part to a fixed length, so
+// that no two lists of parts give the same bytes.
 func (a *Admission) proof(prover, verifier peer.ID, own, other, session []byte) []byte {
 	mac := hmac.New(sha256.New, a.Secret)
 	parts := [][]byte{

@@ -2,9 +2,8 @@ package handshake
 
 import "time"
 
-// Greet makes sure of the other end and exchanges hellos. Both ends speak first,
-// which also makes libp2p settle the protocol of a new stream. judge may refuse
-// what it hears.
+// Greet authenticates the other end and exchanges hellos. Both ends send at once, which also makes
+// libp2p settle the protocol of a new stream. judge may refuse the other's hello.
 func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *RefusedError) error {
 	if err := t.admit(a); err != nil {
 		return err
@@ -29,7 +28,7 @@ func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *Refused
 	return nil
 }
 
-// Agree says yes and waits for theirs.
+// Agree sends consent and waits for the other end's.
 func (t *Talk) Agree() error {
 	if err := t.Say(AboutYes, nil); err != nil {
 		return err

@@ -18,12 +18,12 @@ const version = 3
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1
 
-// A Section is a part of what all peers of a run must have alike. Peers compare hashes.
-// Where two differ, both ends tell each other the text, which must hold no secret.
+// A Section is a part of the settings that all peers of a run must share. Peers compare hashes. If two
+// differ, both ends tell each other the text, which must hold no secret.
 type Section struct {
 	Name   string // at most 24 bytes
-	JSON   []byte // canonical: equal exactly if the sections are
-	Advice string // what to do where it differs; "" for a section of the run file
+	JSON   []byte // canonical: equal if and only if the sections are
+	Advice string // remedy for a difference; "" for a section of the run file
 }
 
 // Members are all workers of a run, of which Self is this one.
@@ -38,13 +38,13 @@ func (m Members) Rank(id peer.ID) (rank topology.Rank, known bool) {
 	return topology.Rank(i), i >= 0
 }
 
-// A Hello is what a peer says of itself when it has been admitted.
+// A Hello describes a peer to another one that has admitted it.
 type Hello struct {
 	N        int
 	Dim      int
 	Rank     int // Unranked before the roll call
 	Round    int // exchanges finished
-	Durable  int // of these, as many as the newest checkpoint knows of; gossip.Undurable without one
+	Durable  int // those in the newest checkpoint; gossip.Undurable without one
 	Epoch    uint64
 	Host     string // name of its machine
 	Sections []SectionSum
@@ -52,7 +52,7 @@ type Hello struct {
 	full []Section // the sections of this end, for Sections
 }
 
-// Declare sets what this end compares with others.
+// Declare sets the sections that this end compares with others.
 func (h *Hello) Declare(sections []Section) { h.full, h.Sections = sections, sumsOf(sections) }
 
 func sumsOf(sections []Section) []SectionSum {
@@ -63,15 +63,15 @@ func sumsOf(sections []Section) []SectionSum {
 	return sums
 }
 
-// A SectionSum stands for a section.
+// A SectionSum is the name and the hash of a section.
 type SectionSum struct {
 	Name string
 	Hash [32]byte
 }
 
-// The layout, little-endian: n u32, rank u32 (all ones: none), dim u64, round
-// u64, durable u64 (all ones: none), epoch u64, host (length u8, 63 bytes), sections u8,
-// then per section name (length u8, 24 bytes) and hash (32 bytes).
+// The layout is little-endian: n u32, rank u32 (all ones: none), dim u64, round u64, durable u64 (all
+// ones: none), epoch u64. Then come host (length u8, 63 bytes) and sections u8. Each section has a
+// name (length u8, 24 bytes) and a hash (32 bytes).
 const (
 	helloFixed   = helloHost + (1 + MaxHost) + 1
 	helloHost    = 4 + 4 + 8 + 8 + 8 + 8
@@ -104,7 +104,7 @@ func (h *Hello) append(dst []byte) []byte {
 	return dst
 }
 
-// parseHello decodes what a peer that was admitted has sent.
+// parseHello decodes the hello of an admitted peer.
 func parseHello(b []byte) (Hello, error) {
 	if len(b) < helloFixed {
 		return Hello{}, errHelloForm
@@ -143,7 +143,7 @@ func parseHello(b []byte) (Hello, error) {
 	return h, nil
 }
 
-// CompareShape says whether two peers have models and graphs of one size.
+// CompareShape refuses a peer whose model or graph has another size.
 func (h *Hello) CompareShape(theirs Hello) *RefusedError {
 	if theirs.N == h.N && theirs.Dim == h.Dim {
 		return nil
@@ -160,16 +160,15 @@ func (h *Hello) CompareRoster(theirs Hello, want topology.Rank) *RefusedError {
 	return Refusal(OtherRank, "rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)
 }
 
-// A Reach says how far apart two neighbours may be.
+// A Reach bounds the distance between two neighbours in exchanges.
 type Reach struct {
-	Lead   int  // exchanges that one can be ahead of the other if none has come back
-	Kept   bool // messages are kept for one that has
-	Oldest int  // that is kept; 0 if there is nothing to send to this one
+	Lead   int  // exchanges that one may be ahead if neither has come back
+	Kept   bool // messages are kept for a neighbour that has come back
+	Oldest int  // oldest exchange kept; 0 if this neighbour gets no messages
 }
 
-// compareRank checks what a neighbour says of its place and its progress. Of
-// synchronous neighbours that are further apart than lead, one has come back, and
-// it must find its messages among those that the other has kept.
+// ComparePlace checks the rank and the progress of a neighbour. If synchronous neighbours are more
+// than Lead apart, one has come back, and the other must have kept the messages that it needs.
 func (h *Hello) ComparePlace(theirs Hello, want topology.Rank, r Reach) *RefusedError {
 	if no := h.CompareRoster(theirs, want); no != nil {
 		return no

@@ -88,7 +88,7 @@ func TestWhoCannotBeHelpedIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		reach        Reach
 		ours, theirs int
-		want         string // "": welcome
+		want         string // "": accepted
 	}{
 		"in step":                     {none, 7, 8, ""},
 		"behind, no log":              {none, 7, 5, "no log of messages is kept here: set checkpoint"},

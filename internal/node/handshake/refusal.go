@@ -12,17 +12,17 @@ type Reason uint8
 // Reasons of a refusal. All but NotReady and Duplicate are permanent: they hold as
 // long as both processes live.
 const (
-	NotReady Reason = iota // the peer is not there yet, or has this connection already
+	NotReady Reason = iota // the peer is not ready yet, or has this connection already
 	Stranger               // the id is not in the roster
-	Protocol               // another protocol version, or bytes that are no hello
+	Protocol               // another protocol version, or malformed bytes
 	OtherRun               // another run id
 	OtherSection
 	OtherShape // another number of workers or of parameters
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState  // a peer came back without the model it had
-	Misbehaved // too much of what its process has sent was refused
+	LostState  // a peer came back without its model
+	Misbehaved // too many of its messages were refused
 	Duplicate  // another process has the same identity
 	LeftBehind // the others have gone on without it
 	RunOver    // there is no round left to come back to
@@ -42,19 +42,18 @@ func (r Reason) String() string {
 	return fmt.Sprintf("reason %d", uint8(r))
 }
 
-// A RefusedError says that two peers cannot work together, and why. Both ends
-// have one, each in its own words.
+// A RefusedError says why two peers cannot work together. Both ends have one, each from its own side.
 type RefusedError struct {
 	Peer    string // id of the other end
 	Host    string // name of its machine, "" before it has proven the secret
 	Reason  Reason
 	Section string // OtherSection: the first one that differs
-	Detail  string // for people
-	Advice  string // what to do
+	Detail  string // the difference, for users
+	Advice  string // the remedy, for users
 	Remote  bool   // the other end said so
 }
 
-// Refusal returns a refusal whose Detail is a format and what it takes, as for fmt.Sprintf.
+// Refusal returns a refusal whose Detail is formatted as by fmt.Sprintf.
 func Refusal(why Reason, format string, args ...any) *RefusedError {
 	return &RefusedError{Reason: why, Detail: fmt.Sprintf(format, args...)}
 }
@@ -67,18 +66,18 @@ func (e *RefusedError) Error() string {
 	return who + MachineName(e.Host, e.Peer) + ": " + e.Detail
 }
 
-// Hint says what to do, "" if there is nothing to say.
+// Hint returns the remedy, "" without one.
 func (e *RefusedError) Hint() string { return e.Advice }
 
 // Permanent reports whether trying again is pointless while both processes live.
 func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Duplicate }
 
-// AboutPlace reports whether the refused process lacks a place in the run: where workers
-// go on without lost neighbours it may get one.
+// AboutPlace reports whether the refused process lacks a place in the run. It may get one if workers
+// go on without lost neighbours.
 func (e *RefusedError) AboutPlace() bool { return e.Reason == LostState || e.Reason == LeftBehind }
 
-// Authentic reports whether the refusal is between peers that know the same
-// secret; in a roll call nothing else is compared before.
+// Authentic reports whether both peers of the refusal know the same secret. A roll call compares
+// nothing before the secret.
 func (e *RefusedError) Authentic() bool {
 	switch e.Reason {
 	case NotReady, Stranger, Protocol, OtherRun, OtherSecret:
@@ -90,7 +89,7 @@ func (e *RefusedError) Authentic() bool {
 // maxDetail bounds the text of a refusal, in bytes.
 const maxDetail = 256
 
-// refusalMax bounds reason u8, section (length u8, 24 bytes), detail.
+// refusalMax bounds an encoded refusal: reason u8, section (length u8, 24 bytes), detail.
 const refusalMax = 1 + 1 + MaxSectionName + maxDetail
 
 func (e *RefusedError) append(dst []byte) []byte {
@@ -99,7 +98,7 @@ func (e *RefusedError) append(dst []byte) []byte {
 	return append(dst, e.Detail[:min(len(e.Detail), maxDetail)]...)
 }
 
-// parseRefusal reads what a peer says against this one.
+// parseRefusal decodes a refusal of this peer.
 func parseRefusal(b []byte, from peer.ID) *RefusedError {
 	e := &RefusedError{Peer: from.String(), Reason: Protocol, Detail: "no reason that could be read", Remote: true}
 	if len(b) < 1+1+MaxSectionName || len(b) > refusalMax {
@@ -113,10 +112,10 @@ func parseRefusal(b []byte, from peer.ID) *RefusedError {
 	return e
 }
 
-// An UnwantedError says why a peer gives up: no other works with it. Advice is what to do.
+// An UnwantedError says why a peer gives up: no other one works with it. Advice is the remedy.
 type UnwantedError struct{ Detail, Advice string }
 
 func (e *UnwantedError) Error() string { return e.Detail }
 
-// Hint says what to do, "" if there is nothing to say.
+// Hint returns the remedy, "" without one.
 func (e *UnwantedError) Hint() string { return e.Advice }

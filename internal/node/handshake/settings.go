@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxSettings = 1 << 15 // bytes of the settings that peers tell each other
+	maxSettings = 1 << 15 // bytes of the settings in a message
 	mostNamed   = 5       // settings that a refusal names
 	widest      = 48      // characters of a key or a value in a refusal
 )
@@ -21,8 +21,8 @@ const sameFile = "all machines need the same run file; only the section node, da
 
 var errSettingsForm = errors.New("malformed settings")
 
-// compareSections has both ends name the settings in which they differ. Equal hashes cost nothing; unequal ones make
-// both ends tell the sections, which only a peer that has proven the secret gets to see.
+// compareSections lets both ends name the settings in which they differ. If hashes differ, both ends
+// tell the sections, but only to a peer that has proven the secret.
 func (t *Talk) compareSections() error {
 	names := differing(t.Mine.Sections, t.Theirs.Sections)
 	if len(names) == 0 {
@@ -49,7 +49,7 @@ func (t *Talk) compareSections() error {
 	})
 }
 
-// differing returns the names of the sections that are not alike, in order: the same list at both ends.
+// differing returns the names of the sections that differ, in order: the same list at both ends.
 func differing(mine, theirs []SectionSum) []string {
 	var names []string
 	for _, s := range slices.Concat(mine, theirs) {
@@ -61,7 +61,7 @@ func differing(mine, theirs []SectionSum) []string {
 	return slices.Compact(names)
 }
 
-// settings returns the sections of those names, without those that would make a message too long.
+// settings returns the named sections, without those that would make a message too long.
 func (h *Hello) settings(names []string) map[string]json.RawMessage {
 	told, room := make(map[string]json.RawMessage), maxSettings-len("{}")
 	for _, s := range h.full {
@@ -74,7 +74,8 @@ func (h *Hello) settings(names []string) map[string]json.RawMessage {
 	return told
 }
 
-// advice returns what to do about sections that differ. Other data may follow from another run file.
+// advice returns the remedy for sections that differ. Different data may be due to different run
+// files.
 func (h *Hello) advice(names []string) string {
 	advice := sameFile
 	for _, s := range h.full {
@@ -89,7 +90,7 @@ func (h *Hello) advice(names []string) string {
 	return advice
 }
 
-// parseSettings reads what a peer that was admitted tells of its sections.
+// parseSettings decodes the sections of an admitted peer.
 func parseSettings(text []byte) (map[string]json.RawMessage, error) {
 	var told map[string]json.RawMessage
 	if err := json.Unmarshal(text, &told); err != nil || len(told) > MaxSections {
@@ -98,14 +99,14 @@ func parseSettings(text []byte) (map[string]json.RawMessage, error) {
 	return told, nil
 }
 
-// describeDifferences says which settings differ, with both values, for people.
+// describeDifferences names the settings that differ, with both values, for users.
 func describeDifferences(names []string, mine, theirs map[string]json.RawMessage) string {
 	var parts []string
 	for _, d := range settings.Differences(theirs, mine) {
 		here, there := unlike(d.Now, d.Then)
 		parts = append(parts, fmt.Sprintf("%s is %s here and %s there", fit(d.Key), here, there))
 	}
-	if len(parts) == 0 { // too long to tell
+	if len(parts) == 0 { // too long to list
 		return fmt.Sprintf("section %s of the run file differs", strings.Join(names, ", "))
 	}
 	if more := len(parts) - mostNamed; more > 0 {
@@ -114,7 +115,7 @@ func describeDifferences(names []string, mine, theirs map[string]json.RawMessage
 	return strings.Join(parts, "; ")
 }
 
-// unlike shortens two values, so that the rest shows where they differ.
+// unlike shortens two values to the part that differs.
 func unlike(a, b string) (string, string) {
 	if a == "" {
 		a = "not set"
@@ -132,7 +133,7 @@ func unlike(a, b string) (string, string) {
 	return fit(a), fit(b)
 }
 
-// fit cuts a text and makes it fit to print.
+// fit shortens a text and makes it printable.
 func fit(s string) string {
 	if runes := []rune(s); len(runes) > widest {
 		s = string(runes[:widest]) + "..."

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A message that ends a run is accepted only if it names a worker of the run, can be printed,
-// and can be passed on.
+// A message that ends a run is accepted only if it names a worker of the run, can be printed, and can
+// be passed on.
 func FuzzHalt(f *testing.F) {
 	f.Add(EncodeStop(&StoppedError{Rank: 3, Reason: "the cat is on the keyboard"}), 8)
 	f.Add([]byte(`{"rank":-1,"reason":"\u001b[2J"}`), 8)

@@ -19,8 +19,8 @@ func (e *StoppedError) Error() string {
 	return fmt.Sprintf("node: worker %d stopped the run: %s", e.Rank, e.Reason)
 }
 
-// stopWords are how a StoppedError travels: on the links, which reach the
-// neighbours for sure, and on the control topic, which is faster to the rest.
+// stopWords encode a StoppedError for two ways: the links, which reach the neighbours reliably, and
+// the control topic, which reaches the rest sooner.
 type stopWords struct {
 	Rank   int    `json:"rank"`
 	Reason string `json:"reason"`
@@ -28,23 +28,23 @@ type stopWords struct {
 
 const maxReason = 512 // bytes
 
-// MaxStop bounds an encoded stop, in bytes, with room for what JSON has to escape.
+// MaxStop bounds an encoded stop, in bytes, with room for the escapes of JSON.
 const MaxStop = 4096
 
 // ErrStop says that bytes are no encoded stop.
 var ErrStop = errors.New("malformed stop")
 
-// EncodeStop returns why as it travels; its reason is cut at 512 bytes.
+// EncodeStop encodes why, with its reason cut at 512 bytes.
 func EncodeStop(why *StoppedError) []byte {
 	reason := strings.ToValidUTF8(why.Reason[:min(len(why.Reason), maxReason)], "")
 	text, err := json.Marshal(stopWords{Rank: int(why.Rank), Reason: reason})
 	if err != nil {
-		panic(fmt.Sprintf("internal error: handshake: %v", err)) // an int and a string
+		panic(fmt.Sprintf("internal error: handshake: %v", err)) // cannot fail for an int and a string
 	}
 	return text
 }
 
-// ParseStop reads what a worker of a run of n says. It fails with ErrStop.
+// ParseStop decodes the stop of a worker of a run of n. It fails with ErrStop.
 func ParseStop(text []byte, n int) (*StoppedError, error) {
 	var h stopWords
 	if err := json.Unmarshal(text, &h); err != nil {

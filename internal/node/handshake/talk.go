@@ -1,9 +1,9 @@
-// Package handshake is what two peers say to each other in words, before their first frame
-// and with their last: the proof that both belong to a run, the hello, the settings in
-// which they differ, the refusal, and the word that a run stops.
+// Package handshake exchanges the messages of two peers before their first frame and at their end.
+// They are the proof that both belong to a run, the hello, the settings that differ, the refusal, and
+// the stop of a run.
 //
-// It exchanges and judges messages on one stream. It opens no stream, keeps no connection
-// and decides nothing about a run: packages join and link do.
+// It exchanges and checks messages on one stream. It opens no stream, keeps no connection and decides
+// nothing about a run: packages join and link do.
 package handshake
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// Timeout bounds the first words of two peers.
+// Timeout bounds the handshake of two peers.
 const Timeout = 5 * time.Second
 
-// CodeRefused is the stream error a refusing peer leaves behind, for a peer that
-// misses its words; codes from 0x1000 on are libp2p's own.
+// CodeRefused is the stream error with which a refusing peer resets the stream, for a peer that misses
+// the message. Codes from 0x1000 on belong to libp2p.
 const CodeRefused network.StreamErrorCode = 0x401
 
-// A Subject is what a message is about, before the frames of a link or in a roll call.
+// A Subject is the kind of a message, before the frames of a link or in a roll call.
 type Subject uint8
 
 // Subjects of messages.
@@ -35,9 +35,9 @@ const (
 	AboutYes                      // consent
 	aboutNonce                    // challenge
 	aboutProof
-	AboutBallot   // of a roll call
-	AboutPlace    // in a run that goes on
-	aboutSettings // of sections that differ
+	AboutBallot   // ballot of a roll call
+	AboutPlace    // place in a run that has gone on
+	aboutSettings // sections that differ
 )
 
 // MaxMessage bounds a message, in bytes: a roll call's ballot with MaxWorkers ids.
@@ -53,7 +53,7 @@ type Talk struct {
 	Theirs Hello // after Greet
 }
 
-// New begins to talk on a stream, at either end.
+// New returns a Talk on a stream, for either end.
 func New(s network.Stream) *Talk {
 	return &Talk{Stream: s, In: bufio.NewReader(s), Peer: s.Conn().RemotePeer()}
 }
@@ -65,8 +65,7 @@ func (t *Talk) Say(about Subject, body []byte) error {
 	return err
 }
 
-// hear reads one message of at most limit bytes. A refusal comes back as the
-// *RefusedError it tells of.
+// hear reads one message of at most limit bytes. It returns a refusal as a *RefusedError.
 func (t *Talk) hear(limit int) (Subject, []byte, error) {
 	about, body, err := readMessage(t.In, limit)
 	if err != nil {
@@ -80,8 +79,8 @@ func (t *Talk) hear(limit int) (Subject, []byte, error) {
 	return about, body, nil
 }
 
-// Expect reads one message of at most limit bytes about want. A refusal comes back as the
-// *RefusedError it tells of; any other message is refused.
+// Expect reads one message of at most limit bytes about want. It returns a refusal as a *RefusedError,
+// and refuses any other message.
 func (t *Talk) Expect(want Subject, limit int) ([]byte, error) {
 	about, body, err := t.hear(limit)
 	if err != nil {
@@ -107,9 +106,9 @@ func readMessage(r io.Reader, limit int) (Subject, []byte, error) {
 	return Subject(head[0]), body, err
 }
 
-// Refuse tells the other end why and returns the refusal, or theirs if this
-// process has a duplicate, of which all else is a consequence. It waits until the
-// other end has read it, because a reset would overtake the words.
+// Refuse tells the other end why and returns the refusal. It returns the other end's if that says that
+// this process has a duplicate, which causes all other differences. It waits until the other end has
+// read the message, because a reset would overtake it.
 func (t *Talk) Refuse(no *RefusedError) error {
 	t.Stream.SetReadDeadline(time.Now().Add(Timeout))
 	if t.RefuseOnly(no) == nil {
@@ -123,7 +122,7 @@ func (t *Talk) Refuse(no *RefusedError) error {
 	return no
 }
 
-// RefuseOnly tells the other end why and says nothing more.
+// RefuseOnly tells the other end why, and does not wait for an answer.
 func (t *Talk) RefuseOnly(no *RefusedError) error {
 	no.Peer, no.Host = t.Peer.String(), Printable(t.Theirs.Host)
 	t.Stream.SetWriteDeadline(time.Now().Add(Timeout))
@@ -133,7 +132,7 @@ func (t *Talk) RefuseOnly(no *RefusedError) error {
 	return t.Stream.CloseWrite()
 }
 
-// Explain turns the code of a reset stream into words where there are any.
+// Explain replaces the error of a stream that was reset with CodeRefused by a readable one.
 func Explain(err error) error {
 	var reset *network.StreamError
 	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == CodeRefused {

@@ -8,7 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// Bounds of what peers tell each other when they meet.
+// Bounds of the fields of a hello.
 const (
 	MaxRunID       = 64
 	MaxSections    = 32
@@ -17,7 +17,7 @@ const (
 	MaxWorkers     = 4096
 )
 
-// Printable makes a stranger's text fit for a log or a terminal.
+// Printable makes a stranger's text safe for a log or a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
@@ -27,7 +27,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// MachineName names the machine of a peer, as far as it is known.
+// MachineName names a peer by its machine, if that is known, and its id.
 func MachineName(host, id string) string {
 	if host == "" {
 		return id
@@ -35,7 +35,7 @@ func MachineName(host, id string) string {
 	return fmt.Sprintf("%s (%s)", Printable(host), id)
 }
 
-// Short is the end of an id, which differs where the beginning does not.
+// Short returns the end of an id: beginnings are often equal.
 func Short(id peer.ID) string {
 	s := id.String()
 	return s[max(0, len(s)-8):]
@@ -48,8 +48,7 @@ func appendPadded(dst []byte, s string, size int) []byte {
 	return append(dst, make([]byte, size-len(s))...)
 }
 
-// takePadded undoes appendPadded and returns what follows. b holds at least
-// size+1 bytes.
+// takePadded undoes appendPadded and returns the rest of b. b holds at least size+1 bytes.
 func takePadded(b []byte, size int) (s string, rest []byte, ok bool) {
 	n := int(b[0])
 	if n > size {

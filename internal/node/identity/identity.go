@@ -1,7 +1,7 @@
 // Package identity keeps a peer's secrets in files: its key pair and the join secret of a run.
 //
-// It reads, makes and claims files that their owner alone may read. It neither listens
-// nor dials: packages socket and handshake use what it reads.
+// It reads, makes and claims files that only their owner may read. It neither listens nor dials:
+// packages socket and handshake use its keys.
 package identity
 
 import (
@@ -22,11 +22,10 @@ import (
 type Identity struct {
 	key  crypto.PrivKey
 	id   peer.ID
-	lock *lockfile.Lock // nil: nothing to guard
+	lock *lockfile.Lock // nil for a key without a file
 }
 
-// A ClaimError says that an identity cannot be claimed for this process, because another
-// one has it.
+// A ClaimError says that this process cannot claim an identity, because another one has it.
 type ClaimError struct {
 	Path string
 	Err  error
@@ -37,7 +36,7 @@ func (e *ClaimError) Error() string { return fmt.Sprintf("identity %s: %v", e.Pa
 // Unwrap returns the cause.
 func (e *ClaimError) Unwrap() error { return e.Err }
 
-// Ephemeral makes an identity that lives as long as the process.
+// Ephemeral makes an identity for the life of the process.
 func Ephemeral() (*Identity, error) {
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
@@ -46,8 +45,8 @@ func Ephemeral() (*Identity, error) {
 	return newIdentity(key)
 }
 
-// Create makes an identity and writes it to path with mode 0600,
-// making folders as needed. It fails with fs.ErrExist where there is one.
+// Create makes an identity and writes it to path with mode 0600, making folders as needed. It fails
+// with fs.ErrExist if there is a file.
 func Create(path string) (*Identity, error) {
 	who, err := Ephemeral()
 	if err != nil {
@@ -66,9 +65,8 @@ func Create(path string) (*Identity, error) {
 	return who, nil
 }
 
-// Read reads the identity in path, without claiming it for a process.
-// A key that others than the owner may read is refused. Its errors are of type
-// *SecretError.
+// Read reads the identity in path, without claiming it for a process. It refuses a key that others
+// than the owner may read. Its errors are of type *SecretError.
 func Read(path string) (*Identity, error) {
 	raw, err := readPrivate(path)
 	if err != nil {
@@ -84,9 +82,9 @@ func Read(path string) (*Identity, error) {
 	return newIdentity(key)
 }
 
-// Open reads the identity in path, or makes one where there is none,
-// and claims it for this process until Close: two processes with one identity
-// would take each other's place at their neighbours. That is a *ClaimError.
+// Open reads the identity in path, or makes one if there is none. It claims the identity for this
+// process until Close: two processes with one identity would take each other's place at their
+// neighbours. If another process has it, Open fails with a *ClaimError.
 func Open(path string) (*Identity, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)

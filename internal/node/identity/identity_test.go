@@ -94,7 +94,7 @@ func TestIdentityRefusesBadFiles(t *testing.T) {
 	}
 }
 
-// A stranger's bytes in place of a key file are no reason to panic.
+// Arbitrary bytes in a key file cause no panic.
 func FuzzIdentity(f *testing.F) {
 	who, err := Ephemeral()
 	if err != nil {

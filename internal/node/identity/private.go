@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// A SecretError says that a file that holds a secret, a key or a join secret,
-// cannot be used.
+// A SecretError says that a file with a key or a join secret cannot be used.
 type SecretError struct {
 	Path string
 	Err  error
@@ -21,12 +20,12 @@ func (e *SecretError) Error() string { return fmt.Sprintf("identity: %s: %v", e.
 // Unwrap returns the cause.
 func (e *SecretError) Unwrap() error { return e.Err }
 
-// readPrivate reads a file that its owner alone may read. It judges the file that it has
-// open.
+// readPrivate reads a file that only its owner may read. It checks the mode of the open file, so
+// another process cannot replace the file in between.
 func readPrivate(path string) ([]byte, error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, &SecretError{path, errors.Unwrap(err)} // the path is named once
+		return nil, &SecretError{path, errors.Unwrap(err)} // so that the error names the path once
 	}
 	defer f.Close()
 	info, err := f.Stat()

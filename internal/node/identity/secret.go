@@ -7,12 +7,11 @@ import (
 	"fmt"
 )
 
-// longestSecret bounds a join secret, in bytes: a longer file is another one.
+// longestSecret bounds a join secret, in bytes: a longer file is no secret.
 const longestSecret = 4096
 
-// ReadSecret reads the join secret in path: all of the file, but for the end of
-// its last line. A file that others than its owner may read is refused. Its
-// errors are of type *SecretError.
+// ReadSecret reads the join secret in path: the whole file without the end of its last line. It
+// refuses a file that others than the owner may read. Its errors are of type *SecretError.
 func ReadSecret(path string) (string, error) {
 	text, err := readPrivate(path)
 	if err != nil {
@@ -28,8 +27,8 @@ func ReadSecret(path string) (string, error) {
 	return string(text), nil
 }
 
-// CreateSecret makes a join secret of 256 random bits and writes it to path with mode 0600. It fails with fs.ErrExist
-// where there is a file.
+// CreateSecret makes a join secret of 256 random bits and writes it to path with mode 0600. It fails
+// with fs.ErrExist if there is a file.
 func CreateSecret(path string) error {
 	secret := make([]byte, 32)
 	rand.Read(secret)

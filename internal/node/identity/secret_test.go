@@ -14,7 +14,7 @@ func TestReadSecret(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		mode fs.FileMode
-		want string // the secret, or words of the error
+		want string // the secret, or a part of the error
 		bad  bool
 	}{
 		"a line":     {"open sesame\n", 0o600, "open sesame", false},

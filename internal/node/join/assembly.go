@@ -9,48 +9,46 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// A phase is how far a peer has come towards a set of members.
+// A phase is a peer's step towards an agreement on the members.
 type phase uint8
 
 const (
-	gathering phase = iota // knows too few
-	proposed               // would work with this set
-	ready                  // will work with no other set: never taken back
-	committed              // knows that all of the set are ready
+	gathering phase = iota // knows too few peers
+	proposed               // proposes this set
+	ready                  // promises to work with no other set, for ever
+	committed              // knows that all members of the set are ready
 )
 
-// A ballot is what a peer says about the members of the run. A newer one
-// replaces an older one, so that none need arrive.
+// A ballot is a peer's view of the members of the run. A newer ballot replaces an older one, so
+// ballots may be lost.
 type ballot struct {
 	phase phase
 	set   []peer.ID // sorted; empty while gathering
 }
 
-// An assembly is one peer's part in agreeing on exactly n members, without a
-// coordinator. It is a function of what it has heard, with no clock.
+// An assembly is one peer's part in an agreement on exactly n members without a coordinator. Its state
+// depends only on the ballots received, not on a clock.
 //
-// Each peer proposes the n smallest ids that it knows; when all of that set
-// propose the same, it is ready for it and stays so; when all of the set are
-// ready, it is agreed. Two sets with a common member never are: that one is
-// ready for one only. (With 2n peers or more there may be two runs.)
+// Each peer proposes the n smallest ids that it knows. When all members of that set propose it, the
+// peer is ready for it and stays so. When all members are ready, the set is agreed. Two agreed sets
+// have no common member, since a peer is ready for one set only. (With 2n peers or more there may be
+// two runs.)
 //
-// Peers that know more and more propose smaller and smaller sets. One goes back
-// to a greater set only if a member of the smaller is ready for that greater
-// one. That member was never for the smaller, so no peer has become ready for
-// it, and none is left waiting.
+// Peers that learn of more peers propose smaller and smaller sets. A peer goes back to a greater set
+// only if a member of the smaller one is ready for the greater one. That member has never proposed the
+// smaller set. So no peer has become ready for the smaller set, and none is left waiting.
 type assembly struct {
 	self   peer.ID
 	n      int
 	mine   ballot
-	others map[peer.ID]ballot // peers that can be spoken to; the last ballot of each
+	others map[peer.ID]ballot // the last ballot of each connected peer
 }
 
 func newAssembly(self peer.ID, n int) assembly {
 	return assembly{self: self, n: n, others: make(map[peer.ID]ballot)}
 }
 
-// step does what follows from the ballots of the others, and reports whether
-// the own one has changed.
+// step updates this peer's ballot by those of the others, and reports whether it has changed.
 func (a *assembly) step() (changed bool) {
 	before := a.mine
 	if set := a.agreedWithout(); set != nil {
@@ -68,8 +66,8 @@ func (a *assembly) step() (changed bool) {
 	return a.mine.phase != before.phase || !slices.Equal(a.mine.set, before.set)
 }
 
-// agreedWithout returns a set with this peer in it that others have agreed on:
-// it was part of that and has lost its memory, or their last word.
+// agreedWithout returns a set that the others have agreed on and that contains this peer. This peer
+// has agreed before and has lost its memory, or it has missed their last ballots.
 func (a *assembly) agreedWithout() []peer.ID {
 	for _, id := range slices.Sorted(maps.Keys(a.others)) {
 		if b := a.others[id]; b.phase == committed && slices.Contains(b.set, a.self) {
@@ -79,7 +77,7 @@ func (a *assembly) agreedWithout() []peer.ID {
 	return nil
 }
 
-// propose chooses the set to be for.
+// propose chooses the set to propose.
 func (a *assembly) propose() {
 	free := []peer.ID{a.self}
 	for id, b := range a.others {
@@ -97,7 +95,7 @@ func (a *assembly) propose() {
 		set = a.bound(set)
 	}
 	if !slices.Contains(set, a.self) {
-		a.mine = ballot{} // one too many: the others are enough
+		a.mine = ballot{} // this peer is one too many: the others are enough
 		return
 	}
 	a.mine = ballot{proposed, slices.Clone(set)}
@@ -111,7 +109,7 @@ func (a *assembly) possible(set []peer.ID) bool {
 	})
 }
 
-// bound returns the first set that a member of set is ready for.
+// bound returns the first set for which a member of set is ready.
 func (a *assembly) bound(set []peer.ID) []peer.ID {
 	var first []peer.ID
 	for _, id := range set {
@@ -122,8 +120,7 @@ func (a *assembly) bound(set []peer.ID) []peer.ID {
 	return first
 }
 
-// all reports whether all other members of the own set have come as far as p
-// with the same set.
+// all reports whether all other members of the own set have reached phase p with the same set.
 func (a *assembly) all(p phase) bool {
 	for _, id := range a.mine.set {
 		if b := a.others[id]; id != a.self && (b.phase < p || !slices.Equal(b.set, a.mine.set)) {
@@ -133,7 +130,7 @@ func (a *assembly) all(p phase) bool {
 	return true
 }
 
-// lacking returns the members of the own set that hold up the agreement.
+// lacking returns the members of the own set that delay the agreement.
 func (a *assembly) lacking() []peer.ID {
 	var out []peer.ID
 	for _, id := range a.mine.set {

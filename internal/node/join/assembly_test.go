@@ -11,8 +11,8 @@ import (
 	_ "gossiptrainer/internal/proptest"
 )
 
-// Peers that discover each other in any order, and whose ballots take any
-// time, agree on one set of exactly n; the others are left out of it.
+// Peers that discover each other in any order, and whose ballots take any time, agree on one set of
+// exactly n. The other peers are left out.
 func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "n")
@@ -23,7 +23,7 @@ func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 			ids[i] = peer.ID(fmt.Sprintf("peer %d", i))
 			as[i] = newAssembly(ids[i], n)
 		}
-		// queue[i][j] is what i has said and j has not heard.
+		// queue[i][j] holds the ballots from i that j has not received.
 		queue := make([][][]ballot, peers)
 		linked := make([][]bool, peers)
 		for i := range queue {
@@ -41,7 +41,7 @@ func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 		}
 		type move struct{ from, to int }
 		for {
-			var moves []move // meetings to come and ballots to be heard
+			var moves []move // possible meetings, and ballots to deliver
 			for i := range peers {
 				for j := range peers {
 					if i < j && !linked[i][j] || len(queue[i][j]) > 0 {

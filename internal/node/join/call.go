@@ -7,11 +7,11 @@ import (
 	"gossiptrainer/internal/node/handshake"
 )
 
-// ballotsPerDetect is how often a ballot is repeated in the time after which silence would
-// mean that the other end is gone.
+// ballotsPerDetect is how often a call repeats a ballot in the time after which silence counts as a
+// loss.
 const ballotsPerDetect = 4
 
-// A call is the conversation with one peer during a roll call.
+// A call is the exchange of ballots with one peer during a roll call.
 type call struct {
 	talk  *handshake.Talk
 	lower bool // the smaller id has opened it
@@ -28,8 +28,8 @@ func newCall(t *handshake.Talk, lower bool, detect time.Duration) *call {
 	}
 }
 
-// tell leaves the ballot, or a refusal, for the writer; what it has not said
-// yet is out of date. It is called under the roll call's lock.
+// tell leaves the ballot, or a refusal, for the writer. It replaces an older ballot that has not been
+// sent. The caller holds the roll call's lock.
 func (c *call) tell(b ballot, no *handshake.RefusedError) {
 	select {
 	case <-c.out:
@@ -42,15 +42,14 @@ func (c *call) tell(b ballot, no *handshake.RefusedError) {
 				return nil
 			}
 			said = true
-			return c.talk.RefuseOnly(no) // the other end hangs up when it has read it
+			return c.talk.RefuseOnly(no) // the other end closes the call when it has read it
 		}
 		c.talk.Stream.SetWriteDeadline(time.Now().Add(handshake.Timeout))
 		return c.talk.Say(handshake.AboutBallot, b.append(nil))
 	}
 }
 
-// write sends what tell has left until the call ends, and repeats it as a sign of
-// life.
+// write sends the ballots from tell until the call ends, and repeats the last one as a sign of life.
 func (c *call) write() {
 	again := time.NewTicker(c.beat)
 	defer again.Stop()

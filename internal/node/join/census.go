@@ -14,15 +14,15 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// A census is what a roll call knows of the peers of a run.
+// A census holds a roll call's knowledge of the peers of a run.
 type census struct {
 	n         int // members of the run
 	began     time.Time
 	assembly  assembly
-	calls     map[peer.ID]*call // peers that can be spoken to
-	sought    map[peer.ID]bool  // peers that were discovered
+	calls     map[peer.ID]*call // calls with connected peers
+	sought    map[peer.ID]bool  // discovered peers
 	refused   map[peer.ID]*handshake.RefusedError
-	last      map[peer.ID]error // why a peer that was discovered is not there
+	last      map[peer.ID]error // why a discovered peer is not connected
 	timer     handshake.DuplicateTimer
 	duplicate bool // another process has this identity
 }
@@ -38,7 +38,7 @@ func newCensus(self peer.ID, n int) census {
 // complete reports whether the members have agreed.
 func (r *census) complete() bool { return r.assembly.mine.phase == committed }
 
-// full refuses a peer that comes to a run that has all its members.
+// full refuses a peer if the run already has all its members.
 func (r *census) full(id peer.ID) *handshake.RefusedError {
 	set := r.assembly.mine.set
 	if !r.complete() || slices.Contains(set, id) {
@@ -49,16 +49,16 @@ func (r *census) full(id peer.ID) *handshake.RefusedError {
 	return no
 }
 
-// room is how many peers a roll call remembers, of those that do not belong.
+// room is how many peers outside the run a roll call remembers.
 func (r *census) room() int { return 64 + 4*r.n }
 
-// hasRoom reports whether a peer that was discovered may be remembered.
+// hasRoom reports whether a roll call can remember a discovered peer.
 func (r *census) hasRoom(id peer.ID) bool {
 	return r.full(id) == nil && (r.sought[id] || len(r.sought) < r.room())
 }
 
-// miss notes why a peer is not there. It returns the refusal, if that is why, and whether it
-// is another one than before.
+// miss notes why a peer is not connected. If the reason is a refusal, it returns that, and whether it
+// differs from the last one.
 func (r *census) miss(id peer.ID, err error, detect time.Duration) (no *handshake.RefusedError, news bool) {
 	refused := errors.As(err, &no)
 	if refused && no.Reason == handshake.Duplicate && no.Remote {
@@ -66,7 +66,7 @@ func (r *census) miss(id peer.ID, err error, detect time.Duration) (no *handshak
 	}
 	known := r.refused[id]
 	switch {
-	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers take no more memory
+	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers must not fill the memory
 	case refused && no.Permanent():
 		r.refused[id] = no
 	default:
@@ -75,7 +75,7 @@ func (r *census) miss(id peer.ID, err error, detect time.Duration) (no *handshak
 	return no, refused && (known == nil || known.Reason != no.Reason)
 }
 
-// advice returns what to do about the refusals, the first one that says something.
+// advice returns the remedy of the first refusal that has one.
 func (r *census) advice() string {
 	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
 		if text := r.refused[id].Advice; text != "" {
@@ -85,10 +85,9 @@ func (r *census) advice() string {
 	return ""
 }
 
-// hopeless reports whether there is no hope: another process is in this one's
-// place, the run goes on without this peer, or no peer talks to it and as many
-// as it needs have refused it for good. A peer that does not
-// know the secret has no say: a stranger must not end a run.
+// hopeless reports whether this peer cannot join any more. Another process has its place, the run is
+// complete without it, or no peer is connected and all others that it needs have refused it for good.
+// A peer that does not know the secret does not count: a stranger must not end a run.
 func (r *census) hopeless() bool {
 	if r.duplicate {
 		return true
@@ -107,17 +106,16 @@ func (r *census) hopeless() bool {
 	return len(r.calls) == 0 && against >= max(1, r.n-1)
 }
 
-// lonely is how long a peer hears of no other before it says what may keep them apart.
+// lonely is how long a peer hears of no other before it names possible causes.
 const lonely = 20 * time.Second
 
 const apart = "if others are started, multicast (mDNS, UDP port 5353) does not pass: a firewall blocks it, or the " +
 	"network does not carry it; then list ids and addresses under peers: in the run file"
 
-// here counts the peers that can be spoken to, this one included.
+// here counts the connected peers, this one included.
 func (r *census) here() int { return 1 + len(r.calls) }
 
-// describe names, for people, the peers that are there and those missing after so long a
-// search.
+// describe names, for users, the connected peers and those missing after so long a search.
 func (r *census) describe(searched time.Duration) string {
 	parts := []string{fmt.Sprintf("%d of %d peers are here", r.here(), r.n)}
 	if names := r.names(slices.Sorted(maps.Keys(r.calls))); names != "" {
@@ -138,7 +136,7 @@ func (r *census) describe(searched time.Duration) string {
 	return strings.Join(parts, "; ")
 }
 
-// refusals says once what several peers may have said.
+// refusals describes the refusals, equal ones once.
 func (r *census) refusals() []string {
 	var details []string
 	who := make(map[string][]peer.ID)
@@ -163,7 +161,7 @@ func (r *census) names(ids []peer.ID) string {
 	return strings.Join(out, ", ")
 }
 
-// name returns the machine and the id of a peer, for people.
+// name returns the machine and the id of a peer, for users.
 func (r *census) name(id peer.ID) string {
 	if c := r.calls[id]; c != nil {
 		return handshake.MachineName(c.talk.Theirs.Host, handshake.Short(id))

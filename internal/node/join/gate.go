@@ -1,9 +1,8 @@
-// Package join is how a peer comes into a run: the gate that decides how far a connection
-// gets, the roster, discovery by multicast, and the roll call by which peers without a
-// roster agree on their members.
+// Package join brings a peer into a run. It has the gate that refuses connections, the roster,
+// discovery by multicast, and the roll call, by which peers without a roster agree on their members.
 //
-// It ends with a Roster, which has the rank and the addresses of every worker. It makes no links between
-// workers: package link does.
+// Its result is a Roster, which has the rank and the addresses of every worker. It makes no links
+// between workers: package link does.
 package join
 
 import (
@@ -27,27 +26,27 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// A Gate decides how far a connection from outside comes: by its address
-// before a byte is read, by its id when the handshake is over, and, before the
-// members are known, by whether its peer shows in time that it belongs.
+// A Gate refuses connections from outside at three points. It checks the address before it reads a
+// byte, and the id after the handshake. Before the members are known, it closes connections whose
+// peers do not prove in time that they belong.
 //
-// A caller that is not on the roster mostly has the wrong file. So a few are let in, to be
-// told so in words; the rest find a closed connection.
+// A caller that is not on the roster often has the wrong file. So the gate lets a few in, who then
+// receive a reason; the rest find a closed connection.
 type Gate struct {
 	refused *socket.Refusals
 	log     *slog.Logger
-	callers *rate.Limiter // handshakes, which cost about a millisecond each
-	replies *rate.Limiter // strangers that are told why
+	callers *rate.Limiter // limits handshakes, which cost about a millisecond each
+	replies *rate.Limiter // limits the strangers that receive a reason
 
 	mu       sync.Mutex
-	members  map[peer.ID]bool // nil: not known yet
+	members  map[peer.ID]bool // nil before they are known
 	visitors []*visitor       // the oldest first
 	room     int
 	closed   bool
-	severed  map[peer.ID]bool // no connection with these comes about
+	severed  map[peer.ID]bool // connections with these are refused
 }
 
-// A visitor has a connection, and has not shown yet that it belongs.
+// A visitor is a connected peer that has not yet proven that it belongs.
 type visitor struct {
 	conn network.Conn
 	out  *time.Timer
@@ -55,7 +54,7 @@ type visitor struct {
 
 var _ connmgr.ConnectionGater = (*Gate)(nil)
 
-// visit is how long a visitor has, for a challenge and a refusal.
+// visit bounds the time of a visitor: enough for a challenge and a refusal.
 const visit = 2 * handshake.Timeout
 
 // Rates, in calls per second and address. All workers of a run may be on one
@@ -65,7 +64,7 @@ const (
 	replyRate, replyBurst = 0.2, 4
 )
 
-// NewGate returns the gate of a peer in a run of n, which counts what it refuses.
+// NewGate returns the gate of a peer in a run of n. It counts its refusals in refused.
 func NewGate(n int, refused *socket.Refusals, log *slog.Logger) *Gate {
 	return &Gate{
 		refused: refused, log: log, room: 16 + 2*n,
@@ -74,8 +73,8 @@ func NewGate(n int, refused *socket.Refusals, log *slog.Logger) *Gate {
 	}
 }
 
-// perAddress limits an IPv4 address, or an IPv6 network, of which one machine
-// may have all addresses.
+// perAddress limits each IPv4 address and each IPv6 network, since one machine may have all addresses
+// of a network.
 func perAddress(l rate.Limit) *rate.Limiter {
 	return &rate.Limiter{SubnetRateLimiter: rate.SubnetLimiter{
 		IPv4SubnetLimits: []rate.SubnetLimit{{PrefixLength: 32, Limit: l}},
@@ -84,7 +83,7 @@ func perAddress(l rate.Limit) *rate.Limiter {
 	}}
 }
 
-// Know names the members: from now on the others are strangers.
+// Know enters the members: from now on all others are strangers.
 func (g *Gate) Know(ids []peer.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +96,7 @@ func (g *Gate) Know(ids []peer.ID) {
 	})
 }
 
-// member says whether id is a member, and whether that is known.
+// member reports whether id is a member, and whether the members are known.
 func (g *Gate) member(id peer.ID) (member, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,10 +109,10 @@ func (g *Gate) Belongs(id peer.ID) bool {
 	return member
 }
 
-// InterceptPeerDial lets this peer call any other, but for those that it is severed from.
+// InterceptPeerDial lets this peer call all others but those from which it is severed.
 func (g *Gate) InterceptPeerDial(id peer.ID) bool { return !g.isSevered(id) }
 
-// Sever lets no connection with these peers come about from now on, and with others again.
+// Sever refuses connections with these peers from now on, and allows them with all others.
 func (g *Gate) Sever(ids map[peer.ID]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,10 +125,10 @@ func (g *Gate) isSevered(id peer.ID) bool {
 	return g.severed[id]
 }
 
-// InterceptAddrDial lets this peer call where it likes.
+// InterceptAddrDial lets this peer call any address.
 func (g *Gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
 
-// InterceptAccept bounds the handshakes that an address gets.
+// InterceptAccept bounds the handshakes per address.
 func (g *Gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 	if g.callers.Allow(address(c)) {
 		return true
@@ -139,7 +138,7 @@ func (g *Gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 	return false
 }
 
-// InterceptSecured turns strangers away, but for a few that will be told why.
+// InterceptSecured refuses strangers, except a few who receive a reason later.
 func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
 	if g.isSevered(id) {
 		return false
@@ -153,8 +152,8 @@ func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.Con
 	return false
 }
 
-// InterceptUpgraded gives a visitor its time. Where there are too many, the
-// oldest goes: a peer that belongs shows it within milliseconds.
+// InterceptUpgraded admits a visitor for a while. If there are too many, it expels the oldest: a peer
+// that belongs proves it within milliseconds.
 func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -175,7 +174,7 @@ func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 	return true, 0
 }
 
-// expel closes the connection of a visitor that has shown nothing.
+// expel closes the connection of a visitor that has proven nothing.
 func (g *Gate) expel(v *visitor) {
 	g.leave(v.conn)
 	if !v.conn.IsClosed() && !g.Belongs(v.conn.RemotePeer()) {
@@ -185,7 +184,7 @@ func (g *Gate) expel(v *visitor) {
 	}
 }
 
-// Admitted says that the peer of c has shown that it belongs.
+// Admitted notes that the peer of c has proven that it belongs.
 func (g *Gate) Admitted(c network.Conn) { g.leave(c) }
 
 func (g *Gate) leave(c network.Conn) {
@@ -200,7 +199,7 @@ func (g *Gate) leave(c network.Conn) {
 	})
 }
 
-// Close admits no connection any more.
+// Close refuses all further connections.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,11 +220,10 @@ func address(c network.ConnMultiaddrs) netip.Addr {
 	return a.Unmap()
 }
 
-// Guard returns a host that serves streams of members alone: it is for libraries that
-// serve any caller.
+// Guard returns a host that serves only the streams of members, for libraries that serve any caller.
 func (g *Gate) Guard(h host.Host) host.Host { return &guardedHost{h, g} }
 
-// A guardedHost serves streams of members alone.
+// A guardedHost serves only the streams of members.
 type guardedHost struct {
 	host.Host
 	gate *Gate

@@ -32,12 +32,12 @@ func guarded(t *testing.T) (*socket.Host, *Gate, *socket.Refusals) {
 	return h, gate, refused
 }
 
-// soon waits for something that happens in other goroutines.
+// soon waits for an event in other goroutines.
 func soon(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for range 12_000 { // two minutes: a machine may have much to do
+	for range 12_000 { // two minutes: a machine may be busy
 		if happened() {
 			return
 		}

@@ -23,13 +23,13 @@ func serviceName(run string) string {
 	return fmt.Sprintf("_gt-%x._udp", sum[:4])
 }
 
-// A notifee takes what mDNS finds. Calls come from goroutines of their own.
+// A notifee receives the peers that mDNS finds, in goroutines of mDNS.
 type notifee func(peer.AddrInfo)
 
 func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
 
-// Discover looks for peers of a run by multicast until ctx ends. It announces the
-// addresses as of now: the host must listen already.
+// Discover looks for peers of a run by multicast until ctx ends. It announces the current addresses:
+// the host must listen already.
 func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
 	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {
 		<-ctx.Done()
@@ -37,9 +37,8 @@ func Discover(ctx context.Context, h host.Host, run string, found func(peer.Addr
 	}
 }
 
-// startMDNS announces h and looks for others. Where no interface has
-// multicast, one may still come up: it tries again until ctx ends, and returns
-// nil then.
+// startMDNS announces h and looks for others. If no interface has multicast, one may still come up: it
+// tries again until ctx ends, and then returns nil.
 func startMDNS(ctx context.Context, h host.Host, service string, found notifee, log *slog.Logger) mdns.Service {
 	for told := false; ; told = true {
 		err := errNoMulticast

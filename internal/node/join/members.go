@@ -13,12 +13,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// reportEvery is how often a roll call says how things are.
+// reportEvery is the time between two reports of a roll call.
 const reportEvery = 10 * time.Second
 
-// Roster waits until the members have agreed, and returns them with their addresses. It
-// calls tell at the beginning and every 10 seconds: with the number of peers that are here,
-// this one included, and, for people, with those that are missing.
+// Roster waits until the members have agreed, and returns them with their addresses. It calls tell at
+// the beginning and every 10 seconds, with the number of connected peers, this one included, and a
+// text for users about the missing ones.
 func (r *RollCall) Roster(ctx context.Context, tell func(here int, detail string)) (*Roster, error) {
 	set, err := r.members(ctx, tell)
 	if err != nil {
@@ -60,18 +60,18 @@ func (r *RollCall) members(ctx context.Context, tell func(here int, detail strin
 	}
 }
 
-// Here returns how many peers can be spoken to, this one included.
+// Here returns the number of connected peers, this one included.
 func (r *RollCall) Here() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.census.here()
 }
 
-// settleTime is how long the last ballots have to arrive.
+// settleTime is the time for the last ballots to arrive.
 const settleTime = 200 * time.Millisecond
 
-// Release ends the calls when all members know that they are agreed, or after
-// 5 seconds, and closes the connections that the run does not need.
+// Release ends the calls when all members know of the agreement, or after 5 seconds, and closes the
+// connections that the run does not need.
 func (r *RollCall) Release(needed func(peer.ID) bool) {
 	for deadline := time.Now().Add(handshake.Timeout); !r.settled() && time.Now().Before(deadline); {
 		if !socket.Sleep(r.ctx, settleTime) {

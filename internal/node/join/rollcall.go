@@ -19,21 +19,20 @@ import (
 
 const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 
-// A Config says for which peer a roll call is.
+// A Config describes the peer of a roll call.
 type Config struct {
 	Host      *socket.Host
 	Gate      *Gate
-	Hello     handshake.Hello // what this peer says of itself; Rank is Unranked
+	Hello     handshake.Hello // describes this peer; Rank is Unranked
 	Admission *handshake.Admission
-	Detect    time.Duration // silence that the other end of a call is allowed
+	Detect    time.Duration // longest silence of the other end of a call
 	Refused   *socket.Refusals
 	Log       *slog.Logger
 }
 
-// A RollCall finds the members of a run: every peer that is discovered is
-// called, must show the same run file and the same secret, and then takes part
-// in an assembly. It goes on answering after that, for peers that come late or
-// come back.
+// A RollCall finds the members of a run. It calls every discovered peer. The peer must prove the same
+// run file and the same secret, and then takes part in an assembly. A RollCall still answers after
+// that, for peers that come late or come back.
 type RollCall struct {
 	c      Config
 	ctx    context.Context
@@ -42,10 +41,10 @@ type RollCall struct {
 
 	mu      sync.Mutex
 	census  census
-	changed chan struct{} // signals that the census has
+	changed chan struct{} // signals a change of the census
 }
 
-// Call begins a roll call. It must be closed.
+// Call begins a roll call. The caller must Close it.
 func Call(c Config) *RollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &RollCall{
@@ -56,7 +55,7 @@ func Call(c Config) *RollCall {
 	return r
 }
 
-// Close hangs up.
+// Close ends all calls.
 func (r *RollCall) Close() {
 	r.c.Host.RemoveStreamHandler(rollProtocol)
 	r.cancel()
@@ -68,7 +67,7 @@ func (r *RollCall) Close() {
 	r.wg.Wait()
 }
 
-// Found takes in that a peer was discovered.
+// Found notes a discovered peer and calls it.
 func (r *RollCall) Found(who peer.AddrInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,8 +82,8 @@ func (r *RollCall) Found(who peer.AddrInfo) {
 	r.wg.Go(func() { r.seek(who.ID) })
 }
 
-// seek calls a peer until the roll call is over. The greater id first leaves
-// it to the smaller, which may not have discovered it.
+// seek calls a peer until the roll call is over. The greater id waits a second for the smaller one's
+// call, and then calls itself, since the smaller one may not have discovered it.
 func (r *RollCall) seek(id peer.ID) {
 	wait := socket.FirstRetry
 	if r.c.Host.ID() > id {
@@ -126,7 +125,7 @@ func (r *RollCall) accept(s network.Stream) {
 	r.failed(t.Peer, r.meet(t, false))
 }
 
-// meet makes sure of the other end and listens to its ballots.
+// meet authenticates the other end and reads its ballots.
 func (r *RollCall) meet(t *handshake.Talk, opened bool) error {
 	defer t.Stream.Reset()
 	err := t.Greet(r.c.Admission, r.c.Hello, func(theirs handshake.Hello) *handshake.RefusedError {
@@ -142,8 +141,8 @@ func (r *RollCall) meet(t *handshake.Talk, opened bool) error {
 	return r.converse(newCall(t, opened == (r.c.Host.ID() < t.Peer), r.c.Detect))
 }
 
-// judge refuses a peer that knows the secret but has another run file, or comes to a
-// run that has all its members.
+// judge refuses a peer that knows the secret but has another run file, or that comes when the run has
+// all its members.
 func (r *RollCall) judge(id peer.ID, theirs handshake.Hello) *handshake.RefusedError {
 	if no := r.c.Hello.CompareShape(theirs); no != nil {
 		return no
@@ -178,8 +177,8 @@ func (r *RollCall) converse(c *call) error {
 
 var errSupplanted = errors.New("there is a call with this peer already")
 
-// enter makes c the call with its peer. Of two at once, both ends keep the one
-// that the smaller id has opened; one with another process is refused.
+// enter makes c the call with its peer. Of two calls at once, both ends keep the one that the smaller
+// id has opened. enter refuses a call of another process of that peer.
 func (r *RollCall) enter(c *call) error {
 	id := c.talk.Peer
 	var err error
@@ -219,7 +218,7 @@ func (r *RollCall) remove(c *call) {
 	})
 }
 
-// update changes the census and sends the ballot that follows from it to all.
+// update changes the census and sends the resulting ballot to all.
 func (r *RollCall) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,7 +238,7 @@ func (r *RollCall) signal() {
 	}
 }
 
-// failed notes why a peer is not there.
+// failed notes why a peer is not connected.
 func (r *RollCall) failed(id peer.ID, err error) {
 	if err == nil || r.ctx.Err() != nil || errors.Is(err, errSupplanted) {
 		return

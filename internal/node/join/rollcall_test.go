@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// A peer that hears of no other for 20 seconds says what may keep them apart.
+// A peer that hears of no other for 20 seconds names possible causes.
 func TestAPeerThatIsAloneNamesMulticast(t *testing.T) {
 	for name, sought := range map[string]map[peer.ID]bool{"alone": nil, "one was found": {"somebody": true}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ type Peer struct {
 	Addrs []string // multiaddrs, with or without /p2p/ID at the end
 }
 
-// ErrNotListed says that a roster lacks the peer that reads it.
+// ErrNotListed says that the roster lacks this peer.
 var ErrNotListed = errors.New("this peer is not in the roster")
 
 // A Roster has the ids and the addresses of all workers.
@@ -29,8 +29,7 @@ type Roster struct {
 	Addrs [][]ma.Multiaddr // by rank; may be shorter than IDs
 }
 
-// ParseRoster reads a list of n workers that a person wrote. Its error wraps ErrNotListed
-// where self is none of them.
+// ParseRoster reads a user's list of n workers. Its error wraps ErrNotListed if self is none of them.
 func ParseRoster(peers []Peer, n int, self peer.ID) (*Roster, error) {
 	if len(peers) != n {
 		return nil, fmt.Errorf("join: roster: %d entries for %d workers", len(peers), n)
@@ -59,7 +58,7 @@ func ParseRoster(peers []Peer, n int, self peer.ID) (*Roster, error) {
 	return r, nil
 }
 
-// parseAddrs reads multiaddrs and takes the id off their end.
+// parseAddrs reads multiaddrs and removes the id at their end.
 func parseAddrs(texts []string, id peer.ID) ([]ma.Multiaddr, error) {
 	var out []ma.Multiaddr
 	for _, text := range texts {
@@ -89,7 +88,7 @@ func (r *Roster) Incomplete() bool {
 	return false
 }
 
-// Store tells the host where the workers are.
+// Store enters the addresses of the workers at the host.
 func (r *Roster) Store(h host.Host) {
 	for i, addrs := range r.Addrs {
 		h.Peerstore().AddAddrs(r.IDs[i], addrs, peerstore.PermanentAddrTTL)

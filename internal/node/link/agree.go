@@ -12,13 +12,13 @@ import (
 	"gossiptrainer/internal/node/handshake"
 )
 
-// How the two ends of an edge agree on a stream. The smaller peer id opens it, so that no two
-// peers hold two. The other end answers, and asks to be called when no call comes.
+// The two ends of an edge agree on one stream. The smaller peer id opens it, so that no two peers hold
+// two streams. The other end answers, and asks for a call when none comes.
 
-// Protocol is what a stream is opened for that becomes a link.
+// Protocol is the protocol of streams that become links.
 const Protocol protocol.ID = "/gossiptrainer/link/1.0.0"
 
-// reach says how far the neighbour may be from this worker.
+// reach returns how far apart the neighbour and this worker may be.
 func (e *edge) reach() handshake.Reach {
 	r := handshake.Reach{Lead: e.Fit.Lead}
 	if oldest := e.Fit.Oldest; oldest != nil {
@@ -30,9 +30,9 @@ func (e *edge) reach() handshake.Reach {
 	return r
 }
 
-// recognise refuses a neighbour whose process is banned, one that has a link
-// already, as another process, and one that has been restarted without a
-// checkpoint where its place does not tell: it has lost its model.
+// recognise refuses a neighbour in three cases. Its process is banned, it has a link as another
+// process, or it has lost its model. The last case is a restart without a checkpoint where its place
+// does not show that.
 func (e *edge) recognise(theirs handshake.Hello) *handshake.RefusedError {
 	if no := e.isBanned(theirs); no != nil {
 		return no
@@ -40,7 +40,7 @@ func (e *edge) recognise(theirs handshake.Hello) *handshake.RefusedError {
 	if e.current() != nil && e.renewed(theirs) {
 		return handshake.Duplicated(fmt.Sprintf("worker %d", e.rank))
 	}
-	if e.Fit.Elastic && e.Fit.Paced && theirs.Round > 0 && e.renewed(theirs) { // another worker has given it a place
+	if e.Fit.Elastic && e.Fit.Paced && theirs.Round > 0 && e.renewed(theirs) { // it has a place from another worker
 		e.takeBack()
 		return nil
 	}
@@ -50,10 +50,10 @@ func (e *edge) recognise(theirs handshake.Hello) *handshake.RefusedError {
 	if e.Fit.Paced && !e.Fit.Elastic || theirs.Durable != gossip.Undurable || !e.renewed(theirs) {
 		return nil
 	}
-	return handshake.Refusal(handshake.LostState, "worker %d has been started anew and keeps no checkpoint", e.rank)
+	return handshake.Refusal(handshake.LostState, "worker %d has been restarted and keeps no checkpoint", e.rank)
 }
 
-// settle says hello and agrees or refuses.
+// settle exchanges hellos and agrees or refuses.
 func (e *edge) settle(t *handshake.Talk) error {
 	mine := e.hello()
 	err := t.Greet(e.Admission, mine, func(theirs handshake.Hello) *handshake.RefusedError {
@@ -79,7 +79,7 @@ func (e *edge) settle(t *handshake.Talk) error {
 	return err
 }
 
-// failed notes that no link came about, and tells the worker of a refusal.
+// failed notes why there is no link, and tells the worker of a refusal.
 func (e *edge) failed(err error) {
 	if e.ctx.Err() != nil {
 		return
@@ -110,7 +110,7 @@ func (e *edge) dial(ctx context.Context) (*handshake.Talk, error) {
 	return t, nil
 }
 
-// greet answers a stream that the neighbour opened and leaves it for run.
+// greet answers a stream that the neighbour has opened, and delivers it to run.
 func (e *edge) greet(t *handshake.Talk) {
 	if err := e.settle(t); err != nil {
 		e.failed(err)
@@ -119,20 +119,20 @@ func (e *edge) greet(t *handshake.Talk) {
 	e.deliver(t)
 }
 
-// askForCall asks a neighbour that has not called to call: it may not know where this
-// peer is since its restart. It is also how this peer learns that it
-// will never be called, as a stranger or a duplicate of another process.
+// askForCall asks a neighbour to call: it may not know the address of this peer since its restart. By
+// the answer this peer also learns that no call will ever come, because it is a stranger or a
+// duplicate of another process.
 func (e *edge) askForCall(ctx context.Context) {
 	s, err := e.Host.Open(ctx, e.id, Protocol)
 	if err == nil {
-		forget := context.AfterFunc(ctx, func() { s.Reset() }) // it has called
+		forget := context.AfterFunc(ctx, func() { s.Reset() }) // the neighbour has called meanwhile
 		t := handshake.New(s)
 		err = t.Greet(e.Admission, e.hello(), func(handshake.Hello) *handshake.RefusedError { return nil })
 		if err == nil {
 			err = t.Agree()
 		}
 		forget()
-		s.Reset() // it calls on a stream of its own
+		s.Reset() // the neighbour calls on a stream of its own
 	}
 	if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason != handshake.NotReady {
 		e.failed(no)
@@ -141,7 +141,7 @@ func (e *edge) askForCall(ctx context.Context) {
 	e.log.Debug("has not called", "err", err)
 }
 
-// wake answers a neighbour that asks to be called.
+// wake answers a neighbour that asks for a call.
 func (e *edge) wake(t *handshake.Talk) {
 	err := t.Greet(e.Admission, e.hello(), func(theirs handshake.Hello) *handshake.RefusedError {
 		if no := e.recognise(theirs); no != nil {
@@ -155,9 +155,8 @@ func (e *edge) wake(t *handshake.Talk) {
 	}
 }
 
-// deliver leaves a stream for run. It takes the place of an older one, which the
-// neighbour has given up. If run has ended meanwhile, the stream must not stay open:
-// the neighbour would take it for a link.
+// deliver hands a stream to run. It replaces an older stream, which the neighbour has given up. If run
+// has ended meanwhile, deliver resets the stream: the neighbour would take it for a link.
 func (e *edge) deliver(t *handshake.Talk) {
 	for {
 		select {
@@ -172,7 +171,7 @@ func (e *edge) deliver(t *handshake.Talk) {
 	}
 }
 
-// putBack leaves a stream that run has taken for its next turn, unless a newer one has come.
+// putBack returns a stream for the next turn of run, unless a newer one has come.
 func (e *edge) putBack(t *handshake.Talk) {
 	select {
 	case e.arrived <- t:
@@ -181,7 +180,7 @@ func (e *edge) putBack(t *handshake.Talk) {
 	}
 }
 
-// clear resets the stream that waits for run, which has ended.
+// clear resets the stream that still waits when run has ended.
 func (e *edge) clear() {
 	select {
 	case t := <-e.arrived:

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/node/handshake"
 )
 
-// A resetStream notes that it was reset.
+// A resetStream notes a reset.
 type resetStream struct {
 	network.Stream
 	reset bool
@@ -20,8 +20,8 @@ func (s *resetStream) ResetWithError(network.StreamErrorCode) error {
 	return nil
 }
 
-// A neighbour takes an open stream for a link: none may stay open that nobody reads.
-func TestStreamsThatNobodyTakesAreReset(t *testing.T) {
+// A neighbour takes an open stream for a link, so no stream may stay open without a reader.
+func TestStreamsWithoutReaderAreReset(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e := &edge{neighbour: neighbour{shared: &shared{ctx: ctx}}, arrived: make(chan *handshake.Talk, 1)}
 	var older, newer, taken, late resetStream

@@ -13,47 +13,45 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Config says which links a worker has, and what may pass.
+// A Config holds the neighbours of a worker and the bounds of its links.
 type Config struct {
 	Host      *socket.Host
 	Members   handshake.Members
-	Hello     handshake.Hello // what neighbours are told on meeting, until gossip.Introduce
+	Hello     handshake.Hello // sent to neighbours when they meet, until gossip.Introduce
 	Admission *handshake.Admission
-	Row       topology.Row // of this worker: its neighbours
+	Row       topology.Row // row of this worker, which names its neighbours
 	Limit     int          // bytes of payload that a neighbour may send in one frame
 	Detect    time.Duration
 	Fit       Fit
-	// Coder is how payloads are coded, Layout how they are cut for it; nil: nothing is
-	// known of that.
+	// Coder codes payloads, in the parts of Layout. A nil Layout says that the parts are unknown.
 	Coder   entropy.Coder
 	Layout  func(f gossip.Frame) quant.Layout
 	Refused *socket.Refusals
 	Log     *slog.Logger
 }
 
-// A Fit says which neighbours a worker can go on with.
+// A Fit says with which neighbours a worker can work.
 type Fit struct {
-	// Paced says that neighbours are in the same exchange, or at most Lead apart.
+	// Paced says that neighbours are at most Lead exchanges apart.
 	Paced bool
 	Lead  int
-	// Oldest returns the first exchange whose messages are kept; nil where none are.
+	// Oldest returns the first exchange whose messages are kept; nil if none are.
 	Oldest func() int
-	// Elastic says that workers go on without neighbours they lose, and that others may
-	// take their place.
+	// Elastic says that workers go on without lost neighbours, and that others may take their place.
 	Elastic bool
 }
 
-// Status is how the link to one neighbour is doing.
+// Status is a snapshot of the link to one neighbour.
 type Status struct {
 	Neighbour int          `json:"neighbour"`
-	Host      string       `json:"host,omitempty"` // name of its machine, once it has been met
+	Host      string       `json:"host,omitempty"` // name of the neighbour's machine, once it is known
 	Up        bool         `json:"up"`
 	Detail    string       `json:"detail"`
 	Sent      record.Bytes `json:"sent"`
 	Received  record.Bytes `json:"received"`
 	Lost      int64        `json:"lost"`    // links that ended without a bye
-	Silent    int64        `json:"silent"`  // lost links that were given up for silence
-	Retries   int64        `json:"retries"` // tries that made no link
+	Silent    int64        `json:"silent"`  // lost links that ended for silence
+	Retries   int64        `json:"retries"` // failed attempts to make a link
 }
 
 // Bytes counts the bytes exchanged with one neighbour.

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// A deadline moves on while there is progress. Each move costs a timer, so it is
-// made for many chunks: none has less than allow, and one that stalls is
-// noticed after at most a quarter more.
+// A deadline moves on while there is progress. Each move costs a timer, so one move serves many
+// chunks. Each chunk has at least the time allow, and a stall is noticed after at most a quarter more.
 type deadline struct {
 	set   func(time.Time) error // of the stream
 	allow time.Duration
 	at    time.Time // zero: none is set
 }
 
-// extend gives what comes next its time.
+// extend gives the next chunk its time.
 func (d *deadline) extend() {
 	now := time.Now()
 	if d.at.Sub(now) >= d.allow {
@@ -26,8 +25,8 @@ func (d *deadline) extend() {
 	d.set(d.at)
 }
 
-// excuse gives late bytes another chance if the connection has carried something
-// meanwhile, up to allow after that: they may stand behind it. It reports whether there is one.
+// excuse extends a deadline that has passed if the connection has carried other bytes meanwhile, up to
+// allow after those: the late bytes may queue behind them. It reports whether it did.
 func (d *deadline) excuse(err error, silence func() time.Duration) bool {
 	if silence == nil || !late(err) {
 		return false
@@ -41,20 +40,19 @@ func (d *deadline) excuse(err error, silence func() time.Duration) bool {
 	return true
 }
 
-// late reports whether a deadline has passed, in the words of any transport.
+// late reports whether err says that a deadline has passed, for any transport.
 func late(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout()
 }
 
-// A silentError says that a connection was given up because the other end, or
-// the way to it, was as if dead.
+// A silentError says that a connection was closed because nothing came over it.
 type silentError struct{ after time.Duration }
 
 func (e *silentError) Error() string {
 	return fmt.Sprintf("nothing was heard of it for %v", e.after)
 }
 
-// beatsPerDetect is how many signs of life a peer with nothing to say gives in the
-// time after which its silence would mean that it is gone.
+// beatsPerDetect is how many signs of life an idle peer sends in the time after which its silence
+// counts as a loss.
 const beatsPerDetect = 4

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// slowStream brings a few bytes every ten seconds.
+// slowStream delivers a few bytes every ten seconds.
 type slowStream struct {
 	network.Stream
 	deadline time.Time
@@ -32,8 +32,8 @@ func (s *slowStream) Read(b []byte) (int, error) {
 	return min(len(b), 4<<10), nil
 }
 
-// Many links that share a slow uplink bring a piece each now and then: that is
-// progress, though a chunk takes minutes.
+// Many links that share a slow uplink each carry a piece now and then. That is progress, though a
+// chunk takes minutes.
 func TestSlowFramesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slowStream)

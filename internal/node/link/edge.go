@@ -13,15 +13,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An edge is what this worker has with one neighbour, through all the links
-// they make and lose. Its run is the only one that begins and ends links, so
-// that the goroutines of the last one are over before the next one is told of.
+// An edge connects this worker to one neighbour, over all the links that they make and lose. Only its
+// method run starts and ends links, so the goroutines of a link end before the next link is reported.
 type edge struct {
 	neighbour
 	dials   bool                 // this end opens the streams
-	hears   bool                 // the neighbour is sent messages
-	arrived chan *handshake.Talk // streams that the other end has opened and both agreed on
-	awake   chan struct{}        // signals that there is a connection
+	hears   bool                 // the neighbour receives messages
+	arrived chan *handshake.Talk // agreed streams that the other end has opened
+	awake   chan struct{}        // signals a new connection
 	log     *slog.Logger
 
 	lost, silent, retries atomic.Int64 // see Status
@@ -30,19 +29,19 @@ type edge struct {
 	state state
 }
 
-// state is how an edge is, as of its last link.
+// state is the state of an edge since its last link.
 type state struct {
-	link      *link // nil while there is none
+	link      *link // nil without a link
 	since     time.Time
 	ever      bool   // there has been a link
 	process   uint64 // number of the process at its other end
-	left      bool   // this worker has gone on without it
-	last      error  // why there is none
+	left      bool   // this worker has gone on without the neighbour
+	last      error  // why there is no link
 	duplicate handshake.DuplicateTimer
 	host      string // name of its machine, "" if unknown
 
-	bannedProcess uint64                  // of the last process that was banned
-	banned        *handshake.RefusedError // nil if none was
+	bannedProcess uint64                  // number of the last banned process
+	banned        *handshake.RefusedError // nil without one
 }
 
 func newEdge(s *shared, rank topology.Rank) *edge {
@@ -55,7 +54,7 @@ func newEdge(s *shared, rank topology.Rank) *edge {
 	}
 }
 
-// rouse ends the rest before the next try.
+// rouse ends the wait before the next attempt.
 func (e *edge) rouse() {
 	select {
 	case e.awake <- struct{}{}:
@@ -63,7 +62,7 @@ func (e *edge) rouse() {
 	}
 }
 
-// set enters the link there is now, or nil and why there is none.
+// set enters the current link, or nil and the reason.
 func (e *edge) set(k *link, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +79,7 @@ func (e *edge) current() *link {
 	return e.state.link
 }
 
-// renewed reports whether theirs is of another process than the last link.
+// renewed reports whether theirs is from another process than the last link.
 func (e *edge) renewed(theirs handshake.Hello) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,7 +93,7 @@ func (e *edge) machine() string {
 	return e.state.host
 }
 
-// learn notes the name of the neighbour's machine, if it was told.
+// learn notes the name of the neighbour's machine, if there is one.
 func (e *edge) learn(host string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -103,8 +102,8 @@ func (e *edge) learn(host string) {
 	}
 }
 
-// missed notes why no link came about. It reports whether the process at the other end has
-// said for long that this one is a duplicate.
+// missed notes why there is no link. It reports whether the other end has long called this process a
+// duplicate.
 func (e *edge) missed(err error) (duplicate bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,7 +139,7 @@ func (e *edge) ban(why *handshake.RefusedError) {
 	e.state.bannedProcess, e.state.banned = e.state.process, why
 }
 
-// isBanned refuses a process that was banned.
+// isBanned returns the refusal of a banned process, nil for others.
 func (e *edge) isBanned(theirs handshake.Hello) *handshake.RefusedError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -151,7 +150,7 @@ func (e *edge) isBanned(theirs handshake.Hello) *handshake.RefusedError {
 	return &no
 }
 
-// trouble says how the link is, and on which machine its other end is, for people.
+// trouble describes the link and names the machine of its other end, for users.
 func (e *edge) trouble() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,7 +161,7 @@ func (e *edge) trouble() string {
 	return text
 }
 
-// describe says how the link is, of which this end dials or not.
+// describe describes the link; dials says whether this end dials.
 func (s *state) describe(dials bool) string {
 	ago := time.Since(s.since).Round(time.Second)
 	switch {
@@ -179,7 +178,7 @@ func (s *state) describe(dials bool) string {
 	}
 }
 
-// status says how the link is doing.
+// status returns a snapshot of the link.
 func (e *edge) status() Status {
 	bytes := e.carried()
 	return Status{

@@ -11,20 +11,20 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An EventKind tells events apart.
+// An EventKind is the kind of an Event.
 type EventKind int
 
 // Kinds of events.
 const (
-	Up       EventKind = iota // a link was made; frames that the last one held are lost
-	Down                      // a link was lost, see Err; gossip.ErrForged if its other end is to blame
+	Up       EventKind = iota // there is a link; frames of the last one are lost
+	Down                      // the link is lost, see Err; gossip.ErrForged if its other end is to blame
 	FrameIn                   // Frame came in, of any kind but gossip.Bye
-	PeerDone                  // both ends have said Bye
+	PeerDone                  // both ends have sent Bye
 	Refused                   // one end refused the other, see Err (*handshake.RefusedError)
-	Stopped                   // the neighbour says that the run is over early, see Err (*handshake.StoppedError)
+	Stopped                   // the neighbour has stopped the run, see Err (*handshake.StoppedError)
 )
 
-// An Event is what happens on the link to Peer.
+// An Event happens on the link to Peer.
 type Event struct {
 	Kind  EventKind
 	Peer  topology.Rank
@@ -40,7 +40,7 @@ var (
 	errLeft   = errors.New("this worker has gone on without that one")
 )
 
-// reasons names why a frame is not used, in the words of the counters.
+// reasons names the counters of refused frames by their errors.
 var reasons = []struct {
 	err  error
 	name string
@@ -64,7 +64,7 @@ var reasons = []struct {
 	{handshake.ErrStop, "stop"},
 }
 
-// Reason returns in a word or two why a frame was not used, by a link or by a machine.
+// Reason returns the name of the counter for a frame that a link or a machine refused with err.
 func Reason(err error) string {
 	for _, known := range reasons {
 		if errors.Is(err, known.err) {
@@ -83,16 +83,16 @@ var forgeries = []error{
 	entropy.ErrCoded, errEpoch, handshake.ErrStop,
 }
 
-// A forgedError is the error of a link that ended because of a frame that no worker sends.
+// A forgedError is the error of a link that ended because of a frame that no honest worker sends.
 type forgedError struct{ error }
 
 // Unwrap returns the cause.
 func (e forgedError) Unwrap() error { return e.error }
 
-// Is reports that the error is gossip.ErrForged, too.
+// Is reports that the error is gossip.ErrForged as well.
 func (e forgedError) Is(target error) bool { return target == gossip.ErrForged }
 
-// judged returns the error of a link that has ended. It is gossip.ErrForged if the other end caused it.
+// judged returns the error of an ended link, which is gossip.ErrForged if the other end caused it.
 func judged(err error) error {
 	for _, forgery := range forgeries {
 		if errors.Is(err, forgery) {

@@ -6,18 +6,18 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// headerCache makes the headers of frames. One message goes to several neighbours under
-// one header: the first link to send it takes the checksum, the others copy.
+// headerCache makes the headers of frames. A message has the same header for all neighbours: the first
+// link to send it computes the checksum, the others copy it.
 type headerCache struct {
 	mu   sync.Mutex
-	last uint64 // the message that head belongs to, 0: none
+	last uint64 // number of the message of head, 0 without one
 	of   wire.Header
 	head [wire.HeaderLen]byte
-	next uint64 // how many messages have a number
+	next uint64 // last number given
 }
 
-// number returns a number for a message of several frames, which are the same
-// for all their receivers; 0 for a frame on its own.
+// number returns a number for a message of several equal frames, one for each receiver; 0 for a single
+// frame.
 func (s *headerCache) number(frames int) uint64 {
 	if frames < 2 {
 		return 0

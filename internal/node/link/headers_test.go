@@ -25,7 +25,7 @@ func TestNeighboursShareAHeader(t *testing.T) {
 	if put(one); !bytes.Equal(got, want) {
 		t.Errorf("the first has %x, want %x", got, want)
 	}
-	payload[0]++ // shows who takes a checksum
+	payload[0]++ // changes every checksum computed from here on
 	if put(one); !bytes.Equal(got, want) {
 		t.Error("the second neighbour's checksum was taken again")
 	}

@@ -1,9 +1,9 @@
-// Package link moves frames between a worker and its neighbours: at most once, and in order
-// while a link lives. One edge per neighbour makes a link, and another when it is lost; a
-// link is one stream with its writer and its reader.
+// Package link moves frames between a worker and its neighbours: at most once, and in order within a
+// link. An edge per neighbour makes a link, and another one after a loss. A link is one stream with
+// its writer and its reader.
 //
-// It knows bytes, frames and neighbours. Its user decides what a frame means and what
-// follows from a link that is gone, and steers it by gossip.Control.
+// It knows bytes, frames and neighbours. Its user interprets the frames, handles lost links, and
+// controls the links by gossip.Control.
 package link
 
 import (
@@ -18,9 +18,8 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// A link is one stream, with one goroutine that writes and one that reads. A
-// frame that is only half read or written makes the stream unusable, so any
-// error ends the link; the edge makes another.
+// A link is one stream, with one goroutine that writes and one that reads. Half a frame makes the
+// stream unusable, so any error ends the link, and the edge makes another.
 type link struct {
 	to      *neighbour
 	stream  network.Stream
@@ -28,20 +27,20 @@ type link struct {
 	out     *queue
 	in      incoming
 	ended   sync.WaitGroup
-	over    chan struct{} // closed when the link has ended, for whatever reason
+	over    chan struct{} // closed when the link has ended
 	once    sync.Once
 	why     error
 
 	mu          sync.Mutex
-	told, heard bool // Bye was sent, was received
+	told, heard bool // whether Bye was sent, and received
 }
 
-// incoming is what comes in on a link, and what reading it needs.
+// incoming is the state of a link's reader.
 type incoming struct {
 	*bufio.Reader
-	silence func() time.Duration // how long nothing has come; nil over QUIC
+	silence func() time.Duration // time since the last byte; nil over QUIC
 	decoder entropy.Decoder
-	coded   []byte // payload that came in coded
+	coded   []byte // buffer for a coded payload
 }
 
 func newLink(to *neighbour, t *handshake.Talk) *link {
@@ -52,8 +51,7 @@ func newLink(to *neighbour, t *handshake.Talk) *link {
 	}
 }
 
-// fail ends the link; the first reason counts. Both goroutines notice at their
-// next word with the stream.
+// fail ends the link; the first reason counts. Both goroutines notice at their next use of the stream.
 func (k *link) fail(why error) {
 	k.once.Do(func() {
 		k.why = why
@@ -62,16 +60,16 @@ func (k *link) fail(why error) {
 	})
 }
 
-// wait waits for both goroutines. left says that both ends said Bye, so that
-// nothing is missing and neither end waits.
+// wait waits for both goroutines. left says that both ends sent Bye: no frame is missing and neither
+// end waits.
 func (k *link) wait() (why error, left bool) {
 	<-k.over
 	k.ended.Wait()
 	return k.why, k.told && k.heard
 }
 
-// parting notes that one Bye has passed. Behind the second one this end closes
-// its half of the stream, which tells the other that it has been heard.
+// parting notes one Bye. After the second one this end closes its half of the stream, which tells the
+// other end that its Bye has arrived.
 func (k *link) parting(note func()) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,23 +18,23 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Links are one long-lived stream per neighbour of a worker, each replaced when it is
-// lost. They are used by one goroutine, which must keep receiving from Events. Trouble,
-// Bytes, Messages, Carried and Status may be called by any.
+// Links hold one long-lived stream per neighbour of a worker, and replace a lost one. One goroutine
+// uses them and must keep receiving from Events. Any goroutine may call Trouble, Bytes, Messages,
+// Carried and Status.
 type Links struct {
 	s     shared
-	watch *network.NotifyBundle // wakes edges
+	watch *network.NotifyBundle // wakes edges of new connections
 
 	mu     sync.Mutex
 	edges  map[topology.Rank]*edge
 	closed bool
 }
 
-// eventRoom is how many events may wait for the worker; readers wait beyond.
+// eventRoom is how many events may wait for the worker; with more, readers wait.
 const eventRoom = 64
 
-// Start begins to make the links that the row of c asks for. It fails where payloads
-// cannot be coded as c says. The caller must Close them.
+// Start begins to make the links of c.Row. It fails if c's coder cannot code payloads. The caller must
+// Close them.
 func Start(c Config) (*Links, error) {
 	coding, err := newCoding(&c)
 	if err != nil {
@@ -55,8 +55,7 @@ func Start(c Config) (*Links, error) {
 	return l, nil
 }
 
-// Close ends all links at once, those that said no bye included, and waits for the goroutines
-// that served them.
+// Close ends all links at once, even without a bye, and waits for their goroutines.
 func (l *Links) Close() error {
 	l.s.Host.RemoveStreamHandler(Protocol)
 	l.mu.Lock()
@@ -68,10 +67,10 @@ func (l *Links) Close() error {
 	return nil
 }
 
-// Done returns a channel that is closed when the links are.
+// Done returns a channel that Close closes.
 func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }
 
-// connected wakes the edge with a neighbour that is there, perhaps again.
+// connected wakes the edge of a neighbour that has a new connection.
 func (l *Links) connected(_ network.Network, c network.Conn) {
 	if rank, known := l.s.Members.Rank(c.RemotePeer()); known {
 		if e := l.find(rank); e != nil {
@@ -80,8 +79,8 @@ func (l *Links) connected(_ network.Network, c network.Conn) {
 	}
 }
 
-// accept answers a stream that another peer has opened. Strangers get a
-// refusal before anything they send is read.
+// accept answers a stream that another peer has opened. Strangers get a refusal before their bytes are
+// read.
 func (l *Links) accept(s network.Stream) {
 	t := handshake.New(s)
 	rank, known := l.s.Members.Rank(t.Peer)
@@ -109,8 +108,7 @@ func (l *Links) refuse(t *handshake.Talk, no *handshake.RefusedError) {
 	t.Refuse(no)
 }
 
-// meet returns the edge with a worker and begins to make links, if it has not
-// begun; nil when the links are closed.
+// meet returns the edge with a worker and starts it if it is new; nil when the links are closed.
 func (l *Links) meet(rank topology.Rank) *edge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +148,7 @@ func (l *Links) all() []*edge {
 	return edges
 }
 
-// Send hands frames to the writers of their links, where there are any.
+// Send hands frames to the writers of their links; without a link a frame is lost.
 func (l *Links) Send(frames []gossip.Frame) {
 	for len(frames) > 0 {
 		same := frames[:gossip.Shared(frames)]
@@ -178,7 +176,7 @@ func (l *Links) sendOne(same []gossip.Frame) {
 	}
 }
 
-// Control does something to links.
+// Control changes links.
 func (l *Links) Control(c gossip.Control) {
 	switch c.Kind {
 	case gossip.CallPeer:
@@ -199,21 +197,20 @@ func (l *Links) Control(c gossip.Control) {
 	}
 }
 
-// introduce enters the place of this worker, and the place of its oldest checkpoint, into
-// the hellos to come.
+// introduce enters the place of this worker, and that of its oldest checkpoint, into later hellos.
 func (l *Links) introduce(place, durable int) {
 	l.s.place.Store(int64(place))
 	l.s.durable.Store(int64(durable))
 }
 
-// banned is what a process is told that is banned because of why.
+// banned returns the refusal of a process that is banned because of why.
 func banned(peer topology.Rank, why error) *handshake.RefusedError {
 	no := handshake.Refusal(handshake.Misbehaved, "%v", why)
 	no.Peer = fmt.Sprintf("of worker %d", peer)
 	return no
 }
 
-// stop says on all links that the run is over early.
+// stop tells all neighbours that the run has stopped.
 func (l *Links) stop(err error) {
 	why, ok := errors.AsType[*handshake.StoppedError](err)
 	if !ok {
@@ -234,13 +231,13 @@ func (l *Links) drop(peer topology.Rank, why error) {
 	}
 }
 
-// Recycle gives the payload of a frame that was received back for later frames.
+// Recycle returns the payload of a received frame for later frames.
 func (l *Links) Recycle(payload []byte) { l.s.pool.put(payload) }
 
-// Events delivers what happens on the links. It is never closed.
+// Events delivers the events of all links. It is never closed.
 func (l *Links) Events() <-chan Event { return l.s.events }
 
-// Introduction returns what neighbours are told now on meeting.
+// Introduction returns the hello for neighbours that meet this worker now.
 func (l *Links) Introduction() handshake.Hello { return l.s.hello() }
 
 // Serves reports whether id is a neighbour.
@@ -249,11 +246,10 @@ func (l *Links) Serves(id peer.ID) bool {
 	return known && l.find(rank) != nil
 }
 
-// Trouble says, for people, how the link to peer is.
+// Trouble describes the link to peer, for users.
 func (l *Links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }
 
-// Bytes returns what all links together have carried; Wire is all that passed
-// this host's sockets.
+// Bytes returns the bytes of all links together. Wire counts all bytes at this host's sockets.
 func (l *Links) Bytes() (sent, received record.Bytes) {
 	for _, e := range l.all() {
 		sent.Payload += e.sent.payload.Load()
@@ -266,7 +262,7 @@ func (l *Links) Bytes() (sent, received record.Bytes) {
 	return sent, received
 }
 
-// Messages counts what all links together have sent.
+// Messages counts the messages that all links together have sent.
 func (l *Links) Messages() record.Messages {
 	var m record.Messages
 	for _, e := range l.all() {
@@ -276,7 +272,7 @@ func (l *Links) Messages() record.Messages {
 	return m
 }
 
-// Carried returns what each link has carried, in increasing rank.
+// Carried returns the bytes of each link, in increasing rank.
 func (l *Links) Carried() []Bytes {
 	var out []Bytes
 	for _, e := range l.all() {
@@ -285,7 +281,7 @@ func (l *Links) Carried() []Bytes {
 	return out
 }
 
-// Status says how each link is doing, in increasing rank.
+// Status returns a snapshot of each link, in increasing rank.
 func (l *Links) Status() []Status {
 	var out []Status
 	for _, e := range l.all() {

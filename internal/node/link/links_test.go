@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Goroutines that libraries start once per process and never end.
+// Libraries start some goroutines once per process and never end them.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// A pair is two workers with an edge between them, and what their links are made of.
+// A pair is two workers with an edge between them, with the parts of their links.
 type pair struct {
 	configs [2]Config
 	links   [2]*Links
@@ -81,7 +81,7 @@ func (p *pair) start(t *testing.T, rank int) {
 	t.Cleanup(func() { links.Close() })
 }
 
-// wants takes the next events of a worker, which must be of these kinds, and returns the last.
+// wants receives the next events of a worker, which must be of these kinds, and returns the last.
 func (p *pair) wants(t *testing.T, rank int, kinds ...EventKind) (last Event) {
 	t.Helper()
 	for _, want := range kinds {
@@ -131,7 +131,7 @@ func TestALinkThatIsDroppedIsMadeAgain(t *testing.T) {
 	}
 }
 
-// The word that a run stops overtakes frames that wait, and names its worker.
+// The message that a run stops overtakes waiting frames, and names its worker.
 func TestAStopIsHeard(t *testing.T) {
 	p := newPair(t, nil)
 	p.wants(t, 0, Up)
@@ -144,7 +144,7 @@ func TestAStopIsHeard(t *testing.T) {
 	}
 }
 
-// A neighbour that was banned is refused in words until it is another process.
+// A banned neighbour gets a refusal with a reason until it is another process.
 func TestABannedProcessIsRefused(t *testing.T) {
 	p := newPair(t, nil)
 	p.wants(t, 0, Up)

@@ -11,22 +11,22 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A coding is the entropy stage of all links of a worker. Its work is done by
-// the links' writers, not by the driver.
+// A coding is the entropy stage of all links of a worker. The links' writers do its work, not the
+// driver.
 type coding struct {
 	coder   entropy.Coder
 	layout  func(f gossip.Frame) quant.Layout
 	refused *socket.Refusals
 	log     *slog.Logger
 
-	encoding sync.Mutex // of encoder
+	encoding sync.Mutex // guards encoder
 	encoder  *entropy.Encoder
 
-	mu   sync.Mutex // of free
+	mu   sync.Mutex // guards free
 	free []*mailing
 }
 
-// newCoding returns the stage that c asks for, nil if payloads travel as they are.
+// newCoding returns the stage that c asks for, nil if payloads are sent without coding.
 func newCoding(c *Config) (*coding, error) {
 	if c.Coder == entropy.Plain {
 		return nil, nil
@@ -45,9 +45,8 @@ func newCoding(c *Config) (*coding, error) {
 	return &coding{coder: c.Coder, layout: c.Layout, refused: c.Refused, log: c.Log, encoder: encoder}, nil
 }
 
-// A mailing is one message on its way to several neighbours. The first link to
-// get to it codes it, the last one to have sent it gives it back. If a link is
-// lost with it, it is, too.
+// A mailing is one message to several neighbours. The first link to reach it codes it; the last one to
+// have sent it returns its buffer. A mailing in a link that is lost is lost as well.
 type mailing struct {
 	stage *coding
 	frame gossip.Frame
@@ -57,13 +56,12 @@ type mailing struct {
 
 	mu    sync.Mutex
 	made  bool
-	coder entropy.Coder // that made coded; Plain: the payload travels as it is
+	coder entropy.Coder // the coder of coded; Plain: the payload is sent without coding
 	coded []byte
 	left  int // links that have not sent it
 }
 
-// mailing wraps a message for so many links, at a cost per byte; nil if there is nothing
-// to code.
+// mailing wraps a message for so many links, at a cost per byte; nil if it has no payload to code.
 func (c *coding) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *mailing {
 	if c == nil || f.Kind != gossip.Data || len(f.Payload) == 0 || links == 0 {
 		return nil
@@ -84,7 +82,7 @@ func (c *coding) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *mail
 	return p
 }
 
-// open returns what to send.
+// open returns the bytes to send and their coder.
 func (p *mailing) open() ([]byte, entropy.Coder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +96,8 @@ func (p *mailing) open() ([]byte, entropy.Coder) {
 	return p.coded, p.coder
 }
 
-// code fills coded. A message that cannot be coded is sent as it is: that is slower, and
-// no reason to end a run.
+// code fills coded. It sends a message that cannot be coded without coding: that is slower, but no
+// reason to end a run.
 func (p *mailing) code() {
 	p.stage.encoding.Lock()
 	defer p.stage.encoding.Unlock()
@@ -113,7 +111,7 @@ func (p *mailing) code() {
 	}
 }
 
-// close says that one link has sent p.
+// close notes that one link has sent p.
 func (p *mailing) close() {
 	p.mu.Lock()
 	p.left--
@@ -122,7 +120,7 @@ func (p *mailing) close() {
 	if !last {
 		return
 	}
-	p.frame = gossip.Frame{} // lets go of the payload
+	p.frame = gossip.Frame{} // releases the payload
 	p.stage.mu.Lock()
 	defer p.stage.mu.Unlock()
 	p.stage.free = append(p.stage.free, p)

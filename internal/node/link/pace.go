@@ -9,9 +9,9 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A pace is how fast a link carries frames: the best of the last few, for a slow
-// one tells of the machine's other work as well. Frames that fit into the
-// buffers on the way tell nothing.
+// A pace is the speed at which a link carries frames. It is the best of the last few frames, since
+// other work of the machine slows single ones down. Frames that fit into the buffers on the way do not
+// count.
 type pace struct {
 	mu   sync.Mutex
 	last [paceFrames]float64 // bytes per second
@@ -20,10 +20,10 @@ type pace struct {
 
 const (
 	paceFrames = 8
-	paceBytes  = 16 << 10 // of a frame that counts
+	paceBytes  = 16 << 10 // least bytes of a frame that counts
 )
 
-// note enters that so many bytes took that long.
+// note enters the time that so many bytes took.
 func (p *pace) note(bytes int, took time.Duration) {
 	if bytes < paceBytes {
 		return
@@ -34,7 +34,7 @@ func (p *pace) note(bytes int, took time.Duration) {
 	p.seen++
 }
 
-// best returns the bytes per second, 0 if they are not known.
+// best returns the bytes per second, 0 if they are unknown.
 func (p *pace) best() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,9 +45,9 @@ func (p *pace) best() float64 {
 	return best
 }
 
-// linkCost returns the cost of a byte to a neighbour: from the rate of the run file, else from the measured rate. A
-// writer waits only if more is in flight than the buffers hold, a reader always waits. Therefore the rate of incoming
-// frames counts for outgoing ones, too: the links of a run are alike. Without a rate the cost is 0.
+// linkCost returns the cost of a byte to a neighbour: at the rate of the run file, else at the lesser
+// of the measured ones, else 0. A writer waits only when the buffers are full, a reader always. The
+// links of a run are alike, so the rate of received frames bounds that of sent ones.
 func linkCost(limit float64, sent, received *pace) entropy.LinkCost {
 	if limit > 0 {
 		return entropy.LinkCostOf(limit)
@@ -55,18 +55,18 @@ func linkCost(limit float64, sent, received *pace) entropy.LinkCost {
 	return entropy.LinkCostOf(8 * min(received.best(), sent.best()))
 }
 
-// costSample is the payload that coders are measured with, costTries how often:
-// the best one counts.
+// costSample is the size of the payload for measuring coders, costTries the number of measurements, of
+// which the best counts.
 const (
 	costSample = 64 << 10
 	costTries  = 5
 )
 
-// measureCosts returns what coding takes on this machine.
+// measureCosts returns the cost of coding on this machine.
 func measureCosts() (entropy.Costs, error) {
 	sample := make([]byte, costSample)
 	key := rng.At(0, 0)
-	for i := range sample { // triangular: 7.7 bits a byte
+	for i := range sample { // triangular distribution: 7.7 bits a byte
 		sample[i] = byte(128 * (key.Uniform(uint32(2*i)) + key.Uniform(uint32(2*i+1))))
 	}
 	huff0, err := measureCost(entropy.Huff0, sample)
@@ -77,7 +77,7 @@ func measureCosts() (entropy.Costs, error) {
 	return entropy.Costs{Huff0: huff0, FSE: fse}, err
 }
 
-// measureCost returns the seconds that c takes for a byte, both ways.
+// measureCost returns the seconds that c takes to encode and decode a byte.
 func measureCost(c entropy.Coder, sample []byte) (float64, error) {
 	encoder, err := entropy.NewEncoder(c, entropy.Costs{})
 	if err != nil {

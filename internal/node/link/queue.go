@@ -8,15 +8,15 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// An outgoing thing is a frame, or a sign of life. The payload of a bye says why.
+// An outgoing is a frame or a sign of life. The payload of a bye holds the reason.
 type outgoing struct {
 	frame   gossip.Frame
-	mailing *mailing // nil: the payload travels as it is
+	mailing *mailing // nil: the payload is sent without coding
 	message uint64   // its number in the header cache
 	alive   bool     // a sign of life
 }
 
-// open returns the payload as it travels.
+// open returns the payload to send and its coder.
 func (o outgoing) open() ([]byte, entropy.Coder) {
 	if o.mailing == nil {
 		return o.frame.Payload, entropy.Plain
@@ -24,15 +24,15 @@ func (o outgoing) open() ([]byte, entropy.Coder) {
 	return o.mailing.open()
 }
 
-// close says that it has been sent.
+// close notes that o has been sent.
 func (o outgoing) close() {
 	if o.mailing != nil {
 		o.mailing.close()
 	}
 }
 
-// A queue holds what waits for a link's writer. put never blocks: a
-// machine has only the frames of a few exchanges out at a time.
+// A queue holds the frames that wait for a link's writer. put never blocks: a machine has only the
+// frames of a few exchanges under way.
 type queue struct {
 	mu    sync.Mutex
 	items []outgoing
@@ -51,7 +51,7 @@ func (q *queue) put(o outgoing) {
 	}
 }
 
-// only puts o in place of all that waits.
+// only replaces all waiting frames by o.
 func (q *queue) only(o outgoing) {
 	q.mu.Lock()
 	clear(q.items)
@@ -60,8 +60,8 @@ func (q *queue) only(o outgoing) {
 	q.put(o)
 }
 
-// take waits for the next thing, or until over is closed. When idle ticks and
-// nothing waits, a sign of life is next.
+// take waits for the next frame, or until over is closed. When idle ticks and no frame waits, it
+// returns a sign of life.
 func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, ok bool) {
 	for {
 		if o, ok := q.first(); ok {
@@ -85,18 +85,18 @@ func (q *queue) first() (outgoing, bool) {
 	}
 	o := q.items[0]
 	n := copy(q.items, q.items[1:])
-	q.items[n] = outgoing{} // lets go of the payload
+	q.items[n] = outgoing{} // releases the payload
 	q.items = q.items[:n]
 	return o, true
 }
 
-// A pool keeps the buffers of frames that were received and used.
+// A pool keeps the buffers of received frames that have been used.
 type pool struct {
 	mu   sync.Mutex
 	free [][]byte
 }
 
-// get returns a buffer of n bytes, with whatever content.
+// get returns a buffer of n bytes with arbitrary content.
 func (p *pool) get(n int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,8 +111,7 @@ func (p *pool) get(n int) []byte {
 	return make([]byte, n)
 }
 
-// poolRoom bounds the buffers that wait: more come only from frames that were
-// never used.
+// poolRoom bounds the free buffers: more come only from frames that were never used.
 const poolRoom = 256
 
 func (p *pool) put(b []byte) {

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// read delivers what comes in until the stream ends.
+// read delivers received frames until the stream ends.
 func (k *link) read() error {
 	var head [wire.HeaderLen]byte
 	to, due := k.to, deadline{set: k.stream.SetReadDeadline, allow: k.to.Detect}
@@ -53,8 +53,7 @@ func (k *link) read() error {
 	}
 }
 
-// bye takes in that the neighbour leaves: done, or because the run is over
-// early.
+// bye handles the neighbour's Bye: it is done, or it stops the run.
 func (k *link) bye(payload []byte) error {
 	if len(payload) > 0 {
 		why, err := handshake.ParseStop(payload, len(k.to.Members.IDs))
@@ -96,8 +95,8 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads payload, which follows h. The reader's buffer is far smaller than a
-// message: a longer payload goes straight to its place.
+// fill reads payload, which follows h. The reader's buffer is far smaller than a message, so a longer
+// payload goes straight to its place.
 func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
 	began, awaited := time.Now(), len(payload)-k.in.Buffered()
 	err := k.full(payload, h, due)
@@ -108,8 +107,8 @@ func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
 	return err
 }
 
-// full fills b as its bytes come, each part in time; h, if any, sees what follows
-// it. The error is io.EOF if none came.
+// full fills b as its bytes come, each part within its time. h, if not nil, sees these bytes. The
+// error is io.EOF if none came.
 func (k *link) full(b []byte, h *wire.Header, due *deadline) error {
 	for rest := b; len(rest) > 0; {
 		due.extend()
@@ -129,16 +128,15 @@ func (k *link) full(b []byte, h *wire.Header, due *deadline) error {
 	return nil
 }
 
-// readError tells a stream that ended between frames from one that ended
-// within one.
+// readError distinguishes the end of a stream between frames from one within a frame.
 func (k *link) readError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return k.to.unused(errCutOff)
 	case errors.Is(err, io.EOF):
-		return errNoBye // unless heard: then the reason is not used
+		return errNoBye // after the neighbour's Bye the reason is not used
 	case late(err):
-		k.to.hangUp(k.stream.Conn()) // another stream of it would be no better
+		k.to.hangUp(k.stream.Conn()) // another stream of this connection would not be better
 		return &silentError{k.to.Detect}
 	default:
 		return fmt.Errorf("receive: %w", handshake.Explain(err))

@@ -16,14 +16,14 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// A scriptedStream is a stream whose other end has sent all that it will.
+// A scriptedStream is a stream whose other end has sent all its bytes.
 type scriptedStream struct{ network.Stream }
 
 func (scriptedStream) SetReadDeadline(time.Time) error { return nil }
 func (scriptedStream) CloseWrite() error               { return nil }
 
-// A neighbour may send anything on its link: what comes through is within the
-// bounds of the run, and the rest ends the link with a reason.
+// A neighbour may send any bytes on its link. Delivered frames are within the bounds of the run, and
+// other bytes end the link with a reason.
 func FuzzLink(f *testing.F) {
 	const epoch, limit = 7, 1 << 12
 	frame := func(h wire.Header, payload []byte) []byte {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	uncalled = 200 * time.Millisecond // until the end that does not open the streams asks for a call
-	steady   = 5 * time.Second        // a link that lived this long was no failure
+	uncalled = 200 * time.Millisecond // wait before the end that does not open streams asks for a call
+	steady   = 5 * time.Second        // a link that lived this long counts as a success
 )
 
 // run makes links until the transport is closed or the neighbour has left.
@@ -58,15 +58,15 @@ func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
 		}
 	})
 	select {
-	case t := <-e.arrived: // a link at its other end, which must not be kept waiting
+	case t := <-e.arrived: // the other end already has a link and waits
 		return t, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// rest waits before the next try, longer each time. After a lasting refusal
-// it waits until the other process is gone, or has been given a place.
+// rest waits before the next attempt, longer each time. After a permanent refusal it waits until the
+// other process is gone or has got a place.
 func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 	var no *handshake.RefusedError
 	if errors.As(err, &no) && no.Permanent() && !(e.Fit.Elastic && no.AboutPlace()) {
@@ -103,7 +103,7 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	case newer := <-e.arrived:
 		k.fail(errors.New("the neighbour has made a new link"))
 		if old := t.Stream.Conn(); old != newer.Stream.Conn() {
-			e.hangUp(old) // the neighbour has given it up, or cannot tell us
+			e.hangUp(old) // the neighbour has given the old link up, or cannot tell
 		}
 		e.putBack(newer)
 	case <-ctx.Done():

@@ -15,20 +15,20 @@ import (
 	"gossiptrainer/topology"
 )
 
-// shared is what all links of a worker have in common.
+// shared is the common part of all links of a worker.
 type shared struct {
 	Config
-	place, durable atomic.Int64 // for the hello
+	place, durable atomic.Int64 // sent in the hello
 	events         chan Event
 	pool           pool
-	coding         *coding // nil: payloads go out as they are
+	coding         *coding // nil: payloads are sent without coding
 	headers        headerCache
 	ctx            context.Context
 	cancel         context.CancelFunc
 	wg             sync.WaitGroup
 }
 
-// hello returns what to say of this peer now.
+// hello returns the current hello of this peer.
 func (s *shared) hello() handshake.Hello {
 	h := s.Hello
 	h.Round, h.Durable = int(s.place.Load()), int(s.durable.Load())
@@ -43,16 +43,16 @@ func (s *shared) emit(e Event) {
 	}
 }
 
-// unused counts a frame that was not used for err, and returns err.
+// unused counts a frame that was refused with err, and returns err.
 func (s *shared) unused(err error) error {
 	s.Refused.Count(Reason(err))
 	return err
 }
 
-// hangUp closes a connection. That may take seconds, for its last words.
+// hangUp closes a connection in another goroutine: its last bytes may take seconds.
 func (s *shared) hangUp(c network.Conn) { s.wg.Go(func() { c.Close() }) }
 
-// A neighbour is the other end of an edge, and what has passed between.
+// A neighbour is the other end of an edge, with the traffic between.
 type neighbour struct {
 	*shared
 	rank           topology.Rank
@@ -67,7 +67,7 @@ type traffic struct {
 	pace                 pace
 }
 
-// count enters a frame whose payload took so many bytes on the stream.
+// count adds a frame whose payload took so many bytes on the stream.
 func (c *traffic) count(kind wire.Kind, payload, streamed int) {
 	size := int64(wire.HeaderLen + streamed)
 	if kind == wire.Data && payload > 0 {
@@ -78,7 +78,7 @@ func (c *traffic) count(kind wire.Kind, payload, streamed int) {
 	c.stream.Add(size)
 }
 
-// carried returns what has passed the edge.
+// carried returns the traffic of the edge.
 func (n *neighbour) carried() Bytes {
 	below := n.Host.Carried(n.id)
 	return Bytes{
@@ -88,7 +88,7 @@ func (n *neighbour) carried() Bytes {
 	}
 }
 
-// cost returns what a byte costs on the way to the neighbour.
+// cost returns the cost of a byte to the neighbour.
 func (n *neighbour) cost() entropy.LinkCost {
 	return linkCost(n.Host.Rate(n.id), &n.sent.pace, &n.received.pace)
 }

@@ -9,15 +9,14 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// A frame may take as long as its link needs, but something must come in time:
-// a writer with nothing to send sends signs of life. So silence means that the
-// other end, or the way to it, is gone: a slow link carries bytes all the time,
-// and a slow computation does not keep a writer from its signs. Pings would queue behind
+// A frame may take as long as its link needs, but some bytes must come in time: an idle writer sends
+// signs of life. So silence means that the other end, or the way to it, is dead. A slow link carries
+// bytes all the time, and a slow computation does not delay a writer's signs. Pings would queue behind
 // model data, and time out on a slow link although the neighbour lives.
-const writeTime = 60 * time.Second // for a piece, of a neighbour that lives and does not read
+const writeTime = 60 * time.Second // for a piece to a neighbour that lives but does not read
 
-// write sends the queued frames until the link is over. After Bye only answers to a
-// neighbour that is not done can follow.
+// write sends the queued frames until the link is over. After Bye only answers to a neighbour that is
+// not done can follow.
 func (k *link) write() error {
 	due := deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
 	buf := make([]byte, min(shape.Record, k.to.Host.Pieces(k.to.id)))

@@ -2,16 +2,16 @@ package socket
 
 import "time"
 
-// An alarm lets one goroutine sleep until a time. ring ends its sleep, and all
-// others, early; sleep then reports false.
+// An alarm lets one goroutine sleep until a time. ring ends this sleep and all later ones early; sleep
+// then reports false.
 type alarm interface {
 	sleep(until time.Time) bool
 	ring()
-	stop() // of no use any more
+	stop() // releases the alarm
 }
 
-// A runtimeAlarm is a timer of Go's. A process that does nothing else waits for it
-// by whole milliseconds, and is up to one late.
+// A runtimeAlarm is a timer of the Go runtime. An idle process waits for it by whole milliseconds, and
+// wakes up to one late.
 type runtimeAlarm struct {
 	timer *time.Timer
 	rung  chan struct{}

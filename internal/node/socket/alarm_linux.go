@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernelAlarm is a timer of the kernel's, which wakes a sleeper within 0.1 ms: the
-// latency of fast links is not much longer.
+// A kernelAlarm is a timer of the kernel, which wakes a sleeper within 0.1 ms. The latency of fast
+// links is not much longer.
 type kernelAlarm struct {
-	file *os.File // becomes readable when time is up
-	fd   int      // of it
+	file *os.File // becomes readable when the time has come
+	fd   int      // descriptor of file
 }
 
-// newAlarm returns one of Go's if the kernel has none left.
+// newAlarm returns a runtimeAlarm if the kernel has no timer left.
 func newAlarm() alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

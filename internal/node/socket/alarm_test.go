@@ -28,7 +28,7 @@ func TestAlarmsWakeInTimeAndWhenTheyRing(t *testing.T) {
 	}
 }
 
-// anHour tells how an hour's sleep ends.
+// anHour sleeps for an hour and delivers the result of sleep.
 func anHour(a alarm) <-chan bool {
 	woken := make(chan bool)
 	go func() { woken <- a.sleep(time.Now().Add(time.Hour)) }()

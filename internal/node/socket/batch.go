@@ -6,31 +6,30 @@ import (
 	"sync"
 )
 
-// together is how many bytes pass the socket in one system call. A TLS record
-// holds 16 KiB at most, and TLS writes and reads one at a time: four of them make
-// a message of yamux.
+// together is how many bytes one system call passes to the socket. A TLS record holds 16 KiB at most,
+// and TLS writes and reads one at a time: a message of yamux takes four of them.
 const together = 64<<10 + 512
 
-// A batch is the connection below the encryption. Between hold and release, what
-// is written gathers, and goes out as one.
+// A batch is the connection below the encryption. Between hold and release it gathers the bytes
+// written and then writes them at once.
 type batch struct {
 	net.Conn
 	in *bufio.Reader
 
-	mu      sync.Mutex // of what follows, and held while it goes out
+	mu      sync.Mutex // guards the fields below; held while a batch is written
 	holding bool
 	out     []byte
-	failed  error // records that are cut off make the rest useless
+	failed  error // after half a record, the rest is useless
 }
 
 func newBatch(below net.Conn) *batch {
 	return &batch{Conn: below, in: bufio.NewReaderSize(below, together)}
 }
 
-// Read returns what there is.
+// Read reads from the connection.
 func (b *batch) Read(p []byte) (int, error) { return b.in.Read(p) }
 
-// Write takes p along while the batch is held, and writes it otherwise.
+// Write adds p to the batch while that is held, and otherwise writes p.
 func (b *batch) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,14 +49,14 @@ func (b *batch) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hold begins to gather.
+// hold starts gathering.
 func (b *batch) hold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.holding = true
 }
 
-// release writes what was gathered.
+// release writes the gathered bytes.
 func (b *batch) release() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

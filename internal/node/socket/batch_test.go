@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A socketOf records what each system call would write.
+// A socketOf records the bytes of each write.
 type socketOf struct {
 	net.Conn
 	calls [][]byte

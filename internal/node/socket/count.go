@@ -16,24 +16,23 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// Wire counts bytes at the socket: encrypted, handshakes and telemetry
-// included, headers of TCP and IP not.
+// Wire counts bytes at the socket: encrypted, with handshakes and telemetry, without headers of TCP
+// and IP.
 type Wire struct {
 	Out, In int64
 }
 
-// A tally is a Wire that connections write to while others read it.
+// A tally is a Wire that goroutines may update and read at once.
 type tally struct{ out, in atomic.Int64 }
 
 func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
 
-// traffic counts what passes the sockets of one host. Over TCP it knows which
-// peer a byte went to; over QUIC, whose connections share one socket, it
-// counts UDP payloads in total.
+// traffic counts the bytes at the sockets of one host. Over TCP it counts by peer; over QUIC, whose
+// connections share one socket, it counts UDP payloads in total.
 type traffic struct {
 	total  tally
 	shared *quicreuse.ConnManager // nil over TCP
-	shaper *shaper                // above the counting; nil: bytes go at once
+	shaper *shaper                // above the counting; nil: without limits
 	keeps  func(peer.ID) bool     // peers whose count outlives their connections; nil: all
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
@@ -50,8 +49,8 @@ func (t *traffic) peer(id peer.ID) *tally {
 	return t.peers[id]
 }
 
-// forget drops the count of a peer that does not belong, when its connection is over:
-// strangers may come under any number of ids.
+// forget drops the count of a stranger when its connection is over: strangers may come under any
+// number of ids.
 func (t *traffic) forget(id peer.ID) {
 	if t.keeps == nil || t.keeps(id) {
 		return
@@ -61,15 +60,14 @@ func (t *traffic) forget(id peer.ID) {
 	delete(t.peers, id)
 }
 
-// tcp makes a TCP transport whose connections are counted below the
-// encryption, both those it dials and those it accepts.
+// tcp makes a TCP transport that counts dialled and accepted connections below the encryption.
 func (t *traffic) tcp(u transport.Upgrader, rc network.ResourceManager) (*tcp.TcpTransport, error) {
 	// Without port reuse two hosts that dial each other at once never meet in
 	// one half-open connection, which some handshakes do not survive.
 	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, nil, tcp.DisableReuseport())
 }
 
-// quic makes what QUIC listens and dials with; close ends it.
+// quic makes the connection manager of QUIC; close ends it.
 func (t *traffic) quic(
 	reset quicgo.StatelessResetKey, token quicgo.TokenGeneratorKey, opts ...quicreuse.Option,
 ) (*quicreuse.ConnManager, error) {
@@ -80,7 +78,7 @@ func (t *traffic) quic(
 	return m, err
 }
 
-// close ends the connections that the host does not end itself. The host must be closed.
+// close ends the connections that the host does not end itself. The host must be closed before.
 func (t *traffic) close() error {
 	t.shaper.wait()
 	if t.shared == nil {
@@ -89,8 +87,8 @@ func (t *traffic) close() error {
 	return t.shared.Close()
 }
 
-// udp opens a counted socket for QUIC. It hides what lets quic-go pass
-// several packets per system call, because those calls would go uncounted.
+// udp opens a counted socket for QUIC. It hides the methods with which quic-go passes several packets
+// per system call, because those calls would go uncounted.
 func (t *traffic) udp(network string, at *net.UDPAddr) (net.PacketConn, error) {
 	c, err := net.ListenUDP(network, at)
 	if err != nil {
@@ -124,7 +122,7 @@ type upgradedConn struct {
 	below *countedConn
 }
 
-// As gives the connection below to a caller that asks for it (network.Conn).
+// As finds the connection below for network.Conn.
 func (c *upgradedConn) As(target any) bool {
 	if below, ok := target.(**countedConn); ok {
 		*below = c.below
@@ -133,7 +131,7 @@ func (c *upgradedConn) As(target any) bool {
 	return c.CapableConn.As(target)
 }
 
-// Stat passes on the statistics of the transport.
+// Stat returns the statistics of the transport.
 func (c *upgradedConn) Stat() network.ConnStats {
 	if s, ok := c.CapableConn.(network.ConnStat); ok {
 		return s.Stat()
@@ -141,7 +139,7 @@ func (c *upgradedConn) Stat() network.ConnStats {
 	return network.ConnStats{}
 }
 
-// countedBelow returns the counted connection that c is, or shapes.
+// countedBelow returns the counted connection that c is or wraps.
 func countedBelow(c net.Conn) *countedConn {
 	if shaped, ok := c.(*shapedConn); ok {
 		c = shaped.Conn
@@ -150,9 +148,9 @@ func countedBelow(c net.Conn) *countedConn {
 	return counted
 }
 
-// UpgradeGatedMaListener counts the connections that this host accepts: what
-// comes out of the returned listener is matched by its addresses with what
-// went in, since only the handshake between tells whose it is.
+// UpgradeGatedMaListener counts the connections that this host accepts. The handshake hides which
+// accepted connection belongs to which upgraded one, so the returned listener matches them by
+// addresses.
 func (u *countingUpgrader) UpgradeGatedMaListener(
 	t transport.Transport, raw transport.GatedMaListener,
 ) transport.Listener {
@@ -164,7 +162,7 @@ type countingListener struct {
 	transport.GatedMaListener
 	traffic *traffic
 	mu      sync.Mutex
-	open    map[string]*countedConn // by remote address, until the handshake is over
+	open    map[string]*countedConn // connections by remote address, until their handshake is over
 }
 
 func (l *countingListener) Accept() (manet.Conn, network.ConnManagementScope, error) {
@@ -181,7 +179,7 @@ func (l *countingListener) Accept() (manet.Conn, network.ConnManagementScope, er
 	return l.traffic.shaper.shape(c, c.id), scope, nil
 }
 
-// take removes and returns the connection from key, if it is still want or want is nil.
+// take removes and returns the connection of key. If want is not nil, it must be that connection.
 func (l *countingListener) take(key string, want *countedConn) *countedConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,22 +209,22 @@ func (l *upgradedListener) Accept() (transport.CapableConn, error) {
 	return &upgradedConn{up, c}, nil
 }
 
-// A countedConn counts for itself until its peer is known, then moves the bytes
-// to the count of that peer. The lock keeps a byte from being counted between the two.
+// A countedConn keeps its own count until its peer is known, then moves the bytes to the count of that
+// peer. The lock prevents that a byte is counted in between.
 type countedConn struct {
 	manet.Conn
 	traffic *traffic
 	closed  func() // may be nil
-	session []byte // of the encryption, see session; set by the handshake
+	session []byte // binds proofs to the encryption, see Session; set by the handshake
 	began   time.Time
-	heard   atomic.Int64 // when something last came, in ns after began
+	heard   atomic.Int64 // time of the last read, in ns after began
 	mu      sync.Mutex
 	own     Wire
 	peer    *tally
-	of      peer.ID // "" until it is known
+	of      peer.ID // the peer, "" until it is known
 }
 
-// id returns whose connection it is, "" until that is known.
+// id returns the peer of the connection, "" until it is known.
 func (c *countedConn) id() peer.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +235,7 @@ func (t *traffic) count(raw manet.Conn) *countedConn {
 	return &countedConn{Conn: raw, traffic: t, began: time.Now()}
 }
 
-// Silence returns a function that says how long nothing has come over c; nil over QUIC,
+// Silence returns a function that returns the time since the last byte over c. It is nil over QUIC,
 // whose connections are not counted one by one.
 func Silence(c network.Conn) func() time.Duration {
 	var below *countedConn
@@ -247,7 +245,7 @@ func Silence(c network.Conn) func() time.Duration {
 	return below.silence
 }
 
-// silence is how long nothing has come. No clock that is set can change it.
+// silence returns the time since the last read. It is independent of changes of the system clock.
 func (c *countedConn) silence() time.Duration {
 	return time.Since(c.began) - time.Duration(c.heard.Load())
 }
@@ -316,7 +314,7 @@ func (c *countedPackets) WriteTo(b []byte, to net.Addr) (int, error) {
 	return n, err
 }
 
-// SetReadBuffer and SetWriteBuffer let quic-go ask for the room it needs.
+// SetReadBuffer lets quic-go ask for the buffer that it needs, as does SetWriteBuffer.
 func (c *countedPackets) SetReadBuffer(n int) error { return c.socket.SetReadBuffer(n) }
 
 // SetWriteBuffer is SetReadBuffer's other half.

@@ -6,8 +6,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// Strangers may come under any number of ids: the bytes of those that do not belong are
-// counted for as long as they are connected.
+// Strangers may come under any number of ids, so their bytes are counted only while they are
+// connected.
 func TestCountsOfStrangersEndWithTheirConnections(t *testing.T) {
 	member := listening(t, nil)
 	host := listening(t, func(c *Config) { c.Keep = func(id peer.ID) bool { return id == member.ID() } })

@@ -13,19 +13,18 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
 
-// Waits between two tries to reach a peer: doubled each time, from FirstRetry to
-// LastRetry. Callers shorten each by up to a half at random, so that peers that lost each
-// other at once do not all come back at once.
+// Waits between two attempts to reach a peer double from FirstRetry to LastRetry. Callers shorten each
+// at random by up to a half, so that peers that lost each other at once do not all come back at once.
 const (
 	FirstRetry = 100 * time.Millisecond
 	LastRetry  = 2 * time.Second
 )
 
-// dialTime bounds one try to connect and open a stream.
+// dialTime bounds one attempt to connect and open a stream.
 const dialTime = 5 * time.Second
 
-// Open connects to id, if it must, and opens a stream. That succeeds even if
-// id wants nothing of this peer: only an answer says that it does.
+// Open connects to id if there is no connection, and opens a stream. That succeeds even if id does not
+// serve the protocol: only an answer shows that it does.
 func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -35,15 +34,15 @@ func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Str
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
 }
 
-// connect connects to id, unless it is.
+// connect connects to id, unless it is connected already.
 func (h *Host) connect(ctx context.Context, id peer.ID) error {
 	if sw, ok := h.Network().(*swarm.Swarm); ok {
-		sw.Backoff().Clear(id) // its waits are far longer than those here
+		sw.Backoff().Clear(id) // libp2p waits far longer than this package
 	}
 	return h.Connect(ctx, peer.AddrInfo{ID: id})
 }
 
-// Sleep reports whether ctx let it wait to the end.
+// Sleep waits for d, and reports whether ctx still lives then.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -55,8 +54,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Cause shortens libp2p's account of a failed dial, which has a line per
-// address and its own words around each.
+// Cause shortens libp2p's error of a failed dial, which has a line per address and adds words to each.
 func Cause(err error) string {
 	if errors.Is(err, swarm.ErrNoAddresses) {
 		return "no address: the run file has none, and multicast (mDNS) has not found one"

@@ -1,9 +1,9 @@
-// Package socket is the libp2p host of a peer and all that lies below its streams: the
-// encryption, the limits of what may be sent, and the counters of bytes and of refusals.
+// Package socket is the libp2p host of a peer. It holds all below the streams: the encryption, the
+// limits of the bytes sent, and the counters of bytes and refusals.
 //
-// It opens streams and says what passed the socket. It knows no run, no worker and no
-// frame: the gate that it is given (package join) decides which connections come about, and
-// packages handshake and link say what a stream carries.
+// It opens streams and counts the bytes at the socket. It knows no run, no worker and no frame. A gate
+// (package join) decides which connections may exist; packages handshake and link define the contents
+// of streams.
 package socket
 
 import (
@@ -32,9 +32,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Connections that are silent this long are asked for a sign of life. Those of
-// neighbours never are, since they give theirs unasked; on a slow link an answer
-// may be later than an end is noticed.
+// The host probes a connection that is silent this long. Connections of neighbours are never silent,
+// since their frames include signs of life. On a slow link an answer may come later than package link
+// notices an end.
 const (
 	keepAlive    = time.Minute
 	writeTimeout = time.Minute
@@ -48,7 +48,7 @@ const (
 	Noise = "noise"
 )
 
-// A Config says how a host is reached and what limits it.
+// A Config holds the addresses, the transport and the limits of a host.
 type Config struct {
 	Key       crypto.PrivKey
 	Listen    []string // multiaddrs; empty: all interfaces, free ports
@@ -56,10 +56,10 @@ type Config struct {
 	Security  string   // for TCP: TLS (also "") or Noise
 	Workers   int      // of the run: connections, streams and memory are bounded in proportion
 	Network   shape.Network
-	Throttled bool // Throttle may be called
-	// Gate decides which connections come about.
+	Throttled bool // whether Throttle may be called
+	// Gate decides which connections may exist.
 	Gate connmgr.ConnectionGater
-	// Keep reports whose byte counts outlive their connections; nil: all do.
+	// Keep reports whether a peer's byte count outlives its connections; nil: all do.
 	Keep func(peer.ID) bool
 }
 
@@ -80,9 +80,9 @@ type Host struct {
 	bytes *traffic
 }
 
-// newHost starts a libp2p host that does what a run needs and nothing else:
-// no relay, no NAT mapping, no DHT, no metrics registry. Every default that
-// matters is set here by name. It fails with a *ListenError where it cannot listen.
+// New starts a libp2p host with the services of a run only: no relay, no NAT mapping, no DHT, no
+// metrics registry. It sets every default that matters by name. It fails with a *ListenError if it
+// cannot listen.
 func New(c Config) (*Host, error) {
 	bytes := newTraffic(newShaper(c.Network, c.Throttled))
 	bytes.keeps = c.Keep
@@ -102,14 +102,14 @@ func New(c Config) (*Host, error) {
 	return &Host{h, bytes}, nil
 }
 
-// Close closes all connections and waits until shaped ones have passed on their last words.
+// Close closes all connections and waits until shaped ones have sent their last bytes.
 func (h *Host) Close() error { return errors.Join(h.Host.Close(), h.bytes.close()) }
 
-// Know enters the ids of all workers by rank, of which self is this one, so that links with
-// a limit of their own have it from now on.
+// Know enters the ids of all workers by rank, of which self is this one. Links with a limit of their
+// own have it from now on.
 func (h *Host) Know(self topology.Rank, ids []peer.ID) { h.bytes.shaper.know(self, ids) }
 
-// Pace waits for the turn of bytes of a frame to id, or until over is closed.
+// Pace waits until so many bytes of a frame to id may be written, or until over is closed.
 func (h *Host) Pace(id peer.ID, bytes int, over <-chan struct{}) {
 	h.bytes.shaper.pace(id, bytes, over)
 }
@@ -120,8 +120,8 @@ func (h *Host) Pieces(id peer.ID) int { return h.bytes.shaper.pieces(id) }
 // Rate returns the limit of this host's bytes to id in bits per second, 0 without one.
 func (h *Host) Rate(id peer.ID) float64 { return h.bytes.shaper.link(id).Rate }
 
-// Throttle makes all that this host sends leave at no more than so many bits per second; 0
-// is as the network says.
+// Throttle limits the sum of all that this host sends to so many bits per second; 0 restores the limit
+// of Config.Network.
 func (h *Host) Throttle(bits float64) { h.bytes.shaper.limit(bits) }
 
 // Slowest returns the least bits per second of all links of the run, 0 if none is
@@ -146,10 +146,9 @@ func (c *Config) listenAddrs() []string {
 	}
 }
 
-// yamuxConfig returns the configuration of streams with a window of so many bytes from the
-// start. Yamux would enlarge windows by round trips of an idle link, which know nothing of
-// the bytes that wait below the stream. Readers always read, and links pace what they write: a
-// window is never a queue.
+// yamuxConfig returns the configuration of streams with a fixed window of so many bytes. Yamux would
+// enlarge windows by round trips of an idle link, and so ignore the bytes that wait below the stream.
+// Readers always read, and links pace their writes, so a window is never a queue.
 func yamuxConfig(window uint32) *yamux.Config {
 	streams := *muxer.DefaultTransport.Config()
 	streams.KeepAliveInterval = keepAlive
@@ -168,12 +167,10 @@ const (
 	connMemory  = 32 << 20
 )
 
-// resources bounds what others can make this host hold: all of them together,
-// those that have not said yet what they want, and each. The limits per IP
-// address are lifted, since peers of one machine, one container host or one IPv6
-// network share one, and the defaults (8 connections, 1 new one per 5 seconds)
-// would refuse most of them; that strangers do not call too often is the gate's
-// concern.
+// resources bounds the resources that other peers can use: all peers together, those that have not yet
+// opened a protocol, and each. It lifts the limits per IP address, since all peers of one machine,
+// container host or IPv6 network share one. The defaults (8 connections, 1 new one per 5 seconds)
+// would refuse most of them. The gate limits the calls of strangers.
 func resources(n int) (network.ResourceManager, error) {
 	defaults := rcmgr.DefaultLimits
 	limitIdentify(&defaults)
@@ -209,8 +206,8 @@ func resources(n int) (network.ResourceManager, error) {
 	return m, nil
 }
 
-// limitIdentify bounds the one service of libp2p that a host has, by which peers tell each
-// other their addresses and protocols: all peers together, and each.
+// limitIdentify bounds identify, by which peers tell each other their addresses and protocols: for all
+// peers together, and for each. It is the one libp2p service of a host.
 func limitIdentify(limits *rcmgr.ScalingLimitConfig) {
 	all := rcmgr.BaseLimit{StreamsInbound: 64, StreamsOutbound: 64, Streams: 128, Memory: 4 << 20}
 	more := rcmgr.BaseLimitIncrease{StreamsInbound: 64, StreamsOutbound: 64, Streams: 128, Memory: 4 << 20}
@@ -223,8 +220,8 @@ func limitIdentify(limits *rcmgr.ScalingLimitConfig) {
 	}
 }
 
-// Reachable leaves out addresses that mean another machine, or nothing, to
-// their reader: loopback, unless there is nothing else, and link-local.
+// Reachable leaves out addresses that are useless on other machines: link-local ones, and loopback
+// unless there is no other.
 func Reachable(addrs []ma.Multiaddr) []ma.Multiaddr {
 	far := slices.DeleteFunc(slices.Clone(addrs), func(a ma.Multiaddr) bool {
 		return manet.IsIPLoopback(a) || manet.IsIP6LinkLocal(a) || manet.IsIPUnspecified(a)

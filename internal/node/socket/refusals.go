@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// Refusals count what was turned away, by reason, and tell a log of it. The zero value is
-// ready. Its methods may be called by several goroutines.
+// Refusals count refused connections, peers and frames by reason, and log some. The zero value is
+// ready. Several goroutines may call its methods.
 type Refusals struct {
 	mu   sync.Mutex
 	by   map[string]int64
 	told map[string]mention
 }
 
-// A mention is when a log was last told of a reason, and how often it had
-// happened by then.
+// A mention is the last log line of a reason: its time, and the count then.
 type mention struct {
 	at    time.Time
 	count int64
 }
 
-// quiet is how long a log is spared a reason that it has been told of:
-// strangers decide how often a refusal happens.
+// quiet is the least time between two log lines of one reason: strangers could otherwise fill the log.
 const quiet = 30 * time.Second
 
-// Tell counts a refusal and logs it, unless the log was told of its reason a short
-// while ago: then the next line says how many there were.
+// Tell counts a refusal and logs it, unless the log has a recent line of its reason. The next line
+// then gives the number since.
 func (r *Refusals) Tell(log *slog.Logger, message, reason string, args ...any) {
 	r.Count(reason)
 	r.mu.Lock()
@@ -48,7 +46,7 @@ func (r *Refusals) Tell(log *slog.Logger, message, reason string, args ...any) {
 	log.Warn(message, args...)
 }
 
-// Count enters one refusal.
+// Count counts one refusal.
 func (r *Refusals) Count(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,11 +22,11 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) but for two things.
-// Its certificates are valid at all times: libp2p's own begin an hour before
-// their process, so that machines whose clocks differ by more, or one that
-// has been set back, do not meet. And it leaves with the connection below what
-// only the two ends of the session know, for the proof of the join secret.
+// A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) with two
+// changes. First, its certificates are valid at all times. Those of libp2p begin an hour before their
+// process, so machines whose clocks differ by more cannot connect. Second, it stores keying material
+// of the session, which only its two ends know, at the connection below. The proof of the join secret
+// uses it.
 type sealer struct {
 	id       protocol.ID
 	identity *libp2ptls.Identity
@@ -54,10 +54,10 @@ func newSealer(id protocol.ID, key crypto.PrivKey) (*sealer, error) {
 	return &sealer{id, identity, self}, nil
 }
 
-// ID is the name under which peers agree on this protocol.
+// ID returns the name under which peers agree on this protocol.
 func (s *sealer) ID() protocol.ID { return s.id }
 
-// SecureInbound does the handshake as a server; with who "" the client may be any peer.
+// SecureInbound does the handshake as a server. The client must be who, or any peer for "".
 func (s *sealer) SecureInbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
 	return s.secure(ctx, below, who, tls.Server)
 }
@@ -71,11 +71,11 @@ func (s *sealer) secure(
 	ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn,
 ) (sec.SecureConn, error) {
 	config, keys := s.identity.ConfigForPeer(who)
-	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves agreeing on it later
+	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves a later agreement
 	counted := countedBelow(below)
 	var all *batch
 	socket := below
-	if below == net.Conn(counted) { // a shaper has sizes of its own
+	if below == net.Conn(counted) { // a shaper chooses sizes itself
 		all = newBatch(below)
 		socket = all
 	}
@@ -99,7 +99,7 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
-	key, ok := <-keys // closed when the certificate has been judged
+	key, ok := <-keys // closed when the certificate has been checked
 	if !ok {
 		return nil, errors.New("node: tls: no key of the other end")
 	}
@@ -109,24 +109,24 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 	}
 	agreed := protocol.ID(c.ConnectionState().NegotiatedProtocol)
 	if agreed != muxer.ID {
-		agreed = "" // a peer that agrees on it later
+		agreed = "" // the peer agrees on a multiplexer later
 	}
 	return &sealedConn{Conn: c, self: s.self, peer: who, key: key, state: network.ConnectionState{
 		StreamMultiplexer: agreed, UsedEarlyMuxerNegotiation: agreed != "",
 	}}, nil
 }
 
-// A sealedConn is an encrypted connection with a peer that has shown its key.
+// A sealedConn is an encrypted connection with a peer that has proven its key.
 type sealedConn struct {
 	*tls.Conn
-	batch      *batch // nil: every record goes out by itself
+	batch      *batch // nil: every record is written by itself
 	self, peer peer.ID
 	key        crypto.PubKey
 	state      network.ConnectionState
 }
 
-// Write sends p, in as few system calls as may be. Only one caller may do so at a
-// time, which the multiplexer is.
+// Write sends p in as few system calls as possible. Only one caller, the multiplexer, may do so at a
+// time.
 func (c *sealedConn) Write(p []byte) (int, error) {
 	if c.batch == nil {
 		return c.Conn.Write(p)
@@ -144,16 +144,15 @@ func (c *sealedConn) RemotePeer() peer.ID                { return c.peer }
 func (c *sealedConn) RemotePublicKey() crypto.PubKey     { return c.key }
 func (c *sealedConn) ConnState() network.ConnectionState { return c.state }
 
-// exported returns what only the two ends of a TLS session can compute (RFC 8446,
+// exported returns keying material that only the two ends of a TLS session can compute (RFC 8446,
 // section 7.5).
 func exported(s *tls.ConnectionState) ([]byte, error) {
 	return s.ExportKeyingMaterial("EXPORTER-gossiptrainer-admission", nil, 32)
 }
 
-// Session returns what binds a proof to the encryption of c: the exported
-// keying material of TLS, over TCP and QUIC. libp2p's Noise exports nothing:
-// then the proof is bound to the ids, which the handshake has verified, and to
-// the nonces of both ends.
+// Session returns bytes that bind a proof to the encryption of c: the exported keying material of TLS,
+// over TCP and QUIC. It returns none for libp2p's Noise, which exports nothing. A proof then depends
+// on the ids, which the handshake has verified, and on the nonces of both ends.
 func Session(c network.Conn) ([]byte, error) {
 	var below *countedConn
 	if c.As(&below) {

@@ -32,7 +32,7 @@ func listening(t testing.TB, change func(c *Config)) *Host {
 	return h
 }
 
-// connected connects two hosts and returns the connection as each end has it.
+// connected connects two hosts and returns the connection of each end.
 func connected(t testing.TB, first, second *Host) (there, back network.Conn) {
 	t.Helper()
 	if err := first.Connect(t.Context(), peer.AddrInfo{ID: second.ID(), Addrs: second.Addrs()}); err != nil {
@@ -42,12 +42,12 @@ func connected(t testing.TB, first, second *Host) (there, back network.Conn) {
 	return first.Network().ConnsToPeer(second.ID())[0], second.Network().ConnsToPeer(first.ID())[0]
 }
 
-// soon waits for something that happens in other goroutines.
+// soon waits for an event in other goroutines.
 func soon(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for range 12_000 { // two minutes: a machine may have much to do
+	for range 12_000 { // two minutes: a machine may be busy
 		if happened() {
 			return
 		}
@@ -87,7 +87,7 @@ func TestTheSessionIsKnownToBothEnds(t *testing.T) {
 	}
 }
 
-// A certificate says nothing of the clock of its machine.
+// A certificate does not depend on the clock of its machine.
 func TestCertificatesAreValidAtAllTimes(t *testing.T) {
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// A shapedConn holds back written bytes until the shaper says that they would
-// arrive. Its run passes the bytes on; Write waits only for room.
+// A shapedConn holds written bytes back until the time at which the shaper says that they arrive. Its
+// method run passes the bytes on; Write waits only for room.
 type shapedConn struct {
 	manet.Conn
 	shaper *shaper
-	peer   func() peer.ID // "" before the handshake has told
-	clock  alarm          // of run; rings when what has not gone is given up
+	peer   func() peer.ID // "" before the handshake is over
+	clock  alarm          // of run; rings when the rest is given up
 
 	mu       sync.Mutex
 	change   *sync.Cond
@@ -29,21 +29,21 @@ type shapedConn struct {
 	failed   error
 }
 
-// A segment is bytes that arrive together.
+// A segment is a group of bytes that arrive together.
 type segment struct {
 	bytes   []byte
 	arrives time.Time
 }
 
-// segmentLen bounds a segment: a full TLS record, which is of no use to its reader
-// before its last byte has come.
+// segmentLen bounds a segment: a full TLS record, which its reader can decrypt only when its last byte
+// has come.
 const segmentLen = 16<<10 + 22
 
-// mostFree bounds the buffers that wait for bytes: a burst of many small writes
-// needs more of them than it is worth to keep.
+// mostFree bounds the free buffers: a burst of many small writes needs more of them than are worth
+// keeping.
 const mostFree = 64
 
-// shape returns raw as it is if nothing is limited.
+// shape returns raw itself if nothing is limited.
 func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
 	if s == nil {
 		return raw
@@ -56,7 +56,7 @@ func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
 	return c
 }
 
-// Write takes b in, in segments, as there is room.
+// Write stores b in segments, as there is room.
 func (c *shapedConn) Write(b []byte) (n int, err error) {
 	room := c.shaper.room(c.peer())
 	for n < len(b) {
@@ -69,7 +69,7 @@ func (c *shapedConn) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// put waits for room for a segment and takes it in.
+// put waits for room for a segment and stores it.
 func (c *shapedConn) put(part []byte, room int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,7 @@ func (c *shapedConn) put(part []byte, room int) error {
 	return nil
 }
 
-// run passes segments on, each at its time, until the connection is closed and
-// all have gone.
+// run passes segments on, each at its time, until the connection is closed and all segments are gone.
 func (c *shapedConn) run() {
 	defer c.clock.stop()
 	for {
@@ -127,7 +126,7 @@ func (c *shapedConn) next() (segment, bool) {
 	return c.segments[0], true
 }
 
-// passed takes the first segment out, which has gone or failed to.
+// passed removes the first segment, which has been written or has failed.
 func (c *shapedConn) passed(p segment, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,15 +166,15 @@ func (c *shapedConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// ring lets a Write that waits for room see that the deadline has passed.
+// ring wakes a Write that waits for room when the deadline has passed.
 func (c *shapedConn) ring() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.change.Broadcast()
 }
 
-// Close ends reads and writes at once. Bytes written before still go their
-// way, for a while: a refusal is the last thing that a stranger is told.
+// Close ends reads and writes at once. Bytes written before are still sent for a while: a refusal is
+// the last message to a stranger.
 func (c *shapedConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A shaper keeps what this host sends to the limits of the run file, without
-// help of the operating system: below the encryption bytes wait until their
-// time has come. Both directions of a link are shaped, each by its sender. A nil
-// shaper does nothing.
+// A shaper limits the bytes that this host sends as the run file says, without help of the operating
+// system. Below the encryption, bytes wait until their time has come. Each sender shapes its direction
+// of a link. A nil shaper does nothing.
 type shaper struct {
 	network shape.Network
 	alarms  func() alarm
@@ -25,11 +24,10 @@ type shaper struct {
 	ranks  map[peer.ID]topology.Rank // nil before the roster is known
 }
 
-// outside stands for peers that have no rank, or none yet: they are reached by
-// the uplink.
+// outside stands for peers that have no rank, or none yet: the uplink limits them.
 const outside topology.Rank = -1
 
-// newShaper returns nil if nothing is limited, nor can be later.
+// newShaper returns nil if nothing is limited now or later.
 func newShaper(n shape.Network, later bool) *shaper {
 	if !n.Limited() && !later {
 		return nil
@@ -52,8 +50,8 @@ func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	s.sender, s.ranks = s.network.NewSender(self), ranks
 }
 
-// limit makes all that this host sends leave at no more than so many bits per second; 0 is
-// as the network says.
+// limit limits the sum of all that this host sends to so many bits per second; 0 restores the limit of
+// the network.
 func (s *shaper) limit(bits float64) {
 	if s == nil {
 		return
@@ -71,7 +69,7 @@ func (s *shaper) rank(id peer.ID) topology.Rank {
 	return outside
 }
 
-// book sends bytes to id now and returns when they arrive.
+// book counts bytes as sent to id now and returns their time of arrival.
 func (s *shaper) book(id peer.ID, bytes int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +77,8 @@ func (s *shaper) book(id peer.ID, bytes int) time.Time {
 	return s.began.Add(arrives)
 }
 
-// room returns how many bytes may be under way to id: those on the
-// link, those of frames that may wait, and those that leave while a sleeper oversleeps.
+// room returns how many bytes may be under way to id: those on the link, those of waiting frames, and
+// those that leave while a sleeper oversleeps.
 func (s *shaper) room(id peer.ID) int {
 	l := s.link(id)
 	if l.Rate <= 0 {
@@ -96,7 +94,7 @@ const (
 	oversleep     = 4 * time.Millisecond
 )
 
-// link returns what messages to id go through.
+// link returns the limits of messages to id.
 func (s *shaper) link(id peer.ID) shape.Link {
 	if s == nil {
 		return shape.Link{}
@@ -127,9 +125,9 @@ const (
 	mostWindow  = 16 << 20
 )
 
-// window returns how many bytes of a stream may be under way, a power of two, so
-// that no link has to wait for the other end's word that it has read: that comes
-// when half of them are read, and takes a round trip of a link whose ends both send.
+// window returns how many bytes of a stream may be under way, a power of two. It is large enough that
+// no link waits for the other end's acknowledgement. That one comes when the other end has read half
+// of the bytes, and takes a round trip of a link on which both ends send.
 func (s *shaper) window() uint32 {
 	most := 0.0
 	if s != nil {
@@ -145,16 +143,14 @@ func (s *shaper) window() uint32 {
 	return window
 }
 
-// onTheWay returns the bytes that leave during a round trip, waiting below the
-// streams included.
+// onTheWay returns the bytes that leave during a round trip, with the waiting time below the streams.
 func onTheWay(l shape.Link) float64 {
 	return l.Rate / 8 * 2 * (l.Latency + l.Jitter + ahead + oversleep).Seconds()
 }
 
-// pace waits for the turn of bytes of a frame to id, which is when little else is
-// left to send, or until over is closed. Frames of a run are many and large: so
-// telemetry and signs of life never queue behind them, and links that share an
-// uplink take turns.
+// pace waits until so many bytes of a frame to id may be written, or until over is closed. Their turn
+// comes when few other bytes wait. Frames of a run are many and large. With turns, telemetry and signs
+// of life never queue behind them, and links share an uplink fairly.
 func (s *shaper) pace(id peer.ID, bytes int, over <-chan struct{}) {
 	if s == nil {
 		return
@@ -173,18 +169,17 @@ func (s *shaper) pace(id peer.ID, bytes int, over <-chan struct{}) {
 	}
 }
 
-// ahead is how long the bytes of frames may wait below the stream: enough to
-// keep the link busy while a sleeper oversleeps.
+// ahead is how long the bytes of frames may wait below the stream: long enough to keep the link busy
+// while a sleeper oversleeps.
 const ahead = 20 * time.Millisecond
 
 // pieces returns how many bytes of a frame to id are written at once.
 func (s *shaper) pieces(id peer.ID) int { return s.link(id).Piece() }
 
-// lastWords bounds how long a closed connection passes on what was written
-// before.
+// lastWords bounds how long a closed connection still sends bytes written before.
 const lastWords = 2 * time.Second
 
-// wait waits until closed connections have passed on their last words.
+// wait waits until closed connections have sent their last bytes.
 func (s *shaper) wait() {
 	if s == nil {
 		return

@@ -14,10 +14,9 @@ import (
 	"gossiptrainer/internal/shape"
 )
 
-// BenchmarkShapedLink sets what a shaped link gives beside what was asked for:
-// the goodput of a stream over TLS and yamux as a share of the rate, the least
-// of both directions at once, and how much longer than the latency a message
-// takes one way, in milliseconds, on the idle link.
+// BenchmarkShapedLink compares a shaped link with its limits. It reports the goodput of a stream over
+// TLS and yamux as a share of the rate, the lesser of both directions used at once. It also reports by
+// how many milliseconds a one-way message exceeds the latency on the idle link.
 func BenchmarkShapedLink(b *testing.B) {
 	for _, rate := range []float64{1e6, 2e7, 1e8, 5e8} {
 		for _, latency := range []time.Duration{150 * time.Microsecond, 20 * time.Millisecond} {
@@ -37,7 +36,7 @@ func BenchmarkShapedLink(b *testing.B) {
 
 const shapedProtocol protocol.ID = "/shaped"
 
-// An end of a stream, with the shaper of its host.
+// An end is an end of a stream, with the shaper of its host.
 type end struct {
 	network.Stream
 	shaper *shaper
@@ -89,9 +88,8 @@ func medianEcho(b *testing.B, there, back end) time.Duration {
 	return trips[count/2]
 }
 
-// goodput returns the lesser of the shares of the rate that the directions of
-// a stream get, used at once as links use it, for two seconds after one in which
-// the windows of yamux grow.
+// goodput returns the share of the rate that a stream gets, the lesser of both directions used at
+// once. It measures for two seconds, after one second in which the windows of yamux grow.
 func goodput(b *testing.B, rate float64, there, back end) float64 {
 	second := int(rate / 8)
 	shares := make(chan float64)
@@ -110,7 +108,7 @@ func goodput(b *testing.B, rate float64, there, back end) float64 {
 	return min(<-shares, <-shares)
 }
 
-// send writes bytes as a link writes frames; what fails is seen at the other end.
+// send writes bytes as a link writes frames; the other end sees failures.
 func (e end) send(to peer.ID, total int) {
 	piece := make([]byte, e.shaper.pieces(to))
 	for total > 0 {

@@ -17,20 +17,20 @@ import (
 	"gossiptrainer/internal/shape"
 )
 
-// pipeConn is one end of a net.Pipe as libp2p wants it.
+// pipeConn makes one end of a net.Pipe a connection of libp2p.
 type pipeConn struct{ net.Conn }
 
 func (pipeConn) LocalMultiaddr() ma.Multiaddr  { return nil }
 func (pipeConn) RemoteMultiaddr() ma.Multiaddr { return nil }
 
-// dreamed is a shaper whose time passes as tests in a bubble want it.
+// dreamed returns a shaper that uses the time of a synctest bubble.
 func dreamed(n shape.Network) *shaper {
 	s := newShaper(n, false)
 	s.alarms = newRuntimeAlarm
 	return s
 }
 
-// shapedPipe returns the ends of a connection of which one is shaped.
+// shapedPipe returns the ends of a connection, of which one is shaped.
 func shapedPipe(l shape.Link) (shaped manet.Conn, far net.Conn) {
 	a, b := net.Pipe()
 	s := dreamed(shape.Network{Uplink: l})
@@ -118,8 +118,8 @@ func TestShapedWriteTellsOfABrokenConnection(t *testing.T) {
 	})
 }
 
-// What waits below the stream delays everything else, so it must be little,
-// however many links want to send at once.
+// Bytes that wait below the stream delay everything else, so they must be few, however many links want
+// to send at once.
 func TestPaceTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShaper(shape.Network{Uplink: shape.Link{Rate: 8e6}}, false)
@@ -148,7 +148,7 @@ func TestPaceTakesTurns(t *testing.T) {
 	})
 }
 
-// Closing the host waits for what its connections still pass on.
+// Closing the host waits for the bytes that its connections still send.
 func TestShaperWaitsForLastWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shaped, far := shapedPipe(shape.Link{Latency: 100 * time.Millisecond})
@@ -173,8 +173,8 @@ func TestShaperWaitsForLastWords(t *testing.T) {
 	})
 }
 
-// A connection keeps no more buffers than it needs, however small the writes,
-// and in steady state makes no new ones.
+// A connection keeps no more buffers than it needs, however small the writes, and makes no new ones in
+// steady state.
 func TestShapedBuffersAreFewAndUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shaped, far := shapedPipe(shape.Link{Rate: 8e6, Latency: 100 * time.Millisecond})

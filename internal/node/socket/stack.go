@@ -26,9 +26,8 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A stack is the parts of libp2p that a host uses, put together by hand. The constructor
-// of libp2p itself would link WebRTC, WebTransport and WebSockets into the program, which
-// no run can choose.
+// A stack assembles the parts of libp2p that a host uses. The constructor of libp2p itself would link
+// WebRTC, WebTransport and WebSockets into the program, which no run can choose.
 type stack struct {
 	config *Config
 	self   peer.ID
@@ -36,7 +35,7 @@ type stack struct {
 	bytes  *traffic
 }
 
-// host returns a host that listens. Without success it leaves nothing open.
+// host returns a host that listens. On failure it leaves nothing open.
 func (s *stack) host() (_ host.Host, err error) {
 	store, err := pstoremem.NewPeerstore()
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *stack) host() (_ host.Host, err error) {
 	network, err := swarm.NewSwarm(s.self, store, bus,
 		swarm.WithConnectionGater(s.config.Gate),
 		swarm.WithResourceManager(s.limits),
-		swarm.WithUDPBlackHoleSuccessCounter(nil), // a LAN without working UDP or IPv6 is for the user to see
+		swarm.WithUDPBlackHoleSuccessCounter(nil), // users must see that UDP or IPv6 does not work
 		swarm.WithIPv6BlackHoleSuccessCounter(nil))
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), s.limits.Close())
@@ -90,8 +89,8 @@ func (s *stack) listen(network *swarm.Swarm) error {
 	return network.Listen(at...)
 }
 
-// transport returns QUIC, which brings its own encryption and streams, or TCP with the
-// encryption asked for and yamux.
+// transport returns QUIC, which has its own encryption and streams, or TCP with the chosen encryption
+// and yamux.
 func (s *stack) transport() (transport.Transport, error) {
 	if s.config.Transport == QUIC {
 		shared, err := s.quic()
@@ -119,8 +118,8 @@ func (s *stack) security(muxers []upgrader.StreamMuxer) (sec.SecureTransport, er
 	return newSealer(libp2ptls.ID, s.config.Key)
 }
 
-// quic makes the sockets of QUIC. The keys of resets and tokens follow from the identity, so
-// that a peer whose process starts again ends the connections of its earlier life at once.
+// quic makes the sockets of QUIC. It derives the keys of resets and tokens from the identity. So a
+// peer that starts again ends the connections of its earlier process at once.
 func (s *stack) quic() (*quicreuse.ConnManager, error) {
 	reset, err := derived(s.config.Key, "gossiptrainer quic stateless reset")
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *stack) quic() (*quicreuse.ConnManager, error) {
 		quicreuse.OverrideListenUDP(s.bytes.udp))
 }
 
-// derived returns 32 bytes that follow from a key for one purpose (RFC 5869).
+// derived returns 32 bytes derived from a key for one purpose (RFC 5869).
 func derived(key crypto.PrivKey, purpose string) ([]byte, error) {
 	raw, err := key.Raw()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// In virtual time, where no machine is slow, streams that are used both ways at
-// once get what the link is limited to.
+// In virtual time, without delays of the machine, streams used both ways at once get the rate of the
+// link.
 func TestShapedStreamsUseTheirLink(t *testing.T) {
 	for _, link := range []shape.Link{
 		{Rate: 1e6, Latency: time.Millisecond}, {Rate: 1e6, Latency: 20 * time.Millisecond},
@@ -57,14 +57,14 @@ func testGoodput(t *testing.T, link shape.Link) {
 		}()
 	}
 	for range streams {
-		if share := <-shares; share < 0.98 || share > 1.01 { // a piece more or less
+		if share := <-shares; share < 0.98 || share > 1.01 { // within a piece
 
 			t.Errorf("a direction gets %.4f of the rate, want 0.98 to 1.01", share)
 		}
 	}
 }
 
-// shapedSession opens a stream between two ends that both are shaped.
+// shapedSession opens a stream between two shaped ends.
 func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]*yamux.Stream) (hangUp func()) {
 	var ends [2]net.Conn
 	ends[0], ends[1] = net.Pipe()

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// known is what a worker knows of itself and of the others, the newest message of each.
+// known holds the newest message of this worker and of each other one.
 type known struct {
 	members handshake.Members
 
@@ -18,7 +18,7 @@ type known struct {
 	mine    message
 	theirs  map[topology.Rank]message
 	heard   map[topology.Rank]time.Time
-	gained  time.Time     // when the last result, or the last that has all, became known
+	gained  time.Time     // time of the last new result, or of the last worker to have all results
 	changed chan struct{} // closed and replaced when theirs changes
 }
 
@@ -30,7 +30,7 @@ func newKnown(members handshake.Members, process uint64) *known {
 	}
 }
 
-// post takes what happened to this worker into its next message.
+// post adds an event of this worker to its next message.
 func (k *known) post(e record.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,7 +52,7 @@ func (k *known) next() ([]byte, error) {
 	return json.Marshal(k.mine)
 }
 
-// note keeps the newest message of a worker and returns its news.
+// note keeps the newest message of a worker and returns the new events in it.
 func (k *known) note(from topology.Rank, news message) []record.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +83,7 @@ func differ(a, b *record.Status) bool {
 	return a.State != b.State || a.Detail != b.Detail || a.Share != b.Share
 }
 
-// ended reports whether a worker has told that it is through with its rounds.
+// ended reports whether a worker has said that it has done its rounds.
 func (k *known) ended(rank topology.Rank) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,33 +109,32 @@ func (k *known) finals() []record.Final {
 	return out
 }
 
-// others counts the other workers that have been heard of.
+// others counts the other workers from which a message has come.
 func (k *known) others() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.theirs)
 }
 
-// An outlook is what a worker that collects results goes by.
+// An outlook is the state of the collection of results.
 type outlook struct {
 	all     bool            // this worker has all results
-	settled bool            // and so have all others
-	last    time.Time       // the last time there was reason to go on waiting
+	settled bool            // all workers have all results
+	last    time.Time       // last time of progress, see latest
 	changed <-chan struct{} // closed when more is known
 }
 
-// look enters into the next message what this worker has, and returns it. It began to
-// collect at begun.
+// look returns the state of the collection, which began at begun, and enters it into the next message.
 func (k *known) look(begun time.Time) outlook {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all, settled := k.standing()
+	all, settled := k.complete()
 	k.mine.HasAll, k.mine.Leaving = all, settled
 	return outlook{all, settled, k.latest(begun), k.changed}
 }
 
-// standing says whether this worker has all results, and whether all have.
-func (k *known) standing() (all, settled bool) {
+// complete reports whether this worker has all results, and whether all workers have.
+func (k *known) complete() (all, settled bool) {
 	all, settled = true, true
 	left := false
 	for i := range k.members.IDs {
@@ -150,7 +149,8 @@ func (k *known) standing() (all, settled bool) {
 	return all, all && (settled || left)
 }
 
-// latest returns the last time there was reason to go on waiting.
+// latest returns the last time of progress: the begin, a new result, or a message of a worker that
+// still trains.
 func (k *known) latest(begun time.Time) time.Time {
 	last := begun
 	if k.gained.After(last) {

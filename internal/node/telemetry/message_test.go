@@ -36,10 +36,9 @@ func TestMessagesLeaveSlowLinksToTheRun(t *testing.T) {
 	}
 }
 
-// A message is no longer than what its period is reckoned with, less what
-// gossipsub adds.
+// A message is not longer than newsPeriod assumes, less the overhead of gossipsub.
 func TestMessagesHaveTheSizeThatIsReckonedWith(t *testing.T) {
-	const signed = 300 // signature, key, sender, number, topic, headers
+	const signed = 300 // bytes of signature, key, sender, number, topic and headers
 	step := &record.Step{
 		Rank: 7, Round: 78200, Time: 9999 * time.Second, Loss: 1.2345678901234567, Gap: 0.01234567890123456,
 		Moved: 270000, Theta: 0.01234567890123456, Bits: 8,
@@ -54,7 +53,7 @@ func TestMessagesHaveTheSizeThatIsReckonedWith(t *testing.T) {
 	}
 }
 
-// A message speaks for its sender alone, whatever it holds, and can be noted.
+// Any message describes its sender only, and can be noted.
 func FuzzNews(f *testing.F) {
 	for _, b := range []message{
 		{Rank: 1, Seq: 3, Step: &record.Step{Rank: 1, Round: 4}},

@@ -1,8 +1,8 @@
-// Package telemetry is the status topic of a run: what its peers tell all others by
-// gossipsub. They tell how they are doing, their results, and that the run must stop.
+// Package telemetry is the status topic of a run, over gossipsub. Each peer publishes its state and
+// its result, and that the run must stop.
 //
-// Messages may be lost; so they say how things are, never what has changed, and are
-// repeated. No parameter travels this way, and nothing that a worker computes depends on it.
+// Messages may be lost, so they hold states, never changes, and are repeated. They carry no
+// parameters, and no result of training depends on them.
 package telemetry
 
 import (
@@ -26,22 +26,22 @@ import (
 
 const (
 	maxMessage = 16 << 10               // bytes of one message
-	flushTime  = 200 * time.Millisecond // for gossipsub to pass on what it was given last
+	flushTime  = 200 * time.Millisecond // for gossipsub to send the last message
 )
 
-// A Config says for which worker of which run a topic is.
+// A Config names the worker and the run of a topic.
 type Config struct {
-	Host    host.Host // serves members alone
+	Host    host.Host // serves only members
 	Run     string
 	Members handshake.Members
-	Process uint64  // number of this process, which differs from the number of an earlier one
+	Process uint64  // number of this process, which differs from those of earlier ones
 	Slowest float64 // bits per second of the run's slowest link, 0 without a limit
-	// Observe sees the news of the others.
+	// Observe gets the events of the other workers.
 	Observe func(record.Event)
 	Log     *slog.Logger
 }
 
-// A Topic is one worker's part in the status topic.
+// A Topic is one worker's part in the status topic of a run.
 type Topic struct {
 	c        Config
 	known    *known
@@ -55,8 +55,8 @@ type Topic struct {
 	stopped  chan error   // a worker has stopped the run
 }
 
-// Join joins the topic of a run. Messages from outside its members and
-// messages that make no sense are neither believed nor passed on.
+// Join joins the topic of a run. It neither uses nor forwards messages that are malformed or come from
+// outside the members.
 func Join(c Config) (*Topic, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := len(c.Members.IDs)
@@ -101,7 +101,7 @@ func (t *Topic) join() error {
 	return err
 }
 
-// A reader returns what to do when a message of a worker arrives, nil for one that is no good.
+// A reader returns the action for a message of a worker, nil for an invalid message.
 type reader func(from topology.Rank, text []byte) func()
 
 // listen joins a topic and reads it until t is closed.
@@ -169,25 +169,25 @@ func (t *Topic) Close() {
 	t.wg.Wait()
 }
 
-// Post takes what happened to this worker into its next message.
+// Post adds an event of this worker to its next message.
 func (t *Topic) Post(e record.Event) { t.known.post(e) }
 
-// Ended reports whether a worker has told that it is through with its rounds.
+// Ended reports whether a worker has said that it has done its rounds.
 func (t *Topic) Ended(rank topology.Rank) bool { return t.known.ended(rank) }
 
 // Finals returns the results known so far, in rank order.
 func (t *Topic) Finals() []record.Final { return t.known.finals() }
 
-// Others counts the other workers that have been heard of.
+// Others counts the other workers from which a message has come.
 func (t *Topic) Others() int { return t.known.others() }
 
-// Received returns how many bytes of gossipsub have come in.
+// Received returns the received bytes of gossipsub.
 func (t *Topic) Received() int64 { return t.received.Load() }
 
-// Stopped delivers that a worker has stopped the run, as a *handshake.StoppedError.
+// Stopped delivers a *handshake.StoppedError when a worker has stopped the run.
 func (t *Topic) Stopped() <-chan error { return t.stopped }
 
-// Stop ends what this worker does for the run; the first reason counts.
+// Stop ends this worker's part in the run; the first reason counts.
 func (t *Topic) Stop(why *handshake.StoppedError) {
 	select {
 	case t.stopped <- why:
@@ -195,7 +195,7 @@ func (t *Topic) Stop(why *handshake.StoppedError) {
 	}
 }
 
-// StopOthers tells all that the run has ended early, and why.
+// StopOthers tells all other workers that the run has ended early, and why.
 func (t *Topic) StopOthers(why *handshake.StoppedError) {
 	if t.control == nil {
 		return
@@ -205,7 +205,7 @@ func (t *Topic) StopOthers(why *handshake.StoppedError) {
 	}
 }
 
-// Flush gives what was told the others at that time the rest of the time to leave.
+// Flush waits until gossipsub has had time to send a message published at told.
 func (t *Topic) Flush(told time.Time) {
 	if t.control != nil {
 		socket.Sleep(t.ctx, flushTime-time.Since(told))
@@ -219,7 +219,7 @@ func (t *Topic) publish() {
 	}
 }
 
-// announce publishes the message as it is now.
+// announce publishes the current message.
 func (t *Topic) announce() {
 	if t.news == nil {
 		return
@@ -233,10 +233,10 @@ func (t *Topic) announce() {
 	}
 }
 
-// Collect publishes what has been posted and waits until all workers have all results, or
-// until those that lack some have been silent for 5 seconds, on slow links longer. The first
-// to see that all have all leaves, and says so: its view is true for all, so they
-// leave as well. It fails if another worker stops the run, or ctx ends.
+// Collect publishes the posted events and waits until all workers have all results, or until those
+// that lack some have been silent for 5 seconds, on slow links longer. The first worker to see that
+// all have all results leaves and says so. The others trust it and leave as well. Collect fails if
+// another worker stops the run, or ctx ends.
 func (t *Topic) Collect(ctx context.Context) error {
 	t.announce()
 	last, told := time.Now(), false
