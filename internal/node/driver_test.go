@@ -168,7 +168,7 @@ func TestLostNeighbour(t *testing.T) {
 	}
 }
 
-func TestOutcastFailsOnlyWhenAllRefuse(t *testing.T) {
+func TestAWorkerFailsOnlyWhenAllRefuseIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
