@@ -218,6 +218,26 @@ func TestLinesFit(t *testing.T) {
 	columnDebts.hold(t, "columns", found)
 }
 
+// maxCommand bounds the lines of cmd/peer without its tests: flags, printing and exit codes. The
+// application lives in internal/app.
+const maxCommand = 2500
+
+func TestTheCommandIsThin(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, s := range all.sources {
+		if s.pkg() == "cmd/peer" && !s.isTest() {
+			lines += s.lines
+		}
+	}
+	if lines == 0 || lines > maxCommand {
+		t.Errorf("cmd/peer has %d lines, want 1 to %d: move work to internal/app", lines, maxCommand)
+	}
+}
+
 func TestExceptionsToBudgetsAreNeeded(t *testing.T) {
 	all, err := repository()
 	if err != nil {

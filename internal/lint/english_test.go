@@ -187,6 +187,35 @@ func spoken(s source) []passage {
 	return all
 }
 
+// A privateWord is one that readers would have to learn; docs/glossary.md has the words to use.
+var privateWord = regexp.MustCompile(`^(?i:sequel|refuge|leash|outlaw|outcast|bulletin|knock|toll|crew|porch)s?$`)
+
+// wordStart is where a word begins within a name: knockAgain, errKnock.
+var wordStart = regexp.MustCompile(`[a-z][A-Z]|_`)
+
+// privateNames finds names that need a dictionary.
+func privateNames(s source) []string {
+	if ast.IsGenerated(s.file) {
+		return nil
+	}
+	var found []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		name, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		spaced := wordStart.ReplaceAllStringFunc(name.Name, func(s string) string { return s[:1] + " " + s[1:] })
+		for _, word := range strings.Fields(strings.ReplaceAll(spaced, "_", " ")) {
+			if privateWord.MatchString(word) {
+				found = append(found, s.at(name.Pos(), "%s: %q is a word of our own: take one of docs/glossary.md",
+					name.Name, word))
+			}
+		}
+		return true
+	})
+	return found
+}
+
 func (t tree) riddles() map[string][]string {
 	found := map[string][]string{}
 	add := func(name string, passages []passage) {
@@ -217,6 +246,18 @@ func TestTextsArePlainEnglish(t *testing.T) {
 		t.Fatal(err)
 	}
 	englishDebts.hold(t, "english", all.riddles())
+}
+
+func TestNamesNeedNoDictionary(t *testing.T) { check(t, privateNames) }
+
+func TestPrivateNamesAreFound(t *testing.T) {
+	for name, want := range map[string]string{
+		"outlaws": "a word of our own", "errKnock": "a word of our own",
+		"tollPerByte": "a word of our own", "all_crews": "a word of our own",
+		"stroll": "", "linkCost": "",
+	} {
+		expect(t, privateNames, "internal/node/x.go", "package node\n\nvar "+name+" int\n", want)
+	}
 }
 
 func TestRiddlesAreFound(t *testing.T) {
