@@ -32,7 +32,6 @@ var englishDebts = debt{
 	"internal/node/socket":    15,
 	"internal/node/telemetry": 1,
 	"internal/report":         18,
-	"moniqua":                 26,
 	"quant":                   19,
 	"quant/controller":        2,
 	"quant/levels":            5,
