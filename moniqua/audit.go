@@ -37,20 +37,20 @@ func NewAudit() *Audit {
 func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.
-func (a *Audit) enter(who audited, k int, hash uint64) {
-	a.sent[who] = [2]sealed{{k, hash}, a.sent[who][0]}
+func (a *Audit) enter(sender audited, k int, hash uint64) {
+	a.sent[sender] = [2]sealed{{k, hash}, a.sent[sender][0]}
 }
 
-// compare counts the messages of a round that worker who, with model x, recovers wrongly. v is its working memory.
-func (a *Audit) compare(who audited, v *verification, r *round, x []float32, in []algos.Message) error {
+// compare counts the messages of a round that the worker with model x recovers wrongly. v is its working memory.
+func (a *Audit) compare(sender audited, v *verification, r *round, x []float32, in []algos.Message) error {
 	v.start(in)
 	if err := v.recover(r, x, in); err != nil {
 		return err
 	}
 	for j, m := range in {
-		for _, sent := range a.sent[audited{who.seed, m.From}] {
+		for _, sent := range a.sent[audited{sender.seed, m.From}] {
 			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
-				a.wrong[who.from]++
+				a.wrong[sender.from]++
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (c Certified) Check() error {
 		return err
 	}
 	if !(c.S >= 0 && c.S1 >= 0 && c.Rho >= 0 && c.Rho < 1) || math.IsInf(c.S, 0) || math.IsInf(c.S1, 0) {
-		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges",
+		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: not the path sums of a mixing matrix that converges",
 			c.S, c.S1, c.Rho)
 	}
 	// The sums are cut off, so a sum of 1 comes out slightly below.

@@ -23,8 +23,8 @@ import (
 //	decode:  κ'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
 //	mix:     x + D·Σ_j w_j·(κ'_j − κ_i)
 //
-// y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise. plain.go has the same formulas in Go; a
-// path computes them fast.
+// y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise. The file plain.go has the same formulas
+// in Go; a path computes them fast.
 type Codec struct {
 	Levels   int                 // N, 2 to 65536; 3 or more with Stochastic and Shared
 	Rounding Rounding            // the zero value is Dither

@@ -79,8 +79,8 @@ func (r Rounding) Check(levels int) error {
 	return nil
 }
 
-// A Grid is the set of values that θ, N and the rounding mode can represent: the multiples of the step D, known to the
-// receiver modulo B.
+// A Grid is the set of values that θ, N and the rounding mode can represent. These are the multiples of the step D,
+// known to the receiver modulo B.
 type Grid struct {
 	Theta    float64 // bound on |x_i − x_j|_∞ over the edges, > 0
 	Levels   int     // N, 2 to 65536

@@ -68,8 +68,8 @@ func (c *PairCodec) Heed(number int, note uint32) error {
 	return nil
 }
 
-// Ended reports the result of the last offered exchange to the control of θ: the observations, and how many of its two
-// messages had to be repaired.
+// Ended reports the result of the last offered exchange to the control of θ. It passes on the observations, and how
+// many of its two messages needed a repair.
 func (c *PairCodec) Ended(_ int, saw algos.Mixed, repaired int) {
 	c.control.ended(c.offered.unit, saw, repaired)
 }

@@ -65,7 +65,7 @@ func appendWide(dst []byte, k []int32, shift int, low int32, width int) []byte {
 	return dst
 }
 
-var errQuotients = errors.New("moniqua: repair: cut off, or of another length")
+var errQuotients = errors.New("moniqua: repair: too short or too long")
 
 // cutQuotients splits src after its first block, of n quotients. It returns the minimum, the width and the bit stream
 // of that block, and the rest.
