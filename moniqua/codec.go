@@ -32,7 +32,7 @@ type Codec struct {
 	Seed     uint64              // of the rounding noise
 	Rank     topology.Rank       // the worker whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
-	Control  *Control            // chooses θ in place of Theta; of this worker
+	Control  *Control            // of this worker: the source of Theta if θ changes during the run
 	Audit    *Audit              // shared by all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
