@@ -21,7 +21,6 @@ var englishDebts = debt{
 	".":                       1,
 	"docs":                    12,
 	"docs/reference":          10,
-	"gossip/replay":           1,
 	"internal/kernel":         11,
 	"internal/kernel/gen":     11,
 	"internal/node":           51,
