@@ -15,8 +15,7 @@ import (
 //
 // A message of any content moves a worker by W_ij·τ_i at most. The paper's τ_i depends on the distances of the honest
 // neighbours, which the worker cannot know. Here f neighbours may lie: the f farthest ones are suspected, and τ_i is
-// the distance of the farthest of the others. So a liar moves a worker no farther than the farthest trusted neighbour
-// does.
+// the distance of the farthest of the others. So τ_i never exceeds the distance of the farthest honest neighbour.
 //
 // A codec that wraps and does not verify recovers a lie as some model within θ of the receiver's own. The pull of the
 // lie is noise, the same in each round, and the model follows it a radius at a time. Mixing then leaves out values

@@ -35,10 +35,10 @@ func TestPullsAreClippedToTheRadius(t *testing.T) {
 		clip *algos.Clip
 		want []float32
 	}{
-		"not clipped":       {&algos.Clip{Radius: 6}, []float32{1 - 0.75, 1 + 0.25 - 1}},
-		"radius 2.5":        {&algos.Clip{Radius: 2.5}, []float32{1 - 0.375, 1 + 0.25 - 0.5}},
-		"one liar":          {&algos.Clip{Liars: 1}, []float32{1 - 0.15, 1 + 0.25 - 0.2}},
-		"nobody to believe": {&algos.Clip{Liars: 2}, []float32{1, 1}},
+		"not clipped":           {&algos.Clip{Radius: 6}, []float32{1 - 0.75, 1 + 0.25 - 1}},
+		"radius 2.5":            {&algos.Clip{Radius: 2.5}, []float32{1 - 0.375, 1 + 0.25 - 0.5}},
+		"one liar":              {&algos.Clip{Liars: 1}, []float32{1 - 0.15, 1 + 0.25 - 0.2}},
+		"no neighbour to trust": {&algos.Clip{Liars: 2}, []float32{1, 1}},
 	} {
 		got := clipped(t, test.clip, x, near, far)
 		for c := range got {
@@ -89,7 +89,7 @@ func TestWhatIsNotClippedIsMixedAsUsual(t *testing.T) {
 }
 
 // However far away a liar is, it moves a worker no farther than the other neighbours do.
-func TestALiarMovesNobodyFar(t *testing.T) {
+func TestALiarMovesNoWorkerFar(t *testing.T) {
 	x, honest, lie := vector(1, 300), vector(2, 300), vector(3, 300)
 	vec.Scale(lie, 1e6, lie)
 	before := clipped(t, nil, x, honest)

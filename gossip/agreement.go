@@ -14,8 +14,8 @@ type Chooser interface {
 	// Window returns the number of exchanges that a choice is based on, ≥ 1.
 	Window() int
 	// Choose returns the bits of the next epoch. The losses are the mean losses of all workers after each of the last
-	// Window exchanges, oldest first. The root mean square of the chooser's own last gradient is rms. The time took runs
-	// from the gradient of the exchange before the window to the gradient of its last exchange.
+	// Window exchanges, oldest first. The root mean square of the chooser's own last gradient is rms. The time took
+	// runs from the gradient of the exchange before the window to the gradient of its last exchange.
 	Choose(losses []float64, rms float64, took time.Duration) int
 }
 
@@ -84,7 +84,7 @@ func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 			"≤ 255",
 			plan.Low, plan.High, plan.Start)
 	case choose != nil && choose.Window() != plan.Window:
-		return nil, fmt.Errorf("gossip: agreement: window %d, but the chooser looks at %d exchanges", plan.Window,
+		return nil, fmt.Errorf("gossip: agreement: window %d, but the chooser needs %d exchanges", plan.Window,
 			choose.Window())
 	}
 	return &Agreement{
@@ -171,7 +171,8 @@ func (a *Agreement) exchanged(k int) {
 // clamp keeps a choice in range, because neighbours may forward any number as the choice of worker 0.
 func (a *Agreement) clamp(bits int) uint8 { return uint8(min(max(bits, a.plan.Low), a.plan.High)) }
 
-// A mark is the upper half of a note: 8 bits for the choice of worker 0, 24 for the upper bits of a loss as a float32.
+// A mark is the upper half of a note. It has 8 bits for the choice of worker 0, and 24 for the upper bits of a loss as
+// a float32.
 type mark uint32
 
 const lossBits = 24

@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A caller calls a machine as no driver does: in any order, with gradients that the machine did not ask for and frames
-// that no worker has sent.
+// A caller calls a machine as no driver does. Calls come in any order. The machine did not ask for the gradients, and
+// no worker has sent the frames.
 type caller struct {
 	t     *testing.T
 	m     gossip.Machine

@@ -50,7 +50,8 @@ func (w *Worker) Close(peer topology.Rank, exchange int) error {
 	case w.failed != nil:
 		return w.failed
 	case s == nil || s.until <= max(s.from, w.slot()) || exchange < w.slot():
-		return fmt.Errorf("gossip: worker %d round %d: close the edge to worker %d from exchange %d: it is off or past that",
+		return fmt.Errorf("gossip: worker %d round %d: close the edge to worker %d from exchange %d: it is off, or past "+
+			"that exchange",
 			w.self, w.k, peer, exchange)
 	}
 	w.ready[0].spent = w.inbox.end(s, exchange, w.slot(), w.ready[0].spent)
@@ -78,11 +79,11 @@ func (w *Worker) Open(e topology.Edge, exchange int) error {
 		return fmt.Errorf("gossip: worker %d: open an edge: rounds of %d hops with lead %d: must be 1 and 1", w.self,
 			w.plan.Hops, w.plan.Lead)
 	case exchange < w.outbox.sent || e.Peer == w.self:
-		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d from exchange %d: %d is the first that "+
-			"can have it",
+		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d from exchange %d: the first possible one "+
+			"is %d",
 			w.self, w.k, e.Peer, exchange, w.outbox.sent)
 	case s != nil && s.until > max(s.from, w.slot()):
-		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d: it has one", w.self, w.k, e.Peer)
+		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d: the edge exists", w.self, w.k, e.Peer)
 	}
 	w.inbox.open(e, exchange, w.slot())
 	w.outbox.add(receiver{rank: e.Peer, from: exchange, until: forever})

@@ -28,7 +28,8 @@ func (w *Worker) End(rounds int) error {
 		return w.failed
 	case rounds > w.schedule.Rounds || rounds < w.k || rounds == w.k && !fresh &&
 		(w.phase == computing || w.phase == exchanging):
-		return fmt.Errorf("gossip: worker %d round %d: end after %d rounds of %d: others are begun, or too few are left",
+		return fmt.Errorf("gossip: worker %d round %d: end after %d rounds of %d: the worker has begun a later round, or "+
+			"the run is not that long",
 			w.self, w.k, rounds, w.schedule.Rounds)
 	}
 	w.ended = w.ended || rounds < w.schedule.Rounds

@@ -70,7 +70,8 @@ func TestAWorkerThatHoldsStill(t *testing.T) {
 	receive(t, w, frame(2, 1, 0, "b")) // a worker that does not hold still yet is ahead
 	equal(t, "rounds begun", w.Hold(), 1)
 	for _, rounds := range []int{0, 10} {
-		if err := w.End(rounds); err == nil || !strings.Contains(err.Error(), "others are begun, or too few are left") {
+		if err := w.End(rounds); err == nil || !strings.Contains(err.Error(),
+			"the worker has begun a later round, or the run is not that long") {
 			t.Errorf("end after %d rounds: error %v", rounds, err)
 		}
 	}

@@ -206,8 +206,8 @@ type Core interface {
 // A Machine is one worker's side of the protocol.
 type Machine interface {
 	Core
-	// Link reports that frames to peer may have been lost. up says that a new link is there: then the machine sends the
-	// frames again that peer may still need. The driver must have dropped all frames for the old link before.
+	// Link reports that frames to peer may have been lost. If up, a new link is there, and the machine sends the frames
+	// again that peer may still need. The driver must have dropped all frames for the old link before.
 	Link(peer topology.Rank, up bool)
 }
 

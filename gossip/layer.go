@@ -16,8 +16,8 @@ type Layer interface {
 	Core
 	// Met reports a new link to peer. The driver must have dropped all frames for the last one before.
 	Met(peer topology.Rank, m Meeting) error
-	// Parted reports that the link to peer has ended, or that there will be none. cause is ErrBye, ErrGone, a
-	// *RefusedError, ErrForged, or any other error for a lost link.
+	// Parted reports that the link to peer has ended, or that there will be none. The cause is ErrBye, ErrGone, a
+	// *RefusedError or ErrForged; any other error means a lost link.
 	Parted(peer topology.Rank, cause error) error
 	// Tick reports the time since the run began.
 	Tick(now time.Duration) error
@@ -43,7 +43,7 @@ const Undurable = -1
 var ErrBye = errors.New("both ends have said bye")
 
 // ErrGone is the cause when a worker without shared rounds gives up a neighbour that is gone and never says bye.
-var ErrGone = errors.New("gone without a word")
+var ErrGone = errors.New("gone without a bye")
 
 // ErrForged is in the error of a link that ended because of data that no honest worker sends.
 var ErrForged = errors.New("no honest worker sends that")

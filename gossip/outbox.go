@@ -31,7 +31,7 @@ import (
 //
 // So slot s may take the buffer of slot s−1−Lead: a receiver needs only the Lead+1 last frames. Every receiver has read
 // the frame in that buffer in full. The drivers have sent it, because they drop frames for a lost link before they call
-// Link. A frame that Link sends again has a payload of its own: it may be a duplicate, which confirms nothing and may
+// Link. A frame that Link sends again has a payload of its own. It may be a duplicate, which confirms nothing and may
 // stay in a driver for long.
 type outbox struct {
 	self  topology.Rank
@@ -153,8 +153,8 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	return dst
 }
 
-// Shared returns the number of frames at the beginning of frames that are one message to several neighbours: alike
-// except for the receiver, with one payload in memory. A driver that processes payloads does so once for them.
+// Shared returns the number of first frames that are one message to several neighbours. Such frames differ only in the
+// receiver and share one payload in memory. A driver that processes payloads does so once for them.
 func Shared(frames []Frame) int {
 	if len(frames) == 0 {
 		return 0

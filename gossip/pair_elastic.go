@@ -36,7 +36,7 @@ func (w *PairWorker) Open(e topology.Edge, _ int) error {
 	case w.failed != nil:
 		return w.failed
 	case e.Peer == w.self || w.peer(e.Peer) != nil:
-		return fmt.Errorf("gossip: worker %d step %d: open an edge to worker %d: it has one, or is this worker",
+		return fmt.Errorf("gossip: worker %d step %d: open an edge to worker %d: the edge exists, or it is this worker",
 			w.self, w.step, e.Peer)
 	}
 	partner := w.partner

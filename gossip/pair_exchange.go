@@ -95,7 +95,7 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	case f.Hop == hopFinished:
 		model, counts, err := w.split(f)
 		if err == nil && len(model) > 0 {
-			err = &algos.MessageError{From: f.From, Err: fmt.Errorf("%d bytes before the steps: must be 0", len(model))}
+			err = &algos.MessageError{From: f.From, Err: fmt.Errorf("%d bytes before the step counts: must be 0", len(model))}
 		}
 		if err != nil {
 			return w.judge(p, f.Round, err)
@@ -252,14 +252,14 @@ func (w *PairWorker) split(f Frame) (model, counts []byte, err error) {
 	at := len(f.Payload) - w.steps.size()
 	if at < 0 {
 		return nil, nil, &algos.MessageError{
-			From: f.From, Err: fmt.Errorf("%d bytes, at least %d are the steps of %d workers", len(f.Payload), w.steps.size(),
-				w.plan.Workers),
+			From: f.From, Err: fmt.Errorf("%d bytes: want at least %d, the step counts of %d workers", len(f.Payload),
+				w.steps.size(), w.plan.Workers),
 		}
 	}
 	if worker, n := mostSteps(f.Payload[at:]); int64(n) > int64(w.plan.Workers)*int64(w.plan.Rounds) {
 		return nil, nil, &algos.MessageError{
-			From: f.From, Err: fmt.Errorf("worker %d has done %d steps, all %d together have %d", worker, n, w.plan.Workers,
-				w.plan.Workers*w.plan.Rounds),
+			From: f.From, Err: fmt.Errorf("worker %d claims %d steps: the %d workers have %d together", worker, n,
+				w.plan.Workers, w.plan.Workers*w.plan.Rounds),
 		}
 	}
 	return f.Payload[:at], f.Payload[at:], nil

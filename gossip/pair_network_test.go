@@ -73,7 +73,7 @@ func (e *entry) doubt(number int, m algos.Message) error {
 	case wrong && m.Repair == nil:
 		return &algos.MismatchError{From: []topology.Rank{m.From}}
 	case !wrong && m.Repair != nil:
-		e.t.Fatalf("worker %d: exchange %d with %d: a repair that nobody needs", e.self, number, e.peer)
+		e.t.Fatalf("worker %d: exchange %d with %d: an unneeded repair", e.self, number, e.peer)
 	case wrong:
 		said := slices.Clone(m.Repair)
 		slices.Reverse(said)

@@ -6,15 +6,13 @@ import (
 	"gossiptrainer/algos"
 )
 
-// Messages of an exchange are repaired like messages of a round, see repair.go: the
-// payload stays as it was, and both ends use the indices that it was made from. Only
-// the two ends have to recover the same: the gain of one is the loss of the other, so the mean
-// of the models moves by the gradients alone.
+// A worker repairs messages of an exchange like messages of a round, see repair.go. The payload stays unchanged, and
+// both ends use the indices behind it. Only the two ends have to recover the same. The gain of one is the loss of the
+// other, so the mean of the models moves by the gradients alone.
 //
-// The sender keeps the repair of a message as long as the receiver may ask for it. For
-// an offer that is until it has ended or its link broke, since the other end then
-// forgets it. For a reply it is until the next offer of the other end, which comes
-// after the other end has used the reply.
+// The sender keeps the repair of a message as long as the receiver may ask for it. For an offer that is until it has
+// ended or its link broke, since the other end then forgets it. For a reply it is until the next offer of the other
+// end, which comes after the other end has used the reply.
 
 // Repairs returns the counts of the run so far.
 func (w *PairWorker) Repairs() Repairs {

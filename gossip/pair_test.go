@@ -154,7 +154,7 @@ func TestAReplyThatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestALostNeighbourHoldsNobodyUp(t *testing.T) {
+func TestALostNeighbourStopsNoWorker(t *testing.T) {
 	c := newCrowd(t, rowsOf(t, topology.Ring, 3), 10)
 	c.link(0, 1, false)
 	c.link(1, 2, false) // worker 1 is gone

@@ -325,7 +325,7 @@ func TestPairwiseRepairFramesAreRefused(t *testing.T) {
 		frame gossip.Frame
 		want  error
 	}{
-		{"repair nobody asked for", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 1}, gossip.ErrUnasked},
+		{"unrequested repair", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 1}, gossip.ErrUnasked},
 		{"repair of no reply", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 1}, gossip.ErrUnasked},
 		{"repair of a decline", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 2}, gossip.ErrUnasked},
 		{"request where nothing is verified", 0, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 0},

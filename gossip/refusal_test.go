@@ -28,7 +28,7 @@ func TestFramesAreRefused(t *testing.T) {
 		{"far ahead", frame(2, math.MaxInt, 1, "x"), gossip.ErrEarly},
 		{"no such hop", frame(2, 1, 2, "x"), gossip.ErrNoSuchHop},
 		{"negative hop", frame(2, 1, -1, "x"), gossip.ErrNoSuchHop},
-		{"from nobody known", frame(3, 1, 1, "x"), gossip.ErrStranger},
+		{"from a stranger", frame(3, 1, 1, "x"), gossip.ErrStranger},
 		{"from itself", frame(5, 1, 1, "x"), gossip.ErrStranger},
 		{"from a negative rank", frame(-1, 1, 1, "x"), gossip.ErrStranger},
 		{"for another worker", gossip.Frame{From: 2, To: 4, Round: 1, Hop: 1}, gossip.ErrStranger},
@@ -119,7 +119,7 @@ func TestErrorsOfTheAlgorithmEndTheRun(t *testing.T) {
 		{"descend before mixing", twoHops, "descend 1 by 7", cause, "gossip: worker 5 round 1: gradient: boom"},
 		{"send at the start of a round", overlapping, "send 1.0", cause, "gossip: worker 5 round 1 hop 0: boom"},
 		{"send of a later hop", twoHops, "send 0.1", cause, "gossip: worker 5 round 0 hop 1: boom"},
-		{"message of nobody", overlapping, "mix 0.0 2:a", &algos.MessageError{From: 3, Err: cause},
+		{"message of a stranger", overlapping, "mix 0.0 2:a", &algos.MessageError{From: 3, Err: cause},
 			"gossip: worker 5 round 0 hop 0: message from worker 3: boom"},
 	}
 	for _, test := range tests {
@@ -195,7 +195,7 @@ func TestGradientsAreRefused(t *testing.T) {
 	}
 }
 
-func TestGradientNobodyAskedFor(t *testing.T) {
+func TestUnrequestedGradientIsRefused(t *testing.T) {
 	alg := &script{plan: overlapping}
 	w := newWorker(t, pair, alg, 1)
 	const want = "gossip: worker 5 round 0: gradient: not asked for: call Ready first"

@@ -47,8 +47,8 @@ func (b *inbox) open(e topology.Edge, from, current int) {
 	}
 }
 
-// cut takes an edge off from the first slot whose message, or its repair, is missing, and returns that slot. current is
-// the oldest slot that is kept.
+// cut takes an edge off from the first slot whose message, or its repair, is missing, and returns that slot. The oldest
+// slot that is kept is current.
 func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 	slot := max(current, s.from)
 	for slot < current+len(b.exchanges) && b.has(slot, s.Peer) {

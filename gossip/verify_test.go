@@ -236,7 +236,7 @@ func TestRepairFramesAreRefused(t *testing.T) {
 		frame  gossip.Frame
 		want   error
 	}{
-		{"repair nobody asked for", plain, repairOf(2, 0, "x"), gossip.ErrUnasked},
+		{"unrequested repair", plain, repairOf(2, 0, "x"), gossip.ErrUnasked},
 		{"repair of a message that was good", doubting, repairOf(4, 0, "x"), gossip.ErrUnasked},
 		{"repair of the next round", doubting, repairOf(2, 1, "x"), gossip.ErrUnasked},
 		{"repair far ahead", doubting, repairOf(2, 2, "x"), gossip.ErrEarly},

@@ -99,8 +99,8 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Sch
 	}
 	local, ok := alg.(Local)
 	if every < 1 || every > 1 && !ok {
-		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in each", self,
-			every)
+		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in every round",
+			self, every)
 	}
 	w := &Worker{
 		self: self, alg: alg, local: local, plan: plan, schedule: schedule,

@@ -5,20 +5,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Nothing on the wire of a run without verification tells that a message was
-// recovered wrongly. Where all workers are in one process, as in a simulation,
-// an audit compares their indices beside the wire. It changes no message and no mix, and
-// counts how often θ was too small.
+// Without verification a run cannot see on the wire that a message was recovered wrongly. If all workers are in one
+// process, as in a simulation, an audit compares their indices directly. It changes no message and no mix, and counts
+// how often θ was too small.
 
-// An Audit counts the messages that the workers of one process recover wrongly.
-// The workers of a run without verification share one; it is not safe for
-// concurrent use.
+// An Audit counts the messages that the workers of one process recover wrongly. The workers of a run without
+// verification share it; it is not safe for concurrent use.
 type Audit struct {
 	sent  map[audited][2]sealed
 	wrong map[topology.Rank]int64
 }
 
-// An audited is a sender: seed tells the links of AD-PSGD apart.
+// An audited is a sender: the seed distinguishes the links of AD-PSGD.
 type audited struct {
 	seed uint64
 	from topology.Rank
@@ -30,31 +28,29 @@ type sealed struct {
 	hash uint64
 }
 
-// NewAudit returns one that has seen nothing.
+// NewAudit returns an empty audit.
 func NewAudit() *Audit {
 	return &Audit{sent: map[audited][2]sealed{}, wrong: map[topology.Rank]int64{}}
 }
 
-// Wrong returns how many messages worker rank has recovered wrongly, and used.
+// Wrong returns the number of messages that worker rank has recovered wrongly and used.
 func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
 
-// enter keeps the hash of the indices that a worker has encoded for round k, beside the
-// hash of the round before.
-func (a *Audit) enter(who audited, k int, hash uint64) {
-	a.sent[who] = [2]sealed{{k, hash}, a.sent[who][0]}
+// enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.
+func (a *Audit) enter(sender audited, k int, hash uint64) {
+	a.sent[sender] = [2]sealed{{k, hash}, a.sent[sender][0]}
 }
 
-// compare counts the messages of a round that worker who, with model x, recovers
-// wrongly. v is its working memory.
-func (a *Audit) compare(who audited, v *verification, r *round, x []float32, in []algos.Message) error {
+// compare counts the messages of a round that the worker with model x recovers wrongly. v is its working memory.
+func (a *Audit) compare(sender audited, v *verification, r *round, x []float32, in []algos.Message) error {
 	v.start(in)
 	if err := v.recover(r, x, in); err != nil {
 		return err
 	}
 	for j, m := range in {
-		for _, sent := range a.sent[audited{who.seed, m.From}] {
+		for _, sent := range a.sent[audited{sender.seed, m.From}] {
 			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
-				a.wrong[who.from]++
+				a.wrong[sender.from]++
 			}
 		}
 	}

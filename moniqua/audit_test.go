@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// What an audit counts are the messages of which Decode gives other indices than
-// the sender's; payloads and models are those of codecs that nobody audits.
+// An audit counts the messages for which Decode gives other indices than the sender's. Payloads and models equal those
+// of codecs without an audit.
 func TestAnAuditCountsWhatIsRecoveredWrongly(t *testing.T) {
 	const dim, rounds = 300, 40
 	for _, levels := range []int{2, 5, 16, 256, 1000} {
@@ -63,7 +63,7 @@ func codecPair(levels int, audit *Audit) (c [2]*Codec) {
 	return c
 }
 
-// mixedWith returns x after the other worker's message.
+// mixedWith returns x after it is mixed with the other worker's message.
 func mixedWith(t *testing.T, c *Codec, k int, x []float32, mine, theirs []byte) []float32 {
 	t.Helper()
 	x = slices.Clone(x)
@@ -73,8 +73,8 @@ func mixedWith(t *testing.T, c *Codec, k int, x []float32, mine, theirs []byte) 
 	return x
 }
 
-// apart returns the model of one of two workers, which in every other round are
-// within theta of each other throughout.
+// apart returns the model of one of two workers. In every other round all their coordinates are within theta of each
+// other.
 func apart(dim, k, i int) []float32 {
 	common, own := rng.At(9, k), rng.At(uint64(10+i), k)
 	x, reach := make([]float32, dim), float32(0.09)

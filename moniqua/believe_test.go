@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/algos"
 )
 
-// Symbols hold nothing far from the reference, but quotients may, under a hash
-// that is theirs.
+// Symbols cannot hold values far from the reference. Quotients can, under a hash that matches them.
 func TestRepairsFarBeyondBeliefAreRefused(t *testing.T) {
 	liar, honest := mustCodec(t, 16, Dither, 0.5, 8), mustCodec(t, 16, Dither, 0.5, 8)
 	liar.Verify, honest.Verify = true, true

@@ -29,7 +29,7 @@ func switching(theta float64) *Codec {
 	}
 }
 
-// A round of a codec that switches is that of a codec of so many bits.
+// In each round a codec that switches bits equals a codec with the bits of that round.
 func TestEveryRoundHasItsOwnLevels(t *testing.T) {
 	x := model(0, 2500, 1)
 	y := model(1, 2500, 1)
@@ -57,8 +57,7 @@ func TestEveryRoundHasItsOwnLevels(t *testing.T) {
 	}
 }
 
-// The repair of a round is still that of its own bits when the sender has
-// switched since.
+// The repair of a round has the bits of that round, even if the sender has switched since.
 func TestRepairsOutliveASwitch(t *testing.T) {
 	for k := range 12 {
 		x, y := model(0, 2500, 1), model(1, 2500, 1)
@@ -79,7 +78,7 @@ func TestRepairsOutliveASwitch(t *testing.T) {
 		if _, err := here.Mix(acc, k, x, mine, in); err != nil {
 			t.Fatalf("round %d: %v", k, err)
 		}
-		// With its indices repaired a message means D·k_j.
+		// A message with repaired indices means D·k_j.
 		mineIndex, theirIndex := make([]int32, len(x)), make([]int32, len(x))
 		if err := errors.Join(here.Indices(mineIndex, k, x), there.Indices(theirIndex, k, y)); err != nil {
 			t.Fatal(err)

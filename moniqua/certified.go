@@ -6,24 +6,21 @@ import (
 	"math/bits"
 )
 
-// Certified is the theta rule that bounds the difference of two neighbours by
-// the sum of all that ever drove them apart: updates of at most α·G_∞ and grid
-// errors of at most δB per round, each carried on by W^t. With the path sums of
+// Certified is the theta rule that bounds the difference of two neighbours by the sum of all its causes. These are
+// updates of at most α·G_∞ and grid errors of at most δB per round. W^t carries each of them on. With the path sums of
 // the graph
 //
 //	S  = max over edges (i,j) of Σ_t |W^t (e_i − e_j)|_1
 //	S1 = max over edges (i,j) of Σ_t |(W − I) W^t (e_i − e_j)|_1
 //
-// |x_i − x_j| ≤ α·G_∞·S + δB·S1, and B = 2θ/(1−2δ), hence no run from equal
-// starts leaves
+// |x_i − x_j| ≤ α·G_∞·S + δB·S1, and B = 2θ/(1−2δ). Hence no run from equal starts exceeds
 //
 //	θ = α·G_∞·S / (1 − S1·2δ/(1−2δ)),   if S1·2δ/(1−2δ) < 1.
 //
-// For D² the sums are those of the response of z: Sg over updates and Se over
-// grid errors, in place of S and S1.
+// For D² the sums are those of the response of z: Sg over updates and Se over grid errors, in place of S and S1.
 type Certified struct {
 	S, S1    float64 // path sums of the graph; for D² Sg and Se
-	Rho      float64 // ρ of W, in [0, 1): how long steps are remembered
+	Rho      float64 // ρ of W, in [0, 1): sets how long steps have an effect
 	Levels   int     // N
 	Rounding Rounding
 }
@@ -40,10 +37,11 @@ func (c Certified) Check() error {
 		return err
 	}
 	if !(c.S >= 0 && c.S1 >= 0 && c.Rho >= 0 && c.Rho < 1) || math.IsInf(c.S, 0) || math.IsInf(c.S1, 0) {
-		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges",
+		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: not the path sums of a mixing matrix that converges",
 			c.S, c.S1, c.Rho)
 	}
-	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 { // sums are cut off: a 1 comes out slightly below
+	// The sums are cut off, so a sum of 1 comes out slightly below.
+	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 {
 		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: "+
 			"grid errors return %.3g-fold, which must be below 1: use %s",
 			c.Levels, c.Rounding, feedback, c.remedy())
@@ -51,8 +49,7 @@ func (c Certified) Check() error {
 	return nil
 }
 
-// remedy names the settings that would give a certificate. Slack brings S1 down, but
-// never below 2.
+// remedy names the settings that would give a certificate. Slack reduces S1, but never below 2.
 func (c Certified) remedy() string {
 	levels := c.fewestLevels()
 	remedy := fmt.Sprintf("at least %d levels (%d bits)", levels, bits.Len(uint(levels-1)))
@@ -76,9 +73,8 @@ func (c Certified) Theta(alpha, bound float64) (float64, error) {
 	return alpha * bound * c.S / (1 - float64(c.S1*c.amplification())), nil
 }
 
-// Rule returns θ_k along a run, with the largest step in the graph's memory as
-// α. A lone worker (S = 0) has no neighbour to differ from: any θ > 0 serves,
-// and S = 1 is taken.
+// Rule returns θ_k along a run, with the largest step in the graph's memory as α. A lone worker has S = 0 and no
+// neighbour: any θ > 0 is correct, and the rule takes S = 1.
 func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	if c.S == 0 {
 		c.S = 1

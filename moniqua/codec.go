@@ -15,25 +15,25 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Codec is the modulo codec of one worker. Its fields must not change once
-// it is used; all workers of a run agree on all of them but Rank and Control.
-// The methods are safe for concurrent use unless it verifies or is controlled.
+// A Codec is the modulo codec of one worker. Its fields must not change after its first use; all workers of a run share
+// all of them except Rank and Control. The methods are safe for concurrent use unless the codec verifies or is
+// controlled.
 //
 //	encode:  κ_i = ⌊x/D + u⌋, sent as the symbol κ_i mod N
 //	decode:  κ'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
 //	mix:     x + D·Σ_j w_j·(κ'_j − κ_i)
 //
-// y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise.
-// plain.go says the same in Go; a path does it.
+// y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise. The file plain.go has the same formulas
+// in Go; a path computes them fast.
 type Codec struct {
 	Levels   int                 // N, 2 to 65536; 3 or more with Stochastic and Shared
 	Rounding Rounding            // the zero value is Dither
 	Theta    func(k int) float64 // θ_k > 0, the same at all workers, see Theorem and Certified
 	Seed     uint64              // of the rounding noise
-	Rank     topology.Rank       // whose own noise Stochastic takes
+	Rank     topology.Rank       // the worker whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
-	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
-	Audit    *Audit              // of all workers of this process, if they do not verify; nil: none
+	Control  *Control            // of this worker: the source of Theta if θ changes during the run
+	Audit    *Audit              // shared by all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
 	verification verification
@@ -41,9 +41,8 @@ type Codec struct {
 
 var _ algos.Codec = (*Codec)(nil)
 
-// New returns the codec of worker rank, or the reason why there is none: levels
-// out of range or too few for the rounding mode, no theta, or one that is not
-// positive and finite in round 0.
+// New returns the codec of worker rank, or the reason why there is none. Levels may be out of range or too few for the
+// rounding mode. Theta may be missing, or not positive and finite in round 0.
 func New(levels int, rounding Rounding, theta func(k int) float64, seed uint64, rank topology.Rank) (*Codec, error) {
 	c := &Codec{Levels: levels, Rounding: rounding, Theta: theta, Seed: seed, Rank: rank}
 	if _, err := c.Grid(0); err != nil {
@@ -75,8 +74,7 @@ func (c *Codec) Grid(k int) (Grid, error) {
 	return g, nil
 }
 
-// levels returns the N of round k; none, which no grid has, if Bits gives more
-// than Levels.
+// levels returns the N of round k. If Bits gives more than Levels it returns none, which no grid accepts.
 func (c *Codec) levels(k int) int {
 	if c.Bits == nil {
 		return c.Levels
@@ -87,7 +85,7 @@ func (c *Codec) levels(k int) int {
 	return 0
 }
 
-// maxBits is the most that a symbol has.
+// maxBits is the largest number of bits of a symbol.
 const maxBits = 16
 
 func (c *Codec) round(k int) (round, error) {
@@ -119,9 +117,8 @@ func (c *Codec) noise(k int) rng.Key {
 	return rng.At(c.Seed, k)
 }
 
-// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with
-// Verify the 8 bytes of their index hash to dst. It fails, with dst as it was, if
-// a coordinate is NaN or infinite or its index reaches ±2³¹.
+// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with Verify the 8 bytes of their index hash to
+// dst. It fails, and leaves dst unchanged, if a coordinate is NaN or infinite or its index reaches ±2³¹.
 func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	if c.full(k) {
 		return algos.Full{}.Encode(dst, k, x)
@@ -152,7 +149,7 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return dst, nil
 }
 
-// Layout returns that of the payload of round k and d coordinates.
+// Layout returns the layout of the payload of round k and d coordinates.
 func (c *Codec) Layout(k, d int) quant.Layout {
 	if c.full(k) {
 		return quant.Floats(d)
@@ -164,12 +161,11 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 	return l
 }
 
-// MaxPayload returns the most bytes that a message or a repair of d coordinates
-// has in any round.
+// MaxPayload returns the largest size in bytes of a message or a repair of d coordinates in any round.
 func (c *Codec) MaxPayload(d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {
-		return 0 // no codec at all
+		return 0 // the codec cannot be used
 	}
 	most := packing.Len(d)
 	if c.Verify {
@@ -181,15 +177,13 @@ func (c *Codec) MaxPayload(d int) int {
 	return most
 }
 
-// Mix recovers the indices of all messages with x as the reference and adds
-// their weighted differences to the own ones to acc, as algos.Codec says. The
-// own indices are recovered from mine in the same way, which is exact. acc
-// rounds once per coordinate.
+// Mix recovers the indices of all messages with x as the reference. It adds their weighted differences to this worker's
+// indices to acc, see algos.Codec. It recovers its own indices from mine in the same way, which is exact. Each
+// coordinate of acc is rounded once.
 //
-// x must be the model that mine was encoded from in the same round; unless acc
-// is x, one that Encode would have refused is an error. With Verify
-// the error is an *algos.MismatchError where indices were recovered wrongly and
-// there is no Repair yet.
+// The model x must be the one that mine encodes in the same round. If acc is not x, Mix returns an error for a model
+// that Encode would have refused. With Verify the error is an *algos.MismatchError if indices were recovered wrongly
+// and there is no Repair yet.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
 	if c.full(k) {
 		return algos.Full{}.Mix(acc, k, x, mine, in)
@@ -216,23 +210,22 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		return algos.Mixed{}, nil
 	}
 	saw, err := r.path(in).mix(r, gathered{acc, x, mine, in, c.verification.rest})
-	saw.Largest = saw.Gap // all that a message says is how far the models are apart
+	saw.Largest = saw.Gap // the distance of the models is all that a message tells
 	return saw, err
 }
 
-// A path is one way to do the work of a round. All paths give the same bits, those
-// of plain.go. They differ in the messages that they accept and in speed.
+// A path is one implementation of a round. All paths give the same bits as plain.go. They differ in the messages that
+// they accept and in speed.
 type path interface {
-	// encode writes the symbols of x to payload, which has their length. If v is not
-	// nil, it enters the indices in the hash of v and keeps their quotients there.
+	// encode writes the symbols of x to payload, whose length matches. If v is not nil, encode adds the indices to the
+	// hash of v and keeps their quotients in v.
 	encode(r round, payload []byte, x []float32, v *verification) error
-	// mix adds the differences of the messages to acc. There is at least one message,
-	// and all have been checked.
+	// mix adds the differences of the messages to acc. There is at least one message, and all have been checked.
 	mix(r round, g gathered) (algos.Mixed, error)
 }
 
-// path returns the fastest path for the levels of r and the messages in; there are
-// none when x is encoded.
+// path returns the fastest path for the levels of r and the messages in. When the worker encodes, there are no
+// messages.
 func (r *round) path(in []algos.Message) path {
 	mending := repaired(in)
 	switch {
@@ -246,8 +239,7 @@ func (r *round) path(in []algos.Message) path {
 	return bytePath{}
 }
 
-// full reports whether round k is one of full precision, in which nothing can be
-// recovered wrongly.
+// full reports whether round k is one of full precision, in which wrong recovery is impossible.
 func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
 
 // Note returns the note of the control of θ, 0 without a control.
@@ -258,7 +250,7 @@ func (c *Codec) Note(k int) uint32 {
 	return uint32(c.Control.told)
 }
 
-// Mixed tells the control of θ about one exchange.
+// Mixed reports one exchange to the control of θ.
 func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	if c.Control != nil {
 		c.Control.mixed(k, notes, saw, repaired)
@@ -268,8 +260,7 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if
-// that is one of the two rounds encoded last.
+// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if the round is one of the two encoded last.
 func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
 	for _, kept := range c.verification.kept {
 		if kept.valid && kept.k == k {
@@ -279,8 +270,8 @@ func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two rounds. An audit is
-// no part of the method and does not count.
+// ExtraMemory returns the bytes allocated for the quotients of two rounds. It leaves out an audit, which is not part of
+// the method.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
 		return 0
@@ -289,8 +280,8 @@ func (c *Codec) ExtraMemory() int {
 	return cap(v.kept[0].data) + cap(v.kept[1].data)
 }
 
-// State shows that of the control of theta, and the repair of the last round
-// encoded: a neighbour may not have mixed that one yet.
+// State shows the state of the control of theta, and the repair of the last encoded round: a neighbour may not have
+// mixed that round yet.
 func (c *Codec) State(v *state.Visit) {
 	if c.Control != nil {
 		v.Part("control", c.Control)

@@ -41,7 +41,7 @@ func drawPair(t *rapid.T, c *Codec) (x, y []float32) {
 	n := rapid.IntRange(0, 40).Draw(t, "d")
 	x, y = make([]float32, n), make([]float32, n)
 	scale := g.Step() * math.Exp2(rapid.Float64Range(0, 20).Draw(t, "log2 scale"))
-	limit := g.Theta * (1 - 1e-12) // float64 cannot tell what is closer to θ
+	limit := g.Theta * (1 - 1e-12) // float64 cannot represent values closer to θ
 	for i := range x {
 		x[i] = float32(rapid.Float64Range(-1, 1).Draw(t, "x") * scale)
 		part := rapid.OneOf(rapid.Float64Range(-1, 1), rapid.SampledFrom([]float64{-1, 1, 0})).Draw(t, "gap")
@@ -126,8 +126,7 @@ func TestOwnIndicesAreRecovered(t *testing.T) {
 	})
 }
 
-// Whatever the reference, the decoded index is the one integer that has the
-// symbol and lies in [t − N/2, t + N/2).
+// For any reference, the decoded index is the one integer that has the symbol and lies in [t − N/2, t + N/2).
 func TestDecodedIndexIsTheOneInTheWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)

@@ -2,9 +2,9 @@ package moniqua
 
 import "math"
 
-// A note is the largest gap seen as the bits of a float32 ≥ 0, and in the sign
-// bit whether a violation was caught. Such bits are ordered like the numbers,
-// so the maximum of any words, sent by whomever, is a note.
+// A note holds the largest gap seen as the bits of a float32 ≥ 0, and in the sign bit whether a violation was detected.
+// Such bits are ordered like the numbers. So the maximum of any words is a note, even if a neighbour sends arbitrary
+// ones.
 type note uint32
 
 const violated note = 1 << 31
@@ -17,12 +17,12 @@ func newNote(gap float64, violation bool) note {
 	return n
 }
 
-// or joins the notes of two workers.
+// or combines the notes of two workers.
 func (n note) or(o note) note {
 	return max(n&^violated, o&^violated) | (n|o)&violated
 }
 
-// gap returns the largest gap, and bound for all above it, NaN included.
+// gap returns the largest gap; it returns bound for values above bound and for NaN.
 func (n note) gap(bound float64) float64 {
 	if g := float64(math.Float32frombits(uint32(n &^ violated))); g <= bound {
 		return g
@@ -30,8 +30,7 @@ func (n note) gap(bound float64) float64 {
 	return bound
 }
 
-// adapt is the rule of Adaptive. It ignores notes of an earlier scale, because they
-// tell nothing about the present one.
+// adapt is the rule of Adaptive. It ignores notes of an earlier scale, because they say nothing about the present one.
 func (c *Control) adapt(e int) float64 {
 	scale := c.scale[e%len(c.scale)]
 	if e-1 < c.since {
@@ -62,7 +61,7 @@ func (c *Control) adapt(e int) float64 {
 	return c.change(e, scale, factor)
 }
 
-// growth returns by how much θ grows on a violation of which nothing more is known.
+// growth returns the factor of θ on a violation without a known gap.
 func (p *ControlPlan) growth() float64 {
 	if p.Step >= 1 {
 		return wary
@@ -70,8 +69,7 @@ func (p *ControlPlan) growth() float64 {
 	return growth
 }
 
-// change returns the scale of epoch e+1, unless it leaves the numbers that θ may
-// have.
+// change returns the scale of epoch e+1, unless it leaves the range of θ.
 func (c *Control) change(e int, scale, factor float64) float64 {
 	next := scale * factor
 	if factor == 1 || next > math.MaxFloat32/largestNote || next < math.SmallestNonzeroFloat32*largestNote {
@@ -81,8 +79,7 @@ func (c *Control) change(e int, scale, factor float64) float64 {
 	return next
 }
 
-// measure is the rule of Measured: the gaps of all epochs of the warm-up but the last
-// decide.
+// measure is the rule of Measured: it uses the gaps of all epochs of the warm-up except the last.
 func (c *Control) measure(e int) float64 {
 	scale := c.scale[e%len(c.scale)]
 	if e >= c.warm {

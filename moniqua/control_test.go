@@ -7,8 +7,7 @@ import (
 	"gossiptrainer/algos"
 )
 
-// runControl shows the gap of each exchange to the control of a lone worker and
-// returns its thetas.
+// runControl enters the gap of each exchange into the control of a single worker and returns its thetas.
 func runControl(t *testing.T, c *Control, exchanges int, gap func(k int) float64) []float64 {
 	t.Helper()
 	thetas := make([]float64, exchanges)
@@ -45,7 +44,7 @@ func TestAdaptiveGrowsToTheGapAtOnce(t *testing.T) {
 	}
 }
 
-// With one bit a gap is seen as a multiple of 2θ, whatever it is.
+// With one bit every gap is measured as a multiple of 2θ.
 func TestAdaptiveGrowsLittleWhereStepsAreCoarse(t *testing.T) {
 	c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2, Unit: one})
 	c.mixed(0, nil, algos.Mixed{Gap: 2}, 1)

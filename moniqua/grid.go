@@ -28,8 +28,8 @@ import (
 // A Rounding says which u turns a coordinate x into the index ⌊x/D + u⌋.
 type Rounding uint8
 
-// The rounding modes. Dither is the default: one bit is legal, its error is
-// half that of Shared, and it has no dead zone.
+// The rounding modes. Dither is the default: it works with one bit, its error is half that of Shared, and it has no
+// dead zone.
 const (
 	Dither     Rounding = iota // u shared by all workers, known to the decoder (subtractive dither)
 	Nearest                    // u = 1/2
@@ -79,8 +79,8 @@ func (r Rounding) Check(levels int) error {
 	return nil
 }
 
-// A Grid is the set of values that θ, N and the rounding mode make
-// representable: the multiples of the step D, known to the receiver modulo B.
+// A Grid is the set of values that θ, N and the rounding mode can represent. These are the multiples of the step D,
+// known to the receiver modulo B.
 type Grid struct {
 	Theta    float64 // bound on |x_i − x_j|_∞ over the edges, > 0
 	Levels   int     // N, 2 to 65536
@@ -109,9 +109,8 @@ func (g Grid) Delta() float64 {
 	return float64(g.Rounding.spread()) / float64(2*g.Levels)
 }
 
-// Step returns D = B/N, the distance of neighbouring values. It is computed as
-// 2θ/(N−1), or 2θ/(N−2) with Stochastic and Shared: both ends of a link get the
-// same bits from the same θ.
+// Step returns D = B/N, the distance of neighbouring values. It computes 2θ/(N−1), or 2θ/(N−2) with Stochastic and
+// Shared. So both ends of a link get the same bits from the same θ.
 func (g Grid) Step() float64 {
 	return 2 * g.Theta / float64(g.Levels-g.Rounding.spread())
 }
@@ -121,15 +120,13 @@ func (g Grid) Modulus() float64 {
 	return 2 * g.Theta * float64(g.Levels) / float64(g.Levels-g.Rounding.spread())
 }
 
-// Noise returns the root mean square difference, as a share of θ, that the rounding
-// errors of g alone keep up between neighbours, when mixing amplifies errors by
-// a ≥ 0 (topology.Spectrum.Noise).
+// Noise returns the root mean square difference of neighbours, as a share of θ, that the rounding errors of g alone
+// cause. Mixing amplifies errors by a ≥ 0 (topology.Spectrum.Noise).
 //
-// Errors of neighbours are correlated where they share u, or have none: at a
-// distance h below the step D, the square of their difference is h·(D − h) on
-// average, and D²/4 at most. With h² = a·h·(D − h) the noise feeds on itself:
-// h = D·a/(1+a) up to D/2, and above it h² = a·D²/4. Errors that workers draw for
-// themselves do not know h; the square of their difference is at most D²/2.
+// The errors of neighbours are correlated if the neighbours share u, or use none. At a distance h below the step D, the
+// square of their difference is h·(D − h) on average, and D²/4 at most. With h² = a·h·(D − h) the noise feeds on
+// itself: h = D·a/(1+a) up to D/2, and above it h² = a·D²/4. With a u for each worker the errors do not depend on h;
+// the square of their difference is at most D²/2.
 func (g Grid) Noise(a float64) float64 {
 	step := g.Step() / g.Theta
 	switch {

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// The methods below show the integers behind the payloads: for the index hash,
-// for repair by quotients, and for tests.
+// The methods below give the integers of payloads: for the index hash, for repair by quotients, and for tests.
 
-// Indices writes the grid indices κ_i of x in round k to dst, of the same
-// length. It fails where Encode does.
+// Indices writes the grid indices κ_i of x in round k to dst, of the same length. It fails for the models that Encode
+// refuses.
 func (c *Codec) Indices(dst []int32, k int, x []float32) error {
 	r, err := c.round(k)
 	if err != nil {
@@ -25,10 +24,9 @@ func (c *Codec) Indices(dst []int32, k int, x []float32) error {
 	return nil
 }
 
-// Decode writes the indices that payload means to a receiver with model x to
-// dst, of the same length. They are the sender's wherever the models differ by
-// less than θ. It fails if the payload is none for len(x) coordinates, if x is
-// not finite or far beyond the grid, or if an index reaches ±2³¹.
+// Decode writes the indices that a receiver with model x recovers from payload to dst, of the same length. They equal
+// the sender's indices wherever the models differ by less than θ. Decode fails if payload does not fit len(x)
+// coordinates, if x is not finite or far beyond the grid, or if an index reaches ±2³¹.
 func (c *Codec) Decode(dst []int32, k int, x []float32, payload []byte) error {
 	r, err := c.round(k)
 	if err != nil {
@@ -54,8 +52,8 @@ func (c *Codec) Decode(dst []int32, k int, x []float32, payload []byte) error {
 	return nil
 }
 
-// Values writes the values v(k) that indices stand for in round k to dst, of
-// the same length: D·index, with Dither D·(index − u + 1/2).
+// Values writes the values v(k) of indices in round k to dst, of the same length: D·index, with Dither D·(index − u +
+// 1/2).
 func (c *Codec) Values(dst []float64, k int, indices []int32) error {
 	g, err := c.Grid(k)
 	if err != nil {
@@ -72,8 +70,8 @@ func (c *Codec) Values(dst []float64, k int, indices []int32) error {
 	return nil
 }
 
-// Quotients writes m = (index − symbol)/N of round k to dst, of the same length:
-// with them and the symbols a receiver knows the indices for certain.
+// Quotients writes m = (index − symbol)/N of round k to dst, of the same length. From quotients and symbols a receiver
+// knows the indices for certain.
 func (c *Codec) Quotients(dst []int32, k int, indices []int32) {
 	p := plain{levels: c.levels(k)}
 	for i, v := range indices {

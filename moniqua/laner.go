@@ -6,14 +6,14 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// laneBlock is how many coordinates are packed at a time, at most.
+// laneBlock is the largest number of coordinates that are packed at a time.
 const laneBlock = 1 << 11
 
-// hashLen is how many coordinates are rounded and hashed at a time: the fewer
-// there are, the longer the end of a chain with nothing beside it.
+// hashLen is the number of coordinates that are rounded and hashed at a time. With fewer coordinates, more time goes to
+// the ends of hash chains, which nothing overlaps.
 const hashLen = 4 * blockLen
 
-// A laner rounds in lanes where they can, else in fixed point.
+// A laner rounds in lanes where they can do it, else in fixed point.
 type laner struct {
 	*rounder
 	width int // of residues
@@ -21,8 +21,8 @@ type laner struct {
 	q     *kernel.Quantizer // nil: the lanes cannot do these integers
 }
 
-// lanes prepares q for d integers of r, or their residues modulo 2^width, and
-// returns it, or nil if the lanes cannot do them.
+// lanes prepares q for d integers of r, or their residues modulo 2^width, and returns it. It returns nil if the lanes
+// cannot compute them.
 func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int) *kernel.Quantizer {
 	l := kernel.Lattice{Step: r.step, Bits: width, Shift: r.shift}
 	if r.window {
@@ -37,9 +37,8 @@ func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int)
 	return q
 }
 
-// residues writes the integers of x modulo 2^width to dst, of the same length, at
-// most laneBlock. It returns the position of the first coordinate that has none,
-// or −1.
+// residues writes the integers of x modulo 2^width to dst, of the same length, at most laneBlock. It returns the
+// position of the first coordinate without an integer, or −1.
 func (l *laner) residues(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := 0, false
@@ -78,9 +77,8 @@ func (r *rounder) residuesExactly(dst []byte, x []float32, first, width int) int
 	return -1
 }
 
-// integers writes the integers of x to dst, of the same length, at most blockLen.
-// It returns the position of the first coordinate whose integer reaches ±2³¹ or
-// that has none, or −1.
+// integers writes the integers of x to dst, of the same length, at most blockLen. It returns the position of the first
+// coordinate without an integer below 2³¹ in magnitude, or −1.
 func (l *laner) integers(dst []int32, x []float32, first int) int {
 	var doubt [blockLen / 8]byte
 	done, doubtful := 0, false
@@ -99,8 +97,8 @@ func (l *laner) integers(dst []int32, x []float32, first int) int {
 	return -1
 }
 
-// hashed is integers, for at most hashLen coordinates, that also writes their
-// residues modulo 2^width to symbols and continues h with them.
+// hashed does the same as integers, for at most hashLen coordinates. It also writes their residues modulo 2^width to
+// symbols and continues h with them.
 func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *kernel.Hash) int {
 	var doubt [hashLen / 8]byte
 	mask := byte(1<<l.width - 1)
@@ -148,18 +146,17 @@ func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
 	return -1
 }
 
-// A packer writes residues as a payload holds them. Symbols of 1, 2 or 4 bits the
-// lanes pack as they find them, as far as coordinates are not very large beside
-// the modulus; others take the way over bytes.
+// A packer writes residues in the form of a payload. The lanes pack symbols of 1, 2 or 4 bits directly, unless
+// coordinates are very large beside the modulus. All other symbols are first written as bytes.
 type packer struct {
 	*rounder
 	width       int
 	tier        kernel.Tier
 	bits, bytes kernel.Quantizer
-	packs, does bool // whether the lanes can do these
+	packs, does bool // whether the lanes can write packed symbols, and bytes
 }
 
-// packer returns that of r for d coordinates and symbols of width bits.
+// packer returns the packer of r for d coordinates and symbols of width bits.
 func (r *rounder) packer(width, d int, tier kernel.Tier) packer {
 	p := packer{rounder: r, width: width, tier: tier}
 	p.packs = r.lanes(&p.bits, kernel.OfPacked, width, d) != nil
@@ -167,8 +164,8 @@ func (r *rounder) packer(width, d int, tier kernel.Tier) packer {
 	return p
 }
 
-// symbols writes the integers of x, at most laneBlock, modulo 2^width to dst, a
-// byte each. It returns the position of the first coordinate that has none, or −1.
+// symbols writes the integers of x, at most laneBlock, modulo 2^width to dst, a byte each. It returns the position of
+// the first coordinate without an integer, or −1.
 func (p *packer) symbols(dst []byte, x []float32, first int) int {
 	var q *kernel.Quantizer
 	if p.does {
@@ -178,7 +175,7 @@ func (p *packer) symbols(dst []byte, x []float32, first int) int {
 	return l.residues(dst, x, first)
 }
 
-// pack is symbols for a bit stream.
+// pack writes the same symbols as a bit stream.
 func (p *packer) pack(dst []byte, x []float32, first int) int {
 	if p.width == 8 {
 		return p.symbols(dst[:len(x)], x, first)
@@ -213,7 +210,7 @@ func (p *packer) packLanes(dst []byte, x []float32, first int) int {
 
 func (p *packer) mask() byte { return byte(1<<p.width - 1) }
 
-// overBytes packs all of x.
+// overBytes packs all of x by way of bytes.
 func (p *packer) overBytes(dst []byte, x []float32, first int) int {
 	var symbols [laneBlock]byte
 	at := p.symbols(symbols[:len(x)], x, first)

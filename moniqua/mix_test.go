@@ -173,7 +173,7 @@ func TestFailedMixLeavesTheModel(t *testing.T) {
 		mine, third []byte
 		x           float32
 		want        string
-		from        topology.Rank // −1: not a neighbour's fault
+		from        topology.Rank // −1: no neighbour is at fault
 	}{
 		{"message too short", 256, long(d), long(d - 1), 0, "2499 bytes: 2500 symbols of 256 levels take 2500", 7},
 		{"message too long", 256, long(d), long(d + 1), 0, "2501 bytes", 7},
@@ -213,8 +213,8 @@ func TestFailedMixLeavesTheModel(t *testing.T) {
 	}
 }
 
-// Payloads are untrusted: whatever they hold, Mix fails and leaves acc, or
-// succeeds with finite numbers no further than the modulus allows.
+// Payloads are untrusted. For any payload Mix fails and leaves acc unchanged, or succeeds with finite numbers within
+// the modulus.
 func FuzzMix(f *testing.F) {
 	f.Add(uint32(256), uint8(0), []byte{1, 2, 3}, []byte{4, 5, 6})
 	f.Add(uint32(3), uint8(1), []byte{1}, []byte{242})
@@ -269,9 +269,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkCodec reports times as multiples of the time to copy the same
-// float32 bytes, measured between the iterations. Mix works in place, as the
-// algorithms use it.
+// BenchmarkCodec reports times as multiples of the time to copy the same float32 bytes, measured between the
+// iterations. Mix works in place, as the algorithms use it.
 func BenchmarkCodec(b *testing.B) {
 	for _, d := range []int{270_000, 1_000_000, 10_000_000} {
 		for _, levels := range []int{256, 16, 4, 2, 5} {
@@ -307,8 +306,8 @@ func BenchmarkCodec(b *testing.B) {
 	}
 }
 
-// againstCopy reports the shortest time over that of a copy: what disturbs the
-// machine makes times longer, never shorter.
+// againstCopy reports the shortest time over that of a copy: disturbances of the machine make times longer, never
+// shorter.
 func againstCopy(b *testing.B, x []float32, work func() error) {
 	target := make([]float32, len(x))
 	copying, working := time.Hour, time.Hour

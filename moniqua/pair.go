@@ -10,15 +10,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Moniqua on AD-PSGD (Lu and De Sa, algorithm 3): models meet in pairs, at times
-// that no other worker knows. So all workers need not agree on anything. The worker
-// that offers an exchange chooses θ and sends it with the offer. The other end recovers
-// the offer and encodes its answer with the same θ, so that two values of θ never meet
-// in one exchange.
+// Moniqua on AD-PSGD (Lu and De Sa, algorithm 3): models meet in pairs, at times that no other worker knows. So the
+// workers need not agree on θ. The worker that offers an exchange chooses θ and sends it with the offer. The other end
+// recovers the offer and encodes its answer with the same θ, so that two values of θ never meet in one exchange.
 
-// A PairCodec is the codec of one worker on one link of AD-PSGD. Of the
-// exchanges that either end has offered on it at most one is not over; each of
-// the two has a codec of its own, which keeps the quotients of that exchange.
+// A PairCodec is the codec of one worker on one link of AD-PSGD. Each end has at most one open exchange that it has
+// offered. Each of the two exchanges has a codec of its own, which keeps the quotients of that exchange.
 type PairCodec struct {
 	peer     topology.Rank
 	control  *PairControl
@@ -26,7 +23,7 @@ type PairCodec struct {
 	answered pairing // by this worker, offered by peer
 }
 
-// A pairing is the exchange that one end of a link has offered last.
+// A pairing is the last exchange that one end of a link has offered.
 type pairing struct {
 	Codec
 	number int
@@ -34,10 +31,9 @@ type pairing struct {
 	unit   float64 // θ is proportional to it
 }
 
-// NewPair returns the codec of a worker on its link to peer: one like codec,
-// which must be unused and needs no Theta, with θ from the control of the
-// worker, the same on all its links. Seed must be the same at both ends of the
-// link and at no other. It fails if the levels do not suit the rounding mode.
+// NewPair returns the codec of a worker on its link to peer. It is a copy of codec, which must be unused and needs no
+// Theta. θ comes from the control of the worker, which all its links share. Seed must be the same at both ends of the
+// link and on no other link. NewPair fails if the levels do not suit the rounding mode.
 func NewPair(codec Codec, peer topology.Rank, control *PairControl) (*PairCodec, error) {
 	if err := codec.Rounding.Check(codec.Levels); err != nil {
 		return nil, err
@@ -50,9 +46,8 @@ func NewPair(codec Codec, peer topology.Rank, control *PairControl) (*PairCodec,
 	return c, nil
 }
 
-// Propose returns the note of the offer of exchange number: the bits of θ as a
-// float32, 0 for full precision. clock counts the steps that a worker has
-// done on average.
+// Propose returns the note of the offer of exchange number: the bits of θ as a float32, 0 for full precision. The mean
+// number of steps per worker is clock.
 func (c *PairCodec) Propose(number, clock int) uint32 {
 	p := &c.offered
 	p.number, p.unit = number, c.control.unit(clock)
@@ -60,8 +55,7 @@ func (c *PairCodec) Propose(number, clock int) uint32 {
 	return math.Float32bits(float32(p.theta))
 }
 
-// Heed takes over the note of peer's offer of exchange number, or returns the reason
-// why the note holds no θ.
+// Heed takes over the note of peer's offer of exchange number, or returns the reason why the note holds no θ.
 func (c *PairCodec) Heed(number int, note uint32) error {
 	theta := float64(math.Float32frombits(note))
 	if err := checkPairTheta(theta); err != nil && !(note == 0 && c.control.measures()) {
@@ -74,13 +68,13 @@ func (c *PairCodec) Heed(number int, note uint32) error {
 	return nil
 }
 
-// Ended tells the control of θ about the exchange offered last, and how many of its two
-// messages had to be repaired.
+// Ended reports the result of the last offered exchange to the control of θ. It passes on the observations, and how
+// many of its two messages needed a repair.
 func (c *PairCodec) Ended(_ int, saw algos.Mixed, repaired int) {
 	c.control.ended(c.offered.unit, saw, repaired)
 }
 
-// Control returns where θ comes from.
+// Control returns the source of θ.
 func (c *PairCodec) Control() *PairControl { return c.control }
 
 // exchange returns the codec of exchange number.
@@ -93,9 +87,8 @@ func (c *PairCodec) exchange(number int) (*pairing, error) {
 	return nil, fmt.Errorf("moniqua: internal error: exchange %d with worker %d: no theta", number, c.peer)
 }
 
-// Encode appends the model as exchange number carries it to dst, as Codec.Encode
-// does. That peer has chosen a θ in which a finite model has no indices is an
-// *algos.MessageError.
+// Encode appends the model, encoded for exchange number, to dst, see Codec.Encode. It returns an *algos.MessageError if
+// a finite model has no indices, because peer has chosen an absurd θ.
 func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) {
 	p, err := c.exchange(number)
 	if err != nil {
@@ -112,8 +105,8 @@ func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) 
 	return dst, err
 }
 
-// Mix is Codec.Mix in exchange number. Values of a message are within about θ of
-// x, so that an absurd θ of the other end is found like absurd values.
+// Mix is Codec.Mix in exchange number. Values of a message are within about θ of x. So the limit of a message also
+// detects an absurd θ of the other end.
 func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
 	p, err := c.exchange(number)
 	if err != nil {
@@ -133,8 +126,8 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 // Verifies reports whether payloads end with a hash.
 func (c *PairCodec) Verifies() bool { return c.offered.Verify }
 
-// AppendRepair appends the quotients of the message of exchange number, if this worker
-// or peer has offered that exchange last.
+// AppendRepair appends the quotients of the message of exchange number, if it is the last exchange that this worker or
+// peer has offered.
 func (c *PairCodec) AppendRepair(dst []byte, number int) ([]byte, bool) {
 	p, err := c.exchange(number)
 	if err != nil {
@@ -148,8 +141,7 @@ func (c *PairCodec) ExtraMemory() int {
 	return c.offered.Codec.ExtraMemory() + c.answered.Codec.ExtraMemory()
 }
 
-// MaxPayload returns the most bytes that a message or a repair of d coordinates
-// has.
+// MaxPayload returns the largest size in bytes of a message or a repair of d coordinates.
 func (c *PairCodec) MaxPayload(d int) int {
 	most := c.offered.Codec.MaxPayload(d)
 	if c.control.measures() {
@@ -158,5 +150,5 @@ func (c *PairCodec) MaxPayload(d int) int {
 	return most
 }
 
-// State shows that of the control. Exchanges that are open are not kept.
+// State shows the state of the control. It leaves out open exchanges.
 func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }

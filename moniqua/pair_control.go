@@ -8,27 +8,25 @@ import (
 	"gossiptrainer/gossip/state"
 )
 
-// A PairControl chooses θ for the exchanges that one worker of AD-PSGD offers, on
-// all its links. No other worker has to agree, so the rules of Control apply with
-// epochs of one exchange.
+// A PairControl chooses θ for the exchanges that one worker of AD-PSGD offers, on all its links. No other worker has to
+// agree, so the rules of Control apply with epochs of one exchange.
 //
-// A worker has one for all links, not one for each: it offers only its share of
-// the exchanges of a link, which is too little to learn from in a run of some
-// hundred steps, and its own gradients drive it from all neighbours alike.
+// A worker has one control for all links, not one for each. It offers only a part of the exchanges of a link, too few
+// to learn from in a run of some hundred steps. Its own gradients drive it from all neighbours alike.
 type PairControl struct {
-	unit    func(clock int) float64 // θ, or under control the unit of θ
+	unit    func(clock int) float64 // θ, or with control the unit of θ
 	control *Control                // nil if θ is known in advance
 	seen    int                     // exchanges that control has learnt from
 	theta   float64                 // of the last exchange offered
 }
 
-// Bounds of the θ of an exchange: float32 models that train are far within.
+// Bounds of the θ of an exchange: float32 models that train stay far within.
 const (
 	smallestPairTheta = 0x1p-100
 	largestPairTheta  = 0x1p+100
 )
 
-// checkPairTheta returns the reason why an exchange cannot have that θ, or nil.
+// checkPairTheta returns the reason why an exchange cannot have this θ, or nil.
 func checkPairTheta(theta float64) error {
 	if !(theta >= smallestPairTheta && theta <= largestPairTheta) {
 		return fmt.Errorf("moniqua: theta %v of an exchange: must be %.3g to %.3g", theta, smallestPairTheta,
@@ -37,8 +35,7 @@ func checkPairTheta(theta float64) error {
 	return nil
 }
 
-// NewPairFixed returns the control of a θ that never changes, rounded up to a
-// float32, or the reason why that is none.
+// NewPairFixed returns the control of a θ that never changes, rounded up to a float32, or the reason why θ is invalid.
 func NewPairFixed(theta float64) (*PairControl, error) {
 	if err := checkPairTheta(theta); err != nil {
 		return nil, err
@@ -50,24 +47,21 @@ func NewPairFixed(theta float64) (*PairControl, error) {
 	return &PairControl{unit: func(int) float64 { return float64(exact) }, theta: float64(exact)}, nil
 }
 
-// NewPairControl returns the control of one worker by a rule, Adaptive or
-// Measured. Of the plan Start and Unit count, Unit as a function of the steps
-// that a worker has done on average.
+// NewPairControl returns the control of one worker by a rule, Adaptive or Measured. It uses Start, Step and Unit of the
+// plan. The argument of Unit is the mean number of steps per worker.
 func NewPairControl(rule func(ControlPlan) (*Control, error), plan ControlPlan) (*PairControl, error) {
 	alone := ControlPlan{Every: 1, Start: plan.Start, Step: plan.Step, Unit: func(int) float64 { return 1 }}
 	if plan.Unit == nil {
-		alone.Unit = nil // to be told by the rule
+		alone.Unit = nil // makes the rule report the missing unit
 	}
 	control, err := rule(alone)
 	return &PairControl{unit: plan.Unit, control: control}, err
 }
 
-// Theta returns the θ of the last exchange offered, 0 in full precision and
-// before the first.
+// Theta returns the θ of the last offered exchange, 0 in full precision and before the first.
 func (c *PairControl) Theta() float64 { return c.theta }
 
-// choose returns the θ of the next exchange, the value of a float32; 0 if it
-// travels in full precision.
+// choose returns the θ of the next exchange, the value of a float32; 0 for full precision.
 func (c *PairControl) choose(clock int) float64 {
 	c.theta = c.unit(clock)
 	if c.control != nil {
@@ -80,8 +74,7 @@ func (c *PairControl) choose(clock int) float64 {
 	return c.theta
 }
 
-// ended enters the gap and the repairs of an exchange; θ was proportional to unit when
-// it was offered.
+// ended enters the gap and the repairs of an exchange; unit is that of its offer.
 func (c *PairControl) ended(unit float64, saw algos.Mixed, repaired int) {
 	if c.control == nil {
 		return

@@ -32,7 +32,7 @@ func mustPairControl(t *testing.T, rule func(ControlPlan) (*Control, error), pla
 	return c
 }
 
-// What is seen in one exchange counts from the second one after it on.
+// The gap of one exchange counts from the second one after it on.
 func TestPairsAdaptAtOnce(t *testing.T) {
 	half := func(int) float64 { return 0.5 }
 	c := mustPairControl(t, Adaptive, ControlPlan{Start: 0.02, Unit: half})
@@ -96,7 +96,7 @@ func pairEnds(t *testing.T, template Codec, rule func(ControlPlan) (*Control, er
 	return ends[0], ends[1]
 }
 
-// An exchange travels as its initiator says, at both ends, and so do repairs.
+// Both ends of an exchange use the θ of its initiator, for messages and repairs.
 func TestBothEndsTakeTheSameTheta(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule func(ControlPlan) (*Control, error)
@@ -145,7 +145,7 @@ func TestBothEndsTakeTheSameTheta(t *testing.T) {
 	}
 }
 
-// The quotients of both exchanges of a link are kept, of no more.
+// A link keeps the quotients of its two exchanges, and no others.
 func TestAPairKeepsOneRepairForEachEnd(t *testing.T) {
 	one, _ := pairEnds(t, Codec{Levels: 16, Verify: true}, nil)
 	x := make([]float32, 3000)
@@ -191,7 +191,7 @@ func TestPairsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A note that is heeded lets a finite model be encoded, or blames its sender.
+// After Heed accepts a note, a finite model can be encoded, or the error blames the sender of the note.
 func FuzzHeed(f *testing.F) {
 	f.Add(math.Float32bits(0.5), float32(1))
 	f.Add(math.Float32bits(1e-20), float32(3))

@@ -7,11 +7,11 @@ import (
 	"gossiptrainer/algos"
 )
 
-// anyPath takes any number of levels and of neighbours, and repairs: whole
-// integers in fixed point, block by block.
+// anyPath takes any number of levels and of neighbours, and repairs. It works on whole integers in fixed point, block
+// by block.
 type anyPath struct{}
 
-// encode is path.encode.
+// encode implements path.
 func (anyPath) encode(r round, payload []byte, x []float32, v *verification) error {
 	var (
 		index   [blockLen]int64
@@ -48,7 +48,7 @@ func (r *round) indices(dst []int64, x []float32, first int) error {
 	return nil
 }
 
-// mix is path.mix.
+// mix implements path.
 func (anyPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		m       mixer
@@ -73,8 +73,8 @@ type mixer struct {
 	low, own, symbols [blockLen]uint16
 }
 
-// block sums the messages over the coordinates from first to end. Of those that
-// are repaired it takes the indices from the rest of their repairs.
+// block sums the messages over the coordinates from first to end. It takes the indices of repaired messages from the
+// rest of their repairs.
 func (m *mixer) block(r *round, g *gathered, first, end int) error {
 	x, n := g.x[first:end], end-first
 	low, own, symbols := m.low[:n], m.own[:n], m.symbols[:n]
@@ -105,7 +105,7 @@ func (m *mixer) block(r *round, g *gathered, first, end int) error {
 	return nil
 }
 
-// addRepaired is add for one neighbour of which quotients give the indices.
+// addRepaired is add for one neighbour whose quotients give the indices.
 func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scale float32) (rest []byte, err error) {
 	var theirs [blockLen]int32
 	if rest, err = r.mend(theirs[:len(symbols)], repair, symbols); err != nil {
@@ -125,9 +125,8 @@ type mixing struct {
 	peak [blockLen]int32   // max_j |k'_j − k_i|
 }
 
-// add adds one neighbour's symbols: low are the residues of the windows' low
-// ends, own the places of the worker's own indices. The increment is the float32
-// product of scale = w·D and the index difference, so that for equal weights the
+// add adds one neighbour's symbols. The residues of the windows' low ends are low, the places of the worker's own
+// indices own. The increment is the float32 product of scale = w·D and the index difference. So for equal weights the
 // two ends of an edge add exact negatives.
 func (m *mixing) add(symbols, low, own []uint16, levels int32, scale float32) {
 	n := len(symbols)
@@ -143,8 +142,8 @@ func (m *mixing) add(symbols, low, own []uint16, levels int32, scale float32) {
 	}
 }
 
-// drain adds the sums to acc, clears the block, and returns the largest index
-// difference and the number of coordinates that have one.
+// drain adds the sums to acc and clears the block. It returns the largest index difference and the number of
+// coordinates with a difference.
 func (m *mixing) drain(acc []float32) (largest int32, moved int) {
 	sum, peak := m.sum[:len(acc)], m.peak[:len(acc)]
 	for i, s := range sum {

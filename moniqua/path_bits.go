@@ -5,11 +5,11 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// bitPath takes one bit: symbols differ by N/2 or not at all, so that the windows
-// decide wherever they differ. Then all is done on packed symbols, eight to a byte.
+// bitPath takes one bit. Two symbols are equal or differ by N/2, so the windows decide wherever they differ. All work
+// is done on packed symbols, eight to a byte.
 type bitPath struct{ bytePath }
 
-// mix is path.mix.
+// mix implements path.
 func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		low     [laneBlock / 8]byte

@@ -5,15 +5,14 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// bytePath takes N = 2^b, b ≤ 8, without repairs: a symbol is a byte, and the lanes
-// of package kernel work on the symbols alone. The own index lies within one step
-// of the middle t of its decode window [t − N/2, t + N/2), so
+// bytePath takes N = 2^b, b ≤ 8, without repairs: a symbol is a byte, and the lanes of package kernel work on the
+// symbols alone. The worker's own index lies within one step of the middle t of its decode window [t − N/2, t + N/2),
+// so
 //
 //	κ'_j − κ_i = (s_j − s_i) mod N, taken nearest to 0,
 //
-// unless that is ±N/2: then t decides which end is meant. So a block of
-// coordinates in which no symbols are N/2 apart needs neither t nor the random
-// numbers in it. Where there are such, the windows are computed like indices.
+// unless the difference is ±N/2, a tie: then t decides between the two ends. So a block of coordinates without ties
+// needs neither t nor its random numbers. For a block with ties the windows are computed like indices.
 type bytePath struct{}
 
 const (
@@ -21,7 +20,7 @@ const (
 	byteBlock = 1 << 13 // coordinates that are mixed at a time where nothing is unpacked
 )
 
-// encode is path.encode.
+// encode implements path.
 func (bytePath) encode(r round, payload []byte, x []float32, v *verification) error {
 	if v != nil {
 		return encodeVerified(&r, payload, x, v)
@@ -36,8 +35,8 @@ func (bytePath) encode(r round, payload []byte, x []float32, v *verification) er
 	return nil
 }
 
-// encodeVerified is encode with v: the indices of a block are computed once, as int32,
-// and give the symbols, the hash and the quotients.
+// encodeVerified is encode with v. It computes the indices of a block once, as int32, and derives the symbols, the hash
+// and the quotients from them.
 func encodeVerified(r *round, payload []byte, x []float32, v *verification) error {
 	var (
 		width     = r.width
@@ -61,7 +60,7 @@ func encodeVerified(r *round, payload []byte, x []float32, v *verification) erro
 	return nil
 }
 
-// mix is path.mix for two bits or more.
+// mix implements path for two bits or more.
 func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	if r.width == 8 {
 		return r.mixBytes(&g, nil, byteBlock)
@@ -70,8 +69,8 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	return r.mixBytes(&g, memory[:], min(laneBytes/(len(g.in)+1)&^(kernel.Step-1), laneBlock))
 }
 
-// mixBytes mixes block coordinates at a time. memory holds as many unpacked symbols
-// of every message. Symbols of 8 bits are read where they are and need none.
+// mixBytes mixes block coordinates at a time. The same number of unpacked symbols of every message fits in memory.
+// Symbols of 8 bits are read in place and need no memory.
 func (r *round) mixBytes(g *gathered, memory []byte, block int) (algos.Mixed, error) {
 	var (
 		windows   [laneBlock]byte
@@ -116,7 +115,7 @@ func (r *round) mixBytes(g *gathered, memory []byte, block int) (algos.Mixed, er
 			if lows.q == nil {
 				lows.q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
 			}
-			ties = min(2*ties, laneBlock) // ties come in crowds
+			ties = min(2*ties, laneBlock) // ties come in clusters
 			low := windows[:min(ties, n-begin)]
 			part := x[first+begin:][:len(low)]
 			if bad := lows.residues(low, part, first+begin); bad >= 0 {

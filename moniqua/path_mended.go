@@ -8,11 +8,10 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// mendPath takes fewer than eight bits, with repairs. Rounds with repairs follow one
-// another, and all neighbours wait for the worker that mends. Models are rarely 128
-// steps apart even there: then the last bytes of the indices N·m + s tell them from
-// the own ones, and are computed eight at a time. Blocks of which that is not
-// certain are worked on as in anyPath.
+// mendPath takes fewer than eight bits, with repairs. Rounds with repairs follow one another, and all neighbours wait
+// for the worker that repairs. Even then models are rarely 128 steps apart. So the last bytes of the indices N·m + s
+// determine the differences to the worker's own indices. They are computed eight at a time. Other blocks are computed
+// as in anyPath.
 type mendPath struct{ bytePath }
 
 // A mendMixer is the working memory of mix, on its stack.
@@ -22,7 +21,7 @@ type mendMixer struct {
 	theirs [mostInLanes][blockLen]byte // the last bytes of their indices
 }
 
-// mix is path.mix.
+// mix implements path.
 func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		m      mendMixer
@@ -65,8 +64,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	return r.mixed(saw.Largest, saw.Moved), nil
 }
 
-// near writes the last bytes of all indices of one block and reports whether they
-// tell the differences.
+// near writes the last bytes of all indices of one block and reports whether they determine the differences.
 func (m *mendMixer) near(g *gathered, first, end int) (bool, error) {
 	x, in, repairs := g.x[first:end], g.in, g.repairs
 	n := len(x)

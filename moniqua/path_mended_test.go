@@ -38,7 +38,7 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 				t.Errorf("%v: quotient %d: index %d, %d bytes left, %v", r.tier, test.quotient, got[299],
 					len(v.rest[0]), err)
 			}
-			message.Limit = float32(max(want[0], -want[0])) // as far as it is, though the block may hold farther ones
+			message.Limit = float32(max(want[0], -want[0])) // its own distance, though the block may hold larger ones
 			v.start([]algos.Message{message})
 			if err := m.mend(got, &v.rest[0], message, 0); (err == nil) != test.sound {
 				t.Errorf("%v: quotient %d: within its limit: %v", r.tier, test.quotient, err)

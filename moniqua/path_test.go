@@ -30,8 +30,8 @@ func drawByteRound(t *rapid.T) (*Codec, round) {
 	return c, r
 }
 
-// drawModels draws models of which the others are up to reach·θ from the first,
-// with coordinates on boundaries, 0, and with one far from 0.
+// drawModels draws models. The others are up to reach·θ from the first, with coordinates on boundaries, at 0, and one
+// far from 0.
 func drawModels(t *rapid.T, r *round, n int) [][]float32 {
 	d := rapid.SampledFrom([]int{1, 127, 128, 300, 1024, 2500, 5000}).Draw(t, "d")
 	source := rng.At(rapid.Uint64().Draw(t, "models"), 1)
@@ -79,7 +79,7 @@ func drawAnyRound(t *rapid.T) (*Codec, round) {
 	return c, r
 }
 
-// A sent is what plain makes of a model: its indices, and what is sent of them.
+// A sent has the indices that plain computes from a model, and the message with them.
 type sent struct {
 	indices []int64
 	payload []byte // without the hash
@@ -108,7 +108,7 @@ func plainly(t fataler, r *round, x []float32) (s sent, ok bool) {
 	return s, true
 }
 
-// heard returns the indices that a message means to a worker with model x by plain.go.
+// heard returns the indices that a worker with model x recovers from a message by plain.go.
 func heard(t fataler, r *round, x []float32, payload, repair []byte) []int64 {
 	t.Helper()
 	indices, symbols := make([]int64, len(x)), make([]uint16, len(x))
@@ -205,7 +205,7 @@ func TestEveryPathGivesTheBitsOfPlain(t *testing.T) {
 	})
 }
 
-// checkEncode compares what the paths send, without and with verification, with want.
+// checkEncode compares the payloads of the paths, without and with verification, with want.
 func checkEncode(t *rapid.T, r *round, x []float32, want sent) {
 	t.Helper()
 	for _, path := range encoders(r) {
@@ -225,8 +225,8 @@ func checkEncode(t *rapid.T, r *round, x []float32, want sent) {
 	}
 }
 
-// checkRecovery compares the indices that verification recovers with theirs, by their
-// hashes: as it does for the levels of r, and as for any number of them.
+// checkRecovery compares the indices that verification recovers with theirs, by their hashes. It does so by the path
+// for the levels of r, and by the path for any levels.
 func checkRecovery(t *rapid.T, r *round, x []float32, in []algos.Message, theirs [][]int64) {
 	t.Helper()
 	for _, width := range []int{r.width, 0} {
@@ -245,7 +245,7 @@ func checkRecovery(t *rapid.T, r *round, x []float32, in []algos.Message, theirs
 	}
 }
 
-// sameBits reports whether a and b are equal, −0 and 0 told apart.
+// sameBits reports whether a and b have the same bits; −0 and 0 differ.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
@@ -259,7 +259,7 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 	}{
 		{256, nil, bytePath{}},
 		{8, nil, bytePath{}},
-		{2, nil, bitPath{}}, // which encodes as bytePath
+		{2, nil, bitPath{}}, // encodes as bytePath
 		{5, nil, anyPath{}},
 		{1 << 9, nil, anyPath{}},
 		{256, []algos.Message{whole}, bytePath{}},

@@ -7,13 +7,11 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// This page is the codec as docs/math.md#the-integer-form and
-// docs/math.md#mixing have it: one loop per operation, in float64 and integers.
-// Only the sums of mix are float32, as that section fixes their bits.
+// This file has the codec of docs/math.md#the-integer-form and docs/math.md#mixing in its plainest form: one loop per
+// operation, in float64 and integers. Only the sums of mix are float32, because that section fixes their bits.
 //
-// Every path gives the same symbols, indices and sums, faster; tests hold it to
-// this page. A path also takes from here the integers of those coordinates that
-// its own arithmetic is not certain of.
+// Every path gives the same symbols, indices and sums, faster; tests compare it with this file. If the arithmetic of a
+// path is not certain of a coordinate, the path also takes its integer from here.
 
 // plain is the codec in one round.
 type plain struct {
@@ -52,9 +50,8 @@ func (p *plain) residue(k int64) int64 {
 	return (k%n + n) % n
 }
 
-// encode writes the indices κ of x and their symbols s = κ mod N. It returns the
-// first coordinate that has no index, as it is not finite or the index reaches
-// ±2³¹, or −1.
+// encode writes the indices κ of x and their symbols s = κ mod N. It returns the first coordinate without an index,
+// because it is not finite or the index reaches ±2³¹, or −1.
 func (p *plain) encode(indices []int64, symbols []uint16, x []float32) int {
 	for c, v := range x {
 		k := p.index(v, c)
@@ -66,9 +63,8 @@ func (p *plain) encode(indices []int64, symbols []uint16, x []float32) int {
 	return -1
 }
 
-// decode writes the indices κ' that symbols mean to a receiver with model y: the
-// one integer of each window [t − N/2, t + N/2) that has the symbol. y is within
-// 2³² steps of 0.
+// decode writes the indices κ' of symbols for a receiver with model y. Each is the one integer of the window [t − N/2,
+// t + N/2) that has the symbol. The model y is within 2³² steps of 0.
 func (p *plain) decode(indices []int64, symbols []uint16, y []float32) {
 	for c, s := range symbols {
 		low := int64(p.low(y[c], c))
@@ -76,12 +72,11 @@ func (p *plain) decode(indices []int64, symbols []uint16, y []float32) {
 	}
 }
 
-// quotient returns m = (κ − s)/N, which a repair brings: κ = N·m + s.
+// quotient returns m = (κ − s)/N, the content of a repair: κ = N·m + s.
 func (p *plain) quotient(k int64) int32 { return int32((k - p.residue(k)) / int64(p.levels)) }
 
-// mix adds D·Σ_j w_j·(κ'_j − κ_i) to acc, the neighbours in order. It returns the
-// largest |κ'_j − κ_i|, at most 2³¹ − 1, and the number of coordinates where one is
-// not 0.
+// mix adds D·Σ_j w_j·(κ'_j − κ_i) to acc, the neighbours in order. It returns the largest |κ'_j − κ_i|, at most 2³¹ −
+// 1, and the number of coordinates with a difference.
 func (p *plain) mix(acc []float32, own []int64, theirs [][]int64, weights []float32) (largest int64, moved int) {
 	for c := range acc {
 		sum, peak := float32(0), int64(0)
@@ -98,8 +93,7 @@ func (p *plain) mix(acc []float32, own []int64, theirs [][]int64, weights []floa
 	return largest, moved
 }
 
-// scale returns w·D as a float32: with equal weights the two ends of an edge add
-// exact negatives.
+// scale returns w·D as a float32: with equal weights the two ends of an edge add exact negatives.
 func (p *plain) scale(weight float32) float32 { return float32(float64(weight) * p.step) }
 
 // hash returns the hash of indices that ends a verified message.
@@ -107,7 +101,7 @@ func (p *plain) hash(indices []int64) uint64 {
 	var h kernel.Hash
 	h.Reset()
 	for _, k := range indices {
-		number := int32(math.MinInt32) // of what no sender has, because the models are far apart
+		number := int32(math.MinInt32) // a number that no sender has, because the models are far apart
 		if int64(int32(k)) == k {
 			number = int32(k)
 		}

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The integer form of docs/math.md has m = ⌈(t − N/2 − s)/N⌉ and κ' = s + N·m, here in
-// whole numbers from the float64 t − N/2 on.
+// The integer form of docs/math.md has m = ⌈(t − N/2 − s)/N⌉ and κ' = s + N·m. The test computes it in whole numbers
+// from the float64 t − N/2.
 func TestPlainDecodesByTheFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)

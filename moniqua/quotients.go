@@ -10,23 +10,20 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// With the quotients m = (k − s)/N beside the symbols s, a receiver knows the indices k
-// for certain. Most quotients are equal, so each block of coordinates is written by
-// frame of reference (Goldstein, Ramakrishnan and
-// Shaft, "Compressing relations and indexes", ICDE 1998): their minimum as 4
-// bytes, a width of 0 to 32 bits as 1 byte, and the differences to the minimum
-// as a bit stream, least significant bit first.
+// From the quotients m = (k − s)/N and the symbols s a receiver knows the indices k for certain. Most quotients are
+// equal, so each block of coordinates is coded by frame of reference. It begins with the minimum as 4 bytes, and a
+// width of 0 to 32 bits as 1 byte. The differences to the minimum follow as a bit stream, least significant bit first
+// (Goldstein, Ramakrishnan and Shaft, "Compressing relations and indexes", ICDE 1998).
 
 const quotientHead = 5 // bytes of minimum and width
 
-// maxQuotients returns the most bytes that d quotients in blocks take.
+// maxQuotients returns the largest size in bytes of d quotients in blocks.
 func maxQuotients(d, block int) int {
 	return 4*d + quotientHead*((d+block-1)/block)
 }
 
-// appendQuotients appends one block of quotients k >> shift, at most blockLen, to dst.
-// Differences of up to 8 bits are packed by package kernel, as symbols are. Wider ones
-// are rare, and may have 32 bits, for which neither kernel nor quant has a packer.
+// appendQuotients appends one block of quotients k >> shift, at most blockLen, to dst. Package kernel packs differences
+// of up to 8 bits like symbols. Wider ones are rare and may have 32 bits, which neither kernel nor quant can pack.
 func appendQuotients(dst []byte, k []int32, shift int, tier kernel.Tier) []byte {
 	low, high := tier.Extent(k)
 	low, high = low>>shift, high>>shift
@@ -51,7 +48,7 @@ func appendQuotients(dst []byte, k []int32, shift int, tier kernel.Tier) []byte 
 func appendWide(dst []byte, k []int32, shift int, low int32, width int) []byte {
 	var (
 		word uint64 // stream bits not yet written
-		held int    // how many, < 32
+		held int    // their number, < 32
 	)
 	for _, v := range k {
 		word |= uint64(uint32(v>>shift)-uint32(low)) << held
@@ -68,10 +65,10 @@ func appendWide(dst []byte, k []int32, shift int, low int32, width int) []byte {
 	return dst
 }
 
-var errQuotients = errors.New("moniqua: repair: cut off, or of another length")
+var errQuotients = errors.New("moniqua: repair: too short or too long")
 
-// cutQuotients returns the minimum, the width and the bit stream of the block of n
-// quotients that src begins with, and the rest.
+// cutQuotients splits src after its first block, of n quotients. It returns the minimum, the width and the bit stream
+// of that block, and the rest.
 func cutQuotients(src []byte, n int) (low int32, width int, body, rest []byte, err error) {
 	if len(src) < quotientHead {
 		return 0, 0, nil, nil, errQuotients
@@ -109,7 +106,7 @@ func readQuotients(dst []int32, src []byte, tier kernel.Tier) (rest []byte, err 
 	return rest, nil
 }
 
-// readWide is appendWide backwards.
+// readWide reads the stream of appendWide.
 func readWide(dst []int32, low int32, width int, body []byte) error {
 	var (
 		word uint64 // stream bits read but not yet used
@@ -147,8 +144,7 @@ func (r *round) quotients(dst []int32, index []int64, symbols []uint16) {
 	}
 }
 
-// join writes the indices N·m + s to dst and reports whether all of them are
-// indices.
+// join writes the indices N·m + s to dst and reports whether all of them are in range.
 func (r *round) join(dst, m []int32, symbols []uint16) bool {
 	n := int64(r.grid.Levels)
 	dst, symbols = dst[:len(m)], symbols[:len(m)]

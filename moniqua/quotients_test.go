@@ -43,7 +43,7 @@ func TestQuotientsComeBack(t *testing.T) {
 	}
 }
 
-// Any indices are joined again from quotients and symbols.
+// Quotients and symbols give any indices back.
 func TestQuotientsAndSymbolsAreTheIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &Codec{Levels: rapid.SampledFrom([]int{2, 3, 5, 16, 100, 65536}).Draw(t, "levels"),

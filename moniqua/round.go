@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A round is the codec in one round.
+// A round is the codec with the settings of one round.
 type round struct {
 	k       int
 	grid    Grid
@@ -37,8 +37,8 @@ func byteWidth(levels int) int {
 // blockOf returns the coordinates per block: a multiple of the packing's group.
 func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
 
-// mixed returns the result of a path: the largest difference of indices, and the
-// number of coordinates that have one.
+// mixed returns the result of a path: the largest difference of indices, and the number of coordinates with a
+// difference.
 func (r *round) mixed(largest, moved int) algos.Mixed {
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
 }
@@ -56,10 +56,10 @@ func repaired(in []algos.Message) bool {
 	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
-// mostInLanes is how many neighbours are mixed in lanes.
+// mostInLanes is the largest number of neighbours that lanes can mix.
 const mostInLanes = 31
 
-// mixedInLanes reports whether in is mixed in lanes alone.
+// mixedInLanes reports whether lanes alone can mix the messages in.
 func (r *round) mixedInLanes(in []algos.Message) bool {
 	return r.width > 0 && len(in) > 0 && len(in) <= mostInLanes && !repaired(in)
 }
@@ -74,8 +74,7 @@ func (r *round) sent(memory, payload []byte, first, n int) []byte {
 	return memory[:n]
 }
 
-// checkMix finds the reason why the arguments of Mix cannot be used, if there is one,
-// before acc changes.
+// checkMix returns the reason why the arguments of Mix cannot be used, if any, before acc changes.
 func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
 	if len(acc) != len(x) {
 		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
@@ -96,8 +95,8 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	return nil
 }
 
-// inPlace reports whether acc is x. Encode has found x sound then, so that the
-// lanes do not read it once more, which would be a quarter of the pass over memory.
+// inPlace reports whether acc is x. Then Encode has already checked x, so the lanes do not read it again, which would
+// cost a quarter of the pass over memory.
 func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
 
 // checkPayload makes sure that payload holds d symbols and the hash, if any.
@@ -123,7 +122,7 @@ func (r *round) checkReference(x []float32) error {
 	return nil
 }
 
-// strange is the error for a coordinate that has no index.
+// strange returns the error for a coordinate without an index.
 func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)

@@ -5,23 +5,20 @@ import (
 	"math/bits"
 )
 
-// The loops below work on blocks that fit in the first-level cache, without
-// division. They are the arithmetic of anyPath. The other paths use them where the
-// lanes of package kernel cannot do the work.
+// The loops below work on blocks that fit in the first-level cache, without division. anyPath computes with them. The
+// other paths use them where the lanes of package kernel cannot do the work.
 
 // blockLen bounds the coordinates of one block.
 const blockLen = 1024
 
-// A rounder maps coordinates to integers of the grid: to the indices of plain, or
-// to the low ends of its decode windows.
+// A rounder maps coordinates to integers of the grid: to the indices of plain, or to the low ends of its decode
+// windows.
 //
-// A block is computed in fixed point. Adding bias = 2³⁴ + 2³³ to a number below
-// 2³³ in magnitude gives a float64 in [2³⁴, 2³⁵), whose mantissa is that number
-// with 18 fractional bits. With 1/D for the division, its own roundings and the
-// truncated u it is off by less than 2 units of 2⁻¹⁸, and the float64
-// expression of plain by less than 1. So where the fraction is at least
-// guard = 8 units away from an integer both have the same floor; the other
-// coordinates, about one in 16,000, and those out of range are left to plain.
+// It computes a block in fixed point. Adding bias = 2³⁴ + 2³³ to a number below 2³³ in magnitude gives a float64 in
+// [2³⁴, 2³⁵). Its mantissa is that number with 18 fractional bits. With 1/D for the division, its own roundings and the
+// truncated u, the number is off by less than 2 units of 2⁻¹⁸. The float64 expression of plain is off by less than 1.
+// So both have the same floor where the fraction is at least guard = 8 units away from an integer. The rounder leaves
+// the other coordinates, about one in 16,000, and those out of range to plain.
 type rounder struct {
 	plain
 	scale  float64 // 1/D, rounded
@@ -55,12 +52,11 @@ const (
 	indexEnd = 1 << 33                         // bound on the magnitudes rounded
 )
 
-// round writes the integers of x to dst. first is the coordinate of x[0]. It
-// returns the position of the first value that is not finite or beyond ±2³³, or
-// −1. dst is at least as long as x.
+// round writes the integers of x to dst, which is at least as long as x. The coordinate of x[0] is first. It returns
+// the position of the first value that is not finite or beyond ±2³³, or −1.
 //
-// The loops of roundFixed and roundRandom stop at a coordinate that is left to
-// plain. Without a call in them they keep all that they need in registers.
+// The loops of roundFixed and roundRandom stop at a coordinate that is left to plain. Without a call in them they keep
+// all their variables in registers.
 func (r *rounder) round(dst []int64, x []float32, first int) int {
 	base := bias + (r.shift - r.half)
 	if r.window {
@@ -84,7 +80,7 @@ func (r *rounder) round(dst []int64, x []float32, first int) int {
 	return -1
 }
 
-// roundFixed returns how many of x it rounded before one that it leaves to plain.
+// roundFixed returns the number of coordinates that it rounded before one that it leaves to plain.
 func (r *rounder) roundFixed(dst []int64, x []float32, base float64) int {
 	scale := r.scale
 	dst = dst[:len(x)]
@@ -98,8 +94,7 @@ func (r *rounder) roundFixed(dst []int64, x []float32, base float64) int {
 	return len(x)
 }
 
-// roundRandom is roundFixed with u from key. u has 24 bits, of which the fixed-point
-// number takes the upper 18.
+// roundRandom is roundFixed with u from key. The fixed-point number takes the upper 18 of the 24 bits of u.
 func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64) int {
 	scale, key := r.scale, r.key
 	dst = dst[:len(x)]
@@ -114,7 +109,7 @@ func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64)
 	return len(x)
 }
 
-// exact returns the integer of coordinate c, whose value is v, as plain.go has it.
+// exact returns the integer of coordinate c, whose value is v, by the formulas of plain.go.
 func (r *rounder) exact(v float32, c int) float64 {
 	if r.window {
 		return r.low(v, c)
@@ -122,7 +117,7 @@ func (r *rounder) exact(v float32, c int) float64 {
 	return r.index(v, c)
 }
 
-// A divisor takes residues modulo N without division.
+// A divisor computes residues modulo N without division.
 type divisor struct {
 	mask    uint64 // N − 1 if N is a power of two, else 0
 	n       uint64
@@ -140,10 +135,9 @@ func newDivisor(levels int) divisor {
 
 // residues writes k mod N, in 0..N−1 also for negative k, to dst: |k| ≤ 2³⁴.
 //
-// With z = k + offset < 2³⁶ and inverse·N = 2⁶⁴ + e, e < N ≤ 2¹⁶, the low word
-// of inverse·z is (z mod N)·2⁶⁴/N + z·e/N, and N times it has the high word
-// z mod N because z·e < 2⁶⁴ (Lemire, Kaser and Kurz, "Faster remainder by
-// direct computation", 2019).
+// With z = k + offset < 2³⁶ and inverse·N = 2⁶⁴ + e, e < N ≤ 2¹⁶, the low word of inverse·z is (z mod N)·2⁶⁴/N + z·e/N.
+// N times it has the high word z mod N, because z·e < 2⁶⁴ (Lemire, Kaser and Kurz, "Faster remainder by direct
+// computation", 2019).
 func (m *divisor) residues(dst []uint16, k []int64) {
 	dst = dst[:len(k)]
 	if mask := m.mask; mask != 0 {
@@ -159,9 +153,8 @@ func (m *divisor) residues(dst []uint16, k []int64) {
 	}
 }
 
-// place turns symbols into their places 0..N−1 in the decode windows that begin
-// at the residues low: the index of a symbol is the window's low end plus its
-// place.
+// place turns symbols into their places 0..N−1 in the decode windows that begin at the residues low. The index of a
+// symbol is the window's low end plus its place.
 func place(dst, symbols, low []uint16, levels int32) {
 	dst, low = dst[:len(symbols)], low[:len(symbols)]
 	for i, s := range symbols {

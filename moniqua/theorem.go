@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// A Theorem is the theta rule of Lu and De Sa (ICML 2020), Theorem 2, and with
-// few bits Theorem 3. It needs only n and ρ, and gives a θ several times that of
-// Certified:
+// A Theorem is the theta rule of Lu and De Sa (ICML 2020), Theorem 2, and with few bits Theorem 3. It needs only n and
+// ρ, and gives a θ several times that of Certified:
 //
 //	θ_k = 2·α_k·G_∞·C·log(16n)/(1 − ηρ)
 //	δ  ≤ (1 − ηρ)/(8·C²·η·log(16n) + 2(1 − ηρ))
@@ -16,7 +15,7 @@ import (
 type Theorem struct {
 	Workers int     // n ≥ 1
 	Rho     float64 // ρ of W, in [0, 1)
-	C       float64 // C_α ≥ 1, the total decay of steps that drop (η = 1); 0 means 1
+	C       float64 // C_α ≥ 1, the total decay of falling step sizes (η = 1); 0 means 1
 	Eta     float64 // η ≥ 1; 0 means 1
 }
 
@@ -66,8 +65,7 @@ func (t Theorem) Delta() float64 {
 	return gap / (8*c*c*eta*t.logWorkers() + 2*gap)
 }
 
-// Bits returns the fewest bits b with which N = 2^b symbols have a δ that
-// Theorem 2 admits.
+// Bits returns the smallest b for which Theorem 2 admits the δ of N = 2^b symbols.
 func (t Theorem) Bits(r Rounding) int {
 	limit, b := t.Delta(), 1
 	for math.Ldexp(float64(r.spread()), -(b+1)) > limit {
@@ -76,16 +74,15 @@ func (t Theorem) Bits(r Rounding) int {
 	return b
 }
 
-// PaperBits returns the bit count that the paper states, ⌈log₂(1/(2δ) + 1)⌉
-// with δ from Theorem 2. It does not use that the ends of the unit interval
-// are one symbol.
+// PaperBits returns the bit count of the paper, ⌈log₂(1/(2δ) + 1)⌉ with δ from Theorem 2. It counts the two ends of the
+// unit interval as two symbols, although they are one.
 func (t Theorem) PaperBits() int {
 	c, eta := t.decay()
 	return int(math.Ceil(math.Log2(4*c*c*eta*t.logWorkers()/(1-eta*t.Rho) + 2)))
 }
 
-// Gamma returns the slack γ of Theorem 3, with which any δ < 1/2 converges in
-// the given number of rounds. It is very small; runs use larger ones.
+// Gamma returns the slack γ of Theorem 3, with which any δ < 1/2 converges in the given number of rounds. It is very
+// small; runs use larger ones.
 func (t Theorem) Gamma(delta float64, rounds int) float64 {
 	gap := 1 - t.Rho
 	noise := 16 * delta * delta / ((1 - 2*delta) * (1 - 2*delta))
@@ -93,8 +90,7 @@ func (t Theorem) Gamma(delta float64, rounds int) float64 {
 	return min(1, 2/(gap+noise*paths))
 }
 
-// SlackTheta returns θ of Theorem 3 for mixing with γW + (1−γ)I, with Rho that
-// of the W without slack.
+// SlackTheta returns θ of Theorem 3 for mixing with γW + (1−γ)I; Rho is that of the W without slack.
 func (t Theorem) SlackTheta(gamma, alpha, bound float64) float64 {
 	return 2 * alpha * bound * t.logWorkers() / (gamma * (1 - t.Rho))
 }

@@ -6,13 +6,12 @@ import (
 	"math"
 )
 
-// Updates describes the updates α_k·g, which drive the models apart, as far as they are
-// known in advance.
+// Updates describes the updates α_k·g, which drive the models apart, as far as they are known in advance.
 type Updates struct {
 	Step   func(k int) float64 // α_k ≥ 0
 	Rounds int                 // of the run; later rounds are legal but slower to look up
 	Bound  float64             // G_∞ > 0: bounds every coordinate of the applied g, momentum and weight decay included
-	Every  int                 // H, rounds per exchange: so many updates drive the models apart at a time; 0 means 1
+	Every  int                 // H, rounds per exchange: models move apart by H updates between exchanges; 0 means 1
 }
 
 // every returns H.
@@ -36,22 +35,21 @@ func Fixed(theta float64) (func(k int) float64, error) {
 	return func(int) float64 { return theta }, nil
 }
 
-// Memory returns for how many rounds a graph with ρ = rho in [0, 1) remembers:
-// the smallest t with e^{−t(1−ρ)} ≤ 1/1000.
+// Memory returns the number of rounds for which updates have an effect on a graph with ρ = rho in [0, 1): the smallest
+// t with e^{−t(1−ρ)} ≤ 1/1000.
 func Memory(rho float64) int {
 	return int(math.Ceil(math.Log(1000) / (1 - rho)))
 }
 
-// largestStep returns max α over the rounds k−memory .. k as a function of k:
-// the differences between models at round k come from those steps, and where
-// step sizes fall the old ones are larger than the current one. The first
-// u.Rounds values are tabulated.
+// largestStep returns max α over the rounds k−memory .. k as a function of k. The differences between models at round k
+// come from the updates of those rounds. Falling step sizes were larger then than at round k. The first u.Rounds values
+// are tabulated.
 func largestStep(u Updates, memory int) func(k int) float64 {
 	type step struct {
 		round int
 		alpha float64
 	}
-	var falling []step // of the window, those that exceed all later ones
+	var falling []step // steps of the window that exceed all later ones
 	peaks := make([]float64, max(u.Rounds, 0))
 	for k := range peaks {
 		alpha := u.Step(k)

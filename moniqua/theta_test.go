@@ -74,7 +74,7 @@ func TestCertificatesThatDoNotExist(t *testing.T) {
 	tests := []struct {
 		levels   int
 		rounding Rounding
-		want     string // "" = there is one
+		want     string // "" if there is a certificate
 	}{
 		{2, Dither, "use at least 6 levels (3 bits), or the rule"},
 		{4, Nearest, "grid errors return 1.46-fold"},
@@ -98,8 +98,7 @@ func TestCertificatesThatDoNotExist(t *testing.T) {
 	}
 }
 
-// The star of 4 has S1 = 3 and 2 bits amplify by 1/3: exactly no certificate,
-// also when the sum was cut off.
+// The star of 4 has S1 = 3, and 2 bits amplify by 1/3: there is just no certificate, even if the sum was cut off.
 func TestCertificateOnTheEdgeIsNone(t *testing.T) {
 	if theta, err := (Certified{S: 6, S1: 3 - 1e-14, Rho: 0.75, Levels: 4}).Theta(0.1, 1); err == nil {
 		t.Errorf("θ = %v", theta)
@@ -170,8 +169,7 @@ func TestRulesRefuseWhatIsNoRun(t *testing.T) {
 	}
 }
 
-// With the bits that the theorem asks for, δ is within its limit, and with one
-// bit less it is not.
+// With the bits of the theorem δ is within its limit; with one bit less it is not.
 func TestTheoremBitsAreTheFewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		theorem := Theorem{
@@ -185,7 +183,7 @@ func TestTheoremBitsAreTheFewest(t *testing.T) {
 			t.Fatalf("%d bits have δ %v, one less %v, the limit is %v", bits, delta(bits), delta(bits-1),
 				theorem.Delta())
 		}
-		// Wrap-around saves at most one bit over the printed count.
+		// Wrap-around saves at most one bit compared with the paper's count.
 		if paper := theorem.PaperBits(); bits > paper+r.spread()-1 || bits < paper-1 {
 			t.Fatalf("%d bits, the paper says %d", bits, paper)
 		}

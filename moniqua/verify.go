@@ -9,22 +9,21 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// With Verify a payload ends with the hash of the sender's indices, and a
-// receiver that recovered others, because the models differ by more than θ,
-// notices (Lu and De Sa, section 6). Instead of other indices it gets the
-// quotients of the same ones:
+// With Verify a payload ends with the hash of the sender's indices. If models differ by more than θ, a receiver
+// recovers other indices, and the hash reveals it (Lu and De Sa, section 6). The receiver then gets the quotients of
+// the sender's indices:
 //
 //	k_j = N·m_j + s_j
 //
-// The index is then the one that all other neighbours of j recovered, so the
-// iterates are those of a run without errors and their mean does not drift.
+// All neighbours of j then use the same index. So the iterates are those of a run without errors, and their mean does
+// not drift.
 
-// HashLen is the bytes of the index hash at the end of a payload.
+// HashLen is the length in bytes of the index hash at the end of a payload.
 const HashLen = 8
 
 // A verification holds the repairs that a codec can give, and its working memory.
 type verification struct {
-	kept   [2]repair // of the last rounds encoded: a worker that has not mixed may be one round behind
+	kept   [2]repair // of the last two encoded rounds: a worker that has not mixed may be one round behind
 	last   int       // which of them is newer
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
@@ -32,7 +31,7 @@ type verification struct {
 	wrong  algos.MismatchError
 }
 
-// A repair is the quotients of one round.
+// A repair holds the quotients of one round.
 type repair struct {
 	k     int
 	valid bool
@@ -47,10 +46,10 @@ func (v *verification) begin(k int) {
 	v.hash.Reset()
 }
 
-// newest returns the repair of the round that is or was encoded last.
+// newest returns the repair of the round encoded last, or being encoded.
 func (v *verification) newest() *repair { return &v.kept[v.last] }
 
-// forget lets the next round take the memory of the last one encoded.
+// forget lets the next round reuse the memory of the last one.
 func (v *verification) forget() { v.last = 1 - v.last }
 
 // note enters one block of the indices that are being encoded.
@@ -65,8 +64,8 @@ func (v *verification) note(r *round, index []int64, symbols []uint16) {
 	kept.data = appendQuotients(kept.data, m[:len(index)], 0, r.tier)
 }
 
-// check recovers all messages without using them. It returns a MismatchError
-// for those whose hash is another, and a MessageError for a repair that is none.
+// check recovers all messages without using them. It returns a MismatchError for messages with a different hash, and a
+// MessageError for an invalid repair.
 func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 	v.start(in)
 	if err := v.recover(r, x, in); err != nil {
@@ -103,7 +102,7 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 	return nil
 }
 
-// start gets ready to read the messages in from their beginning.
+// start begins to read the messages in.
 func (v *verification) start(in []algos.Message) {
 	if len(v.theirs) < len(in) {
 		v.theirs, v.rest = make([]kernel.Hash, len(in)), make([][]byte, len(in))
@@ -148,8 +147,8 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 	return nil
 }
 
-// recover32 writes low + place to dst. A sum can exceed all indices, because x is far
-// beyond the sender's model; it becomes an index that no sender has.
+// recover32 writes low + place to dst. If x is far beyond the sender's model, a sum can exceed all indices; it becomes
+// an index that no sender has.
 func recover32(dst []int32, low []int64, places []uint16) {
 	dst, places = dst[:len(low)], places[:len(low)]
 	for i, v := range low {
@@ -161,8 +160,8 @@ func recover32(dst []int32, low []int64, places []uint16) {
 	}
 }
 
-// reach returns how far the grid points of indices are from those of the
-// reference at most. Symbols by themselves say nothing beyond θ, but quotients may.
+// reach returns the largest distance between the grid points of indices and of the reference. Symbols alone stay within
+// θ, but quotients may go beyond.
 func (r *round) reach(indices []int32, reference []int64) float32 {
 	low, high := int64(0), int64(0)
 	for i, k := range indices {

@@ -9,27 +9,26 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Messages are checked by their indices where symbols are bytes, see bytePath. A
-// neighbour's indices are the own ones plus the differences of the symbols, so
-// to check its hash needs no second decoding of the windows.
+// Where symbols are bytes, a worker checks messages by their indices, see bytePath. A neighbour's indices are its own
+// ones plus the differences of the symbols. So checking a hash needs no second decoding of the windows.
 
-// together is how many neighbours' hashes are computed at the same time.
+// together is the number of neighbours whose hashes are computed at the same time.
 const together = 4
 
 // A laneChecker is the working memory of checking messages, on its stack.
 type laneChecker struct {
 	round
-	quantizer, lowQuantizer kernel.Quantizer // to the own indices, and to the low ends of windows
-	owns, windowed          bool             // whether the lanes can do these
+	quantizer, lowQuantizer kernel.Quantizer // to the worker's own indices, and to the low ends of windows
+	owns, windowed          bool             // whether the lanes can compute these
 
 	index       [blockLen]int32
-	least, most int32 // of them
+	least, most int32 // of the worker's own indices
 	symbols     [blockLen]byte
 	buffer      [blockLen]byte
-	last        [blockLen]byte // of the indices of a repaired message: their last bytes
-	ownLast     [blockLen]byte // of the own ones
-	low         [blockLen]byte // of the windows
-	known       bool           // whether low is: from the first tie in the block on
+	last        [blockLen]byte // the last bytes of the indices of a repaired message
+	ownLast     [blockLen]byte // the last bytes of the worker's own indices
+	low         [blockLen]byte // the last bytes of the windows' low ends
+	known       bool           // whether low is computed: from the first tie in the block on
 	theirs      [together][blockLen]int32
 }
 
@@ -72,8 +71,8 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message) e
 	return nil
 }
 
-// ownIndices begins a block: it computes the own indices and symbols, and reports
-// whether the indices of neighbours are below 2³¹ too.
+// ownIndices begins a block. It computes the worker's own indices and symbols, and reports whether the indices of
+// neighbours are below 2³¹ too.
 func (m *laneChecker) ownIndices(x []float32, first int) bool {
 	index := m.index[:len(x)]
 	m.known = false
@@ -92,8 +91,7 @@ func (m *laneChecker) ownIndices(x []float32, first int) bool {
 	return true
 }
 
-// recover computes the indices of one message. The windows become known with
-// the first tie.
+// recover computes the indices of one message. The first tie makes it compute the windows.
 func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first int) error {
 	n := len(x)
 	low := m.low[:n]
@@ -117,8 +115,8 @@ func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first in
 	return nil
 }
 
-// mend writes the indices of a message over one block to dst, from its repair, of
-// which it leaves the rest. It refuses indices that are not believed.
+// mend writes the indices of a message over one block to dst, and takes that block off its repair. It refuses indices
+// beyond the limit of the message.
 func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
 	n := len(dst)
 	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)
@@ -135,7 +133,7 @@ func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, f
 	}
 	*repair = rest
 	step := m.grid.Step()
-	if message.Believe(float32(step*float64(reach))) == nil { // of which it is no nearer
+	if message.Believe(float32(step*float64(reach))) == nil { // reach bounds the true distance
 		return nil
 	}
 	if err := message.Believe(float32(step * float64(farthest(dst, m.index[:n])))); err != nil {
@@ -144,10 +142,9 @@ func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, f
 	return nil
 }
 
-// lastBytes writes the last bytes of the indices of a message to dst, from its
-// payload and the repair, which begins with this block. It returns how far they are
-// from the own indices at most, and the rest of the repair; without reach, which is
-// positive, dst is of no use.
+// lastBytes writes the last bytes of the indices of a message to dst, from its payload and the repair, which begins
+// with this block. It returns a bound on their distance from the worker's own indices, and the rest of the repair. A
+// bound of 0 means that dst is invalid.
 func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach int64, rest []byte, err error) {
 	low, size, body, rest, err := cutQuotients(repair, len(dst))
 	if err != nil {
@@ -167,7 +164,7 @@ func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach i
 	return reach, rest, nil
 }
 
-// raised are numbers of width bits, in the upper ones of bytes.
+// raised are numbers of width bits, in the upper bits of bytes.
 type raised struct {
 	bytes []byte
 	width int
@@ -201,7 +198,7 @@ func (m *laneChecker) mendAny(dst []int32, repair, payload []byte, first int) (r
 	return m.round.mend(dst, repair, symbols[:len(dst)])
 }
 
-// farthest returns how far indices of a neighbour are from the own ones at most.
+// farthest returns the largest distance of a neighbour's indices from the worker's own ones.
 func farthest(theirs, own []int32) int64 {
 	theirs = theirs[:len(own)]
 	low, high := int64(0), int64(0)

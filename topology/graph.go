@@ -118,9 +118,9 @@ func (g *Graph) Rows() []Row {
 	return rows
 }
 
-// A Closing holds the data with which worker i of a ring closes a gap next to it: the candidates for an edge, and its
-// weight in W. Ranks stay, so the edge joins the nearest survivors. The ring of the survivors has the weights of the
-// old ring.
+// A Closing holds the data with which worker i of a ring closes a gap next to it. It lists the candidates for an edge,
+// and the weight of the edge in W. Ranks stay, so the edge joins the nearest survivors. The ring of the survivors has
+// the weights of the old ring.
 type Closing struct {
 	Up, Down []Rank  // all others, in the order in which they follow i upwards and downwards
 	Weight   float64 // W_ij of the new edge

@@ -26,8 +26,8 @@ type Edge struct {
 	Weight float64
 }
 
-// A Row is worker i's part of the graph: its own weight W_ii, its incoming edges (In) and the peers it sends to (Out),
-// both in increasing rank. In undirected graphs In and Out name the same peers.
+// A Row is worker i's part of the graph. It has its own weight W_ii, its incoming edges (In) and the peers it sends to
+// (Out), both in increasing rank. In undirected graphs In and Out name the same peers.
 type Row struct {
 	Self float64
 	In   []Edge

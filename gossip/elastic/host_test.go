@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// TestAPlaceIsNextToTheWorker lets worker 0 of a ring of seven lose 1, close the gap with
-// 4 because 2 and 3 do not answer either, and be asked for a place.
+// TestAPlaceIsNextToTheWorker lets worker 0 of a ring of seven lose 1. Workers 2 and 3 do not answer either, so worker
+// 0 closes the gap with 4. Then others ask it for a place.
 func TestAPlaceIsNextToTheWorker(t *testing.T) {
 	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 7, Slack: 1})
 	if err != nil {

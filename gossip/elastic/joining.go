@@ -22,10 +22,9 @@ func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange i
 	return m
 }
 
-// Host gives a worker that has come back as another process an edge from an exchange
-// on, and reports whether it could. It needs a free place for an edge. No neighbour may
-// be nearer on that side, and the worker must be lost: this worker has given it up, or
-// has a neighbour beyond it.
+// Host gives a worker that has come back as another process an edge from an exchange on, and reports whether it could.
+// It needs a free place for an edge. No neighbour may be nearer on that side, and the worker must be lost. It is lost
+// if this worker has given it up, or has a neighbour beyond it.
 func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now time.Duration) bool {
 	r := m.find(peer)
 	if r == nil || !m.ring() || m.full() {

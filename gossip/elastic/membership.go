@@ -25,9 +25,9 @@ import (
 //	Off       to the lower rank: the edge is not on; I am beyond e, or have another neighbour
 //	Part(e)   to a neighbour: our edge is off from exchange e, a worker between us is back
 //
-// After Off the higher rank says Want again if it still wants the edge. A new link forgets the words of the last one,
-// except that On and Part are said again on each new link while the edge is on. So a lost On is answered in the end:
-// either the link stays down and the edge is taken off, or the answer is Off. No worker waits for ever.
+// After Off the higher rank says Want again if it still wants the edge. A new link forgets the words of the last one.
+// Only On and Part are said again on each new link while the edge is on. So a lost On is answered in the end: either
+// the link stays down and the edge is taken off, or the answer is Off. No worker waits for ever.
 type Membership struct {
 	self      topology.Rank
 	weight    float64 // of an edge that closes a gap
@@ -136,9 +136,8 @@ func (m *Membership) find(rank topology.Rank) *relation {
 	return &m.relations[i]
 }
 
-// Up notes a new link to peer. process names the process at its other end, ≠ 0. If
-// it is another one than before in a ring, it knows nothing of an edge to the last
-// process: that edge is taken off, and Gone is false again.
+// Up notes a new link to peer. process names the process at its other end, ≠ 0. In a ring a new process knows nothing
+// of an edge to the last process. Up then takes that edge off, and Gone is false again.
 func (m *Membership) Up(peer topology.Rank, process uint64) {
 	r := m.get(peer)
 	if r.process != 0 && r.process != process && m.ring() {

@@ -7,8 +7,8 @@
 // below are authenticated, so a bad frame is its sender's doing: a broken machine, another
 // program, or malice.
 //
-// The package decides by frames alone. It finds no model poisoned that is well formed: a Clip
-// of package algos limits those.
+// The package judges the form of frames. It does not detect a poisoned model in a well-formed
+// frame: a Clip of package algos limits the effect of such a model.
 package judge
 
 import (

@@ -1,5 +1,5 @@
-// Package peer puts a machine and all layers together that a run asks for, so that a worker
-// can lose its neighbours. A driver of whatever kind has links and a clock, and does this:
+// Package peer puts a machine and all layers of a run together, so that a worker can lose its
+// neighbours. Any driver with links and a clock does this:
 //
 //	p, err := peer.New(machine, start)
 //	for !p.Over() {
@@ -12,7 +12,7 @@
 //		p.Receive, p.Met, p.Parted, p.Gradient
 //	}
 //
-// Settle says that the state after the last round is safe: then neighbours are told bye.
+// Settle says that the state after the last round is safe: then the worker says bye to its neighbours.
 // The package opens no links and writes no checkpoints.
 package peer
 

@@ -182,7 +182,7 @@ func TestByeFollowsWhatIsOwed(t *testing.T) {
 	s.do(s.Receive(gossip.Frame{From: 0, To: 1, Kind: gossip.Durable, Round: 2}))
 	s.do(s.Receive(gossip.Frame{From: 2, To: 1, Kind: gossip.Durable, Round: 2}))
 	if !s.Unneeded() {
-		t.Error("the log is needed, although nobody comes back to it")
+		t.Error("the log is needed, although no worker can come back to it")
 	}
 }
 

@@ -42,9 +42,9 @@ const (
 //	        never receives messages                    they meet                     each, or seldom
 //	each    every place                                this worker is where both     silent
 //	                                                   are in step
-//	seldom  a place before the last one told leaves
-//	        it too little room: on an edge that goes
-//	        one way neither end knows to be in step
+//	seldom  a new one before the last one told
+//	        leaves it too little room: on a one-way
+//	        edge neither end knows to be in step
 type telling uint8
 
 const (

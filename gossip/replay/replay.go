@@ -5,33 +5,34 @@
 //	place := start.Slots.Of(round, 0)
 //	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
 //
-// The package writes no checkpoints and no files: Log is where messages are kept, and Memory
-// is one in memory.
+// The package writes no checkpoints and no files: a Log keeps the messages, and Memory is a Log in
+// memory.
 //
-// A worker that has come back from a checkpoint does its last rounds once more, with the
-// messages that it was sent the first time. Its neighbours have them in their logs. The
-// worker tells where it is, and they send what it can take from there, one exchange
-// ahead. Its neighbours have heard the messages that it makes meanwhile: these are not
-// sent, but kept for neighbours that come back later. When it is where it was, it sends again.
+// A worker that has come back from a checkpoint repeats its last rounds with the messages of the
+// first time, which its neighbours have in their logs. The worker reports its place, and the
+// neighbours send the messages that it can take, one exchange ahead. The neighbours already have
+// the messages that it makes meanwhile. It does not send them, but keeps them for neighbours that
+// come back later. When it reaches its old place, it sends again.
 //
-// On every new link both ends do so until they are surely in step. That is when each has
-// passed the place of the one that was ahead by more than Lead exchanges: a worker that
-// came back cannot have told the other more before. From then on a message is sent
-// as soon as it is there, and nothing is told of places.
+// On every new link both ends report their places until they are surely in step. That is when each
+// has passed the place of the end that was ahead by more than Lead exchanges. A worker that came
+// back cannot have sent the other more before. From then on both ends send each message as soon as
+// it exists, and report no places.
 //
-// On an edge that goes one way they never are. The sender hears nothing of its receiver.
-// The log of the worker in front may let it run ahead while the receiver comes back as
-// well. The buffers of a machine are then used again before
-// they are read. So such an edge stays as all edges begin.
+// The two ends of a one-way edge are never surely in step, because the sender receives no message of
+// its receiver. The log of the worker in front may let the sender run ahead while the receiver comes
+// back as well. The machine would then reuse its buffers before the receiver has read them. So such
+// an edge goes on as all edges begin: places are reported, and messages come from the log.
 //
-// Codecs that verify: a repair that a neighbour has asked for in the past may be asked for
-// again when that comes back. Requests are not repeated, so the repairs of all messages
-// that a neighbour may have had on an earlier link are kept, and sent when they are asked for.
+// Codecs that verify: a neighbour that comes back may ask again for repairs that it has asked for
+// before. This worker may have come back in between. It then makes its messages again, but its
+// neighbours do not repeat their old requests. So it keeps the repairs of all messages that a
+// neighbour may have had on an earlier link, and sends them on request.
 //
-// A driver says at each meeting what Control told it last (place and durable, at first as above),
-// and drives the layer as gossip.Layer describes. A worker that has died begins with
-// its newest checkpoint and with its log, cut at that place: see Memory.Rewind.
-// Saved is called when a checkpoint is safe, with the round of the oldest that is kept.
+// In each handshake a driver reports the values of the last Control (place and durable, at first as
+// above), and drives the layer as gossip.Layer describes. A worker that has died begins with its
+// newest checkpoint and with its log, cut at that place: see Memory.Rewind. The driver calls Saved
+// when a checkpoint is safe, with the round of the oldest checkpoint that is kept.
 package replay
 
 import (

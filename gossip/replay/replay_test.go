@@ -161,7 +161,7 @@ func TestANeighbourThatComesBackGetsWhatItCanTakeAndNothingTwice(t *testing.T) {
 
 // A worker of a cycle receives nothing from the worker behind it. It never sends more than that worker can take,
 // however far the workers in front let it run.
-func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
+func TestAlongACycleNoWorkerGetsMoreThanItCanTake(t *testing.T) {
 	r := rehearse(t, task{n: 4, dim: 12, rounds: 50, cycle: true}, 0)
 	r.meet(0, 0)
 	r.meet(2, 0)
@@ -235,7 +235,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	}
 	r.told(0, gossip.Durable, 11)
 	if !r.Over() {
-		t.Error("not over, although nobody comes back")
+		t.Error("not over, although no worker can come back")
 	}
 }
 

@@ -280,7 +280,7 @@ func (w *world) run() (models [][]float32) {
 		if len(turns) > 0 {
 			turns[rapid.IntRange(0, len(turns)-1).Draw(w.t, "turn")]()
 		} else if !slices.ContainsFunc(w.workers, func(m *worker) bool { return m.hangs > 0 }) {
-			w.t.Fatal("nobody can go on")
+			w.t.Fatal("no worker can go on")
 		}
 	}
 	for _, m := range w.workers {
