@@ -21,10 +21,8 @@ var englishDebts = debt{
 	".":                   1,
 	"docs":                12,
 	"docs/reference":      10,
-	"gossip/replay":       1,
 	"internal/kernel":     11,
 	"internal/kernel/gen": 11,
 	"internal/report":     18,
-	"moniqua":             26,
 	"quant":               1,
 }
