@@ -6,20 +6,18 @@ import (
 	"text/tabwriter"
 )
 
-// An Agreement sets a cell of one comparison against the same cell of another,
-// which was run in another way.
+// An Agreement compares a cell of one comparison with the same cell of another, which ran in another mode.
 type Agreement struct {
 	Network    string  `json:"network"`
 	Label      string  `json:"label"`
 	Seed       uint64  `json:"seed"`
 	First      float64 `json:"first_s_per_round"`
 	Second     float64 `json:"second_s_per_round"`
-	Least      float64 `json:"least_s_per_round"` // bytes of the second over the rate, and one latency
+	Least      float64 `json:"least_s_per_round"` // bytes of the second divided by the rate, plus one latency
 	SameDigest bool    `json:"same_digest"`
 }
 
-// Agree sets the finished cells that two comparisons have in common against each
-// other, in the order of the first.
+// Agree compares the finished cells that two comparisons have in common, in the order of the first.
 func Agree(first, second *Comparison) []Agreement {
 	links := map[string]Network{}
 	for _, n := range second.Networks {

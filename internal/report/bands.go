@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// cutLosses ends the axes of losses at twice the largest of the first ones, so that
-// a run that diverges does not press the others to the ground.
+// cutLosses ends the axes of losses at twice the largest first loss. Otherwise a run that diverges would flatten the
+// other curves.
 func cutLosses(groups []*Group, panels ...*panel) {
 	top := 0.0
 	for _, g := range groups {
@@ -30,7 +30,7 @@ func cutLosses(groups []*Group, panels ...*panel) {
 	}
 }
 
-// slug makes a file name of a name.
+// slug turns a name into a file name.
 func slug(name string) string {
 	out := []rune(name)
 	for i, r := range out {
@@ -44,7 +44,7 @@ func slug(name string) string {
 // gridPoints is how many points a curve over several seeds has.
 const gridPoints = 200
 
-// clipped is an area of which nothing is drawn outside the axes.
+// clipped is an area that is drawn only inside the axes.
 type clipped struct{ *plotter.Polygon }
 
 // Plot implements plot.Plotter.
@@ -60,15 +60,14 @@ func (c clipped) Plot(canvas draw.Canvas, p *plot.Plot) {
 	inside.Plot(canvas, p)
 }
 
-// washed is a colour that a band may have behind lines.
+// washed returns a pale colour for a band behind lines.
 func washed(c color.Color) color.Color {
 	const opacity = 40
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), opacity}
 }
 
-// curveOf pairs what x says of moments with values where both are numbers and x
-// rises.
+// curveOf pairs x of the moments with values. It omits points that are not numbers or at which x does not rise.
 func curveOf(at []record.Moment, values []float64, x func(record.Moment) float64) plotter.XYs {
 	var curve plotter.XYs
 	for i, v := range values {
@@ -80,8 +79,7 @@ func curveOf(at []record.Moment, values []float64, x func(record.Moment) float64
 	return curve
 }
 
-// combine returns the mean of curves on a common grid, which may be one of
-// logarithms, and the outline of their range.
+// combine returns the mean of curves on a common grid, which may be logarithmic, and the outline of their range.
 func combine(curves []plotter.XYs, logarithms bool) (mean, band plotter.XYs) {
 	from, to := math.Inf(-1), math.Inf(1)
 	for _, c := range curves {

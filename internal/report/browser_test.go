@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// In a browser the figures of the page show, its console stays empty, and nothing
-// is asked for but what the browser asks for on its own.
+// A browser shows the figures of the page, its console stays empty, and the page requests no other host.
 func TestPageInABrowser(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("no chromium")
@@ -46,8 +45,8 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// browse opens a page and returns how many of its pixels are blue like the first
-// line of a figure, which hosts were asked for something, and what the console says.
+// browse opens a page. It counts the pixels that are blue like the first line of a figure, and returns the requested
+// hosts and the console.
 func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, console [][]byte) {
 	t.Helper()
 	shot, net := filepath.Join(dir, "shot.png"), filepath.Join(dir, "net.json")
@@ -94,8 +93,8 @@ func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, co
 	return drawn, hosts, console
 }
 
-// On a phone the page is no wider than the screen, and the panels of figures stand one
-// above the other, each as wide as there is room.
+// On a phone the page is no wider than the screen. The panels of figures stand one above another, each as wide as the
+// room allows.
 func TestPageOnAPhone(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("no chromium")

@@ -33,9 +33,8 @@ func newCanvas(format string, width, height vg.Length) (writableCanvas, error) {
 	return nil, fmt.Errorf("report: figure: format %q is none of png, svg, pdf", format)
 }
 
-// A pdfCanvas is one on which transparent colours are what they are. That of vgpdf
-// writes the values of RGBA, which are multiplied by the opacity, beside the
-// opacity: a light blue becomes a dark grey.
+// A pdfCanvas corrects transparent colours. The canvas of vgpdf writes the values of RGBA, which are already multiplied
+// by the opacity, beside the opacity. A light blue becomes a dark grey there.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 // SetColor implements vg.Canvas.
@@ -51,8 +50,8 @@ func (c pdfCanvas) FillString(face font.Face, at vg.Point, words string) {
 	c.Canvas.FillString(face, at, latin(words))
 }
 
-// latin writes text in the code that the fonts of vgpdf have: a byte for each of
-// the first 256 letters of Unicode. There are no others.
+// latin encodes text for the fonts of vgpdf, which have one byte for each of the first 256 code points of Unicode and
+// no others.
 func latin(words string) string {
 	var coded []byte
 	for _, r := range strings.ReplaceAll(words, "θ", "theta") {
@@ -64,10 +63,10 @@ func latin(words string) string {
 	return string(coded)
 }
 
-// A straight colour returns its values without multiplying them by its opacity.
+// A straight colour does not multiply its values by its opacity.
 type straight struct{ color.NRGBA64 }
 
-// RGBA implements color.Color, but for the opacity.
+// RGBA implements color.Color, except that it ignores the opacity.
 func (c straight) RGBA() (r, g, b, a uint32) {
 	return uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A)
 }
@@ -75,12 +74,11 @@ func (c straight) RGBA() (r, g, b, a uint32) {
 // drawPanels draws panels side by side.
 func drawPanels(page draw.Canvas, row ...*plot.Plot) { drawGrid(page, [][]*plot.Plot{row}) }
 
-// labelRoom is the room of the labels of vertical axes, left of their panels.
+// labelRoom is the width of the labels of vertical axes, left of their panels.
 const labelRoom = labelText + 5
 
-// drawGrid draws rows of as many panels each. It draws the labels of the vertical
-// axes itself: on a logarithmic axis the plot reserves room for one at a place where
-// it does not draw it.
+// drawGrid draws rows of panels, all of the same length. It draws the labels of the vertical axes itself, because on a
+// logarithmic axis the plot reserves room for a label at the wrong place.
 func drawGrid(page draw.Canvas, panels [][]*plot.Plot) {
 	tiles := draw.Tiles{
 		Rows: len(panels), Cols: len(panels[0]), PadX: vg.Points(8 + labelRoom), PadY: vg.Points(6),

@@ -13,7 +13,7 @@ import (
 // enoughSeeds are needed before an interval says much.
 const enoughSeeds = 3
 
-// Caveats lists what a reader must know before believing the numbers.
+// Caveats lists the limits of the numbers, which a reader must know first.
 func (s *Study) Caveats() []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -40,7 +40,7 @@ func (s *Study) Caveats() []string {
 	return all
 }
 
-// doubts lists what was wrong with the runs of a group.
+// doubts lists the failures of the runs of a group.
 func (s *Study) doubts(g *Group) []string {
 	where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
 	var all []string
@@ -61,7 +61,7 @@ func (s *Study) doubts(g *Group) []string {
 	return append(all, s.suspicious(g, where)...)
 }
 
-// unknown says of which runs it is not known when they reached a target.
+// unknown counts the runs of which it is not known when they reached a target.
 func (s *Study) unknown(target record.Target) []string {
 	at, all := 0, 0
 	for _, g := range s.Groups {
@@ -77,8 +77,8 @@ func (s *Study) unknown(target record.Target) []string {
 		"there or above", target, at, all)}
 }
 
-// resolution says how far the records are apart between which a target was
-// reached, and of how many rows nothing better is known than that it was.
+// resolution tells how far apart the records are between which runs reached a target. It also counts the rows that
+// reach it before the first record can tell.
 func (s *Study) resolution(target record.Target) []string {
 	least, most, share, easy := math.Inf(1), 0.0, 0.0, 0
 	for _, g := range s.Groups {
@@ -120,7 +120,7 @@ func (s *Study) resolution(target record.Target) []string {
 	return all
 }
 
-// recordedBy names the key that says how often a metric is on record.
+// recordedBy names the key that sets how often a metric is recorded.
 func recordedBy(target record.Target) string {
 	if target.Metric == record.TestAccuracy {
 		return "output.evaluate"
@@ -128,7 +128,7 @@ func recordedBy(target record.Target) string {
 	return "output.every"
 }
 
-// virtual says what sim's times are made of.
+// virtual explains the times of the simulator.
 func (s *Study) virtual() string {
 	how := "was given"
 	if s.Measured {
@@ -139,7 +139,7 @@ func (s *Study) virtual() string {
 		1e3*s.Compute, how)
 }
 
-// suspicious compares what rounds took with what they take at least.
+// suspicious compares the time of rounds with the least time that gradient and link allow.
 func (s *Study) suspicious(g *Group, where string) []string {
 	took, least := g.geomean(perRound), g.geomean(s.leastPerRound(g))
 	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
@@ -159,7 +159,7 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	return nil
 }
 
-// Reproduce says how the comparison was made, and what was chosen for it.
+// Reproduce describes how the comparison was made, with the settings that the search chose.
 func (s *Study) Reproduce() string {
 	lines := []string{
 		"command: " + s.Command,

@@ -15,8 +15,7 @@ const (
 	CellsFolder    = "cells"
 )
 
-// A Comparison is what "peer compare" leaves: what was compared and what came
-// of it.
+// A Comparison is the result of "peer compare": the settings and all cells.
 type Comparison struct {
 	Name     string         `json:"name"`
 	Mode     string         `json:"mode"` // lab or sim
@@ -24,11 +23,11 @@ type Comparison struct {
 	Compute  float64        `json:"compute_s,omitempty"` // sim: virtual time of a gradient
 	Measured bool           `json:"compute_measured,omitempty"`
 	Targets  record.Targets `json:"targets"`
-	Until    string         `json:"until,omitempty"` // what ends cells before their rounds are over
+	Until    string         `json:"until,omitempty"` // the condition that ends cells early
 	Networks []Network      `json:"networks"`
 	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64       `json:"seeds"`
-	Command  string         `json:"command"` // which made it
+	Command  string         `json:"command"` // command line that made it
 	Version  string         `json:"version"` // of the program
 	Machine  string         `json:"machine"`
 	Made     string         `json:"made,omitempty"` // when its last cell was run
@@ -36,7 +35,7 @@ type Comparison struct {
 	Cells    []Cell         `json:"cells"`
 }
 
-// A DataFile is one that data were read from; a built-in set has no file.
+// A DataFile is a file of a data set. A built-in set has no file.
 type DataFile struct {
 	Set    string `json:"set"`
 	File   string `json:"file,omitempty"`
@@ -44,7 +43,7 @@ type DataFile struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// String names the file and its contents.
+// String returns the name, size and hash of the file.
 func (f DataFile) String() string {
 	if f.File == "" {
 		return f.Set + ", which is built in"
@@ -52,25 +51,24 @@ func (f DataFile) String() string {
 	return fmt.Sprintf("%s, %s, %d bytes, sha256 %s", f.Set, f.File, f.Size, f.SHA256)
 }
 
-// A Network is the limit of all peers in some cells.
+// A Network is a bandwidth limit and a latency of all peers.
 type Network struct {
 	Name    string  `json:"name"`
 	Rate    float64 `json:"rate_bits_per_s"` // 0 = unlimited
 	Latency float64 `json:"latency_s"`       // one way
 }
 
-// A CellStatus is how a cell ended.
+// A CellStatus tells how a cell ended.
 type CellStatus string
 
-// How a cell ends.
+// The ends of a cell.
 const (
 	CellDone     CellStatus = "ok"
 	CellDiverged CellStatus = "diverged" // training failed: a result like others
 	CellFailed   CellStatus = "failed"   // anything else
 )
 
-// A Cell is one run of a comparison. The fields of the summary are those of its
-// run, if that went to its end.
+// A Cell is one run of a comparison. It has a summary if the run finished.
 type Cell struct {
 	Label   string     `json:"label"`
 	Network string     `json:"network"`
@@ -88,7 +86,7 @@ type Cell struct {
 	*record.Summary
 }
 
-// Reach fills in when the run reached the targets.
+// Reach fills in the times at which the run reached the targets.
 func (c *Cell) Reach(run *record.Run, t record.Targets) {
 	c.ToLoss, c.ToAccuracy = nil, nil
 	if t.Loss > 0 {
@@ -99,7 +97,7 @@ func (c *Cell) Reach(run *record.Run, t record.Targets) {
 	}
 }
 
-// to returns when the run reached a target; nil = it did not, or it is not known.
+// to returns when the run reached a target, or nil if it did not or the time is unknown.
 func (c Cell) to(t record.Target) *record.Reached {
 	if t.Metric == record.TestAccuracy {
 		return c.ToAccuracy
@@ -107,15 +105,15 @@ func (c Cell) to(t record.Target) *record.Reached {
 	return c.ToLoss
 }
 
-// diverged returns the round in which the cell diverged, false if it did not or
-// did not say where.
+// diverged returns the round in which the cell diverged. It returns false if the cell did not diverge or its error
+// names no round.
 func (c Cell) diverged() (round int, ok bool) {
 	_, where, _ := strings.Cut(c.Error, "round ")
 	_, err := fmt.Sscanf(where, "%d", &round)
 	return round, c.Status == CellDiverged && err == nil
 }
 
-// fate says how the cell ended.
+// fate describes how the cell ended.
 func (c Cell) fate() string {
 	if round, ok := c.diverged(); ok {
 		return fmt.Sprintf("diverged in round %d", round)
@@ -123,8 +121,7 @@ func (c Cell) fate() string {
 	return string(c.Status)
 }
 
-// fate says how the cells ended that did not go to their ends: that they diverged,
-// if some did.
+// fate describes how the unfinished cells ended. If some diverged, it names only those.
 func (g *Group) fate() string {
 	var rounds []int
 	for _, cell := range g.Cells {

@@ -60,7 +60,7 @@ func addCurve(p *plot.Plot, points []record.Point, i int, value func(record.Poin
 	return line
 }
 
-// widen lets a panel begin at round 0 and keeps its curves off its edges.
+// widen makes a panel begin at round 0 and keeps its curves off its edges.
 func widen(p *plot.Plot) {
 	if span := p.Y.Max - p.Y.Min; span >= 0 { // there are curves
 		const margin = 0.04
@@ -70,8 +70,7 @@ func widen(p *plot.Plot) {
 	}
 }
 
-// Labels names runs by algorithm and bits, and by their folder too where that
-// is not enough or not known.
+// Labels names runs by algorithm and bits. It adds the folder if that is not unique or not known.
 func Labels(runs []*record.Run) []string {
 	labels := make([]string, len(runs))
 	count := map[string]int{}
@@ -93,8 +92,8 @@ func Labels(runs []*record.Run) []string {
 	return labels
 }
 
-// WriteRuns prints a table of finished runs, a line for each. Where one of them
-// has coded its payloads it says what was left of them.
+// WriteRuns prints a table of finished runs, a line for each. If a run used an entropy coder, the table has the sizes
+// after coding.
 func WriteRuns(w io.Writer, runs []*record.Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	coded := slices.ContainsFunc(runs, func(s *record.Summary) bool { return coder(s) != noCoder })

@@ -47,12 +47,12 @@ func point(round int, loss, accuracy float64) record.Point {
 func TestCurve(t *testing.T) {
 	replicas := []record.Event{
 		score(1, 20, 3, 0.5), score(0, 10, 2, 0.25), score(1, 10, 4, 0.75), score(0, 20, 1, 0.5),
-		score(0, 30, 1, 0.5), // the other one is not that far
+		score(0, 30, 1, 0.5), // the other worker has no score of this round
 	}
 	end := []record.Event{
 		{Final: &record.Final{Rank: 0, Rounds: 40, Loss: 1, Accuracy: 0.75}},
 		{Final: &record.Final{Rank: 1, Rounds: 40, Loss: 2, Accuracy: 0.25}},
-		{Final: &record.Final{Rank: 2, Rounds: 40, Loss: 9, Accuracy: 0}}, // on another machine: its scores are not here
+		{Final: &record.Final{Rank: 2, Rounds: 40, Loss: 9, Accuracy: 0}}, // on another machine: no scores here
 	}
 	for _, c := range []struct {
 		name   string
@@ -173,15 +173,15 @@ func TestTableOfCodedRuns(t *testing.T) {
 	}
 }
 
-// Eleven algorithms have eleven colours, which a reader who sees no red, or no
-// green, tells apart (Machado, Oliveira and Fernandes 2009).
+// Eleven algorithms have eleven colours. A reader who cannot see red or green can tell them apart (Machado, Oliveira
+// and Fernandes 2009).
 func TestColoursAreToldApart(t *testing.T) {
 	eyes := map[string][3][3]float64{
 		"all":      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 		"no red":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
 		"no green": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.01182, .04294, .968881}},
 	}
-	const colours, least = 11, 15 // in CIELAB, where 2 is just seen
+	const colours, least = 11, 15 // in CIELAB, where a distance of 2 is just visible
 	for name, eye := range eyes {
 		for i := range colours {
 			for j := range i {

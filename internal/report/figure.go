@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Figure is a picture of a study, drawn in any format.
+// A Figure is a picture of a study, which can be drawn in any format.
 type Figure struct {
 	Name    string // of its file, without extension
 	Caption string
@@ -18,7 +18,7 @@ type Figure struct {
 	legend  []entry
 }
 
-// A panel is one plot of a figure, and what it shows in words.
+// A panel is one plot of a figure, with a description in words.
 type panel struct {
 	*plot.Plot
 	words string
@@ -33,8 +33,7 @@ func (f *Figure) Draw(format string) ([]byte, error) {
 	return f.on(format, figureWidth, figureHeight, [][]*plot.Plot{row})
 }
 
-// DrawColumn returns the figure as Draw does, its panels one above the other, for
-// one column of a paper.
+// DrawColumn returns the figure like Draw, with its panels one above another, for one column of a paper.
 func (f *Figure) DrawColumn(format string) ([]byte, error) {
 	rows := make([][]*plot.Plot, len(f.panels))
 	for i, p := range f.panels {
@@ -43,7 +42,7 @@ func (f *Figure) DrawColumn(format string) ([]byte, error) {
 	return f.on(format, columnWidth, vg.Length(len(rows))*panelHeight, rows)
 }
 
-// on draws panels on a page of so much room for them, and the legend above.
+// on draws panels of the given total size, and the legend above them.
 func (f *Figure) on(format string, width, height vg.Length, panels [][]*plot.Plot) ([]byte, error) {
 	_, above := shapeLegend(draw.New(vgsvg.New(width, height)), f.legend)
 	canvas, err := newCanvas(format, width, height+above)

@@ -8,8 +8,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A record that is read can be drawn, in memory that its length
-// bounds, whatever its numbers are.
+// Every readable record can be drawn. Its length bounds the memory, also for extreme numbers.
 func FuzzDraw(f *testing.F) {
 	f.Add([]byte(`{"step":{"rank":0,"round":1,"time_ns":5,"loss":0.5,"gap":0.1,"theta":0.2,"bits":8}}` + "\n" +
 		`{"step":{"rank":1,"round":1,"time_ns":6,"loss":0.4,"gap":0.1,"bits":4}}` + "\n"))

@@ -107,7 +107,7 @@ func (p planned) write(t *testing.T, dir string, c Cell) Cell {
 	return c
 }
 
-// told returns all that a study says in words.
+// told returns all texts of a study.
 func told(t *testing.T, s *Study) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -139,8 +139,7 @@ func mustTell(t *testing.T, text string, wanted, never []string) {
 
 var falling = []float64{5, 4, 3, 2, 1, 0.5, 0.4, 0.3}
 
-// Without evaluations nobody knows when an accuracy was reached, but the last ones
-// are known.
+// Without evaluations it is unknown when a run reached an accuracy, but the last accuracies are known.
 func TestAccuracyThatWasMeasuredAtTheEndAlone(t *testing.T) {
 	s := golden(t, record.Targets{Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
 		"A": {{losses: falling, final: 0.776}, {losses: falling, final: 0.781}},
@@ -155,7 +154,7 @@ func TestAccuracyThatWasMeasuredAtTheEndAlone(t *testing.T) {
 	}
 }
 
-// An accuracy at the end that no evaluation saw counts, too.
+// An accuracy that the run first reaches at its end counts, too.
 func TestAccuracyThatTheLastRoundReached(t *testing.T) {
 	s := golden(t, record.Targets{Accuracy: 0.75}, []string{"A"}, map[string][]planned{"A": {{losses: falling,
 		scores: []float64{0.5, 0.7}, final: 0.8}}})
@@ -220,7 +219,7 @@ func TestDivergedIsNoRoundOfNothing(t *testing.T) {
 	}
 }
 
-// A panel of a target that nobody reaches has no scale.
+// A panel of a target that no run reaches has no scale.
 func TestNoAxisOfNothing(t *testing.T) {
 	s := golden(t, record.Targets{Loss: 0.001}, []string{"A"}, map[string][]planned{"A": {{losses: falling}}})
 	p := s.Figures()[1].panels[0]
@@ -229,7 +228,7 @@ func TestNoAxisOfNothing(t *testing.T) {
 	}
 }
 
-// Two seeds that are far apart make no time below zero.
+// Two seeds with very different times give no interval below zero.
 func TestIntervalsOfTimesAreAboveZero(t *testing.T) {
 	s := golden(t, record.Targets{Loss: 2}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: falling,
 		pace: 30}}})
@@ -255,7 +254,7 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 	}, []string{"7.23 to 7.23"})
 }
 
-// The page says of bands what they are, and figures say how they are smoothed.
+// The page explains the bands, and captions explain the smoothing.
 func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
 		{losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
@@ -357,8 +356,7 @@ func TestAxesFollowTheRange(t *testing.T) {
 	}
 }
 
-// A reader who cannot see the figures hears what they show, and tables say which
-// cells are heads.
+// A screen reader can read descriptions of the figures, and tables mark their heading cells.
 func TestPageIsForAllReaders(t *testing.T) {
 	s := golden(t, record.Targets{Loss: 2}, []string{"A", "<B>"}, map[string][]planned{"A": {{losses: falling}},
 		"<B>": {{losses: falling, pace: 2}}})

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// An entry is a line of a legend: what a name looks like in the panels.
+// An entry is a line of a legend: a name and its style in the panels.
 type entry struct {
 	name  string
 	style draw.LineStyle
@@ -30,8 +30,7 @@ func (e entry) drawn() plot.Legend {
 	return one
 }
 
-// shapeLegend returns how many entries stand side by side on a page, and how high
-// the legend is.
+// shapeLegend returns the number of entries side by side on a page, and the height of the legend.
 func shapeLegend(page draw.Canvas, entries []entry) (columns int, height vg.Length) {
 	if len(entries) == 0 {
 		return 1, 0
@@ -46,8 +45,7 @@ func shapeLegend(page draw.Canvas, entries []entry) (columns int, height vg.Leng
 	return columns, vg.Length(rows*legendRow) + legendMargin
 }
 
-// drawLegend draws the legend in rows along the top of the page, where it
-// covers nothing, and returns its height.
+// drawLegend draws the legend in rows along the top of the page, where it covers no panel, and returns its height.
 func drawLegend(page draw.Canvas, entries []entry) vg.Length {
 	columns, height := shapeLegend(page, entries)
 	width := (page.Max.X - page.Min.X - 2*legendMargin) / vg.Length(columns)

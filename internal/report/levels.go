@@ -12,9 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// WriteLevels draws what a quantizer makes of the values of a bucket: their
-// density with the levels as lines across it, and beside it the share of the
-// values that become each level. format is png, svg or pdf.
+// WriteLevels draws how a quantizer rounds the values of a bucket. One panel shows the density of the values with the
+// levels as lines. The other shows the share of the values that round to each level. The format is png, svg or pdf.
 func WriteLevels(w io.Writer, values []float32, levels, shares []float64, format string) error {
 	if len(values) == 0 || len(levels) == 0 || len(levels) != len(shares) {
 		return errors.New("report: figure: there are no levels to draw")
@@ -97,7 +96,7 @@ func sharePanel(levels, shares []float64) (*plot.Plot, error) {
 	return p, nil
 }
 
-// margin keeps what a panel shows off its left and right edge.
+// margin keeps the contents of a panel off its left and right edge.
 func margin(p *plot.Plot, share float64) {
 	span := p.X.Max - p.X.Min
 	if span == 0 {

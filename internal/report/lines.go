@@ -12,27 +12,26 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A Line is a curve of a figure; lines of one name look alike in all panels.
+// A Line is a curve of a figure. Lines of one name have the same style in all panels.
 type Line struct {
 	Name string
-	X, Y []float64 // as many of both, at least one
+	X, Y []float64 // equally many, at least one
 }
 
 // Lines is a panel of a figure.
 type Lines struct {
-	X, Y  string // what the axes show
+	X, Y  string // labels of the axes
 	Lines []Line
 }
 
-// WriteLines draws two panels of lines side by side, their vertical axes
-// logarithmic, and one legend above both. All values must be numbers, those of
-// Y above 0. format is png, svg or pdf.
+// WriteLines draws two panels of lines side by side, with logarithmic vertical axes and one legend above both. All
+// values must be numbers, and those of Y above 0. The format is png, svg or pdf.
 func WriteLines(w io.Writer, left, right Lines, format string) error {
 	canvas, err := newCanvas(format, figureWidth, figureHeight)
 	if err != nil {
 		return err
 	}
-	names := map[string]int{} // to the order of their styles
+	names := map[string]int{} // to the index of their style
 	var entries []entry
 	var panels []*plot.Plot
 	for _, panel := range []Lines{left, right} {
@@ -69,10 +68,10 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 	return nil
 }
 
-// check says why a line cannot be drawn.
+// check returns an error if a line cannot be drawn.
 func (l Line) check() error {
 	if len(l.X) != len(l.Y) || len(l.X) == 0 {
-		return fmt.Errorf("report: figure: %s: %d values at %d places: must be as many, at least one", l.Name, len(l.Y),
+		return fmt.Errorf("report: figure: %s: %d values at %d places: give equally many, at least one", l.Name, len(l.Y),
 			len(l.X))
 	}
 	for i, y := range l.Y {
@@ -83,7 +82,7 @@ func (l Line) check() error {
 	return nil
 }
 
-// styled returns the i-th line.
+// styled returns the line in the i-th style.
 func (l Line) styled(i int) *plotter.Line {
 	line := &plotter.Line{LineStyle: runStyle(i)}
 	for j := range l.X {

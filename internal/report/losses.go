@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// WriteLosses prints the training losses of runs, a line for each: the last one, and the one at the
-// last round that all of them have on record.
+// WriteLosses prints the training losses of runs, a line for each: the last loss, and the loss at the last round that
+// all runs have on record.
 func WriteLosses(w io.Writer, runs []*record.Run) error {
 	moments, common := make([][]record.Moment, len(runs)), math.Inf(1)
 	for i, run := range runs {
@@ -56,7 +56,7 @@ func WriteLossFigure(w io.Writer, runs []*record.Run, format string) error {
 
 func last(moments []record.Moment) record.Moment { return moments[len(moments)-1] }
 
-// at returns the last moment up to a round, or the first one.
+// at returns the last moment up to a round, or the first moment if there is none.
 func at(moments []record.Moment, round float64) record.Moment {
 	found := moments[0]
 	for _, m := range moments {

@@ -23,10 +23,10 @@ func (c *Comparison) Missing() []string {
 	return names
 }
 
-// mostNamed bounds how many names stand in one line.
+// mostNamed bounds the number of names in one line.
 const mostNamed = 5
 
-// someOf lists names for people, and counts those beyond the first few.
+// someOf lists the first few names and counts the others.
 func someOf(names []string) string {
 	text := strings.Join(names[:min(mostNamed, len(names))], "; ")
 	if more := len(names) - mostNamed; more > 0 {

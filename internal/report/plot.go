@@ -19,7 +19,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// Colours of Okabe and Ito: told apart by colour-blind readers.
+// Colours of Okabe and Ito, which colour-blind readers can tell apart.
 var (
 	blue   = color.RGBA{0, 114, 178, 255}
 	orange = color.RGBA{213, 94, 0, 255}
@@ -27,10 +27,9 @@ var (
 	grid   = color.Gray{Y: 225}
 )
 
-// WriteFigure draws a run's training loss against time and, where they are on
-// record, panels of their own against rounds: the largest difference between
-// neighbours with the bound θ, the accuracy on the test set, and bits that change.
-// Every worker is faint, the mean over the workers bold. format is png, svg or pdf.
+// WriteFigure draws a run's training loss against time. Further panels against rounds show, if they are on record, the
+// largest difference between neighbours with the bound θ, the accuracy on the test set, and bits that change. Lines of
+// workers are faint, the mean over the workers is bold. The format is png, svg or pdf.
 func WriteFigure(w io.Writer, run *record.Run, format string) error {
 	steps := byWorker(run.Events)
 	if len(steps) == 0 {
@@ -56,7 +55,7 @@ func WriteFigure(w io.Writer, run *record.Run, format string) error {
 	return nil
 }
 
-// panelsOf returns what there is to show of a run.
+// panelsOf returns the panels for which a run has records.
 func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 	loss, err := lossPanel(steps)
 	if err != nil {
@@ -83,8 +82,7 @@ func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 	return panels, nil
 }
 
-// accuracyPanel shows how the run did on the test set, nil where that is not on
-// record.
+// accuracyPanel shows the accuracy on the test set. It returns nil if no accuracy is on record.
 func accuracyPanel(points []record.Point) *plot.Plot {
 	p := newPanel("round", "accuracy on the test set")
 	line := addCurve(p, points, 0, func(at record.Point) float64 { return at.Accuracy })
@@ -98,8 +96,7 @@ func accuracyPanel(points []record.Point) *plot.Plot {
 // Format returns the format that a figure's file name asks for.
 func Format(file string) string { return strings.TrimPrefix(filepath.Ext(file), ".") }
 
-// byWorker sorts the steps of a record by worker, keeping their order. A worker
-// without steps has no place in the result.
+// byWorker groups the steps of a record by worker, keeping their order. It omits workers without steps.
 func byWorker(events []record.Event) [][]*record.Step {
 	of := make(map[int][]*record.Step)
 	for _, e := range events {
@@ -147,7 +144,7 @@ func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	return p, nil
 }
 
-// changed reports whether a worker's bits did.
+// changed reports whether a worker's bits changed.
 func changed(steps []*record.Step) bool {
 	return slices.ContainsFunc(steps, func(s *record.Step) bool { return s.Bits != steps[0].Bits })
 }
@@ -163,14 +160,14 @@ func bitsPanel(steps []*record.Step) (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	line.StepStyle = plotter.PreStep // a record is of the rounds up to it
+	line.StepStyle = plotter.PreStep // a record covers the rounds up to it
 	p.Add(line)
 	p.Y.Min = 0
 	return p, nil
 }
 
-// addLines draws one faint line per worker and a bold one through the means of
-// their records, and lets the vertical axis be logarithmic if all is positive.
+// addLines draws one faint line per worker and a bold one through the means of their records. The vertical axis is
+// logarithmic if all values are positive.
 func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotter.XY) error {
 	var bold plotter.XYs
 	count, positive := math.MaxInt, true
@@ -206,8 +203,7 @@ func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotte
 	return nil
 }
 
-// scale gives a panel its vertical axis, logarithmic if all that it shows is
-// positive. Of one value alone there is no such axis, and none of nothing.
+// scale sets the vertical axis of a panel, logarithmic if all values are positive and differ.
 func scale(p *plot.Plot, positive bool) {
 	low, high := p.Y.Min, p.Y.Max
 	several := high-low > narrow*max(math.Abs(low), math.Abs(high))

@@ -81,7 +81,7 @@ func TestFigureShowsBitsThatChange(t *testing.T) {
 	}
 }
 
-// An axis holds what it shows, also where that is one value, zero or nothing.
+// An axis contains its values, also if there is only one value, only zero or no value.
 func TestScale(t *testing.T) {
 	none := math.Inf(1)
 	for _, c := range []struct {
@@ -167,7 +167,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// The largest rank that is legal takes no memory for those below it.
+// The largest legal rank takes no memory for the ranks below it.
 func TestAFigureHasNoPlaceForWorkersWithoutSteps(t *testing.T) {
 	run := &record.Run{Events: []record.Event{{Step: &record.Step{Rank: 65535, Round: 1, Loss: 0.25}},
 		{Step: &record.Step{Round: 1, Loss: 0.5}}}}

@@ -11,9 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An estimate is the mean of one number per seed with the half width of its
-// 95 % interval by Student's t, NaN for fewer than two. Peers of one run are no
-// independent samples: they never count.
+// An estimate is the mean of one number per seed with the half width of its 95 % interval by Student's t. The half
+// width is NaN for fewer than two seeds. Peers of one run are not independent samples, so they do not count.
 type estimate struct {
 	Mean, Half float64
 	N          int
@@ -22,7 +21,7 @@ type estimate struct {
 // confidence of all intervals.
 const confidence = 0.95
 
-// estimateOf returns the estimate of values; of none its mean is NaN.
+// estimateOf returns the estimate of values. Without values the mean is NaN.
 func estimateOf(values []float64) estimate {
 	e := estimate{Mean: math.NaN(), Half: math.NaN(), N: len(values)}
 	if e.N == 0 {
@@ -36,8 +35,8 @@ func estimateOf(values []float64) estimate {
 	return e
 }
 
-// String writes the mean to three digits; with an interval, to the place of the
-// interval's second one, so that both end at the same place.
+// String writes the mean to three digits. With an interval, it writes mean and interval to the place of the interval's
+// second digit.
 func (e estimate) String() string {
 	switch {
 	case e.N == 0:
@@ -50,8 +49,8 @@ func (e estimate) String() string {
 	return decimal(e.Mean, e.Half, 2) + " ± " + decimal(e.Half, e.Half, 2)
 }
 
-// decimal writes v to the place of the last of some digits of scale, without an
-// exponent where people can do without.
+// decimal writes v to the place of the last of the given number of digits of scale, without an exponent if v is not too
+// large or small.
 func decimal(v, scale float64, digits int) string {
 	const least, most = 1e-4, 1e7
 	if size := math.Abs(scale); size != 0 && size < least || size >= most || math.Abs(v) >= most {
@@ -64,16 +63,14 @@ func decimal(v, scale float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', place, 64)
 }
 
-// A geomean is the geometric mean of positive numbers with its 95 % interval,
-// that of the mean of the logarithms, which is never below zero. Low and High
-// are NaN for fewer than two numbers.
+// A geomean is the geometric mean of positive numbers with its 95 % interval. The interval is that of the mean of the
+// logarithms, so it is never below zero. Low and High are NaN for fewer than two numbers.
 type geomean struct {
 	Mean, Low, High float64
 	N               int
 }
 
-// geomeanOf returns the geomean of values. If one of them is 0 it is 0, without
-// an interval.
+// geomeanOf returns the geomean of values. If a value is 0, the mean is 0 and has no interval.
 func geomeanOf(values []float64) geomean {
 	logs := make([]float64, len(values))
 	for i, v := range values {
@@ -98,9 +95,8 @@ func ratioOf(a, b map[uint64]float64) geomean {
 	return geomeanOf(ratios)
 }
 
-// within returns g with an interval that holds what lies between two numbers:
-// it claims no more than what was measured can tell. One number alone has no
-// interval, but for a bound: low 0 or high infinite.
+// within widens the interval of g to contain low and high, so that it is not finer than the measurement. A single
+// number has no interval unless low is 0 or high infinite, which means a bound.
 func (g geomean) within(low, high float64) geomean {
 	switch {
 	case g.N > 1:
@@ -111,7 +107,7 @@ func (g geomean) within(low, high float64) geomean {
 	return g
 }
 
-// unbounded reports whether no more than a bound is known.
+// unbounded reports whether only a bound is known.
 func (g geomean) unbounded() bool { return g.Low == 0 || math.IsInf(g.High, 0) }
 
 // interval writes the interval of g.
@@ -133,8 +129,8 @@ func (g geomean) interval() string {
 // certain reports whether the interval does not contain 1.
 func (g geomean) certain() bool { return g.N > 1 && (g.Low > 1 || g.High < 1) }
 
-// String writes the mean to three digits; with an interval, all to the place of
-// the second digit of its half, or of their own.
+// String writes the mean to three digits. With an interval, it writes all numbers to the place of the second digit of
+// the half width, or of their own if that is finer.
 func (g geomean) String() string {
 	switch half := (g.High - g.Low) / 2; {
 	case g.N == 0:
@@ -150,8 +146,8 @@ func (g geomean) String() string {
 	}
 }
 
-// beside writes v > 0 to the place of the second digit of half, or of its own if
-// it is smaller: what is above zero is not written as 0.
+// beside writes v > 0 to the place of the second digit of half. If v is smaller, it takes v's own second digit, so that
+// a positive number is never written as 0.
 func beside(v, half float64) string {
 	if v > 0 {
 		half = min(half, v)

@@ -13,12 +13,11 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// A Study is a comparison read back from its folder, with the records of its
-// cells.
+// A Study is a comparison from its folder, with the records of its cells.
 type Study struct {
 	Comparison
 	Dir    string
-	Groups []*Group // networks and in each the algorithms, as in the file
+	Groups []*Group // by network, then by algorithm, as in the file
 }
 
 // A Group is the cells of one algorithm on one network.
@@ -26,11 +25,10 @@ type Group struct {
 	Network Network
 	Label   string
 	Cells   []Cell            // by seed
-	runs    map[uint64]*trace // of the cells that went to their end
+	runs    map[uint64]*trace // of the finished cells, by seed
 }
 
-// A trace is the record of a cell with its moments and scores, which every table
-// and figure asks for.
+// A trace is the record of a cell with its moments and scores, which tables and figures share.
 type trace struct {
 	*record.Run
 	moments []record.Moment
@@ -39,8 +37,8 @@ type trace struct {
 
 func newTrace(run *record.Run) *trace { return &trace{run, run.Progress(), run.Curve()} }
 
-// measuresGaps reports whether the algorithm measures how far neighbours are
-// apart. One that does not leaves a 0 in every record.
+// measuresGaps reports whether the algorithm measures the distance of neighbours. Algorithms that do not have 0 in
+// every record.
 func (t *trace) measuresGaps() bool {
 	return slices.ContainsFunc(t.moments, func(m record.Moment) bool { return m.Gap > 0 })
 }
@@ -50,8 +48,8 @@ func (t *trace) tells(target record.Target) bool {
 	return target.Metric == record.TrainingLoss || len(t.curve) > 0
 }
 
-// ReadComparison reads what was written of the comparison in folder dir, without
-// the records of its cells. fs.ErrNotExist says that there is none.
+// ReadComparison reads the comparison in folder dir, without the records of its cells. The error is fs.ErrNotExist if
+// there is none.
 func ReadComparison(dir string) (*Comparison, error) {
 	path := filepath.Join(dir, ComparisonFile)
 	text, err := regular.Read(path, record.MaxSummary)
@@ -65,8 +63,7 @@ func ReadComparison(dir string) (*Comparison, error) {
 	return c, nil
 }
 
-// OpenStudy reads the comparison in folder dir. fs.ErrNotExist says that there
-// is none.
+// OpenStudy reads the comparison in folder dir. The error is fs.ErrNotExist if there is none.
 func OpenStudy(dir string) (*Study, error) {
 	comparison, err := ReadComparison(dir)
 	if err != nil {
@@ -117,8 +114,7 @@ func (s *Study) collect(g *Group) error {
 	return nil
 }
 
-// values returns a number of each finished cell by seed; what has none is left
-// out.
+// values returns a number of each finished cell by seed. It omits cells without that number.
 func (g *Group) values(of func(Cell, *trace) *float64) map[uint64]float64 {
 	all := map[uint64]float64{}
 	for _, cell := range g.Cells {
@@ -131,12 +127,12 @@ func (g *Group) values(of func(Cell, *trace) *float64) map[uint64]float64 {
 	return all
 }
 
-// estimate is that of the values of the finished cells.
+// estimate returns the estimate over the finished cells.
 func (g *Group) estimate(of func(Cell, *trace) *float64) estimate {
 	return estimateOf(g.list(of))
 }
 
-// geomean is that of the values of the finished cells.
+// geomean returns the geomean over the finished cells.
 func (g *Group) geomean(of func(Cell, *trace) *float64) geomean {
 	return geomeanOf(g.list(of))
 }
@@ -153,8 +149,8 @@ func (g *Group) list(of func(Cell, *trace) *float64) []float64 {
 	return values
 }
 
-// timeTo returns the times at which the runs reached a target. Its interval holds
-// all that lies between the records.
+// timeTo returns the time at which the runs reached a target. Its interval contains the records before and after that
+// time.
 func (g *Group) timeTo(t record.Target) geomean {
 	return g.geomean(timeOf(t)).within(g.geomean(afterOf(t)).Mean, g.geomean(seenOf(t)).Mean)
 }
@@ -165,8 +161,7 @@ func (g *Group) reaches(t record.Target) bool {
 	return n > 0 && n == len(g.Cells)
 }
 
-// sooner returns how many times sooner than base g reached a target, paired by
-// seed.
+// sooner returns the speedup of g over base to a target, paired by seed.
 func (g *Group) sooner(base *Group, t record.Target) geomean {
 	least := ratioOf(base.values(afterOf(t)), g.values(seenOf(t)))
 	most := ratioOf(base.values(seenOf(t)), g.values(afterOf(t)))
@@ -218,15 +213,15 @@ func megabytesSent(c Cell, _ *trace) *float64 {
 
 func extraMegabytes(c Cell, _ *trace) *float64 { return record.Number(float64(c.ExtraMemory) / 1e6) }
 
-// leastPerRound is what a round takes at least, in milliseconds: the gradient,
-// or the bytes at the rate of the uplink and one latency, whichever is longer.
+// leastPerRound returns the least time of a round in milliseconds. It is the time of the gradient, or that of the bytes
+// on the uplink plus one latency, whichever is longer.
 func (s *Study) leastPerRound(g *Group) func(Cell, *trace) *float64 {
 	return func(c Cell, run *trace) *float64 {
 		return record.Number(1e3 * max(s.gradient(run), onLink(c, g.Network)))
 	}
 }
 
-// onLink returns what the bytes of a round take on a network, in seconds.
+// onLink returns the time of a round's bytes on a network, in seconds.
 func onLink(c Cell, n Network) float64 {
 	if n.Rate <= 0 {
 		return n.Latency
@@ -234,8 +229,7 @@ func onLink(c Cell, n Network) float64 {
 	return float64(c.BytesPerPeer.Wire)/float64(max(1, c.Rounds))*8/n.Rate + n.Latency
 }
 
-// gradient returns the time of one: what the simulator was given, or the mean
-// that was measured.
+// gradient returns the time of a gradient: the setting of the simulator, or the measured mean.
 func (s *Study) gradient(run *trace) float64 {
 	if s.Mode == "sim" {
 		return s.Compute
@@ -248,7 +242,7 @@ func (s *Study) gradient(run *trace) float64 {
 	return sum.Seconds() / float64(max(1, len(moments)))
 }
 
-// ended counts the cells that ended in one way.
+// ended counts the cells with a given end.
 func (g *Group) ended(how CellStatus) int {
 	n := 0
 	for _, cell := range g.Cells {

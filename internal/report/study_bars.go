@@ -14,15 +14,15 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A part is one of the times that a round of a group consists of.
+// A part is one part of the time of a round.
 type part struct {
 	name  string
 	color color.Color
 	of    func(record.Moment) float64 // milliseconds
 }
 
-// bars draws the time to each target and the parts of a round, a bar for each
-// algorithm, and where there is none why.
+// bars draws the time to each target and the parts of a round, with a bar for each algorithm, or the reason why it has
+// none.
 func (s *Study) bars(network Network, groups []*Group) *Figure {
 	f := &Figure{Name: "bars-" + slug(network.Name)}
 	if targets := s.Targets.List(); len(targets) > 0 {
@@ -32,8 +32,8 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 			f.panels = append(f.panels, timeBars(groups, target))
 		}
 	}
-	f.Caption += fmt.Sprintf("What a round consists of on %s, means over peers, rounds and seeds; the black mark is "+
-		"what it takes at least.", network.Name)
+	f.Caption += fmt.Sprintf("Parts of a round on %s, as means over peers, rounds and seeds; the black mark is "+
+		"the least time of a round.", network.Name)
 	f.panels = append(f.panels, s.partBars(groups))
 	for _, part := range partsOfRound() {
 		f.legend = append(f.legend, entry{part.name, draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
@@ -67,7 +67,7 @@ func timeBars(groups []*Group, target record.Target) *panel {
 	return p
 }
 
-// missing says why a group has no time to a target, "" if it has one.
+// missing returns the reason why a group has no time to a target, or "" if it has one.
 func (g *Group) missing(target record.Target) string {
 	switch {
 	case g.reaches(target):
@@ -82,7 +82,7 @@ func (g *Group) missing(target record.Target) string {
 	return "not reached"
 }
 
-// nameBars puts the labels of the groups below their bars, which end at a height.
+// nameBars puts the labels of the groups below their bars and ends the axis above the highest bar.
 func nameBars(p *panel, groups []*Group, highest float64) {
 	var labels []string
 	for _, g := range groups {
@@ -94,13 +94,13 @@ func nameBars(p *panel, groups []*Group, highest float64) {
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
 	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
 	p.Y.Min, p.Y.Max = 0, highest*headroom
-	if highest == 0 { // an axis would show nothing
+	if highest == 0 { // hide the axis, because it has no bars
 		p.Y.Max = 1
 		p.Y.Tick.Marker = plot.ConstantTicks{}
 	}
 }
 
-// addWords writes why there is no bar into the place of one.
+// addWords writes the reason in the place of a missing bar.
 func addWords(p *plot.Plot, at int, words string) {
 	style := textStyle(smallText)
 	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YCenter
@@ -110,7 +110,7 @@ func addWords(p *plot.Plot, at int, words string) {
 	}})
 }
 
-// unpadded is a plotter for which no panel becomes smaller.
+// unpadded is a plotter that reserves no room in the panel.
 type unpadded struct{ of plot.Plotter }
 
 // Plot implements plot.Plotter.
@@ -119,8 +119,8 @@ func (u unpadded) Plot(canvas draw.Canvas, p *plot.Plot) { u.of.Plot(canvas, p) 
 // headroom keeps bars and their lines off the upper edge.
 const headroom = 1.04
 
-// slant is the angle of the labels of so many bars, in radians: many must be
-// steeper, so as not to meet.
+// slant returns the angle of the labels for a number of bars, in radians. Many labels must be steep so as not to
+// overlap.
 func slant(bars int) float64 {
 	const many = 8
 	if bars > many {
@@ -129,14 +129,14 @@ func slant(bars int) float64 {
 	return math.Pi / 7
 }
 
-const barHalf = 0.36 // of the distance of two bars
+const barHalf = 0.36 // in units of the distance between two bars
 
 func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
 	x := float64(at)
 	bar, err := plotter.NewPolygon(plotter.XYs{{X: x - barHalf, Y: low}, {X: x + barHalf, Y: low}, {X: x + barHalf,
 		Y: high}, {X: x - barHalf, Y: high}})
 	if err != nil {
-		return // a height that is no number
+		return // the height is not a number
 	}
 	bar.Color, bar.LineStyle.Width = c, vg.Points(0.5)
 	p.Add(bar)
@@ -148,7 +148,7 @@ func addWhisker(p *plot.Plot, at int, e geomean) {
 	}
 	x := float64(at)
 	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2),
-		Color: color.Black}} { // seen on any bar
+		Color: color.Black}} { // visible on any bar
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: e.Low}, {X: x, Y: e.High}}, LineStyle: stroke})
 	}
 }
@@ -163,9 +163,9 @@ func partsOfRound() []part {
 	}
 }
 
-// partBars stacks the parts of a round and marks what it takes at least.
+// partBars stacks the parts of a round and marks its least time.
 func (s *Study) partBars(groups []*Group) *panel {
-	p := &panel{Plot: newPanel("", "ms per round"), words: "Bars of what a round consists of, in ms"}
+	p := &panel{Plot: newPanel("", "ms per round"), words: "Bars of the parts of a round, in ms"}
 	for i, g := range groups {
 		if len(g.runs) == 0 {
 			continue
@@ -196,7 +196,7 @@ func (s *Study) partBars(groups []*Group) *panel {
 	return p
 }
 
-// meanOf is the mean over the moments of all runs.
+// meanOf returns the mean over the moments of all runs.
 func (g *Group) meanOf(of func(record.Moment) float64) float64 {
 	sum, n := 0.0, 0
 	for _, cell := range g.Cells {

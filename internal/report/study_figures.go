@@ -10,8 +10,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A quantity is what curves of runs show on their vertical axis, as text and as
-// values at moments. A run that has none has no curve.
+// A quantity is the vertical axis of curves: its label, and its values at moments. A run without values has no curve.
 type quantity struct {
 	name string
 	of   func(*trace) ([]record.Moment, []float64)
@@ -51,7 +50,7 @@ func theAccuracy() quantity {
 	}}
 }
 
-// An abscissa is what curves of runs show on their horizontal axis.
+// An abscissa is the horizontal axis of curves.
 type abscissa struct {
 	name string
 	of   func(record.Moment) float64
@@ -67,12 +66,11 @@ func byBytes() abscissa {
 
 func byRound() abscissa { return abscissa{"round", func(m record.Moment) float64 { return m.Round }} }
 
-// averaged says what curves and bands are.
+// averaged explains curves and bands in captions.
 const averaged = "Lines are means over the seeds; bands go from the least to the largest seed."
 
-// Figures draws what the study shows: on each network the loss and, where it was
-// evaluated, the accuracy against time and bytes, then times to the targets beside
-// the parts of a round, then all against rounds.
+// Figures draws the study. For each network it shows loss and accuracy against time and bytes, and times to the targets
+// beside the parts of a round. The last figure shows everything against rounds.
 func (s *Study) Figures() []*Figure {
 	var all []*Figure
 	for _, network := range s.Networks {
@@ -101,7 +99,7 @@ func (s *Study) rounds() *Figure {
 	return rounds
 }
 
-// figuresOn draws what was seen on one network.
+// figuresOn draws the figures of one network.
 func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	loss := &Figure{
 		Name: "loss-" + slug(network.Name), legend: legendOf(groups),
@@ -124,7 +122,7 @@ func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	return append(all, s.bars(network, groups))
 }
 
-// alsoShown says which panels the figure against rounds has beside the loss.
+// alsoShown names the panels that the figure against rounds has beside the loss.
 func alsoShown(groups []*Group) string {
 	text := ""
 	if anyHas(groups, theGap()) {
@@ -153,7 +151,7 @@ func (g *Group) has(q quantity) bool {
 	return false
 }
 
-// legendOf returns a line for every group.
+// legendOf returns a legend entry for every group.
 func legendOf(groups []*Group) []entry {
 	all := make([]entry, len(groups))
 	for i, g := range groups {
@@ -211,8 +209,7 @@ func (g *Group) curves(x abscissa, y quantity) []plotter.XYs {
 	return all
 }
 
-// farApart reports whether the curves end so far apart that on a linear axis some
-// of them would be a line along the other one.
+// farApart reports whether the curves end at such different x that a linear axis would squeeze some of them.
 func farApart(groups []*Group, x abscissa, y quantity) bool {
 	const far = 8
 	var ends []float64

@@ -14,15 +14,13 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// page is the report of a study: one file that needs no other and no network. It is no
-// template of the standard library, which calls methods by name: with it in the program, the
-// linker keeps every exported method of all packages.
+// page is the report of a study: one file that needs no other file and no network. It is not a template of the standard
+// library, because that calls methods by name, so the linker would keep every exported method of all packages.
 //
 //go:embed page.html
 var page string
 
-// A drawing is a figure inside the page: its panels, which stand side by side
-// where there is room, and its legend.
+// A drawing is a figure inside the page: its legend and its panels, side by side if there is room.
 type drawing struct {
 	panels  []string
 	legend  []swatch
@@ -51,7 +49,7 @@ func (s *Study) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// findings returns conclusions, caveats, and a table and figures for each network.
+// findings returns the conclusions, the caveats, and a table and figures for each network.
 func (s *Study) findings() (string, error) {
 	var m markup
 	for _, c := range s.Conclusions() {
@@ -81,7 +79,7 @@ func (s *Study) findings() (string, error) {
 	return m.String(), nil
 }
 
-// A markup is HTML that grows.
+// A markup is a buffer of HTML.
 type markup struct{ strings.Builder }
 
 // say appends HTML in which %s stands for the values, whose special characters it escapes.
@@ -154,7 +152,7 @@ func (m *markup) figures(figures []*Figure) error {
 	return nil
 }
 
-// fold lets a value break before its interval and nowhere else.
+// fold allows a line break only between a value and its interval.
 func fold(value string) string {
 	mean, interval, _ := strings.Cut(value, " [")
 	if interval != "" {
@@ -194,8 +192,8 @@ func (e entry) swatch() swatch {
 	}
 }
 
-// inline cuts the declarations off an SVG file, lets it grow with the page and
-// says in words what it shows. The text in it comes from escaped labels.
+// inline removes the declarations of an SVG file, makes it scale with the page and adds a description in words. The
+// texts in it come from escaped labels.
 func inline(svg []byte, words string) string {
 	_, after, _ := bytes.Cut(svg, []byte("<svg"))
 	alternative := html.EscapeString(words)

@@ -19,13 +19,13 @@ type row struct {
 	Round, Least, Accuracy, Loss, MB, Extra string
 }
 
-// A reach is how a row came to a target. Sooner is against the reference.
+// A reach is the time of a row to a target. Sooner is the speedup over the reference.
 type reach struct {
 	Time, Sooner, Bytes string
-	Best                bool // the first of its network
+	Best                bool // the fastest on its network
 }
 
-// rows are those of one network.
+// rows returns the rows of one network.
 func (s *Study) rows(network string) []row {
 	groups := s.on(network)
 	var all []row
@@ -49,8 +49,7 @@ func (s *Study) rows(network string) []row {
 	return all
 }
 
-// speedup writes how many times sooner g reaches the target than base, paired by
-// seed, where all runs of both do.
+// speedup writes the speedup of g over base to the target, paired by seed. All runs of both must reach it.
 func (g *Group) speedup(base *Group, target record.Target) string {
 	switch {
 	case !g.reaches(target) || !base.reaches(target):
@@ -60,13 +59,13 @@ func (g *Group) speedup(base *Group, target record.Target) string {
 	}
 	sooner := g.sooner(base, target)
 	if sooner.unbounded() {
-		return "-" // a bound of both tells nothing
+		return "-" // the ratio of two bounds says nothing
 	}
 	return sooner.String()
 }
 
-// inAll writes the times to a target with how many runs they are of, where some
-// have none: those that reach a target are not like those that do not.
+// inAll writes the times to a target. If some runs miss it, it adds the number of runs, because the mean covers only
+// the runs that reach it.
 func (g *Group) inAll(target record.Target) string {
 	e := g.timeTo(target)
 	switch {
@@ -98,9 +97,8 @@ func (g *Group) bits() string {
 	return "-"
 }
 
-// WriteCSV writes a line per cell and measured value, the tidy form: label,
-// network, seed, time, round, bytes, metric, value. It has no line for a value
-// that was not measured.
+// WriteCSV writes a line per cell and measured value, in tidy form: label, network, seed, time, round, bytes, metric,
+// value. It omits values that were not measured.
 func (s *Study) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"label", "network", "seed", "time_s", "round", "bytes_per_peer", "metric",
@@ -116,7 +114,7 @@ func (s *Study) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// writeCSV writes the lines of a run, which begin with its name.
+// writeCSV writes the lines of a run. Each begins with name.
 func (t *trace) writeCSV(out *csv.Writer, name []string) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	write := func(at []string, metric string, value float64) {
@@ -142,8 +140,8 @@ func (t *trace) writeCSV(out *csv.Writer, name []string) {
 	}
 }
 
-// WriteLaTeX writes a table per network for \usepackage{booktabs}: means with
-// 95 % intervals, the first to a target in bold, a dagger for what diverged.
+// WriteLaTeX writes a table per network for \usepackage{booktabs}. It has means with 95 % intervals, the fastest time
+// to a target in bold, and a dagger for runs that diverged.
 func (s *Study) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
 	targets := s.Targets.List()
@@ -181,7 +179,7 @@ func (r row) latex() string {
 	return strings.Join(append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Extra)), " & ") + " \\\\\n"
 }
 
-// latex writes text for LaTeX, on one line.
+// latex escapes text for LaTeX, on one line.
 func latex(text string) string {
 	return strings.NewReplacer(
 		"±", `$\pm$`, "²", `$^2$`, "<", `$<$`, ">", `$>$`, "\n", " ",

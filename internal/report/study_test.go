@@ -51,8 +51,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// cell is one that has trained for 60 rounds, a record every 10, of so many
-// seconds and megabytes each.
+// cell returns a cell that has trained for 60 rounds, with a record every 10 rounds of the given seconds and megabytes.
 func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float64, bits int) Cell {
 	t.Helper()
 	c := Cell{
@@ -83,7 +82,7 @@ func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float
 	return c
 }
 
-// study is a comparison of three algorithms, of which one diverged.
+// study returns a comparison of three algorithms, one of which diverged.
 func study(t *testing.T, seeds ...uint64) *Study {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,8 +123,7 @@ func TestConclusions(t *testing.T) {
 	}
 }
 
-// A time stands where all runs reached the target, and is set against that of full
-// precision.
+// The table has a time if all runs reached the target, and its speedup over full precision.
 func TestTargetsAreATable(t *testing.T) {
 	var text strings.Builder
 	s := study(t, 1)
@@ -145,10 +143,10 @@ func TestTargetsAreATable(t *testing.T) {
 	}
 }
 
-// Of what is not told apart the report does not say that it is.
+// The report does not rank algorithms whose intervals overlap.
 func TestConclusionsNameRivals(t *testing.T) {
 	s := study(t, 1, 2, 3)
-	for i := range s.Groups[2].Cells { // as fast, now a little more, now a little less
+	for i := range s.Groups[2].Cells { // equally fast: a little faster with some seeds, slower with others
 		c := s.Groups[0].Cells[i]
 		c.Label, c.Seed = "rival", uint64(i+1)
 		took := *c.ToLoss
@@ -163,7 +161,7 @@ func TestConclusionsNameRivals(t *testing.T) {
 	}
 }
 
-// A mean over the runs that reach a target says nothing of those that do not.
+// A mean over the runs that reach a target must not hide the others.
 func TestTargetReachedInSomeRuns(t *testing.T) {
 	s := study(t, 1, 2, 3)
 	s.Groups[0].Cells[1].ToLoss = nil
@@ -195,14 +193,14 @@ func TestCaveats(t *testing.T) {
 		}
 	}
 	s := study(t, 1)
-	s.Seeds = []uint64{1, 2} // of which the second is still to be run
+	s.Seeds = []uint64{1, 2} // the second has not been run yet
 	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, "3 of 6 cells have not been run") {
 		t.Errorf("%q does not say that cells have not been run", all)
 	}
 	s.Mode = "lab"
 	s.Networks[0].Rate = 0
 	for _, g := range s.Groups {
-		g.Network.Rate = 1e6 // ten times slower than it went
+		g.Network.Rate = 1e6 // ten times slower than the measured rounds
 	}
 	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, "the limit was not kept") {
 		t.Errorf("%q does not say that the limit was not kept", all)
@@ -264,7 +262,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	s := study(t, 1)
-	for i, m := range s.Groups[0].runs[1].moments { // diverges, but for the cut
+	for i, m := range s.Groups[0].runs[1].moments { // would diverge without the cut
 		s.Groups[0].runs[1].moments[i].Loss = 2 * math.Pow(10, m.Round/10)
 	}
 	if p := s.Figures()[0].panels; p[0].Y.Max > 100 || p[1].Y.Max > 100 || p[0].Y.Max < 2 {

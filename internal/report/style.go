@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Size of a figure, in the inches that it has in print: the text of a page is 7
-// wide, a column 3.3. No letter is smaller than 8 points.
+// Size of a figure in print, in inches. The text of a page is 7 inches wide, a column 3.3. No letter is smaller than 8
+// points.
 const (
 	figureWidth  = 7 * vg.Inch
 	figureHeight = 2.8 * vg.Inch
@@ -24,11 +24,9 @@ const (
 	smallText = 8
 )
 
-// runStyle returns the colour and the dashes of the i-th run in a comparison. The
-// colours are those of Okabe and Ito without yellow, and four that are as far from
-// them in the eyes of colour-blind readers. Eleven colours and eight kinds of
-// dashes make 88 styles, and eight in a row differ in their dashes: lines are told
-// apart in grey too.
+// runStyle returns the colour and the dashes of the i-th run in a comparison. The colours are those of Okabe and Ito
+// without yellow, and four more that colour-blind readers can tell apart from them. Eleven colours and eight kinds of
+// dashes make 88 styles. Eight styles in a row differ in their dashes, so lines can be told apart in grey too.
 func runStyle(i int) draw.LineStyle {
 	colors := [...]color.RGBA{
 		blue, orange, {0, 158, 115, 255}, {204, 121, 167, 255}, {0, 0, 0, 255}, {230, 159, 0, 255}, {86, 180, 233, 255},
@@ -39,14 +37,14 @@ func runStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.4)}
 }
 
-// textStyle is that of letters of a size.
+// textStyle returns the style of letters of a size.
 func textStyle(size font.Length) text.Style {
 	style := plot.New().Legend.TextStyle
 	style.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	return style
 }
 
-// newPanel returns an empty panel and says what its axes show.
+// newPanel returns an empty panel with labels of its axes.
 func newPanel(x, y string) *plot.Plot {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = x, y

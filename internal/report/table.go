@@ -72,14 +72,13 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	return nil
 }
 
-// noCoder is the coder of a run that codes nothing.
+// noCoder is the name for no entropy coder.
 const noCoder = "none"
 
-// coder names the entropy coder of the run, also of one that was recorded before
-// there was any.
+// coder names the entropy coder of the run. Old records have no name.
 func coder(s *record.Summary) string { return cmp.Or(s.Entropy, noCoder) }
 
-// bits writes the bits per parameter: their mean where they change.
+// bits writes the bits per parameter, or their mean if they change.
 func bits(s *record.Summary) string {
 	if s.MeanBits > 0 {
 		return short(&s.MeanBits)
@@ -105,7 +104,7 @@ func Size(bytes int64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
 }
 
-// verdict says what became of a bound.
+// verdict describes whether a bound held.
 func verdict(t record.Theta) string {
 	if t.Violations == nil {
 		return "not verified"

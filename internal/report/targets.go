@@ -9,9 +9,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// WriteTargets prints for every target the time to it of every algorithm on every
-// network with its 95 % interval and, in brackets, how many times sooner than the
-// reference that is, paired by seed: where all runs reached it.
+// WriteTargets prints the time of every algorithm to every target on every network, with its 95 % interval in square
+// brackets. If all runs reached the target, the speedup over the reference, paired by seed, stands in round brackets.
 func (s *Study) WriteTargets(w io.Writer) error {
 	for _, target := range s.Targets.List() {
 		if err := s.writeTarget(w, target); err != nil {
@@ -46,7 +45,7 @@ func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 	return t.Flush()
 }
 
-// timeToTarget writes the time of g and by how much it is sooner than base.
+// timeToTarget writes the time of g and its speedup over base.
 func timeToTarget(g, base *Group, target record.Target) string {
 	switch {
 	case len(g.runs) > 0 && !g.tells(target):

@@ -11,8 +11,8 @@ import (
 // power of ten.
 type round125 struct{}
 
-// narrow is the share of its values below which an axis has one tick: labels
-// have six digits, and multiples of a step that is lost in them never end.
+// narrow is the relative length of an axis below which it has one tick. Labels have six digits, and a step below their
+// precision would give endless ticks.
 const narrow = 1e-9
 
 // Ticks implements plot.Ticker.
@@ -36,12 +36,11 @@ func (round125) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// decades marks a logarithmic axis at 1 to 9 times each power of ten and
-// labels 1, 2 and 5, on a long axis 1 alone. A short axis, on which that are one or
-// two, is marked like a linear one.
+// decades marks a logarithmic axis at 1 to 9 times each power of ten. It labels 1, 2 and 5, on a long axis only 1. A
+// short axis with only one or two such labels is marked like a linear one.
 type decades struct{}
 
-// fewest labels tell that an axis is logarithmic, and most of them do not meet.
+// fewest is the number of labels that show that an axis is logarithmic, and most the number that do not overlap.
 const (
 	fewest = 3
 	most   = 8

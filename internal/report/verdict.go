@@ -19,8 +19,8 @@ func (s *Study) on(network string) []*Group {
 	return all
 }
 
-// reference returns the group that the others are measured against: D-PSGD in
-// full precision where it is one of them, else the first.
+// reference returns the group with which the others are compared: D-PSGD in full precision if it is among them, else
+// the first.
 func reference(groups []*Group) *Group {
 	const full = 32
 	for _, g := range groups {
@@ -33,8 +33,7 @@ func reference(groups []*Group) *Group {
 	return groups[0]
 }
 
-// Conclusions says in a sentence per network and target who was fastest, from the
-// data alone.
+// Conclusions names the fastest algorithm in a sentence per network and target, from the data alone.
 func (s *Study) Conclusions() []string {
 	var all []string
 	for _, network := range s.Networks {
@@ -81,8 +80,7 @@ func (s *Study) conclude(network string, groups []*Group, target record.Target) 
 	return text
 }
 
-// tells reports whether the records tell when the runs reached a target, those
-// that there are.
+// tells reports whether the records of all finished runs tell when they reached a target.
 func (g *Group) tells(target record.Target) bool {
 	return !slices.ContainsFunc(g.Cells, func(c Cell) bool {
 		run := g.runs[c.Seed]
@@ -90,8 +88,7 @@ func (g *Group) tells(target record.Target) bool {
 	})
 }
 
-// concludeFinal names the groups at a target of accuracy at the end, where nothing
-// was evaluated before.
+// concludeFinal names the groups that end at a target of accuracy, if there are no evaluations before the end.
 func concludeFinal(network string, groups []*Group, target record.Target) string {
 	var at []string
 	for _, g := range groups {
@@ -116,7 +113,7 @@ func (g *Group) endsAt(target record.Target) (at, all int) {
 	return at, len(g.Cells)
 }
 
-// ahead says by how much the fastest group is faster than the reference.
+// ahead describes how much faster the fastest group is than the reference.
 func ahead(fastest, base *Group, target record.Target) string {
 	r := fastest.sooner(base, target)
 	if r.unbounded() {
@@ -132,8 +129,7 @@ func ahead(fastest, base *Group, target record.Target) string {
 	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s times).", r.N, r.interval())
 }
 
-// rivals names the groups, other than the reference, of which it is not certain
-// that the fastest is faster.
+// rivals names the groups, except for the reference, that may be as fast as the fastest.
 func rivals(fastest *Group, groups []*Group, target record.Target) []string {
 	var all []string
 	for _, g := range groups {
