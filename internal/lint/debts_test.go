@@ -9,9 +9,7 @@ var budgetDebts = debt{}
 var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
-var columnDebts = debt{
-	"docs": 1,
-}
+var columnDebts = debt{}
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{}
@@ -23,6 +21,5 @@ var englishDebts = debt{
 	"docs/reference":      10,
 	"internal/kernel":     11,
 	"internal/kernel/gen": 11,
-	"internal/report":     18,
 	"quant":               1,
 }
