@@ -1,7 +1,7 @@
-// Package advice has errors that say what to do. It finds the name that a misspelt word may stand
-// for, and writes command lines that a shell reads.
+// Package advice has errors that say what to do. It finds the name that a misspelt word may stand for, and writes
+// command lines for a shell.
 //
-// It knows no command. The exit code of an error is the affair of the command line.
+// It knows no command, and leaves exit codes to the command line.
 package advice
 
 import (
@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/configs"
 )
 
-// A UsageError says that a command was called in a way that it cannot be.
+// A UsageError says that the arguments of a command are wrong.
 type UsageError struct {
 	err  error
 	hint string

@@ -3,7 +3,7 @@
 // both: Moniqua's codec and the compressors over a copy, rounds between processes over plain
 // sockets, simulated rounds over their gradients, gradients over the peak of the machine.
 //
-// It reads the clock and starts processes, and checks no flags.
+// It reads the clock and starts processes. Figures out of range are usage errors.
 package bench
 
 import (

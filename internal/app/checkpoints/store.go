@@ -1,6 +1,6 @@
-// Package checkpoints keeps the state of a worker in the folder of its run: checkpoints,
-// and the journal of what it has sent since. From there the worker goes on in another
-// process, and neighbours that come back get what they have missed.
+// Package checkpoints keeps the state of a worker in the folder of its run: checkpoints, and the journal of later
+// messages. From there the worker resumes in another process, and neighbours that come back get the messages that they
+// missed.
 package checkpoints
 
 import (
@@ -52,7 +52,7 @@ func New(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logge
 // Dir returns the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// A UsedError says that a run would begin where another one is kept.
+// A UsedError says that a new run would begin in the folder of another one.
 type UsedError struct {
 	Dir   string
 	Round int // of its newest checkpoint
@@ -67,8 +67,8 @@ func (e *UsedError) Hint() string {
 	return "go on from it with --resume, name another checkpoint.dir, or remove the folder"
 }
 
-// Check returns an error unless the run can go on from the newest checkpoint of the
-// store: one that wraps checkpoint.ErrNone if there is none. It changes nothing.
+// Check returns an error unless the run can resume from the newest checkpoint of the store. The error wraps
+// checkpoint.ErrNone if there is none. It changes nothing.
 func (s *Store) Check() error {
 	found, err := checkpoint.Peek(s.dir)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) Check() error {
 	return found.Check(s.manifest(0), s.legal)
 }
 
-// CheckAny is Check for all workers of a run: one of them must have a checkpoint, and
-// the run must be able to go on from all that there are.
+// CheckAny is Check for all workers of a run: one of them must have a checkpoint, and the run must be able to resume
+// from all checkpoints.
 func CheckAny(run *experiment.Run, folder string) error {
 	there := false
 	for rank := range run.N() {
@@ -98,11 +98,11 @@ func CheckAny(run *experiment.Run, folder string) error {
 	return nil
 }
 
-// Open builds the worker and says how its state is kept, nil where it is not. Until
-// Close no other process can open the same store.
+// Open builds the worker and returns its checkpoints, nil if the run keeps none. Until Close no other process can open
+// the same store.
 func (s *Store) Open(from Start) (*experiment.Worker, *node.Checkpoints, error) {
 	if s.run.Reweights() && from != Resume {
-		w, err := s.run.Worker(s.rank) // the others go on: no checkpoint of its own is of any use
+		w, err := s.run.Worker(s.rank) // the others go on, so that its own checkpoint is useless
 		return w, nil, err
 	}
 	if err := s.claim(from); err != nil {
@@ -177,8 +177,7 @@ func (s *Store) find(from Start) (*checkpoint.Found, error) {
 	return found, found.Check(s.manifest(0), s.legal)
 }
 
-// hintRank adds to an error that says that there is no checkpoint of this rank which
-// ranks have one.
+// hintRank adds the ranks with a checkpoint to an error that says that this rank has none.
 func (s *Store) hintRank(err error) error {
 	others := runfolder.RanksIn(filepath.Dir(s.dir))
 	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
@@ -189,8 +188,8 @@ func (s *Store) hintRank(err error) error {
 	return advice.With(err, hint)
 }
 
-// keep says how the state of w, which is at the beginning of round, is kept. At the
-// beginning of round 0 a worker has no state but what the run file says.
+// keep returns the checkpoints of w, which is at the beginning of round. At the beginning of round 0 the run file gives
+// all of a worker's state.
 func (s *Store) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
 	c := s.run.Config().Checkpoint
 	taken := new(state.Snapshot)
@@ -236,9 +235,9 @@ func (s *Store) manifest(k int) checkpoint.Manifest {
 	return m
 }
 
-// legal reports whether a run may go on although a setting has changed. More rounds are
-// legal: people train on. With step sizes that depend on their number, the rounds that
-// some workers do once more would not be those that the others have seen.
+// legal reports whether a run may resume although a setting has changed. More rounds are legal: people continue
+// training. They are not legal if step sizes depend on their number, because repeated rounds would differ from those
+// that other workers have seen.
 func (s *Store) legal(d checkpoint.Difference) bool {
 	var then, now int
 	if d.Key != "train.rounds" || s.run.Config().Train.Schedule != "constant" {

@@ -23,7 +23,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// cellLog is what the process of a cell said.
+// cellLog is the file with the output of a cell's process.
 const cellLog = "log.txt"
 
 // cellGrace is how long a cell may take to stop.
@@ -38,8 +38,8 @@ func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (r
 	return done[0], nil
 }
 
-// runTogether runs cells that differ in their network alone in one process and
-// keeps the results. Only what concerns all cells of the comparison is an error.
+// runTogether runs cells that differ only in their network in one process and keeps the results. It returns only errors
+// that concern all cells of the comparison.
 func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
 	all := make([]report.Cell, len(cells))
 	for i, cell := range cells {
@@ -75,7 +75,7 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 	return all, nil
 }
 
-// keep completes a cell that went to its end.
+// keep completes the result of a successful cell.
 func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
 	folder := m.folder(cell)
 	runs, err := filepath.Glob(filepath.Join(folder, "*", record.EventsFile))
@@ -98,8 +98,8 @@ func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 	return nil
 }
 
-// child runs "peer lab" or "peer sim" of the base with what the cells override, and
-// returns their summaries. The error is what the run failed of.
+// child runs "peer lab" or "peer sim" of the base with the overrides of the cells, and returns their summaries. The
+// error is the reason why the run failed.
 func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
 	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
 	return args, nil
 }
 
-// lastError returns the error that a process ended its log with.
+// lastError returns the error at the end of a process's log.
 func lastError(log string) string {
 	text, err := os.ReadFile(log)
 	if err != nil {
@@ -178,8 +178,7 @@ func lastError(log string) string {
 // maxResult bounds the file of a cell.
 const maxResult = 64 << 20
 
-// finished returns the result of a cell that was run before with the same
-// settings; one that failed is run again.
+// finished returns the result of a cell that has already run with the same settings. A failed cell runs again.
 func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
 	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +189,7 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 	}
 	var done report.Cell
 	if err := json.Unmarshal(text, &done); err != nil || done.Status == report.CellFailed {
-		return nil, nil // as good as not run
+		return nil, nil // treat it as not run
 	}
 	hash, err := m.hash(mode, cell)
 	if err != nil || done.Config != hash {

@@ -8,12 +8,11 @@ import (
 	"gossiptrainer/configs"
 )
 
-// In virtual time a network says when something happens and not what: cells that
-// differ in their network alone are simulated in one process, which takes their
-// gradients once. The results are those of a process for each. A cell that may end
-// before its rounds are over has one of its own: another network ends it elsewhere.
+// In virtual time a network decides when something happens, not its value. Cells that differ only in their network are
+// therefore simulated in one process, which computes their gradients once. The results equal those of separate
+// processes. A cell that may end early has its own process, because another network ends it elsewhere.
 
-// groups puts the cells to do that can be run together into one group each.
+// groups puts the remaining cells that can run together into one group each.
 func (m *Matrix) groups(todo []int) ([][]int, error) {
 	var all [][]int
 	known := map[string]int{}
@@ -43,7 +42,7 @@ func (m *Matrix) pick(group []int) []configs.Cell {
 	return cells
 }
 
-// split returns the arguments of a cell that make its network, and the others.
+// split returns the arguments of a cell for its network, and the others.
 func (m *Matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	settings, err := m.arguments(cell)
 	for _, s := range settings {
@@ -56,11 +55,10 @@ func (m *Matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	return network, rest, err
 }
 
-// LimitPrefix begins the keys that make a network.
+// LimitPrefix begins the keys of a network.
 const LimitPrefix = "limit."
 
-// joinSettings writes overrides as one argument of --also, in which commas stand
-// between them.
+// joinSettings writes overrides as one argument of --also, separated by commas.
 func joinSettings(set []string) string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
@@ -71,12 +69,12 @@ func joinSettings(set []string) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// SplitSettings reads what joinSettings writes.
+// SplitSettings reads the output of joinSettings.
 func SplitSettings(text string) ([]string, error) {
 	return csv.NewReader(strings.NewReader(text)).Read()
 }
 
-// WithoutLimits leaves out the overrides that make a network.
+// WithoutLimits removes the overrides of the network.
 func WithoutLimits(set []string) []string {
 	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, LimitPrefix) })
 }

@@ -1,8 +1,8 @@
-// Package compare runs a comparison: every algorithm on every network with every seed is a
+// Package compare runs a comparison. Every algorithm on every network with every seed is a
 // cell, and each cell is a process of this program. It keeps the results in a folder, goes
-// on with a comparison that was stopped, says what the cells will send, and writes the report.
+// on with a stopped comparison, predicts the traffic of the cells, and writes the report.
 //
-// It prints nothing but lines that say how far it is. Tables and exit codes are the affair of
+// It prints only lines about its progress, and leaves tables and exit codes to
 // the command line.
 package compare
 
@@ -27,8 +27,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// A Matrix runs the cells of a comparison and keeps what came of them in a
-// folder.
+// A Matrix runs the cells of a comparison and keeps their results in a folder.
 type Matrix struct {
 	Options
 	file   *configs.Comparison
@@ -73,8 +72,7 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 // say writes one line of talk.
 func (m *Matrix) say(format string, args ...any) { fmt.Fprintf(m.Talk, format+"\n", args...) }
 
-// inCell says which cell an error is about. A key that the comparison sets is no
-// --set of the user.
+// inCell adds the cell to an error. A key that the comparison sets is not a --set of the user.
 func (m *Matrix) inCell(cell configs.Cell, err error) error {
 	e, ok := errors.AsType[*configs.Error](err)
 	if !ok {
@@ -91,20 +89,18 @@ func (m *Matrix) inCell(cell configs.Cell, err error) error {
 	return &configs.Error{Problems: problems}
 }
 
-// load merges what a cell says over the base, and what all cells have over both.
+// load merges the overrides of a cell over the base, and those of all cells over both.
 func (m *Matrix) load(cell configs.Cell) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.own(cell), All: m.Set})
 }
 
-// own are what a cell says over the base. A cell that is interrupted starts
-// again, so it takes no checkpoints.
+// own returns the overrides of a cell. An interrupted cell starts again, so it takes no checkpoints.
 func (m *Matrix) own(cell configs.Cell) []string {
 	return slices.Concat([]string{"checkpoint.every=0", "checkpoint.seconds=0"}, configs.Arguments(cell.Set),
 		m.tuned[cell.Label])
 }
 
-// arguments are what a cell says, with what all cells have as far as it has an
-// effect there.
+// arguments returns the overrides of a cell, and those of all cells that have an effect there.
 func (m *Matrix) arguments(cell configs.Cell) ([]string, error) {
 	loaded, err := m.load(cell)
 	if err != nil {
@@ -114,7 +110,7 @@ func (m *Matrix) arguments(cell configs.Cell) ([]string, error) {
 	return append(m.own(cell), kept...), nil
 }
 
-// checkSet refuses settings of all cells that have no effect in any of them.
+// checkSet refuses overrides of all cells that have no effect in any cell.
 func (m *Matrix) checkSet() error {
 	kept, idle := map[string]bool{}, map[string]configs.Problem{}
 	for _, cell := range m.cells {
@@ -161,15 +157,14 @@ func (m *Matrix) folder(cell configs.Cell) string {
 	return filepath.Join(m.Dir, report.CellsFolder, cell.ID())
 }
 
-// Save writes the comparison as far as it has come, so that an interrupted one
-// has a report too.
+// Save writes the present state of the comparison, so that an interrupted comparison has a report.
 func (m *Matrix) Save() error {
 	sofar := m.result
 	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c report.Cell) bool { return c.Status == "" })
 	return writeResult(filepath.Join(m.Dir, report.ComparisonFile), sofar)
 }
 
-// writeResult writes a file that is whole or not there.
+// writeResult writes a file completely or not at all.
 func writeResult(path string, result any) error {
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {

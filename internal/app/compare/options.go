@@ -11,23 +11,23 @@ import (
 	"gossiptrainer/internal/app/advice"
 )
 
-// Options say how a comparison is run.
+// Options configure a comparison.
 type Options struct {
 	Dir      string   // of the results; "": the name of the comparison
 	Mode     string   // sim or lab; "": that of the comparison
 	Only     []string // labels of the cells that are run; none: all
 	Set      []string // keys of the run file, as key=value, for all cells
 	Process  Process
-	Talk     io.Writer       // gets lines that say how far the comparison is
+	Talk     io.Writer       // gets lines about the progress of the comparison
 	Progress func() Progress // made for each process, which shows it
 }
 
-// A Process is how cells are run: by this program, as "lab" or "sim".
+// A Process describes the process of a cell: this program, as "lab" or "sim".
 type Process struct {
 	Program  string // its file
 	Version  string
 	Command  string // how the comparison was started, without secrets and folders of the user
-	Failed   int    // exit code of what failed in this process
+	Failed   int    // exit code of a failure in this process
 	Diverged int    // exit code of a run that diverged
 }
 
@@ -38,7 +38,7 @@ type Progress interface {
 	Clear()
 }
 
-// options returns these with their defaults, checked against a comparison.
+// options returns o with its defaults, checked against a comparison.
 func (o Options) options(file *configs.Comparison) (Options, error) {
 	if o.Dir == "" {
 		o.Dir = file.Name
@@ -72,8 +72,7 @@ func (o Options) sets(key string) bool {
 	return slices.ContainsFunc(o.Set, func(s string) bool { return strings.HasPrefix(s, key+"=") })
 }
 
-// CommandLine returns how this program was started, without the secrets and folders
-// of its user.
+// CommandLine returns the command line of this program, without the secrets and folders of its user.
 func CommandLine(args []string) string {
 	shown := []string{"peer"}
 	for _, arg := range args[1:] {

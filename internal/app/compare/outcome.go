@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// SayStopped tells the user of a comparison that was stopped what there is and how it goes on:
-// by the command line again.
+// SayStopped tells the user of a stopped comparison which results exist and that the same command line continues.
 func (m *Matrix) SayStopped(again string) {
 	done := 0
 	for _, cell := range m.result.Cells {
@@ -29,8 +28,7 @@ func (m *Matrix) SayStopped(again string) {
 	}
 }
 
-// A CellsError says that some cells of a comparison failed, which the results
-// of the others survive.
+// A CellsError says that some cells of a comparison failed. The results of the other cells remain.
 type CellsError struct {
 	failed, all int
 	first       report.Cell

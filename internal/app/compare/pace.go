@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/internal/app/live"
 )
 
-// A pace estimates how long the rest of a comparison takes: from the cells that this process
-// has run, and from how far the one is that runs.
+// A pace estimates the time for the rest of a comparison. It uses the cells that this process has run, and the progress
+// of the running cell.
 type pace struct {
 	took  []timing
 	rest  []configs.Cell // that have not begun
@@ -26,13 +26,13 @@ type timing struct {
 	took time.Duration
 }
 
-// begin notes that cells have begun, which are run together.
+// begin notes the start of cells that run together.
 func (p *pace) begin(cells []configs.Cell, now time.Time) {
 	p.runs, p.since, p.share = cells, now, 0
 	p.rest = p.rest[len(cells):]
 }
 
-// end notes that they are over.
+// end notes the end of the running cells.
 func (p *pace) end(now time.Time) {
 	for _, cell := range p.runs {
 		p.took = append(p.took, timing{cell, now.Sub(p.since) / time.Duration(len(p.runs))})
@@ -40,7 +40,7 @@ func (p *pace) end(now time.Time) {
 	p.runs = nil
 }
 
-// left returns how long the rest takes; false while there is nothing to go by.
+// left returns the time for the rest; false before any estimate.
 func (p *pace) left(now time.Time) (time.Duration, bool) {
 	known, running, left := p.took, now.Sub(p.since), time.Duration(0)
 	if n := len(p.runs); n > 0 {
@@ -83,7 +83,7 @@ func mean(known []timing, cell configs.Cell) time.Duration {
 	return 0
 }
 
-// words say how long the rest takes.
+// words describes the time for the rest.
 func (p *pace) words(now time.Time) string {
 	left, ok := p.left(now)
 	if !ok {
@@ -92,7 +92,7 @@ func (p *pace) words(now time.Time) string {
 	return fmt.Sprintf(", about %s left", live.Clock(left))
 }
 
-// A listener hears from the process of a cell how far it is.
+// A listener reads the progress of a cell from its process.
 type listener struct {
 	tell func(live.Progress)
 	line []byte

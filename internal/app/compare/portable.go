@@ -14,17 +14,16 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// Names of the files in a report's folder that make the comparison again.
+// Names of the files in a report's folder that repeat the comparison.
 const (
 	comparisonName = "comparison.yaml"
 	baseName       = "base.yaml"
 	runsFolder     = "runs" // the run file of every cell, with every key
 )
 
-// keepFiles writes the files that make the comparison again into the report's folder. They are
-// the comparison with flags, environment and searches, the run file that it starts from, and the
-// run file of every cell. Keys that belong to this machine,
-// and secrets, are left out.
+// keepFiles writes the files that repeat the comparison into the report's folder. They are the comparison with flags,
+// environment and searches, its base run file, and the run file of every cell. It leaves out secrets and keys that
+// belong to this machine.
 func (m *Matrix) keepFiles() error {
 	files, err := m.portable()
 	if err != nil {
@@ -74,8 +73,7 @@ func (m *Matrix) portable() (map[string][]byte, error) {
 	return files, nil
 }
 
-// pinned returns the comparison of the cells that are run, in which nothing is
-// searched or measured any more.
+// pinned returns the comparison of the selected cells without searches or measurements.
 func (m *Matrix) pinned() (*configs.Comparison, error) {
 	pinned := *m.file
 	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
@@ -99,7 +97,7 @@ func (m *Matrix) pinned() (*configs.Comparison, error) {
 	return &pinned, nil
 }
 
-// fingerprint notes the files that the data of a cell are read from.
+// fingerprint notes the data files of a cell.
 func (m *Matrix) fingerprint(cfg configs.Config) error {
 	if !cfg.LearnsFromData() {
 		return nil // has no data

@@ -14,8 +14,7 @@ import (
 	"gossiptrainer/internal/sim"
 )
 
-// A Forecast is what a cell will send in a round that exchanges, and how long one
-// takes at least.
+// A Forecast is the predicted traffic of a cell in a round that exchanges, and the least time of such a round.
 type Forecast struct {
 	Network   string  `json:"network"`
 	Label     string  `json:"label"`
@@ -42,7 +41,7 @@ func forecastOf(run *experiment.Run) Forecast {
 	return f
 }
 
-// hop returns when the last of some messages has arrived.
+// hop returns the arrival of the last of some messages.
 func hop(link shape.Link, now time.Duration, frames, bytes int) time.Duration {
 	var gate shape.Gate
 	var path shape.Path
@@ -53,9 +52,8 @@ func hop(link shape.Link, now time.Duration, frames, bytes int) time.Duration {
 	return arrives
 }
 
-// Predict says what the cells of a comparison will send, of the first seed: the others send
-// the same. set are keys of all cells. It also returns what ends the cells before their
-// rounds are over, "" for nothing.
+// Predict predicts the traffic of a comparison's cells for the first seed: other seeds send the same. set are keys of
+// all cells. It also returns the condition that ends cells early, "" for none.
 func Predict(file *configs.Comparison, set []string) (all []Forecast, until string, err error) {
 	m := &Matrix{Options: Options{Set: set}, file: file, cells: file.Cells(), tuned: map[string][]string{}}
 	if err := m.checkSet(); err != nil {

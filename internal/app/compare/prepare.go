@@ -16,8 +16,7 @@ import (
 	"gossiptrainer/internal/shape"
 )
 
-// prepare loads every cell, measures what a gradient takes where the simulator
-// needs to know, and searches for the values that are to be tuned.
+// prepare loads every cell, measures the time of a gradient for the simulator, and searches for the values to tune.
 func (m *Matrix) prepare(ctx context.Context) error {
 	for _, cell := range m.cells {
 		loaded, err := m.load(firstChoice(cell))
@@ -51,8 +50,8 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	return m.keepFiles()
 }
 
-// firstChoice returns the cell with the first value of everything that is to be
-// tuned. The defaults in their place may be settings with which it cannot run.
+// firstChoice returns the cell with the first choice of every value to tune. The defaults in their place may not be
+// legal for it.
 func firstChoice(cell configs.Cell) configs.Cell {
 	cell.Set = slices.Clone(cell.Set)
 	for _, choice := range cell.Tune {
@@ -61,7 +60,7 @@ func firstChoice(cell configs.Cell) configs.Cell {
 	return cell
 }
 
-// endsOf checks that a cell can end as it should.
+// endsOf checks the ending of a cell.
 func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	ends, err := session.ParseUntil("compare", configs.Arguments(cell.Until))
 	m.result.Until = ends.String()
@@ -74,7 +73,7 @@ func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	return nil
 }
 
-// network notes what the network of a cell is like.
+// network notes the properties of a cell's network.
 func (m *Matrix) network(cell configs.Cell, link shape.Link) {
 	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
 		return
@@ -84,8 +83,7 @@ func (m *Matrix) network(cell configs.Cell, link shape.Link) {
 	})
 }
 
-// measure takes the time of a gradient: as given, as it was when the comparison
-// began, or as it is now.
+// measure determines the time of a gradient: as given, as measured when the comparison began, or as measured now.
 func (m *Matrix) measure(run *experiment.Run) error {
 	if m.file.Compute > 0 {
 		m.result.Compute = m.file.Compute.Seconds()
@@ -105,8 +103,8 @@ func (m *Matrix) measure(run *experiment.Run) error {
 	return m.Save() // so that the cells of a later start have the same
 }
 
-// tune searches the values that algorithms leave open, each on its first network
-// in sim with the seed of the search, and takes those of the least training loss.
+// tune searches the open values of algorithms and takes those with the least training loss. It uses sim, the first
+// network of each, and the seed of the search.
 func (m *Matrix) tune(ctx context.Context) error {
 	for _, cell := range m.cells {
 		if _, known := m.tuned[cell.Label]; known || len(cell.Tune) == 0 {
@@ -133,8 +131,8 @@ func (m *Matrix) tune(ctx context.Context) error {
 	return nil
 }
 
-// try returns the final training loss of a short run, infinite if it diverges.
-// The run is a cell beside those that are asked for.
+// try returns the final training loss of a short run, infinite if it diverges. The run is a cell beside the requested
+// ones.
 func (m *Matrix) try(ctx context.Context, cell configs.Cell, i int, choice []configs.Override) (float64, error) {
 	loaded, err := m.load(cell)
 	if err != nil {

@@ -14,11 +14,10 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// ReportFolder is where the report of a comparison goes, in its folder.
+// ReportFolder is the folder of a comparison's report, in its folder.
 const ReportFolder = "report"
 
-// WriteReport writes the report of a comparison into its folder, and returns what it is of and
-// the page to look at.
+// WriteReport writes the report of a comparison into its folder, and returns its content and the path of its page.
 func WriteReport(dir string) (study *report.Study, page string, err error) {
 	study, err = report.OpenStudy(dir)
 	if err != nil {
@@ -49,7 +48,7 @@ func WriteReport(dir string) (study *report.Study, page string, err error) {
 	return study, filepath.Join(to, "index.html"), nil
 }
 
-// drawn returns what writes a figure.
+// drawn returns a function that writes a figure.
 func drawn(draw func(format string) ([]byte, error), format string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		picture, err := draw(format)
@@ -60,8 +59,7 @@ func drawn(draw func(format string) ([]byte, error), format string) func(io.Writ
 	}
 }
 
-// writeWhole writes a file that takes the place of an older one when it is
-// whole.
+// writeWhole writes a file that replaces an older one only when it is complete.
 func writeWhole(path string, write func(io.Writer) error) error {
 	var content bytes.Buffer
 	if err := write(&content); err != nil {
@@ -73,8 +71,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	return atomicfile.Write(path, content.Bytes(), runfolder.Readable)
 }
 
-// writeDigests writes the digest of every cell that went to its end: those that
-// the comparison has when it is made again.
+// writeDigests writes the digest of every successful cell. A repeated comparison must have the same digests.
 func writeDigests(c report.Comparison) func(io.Writer) error {
 	return func(w io.Writer) error {
 		out := csv.NewWriter(w)

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// A Build says which program this is.
+// A Build identifies the version of this program.
 type Build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`   // empty where it is not known
@@ -15,7 +15,7 @@ type Build struct {
 	Platform string `json:"platform"`
 }
 
-// ReadBuild returns which program this is, as the compiler has noted it.
+// ReadBuild returns the version of this program as noted by the compiler.
 func ReadBuild() Build {
 	b := Build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

@@ -65,8 +65,7 @@ func SetNames() []string {
 	return names
 }
 
-// FindSet returns a set by name and the folder of the sets, dir or the default. A name that
-// is none is a usage error.
+// FindSet returns a set by name and the folder of the sets, dir or the default. An unknown name is a usage error.
 func FindSet(name, dir string) (data.Info, string, error) {
 	info, err := data.Lookup(name)
 	if err != nil {
@@ -83,8 +82,7 @@ type File struct {
 	Error string `json:"error,omitempty"`
 }
 
-// VerifySets checks the files of the named sets, or of those that are here at
-// least in part.
+// VerifySets checks the files of the named sets; without names, of all sets with files on this machine.
 func VerifySets(names []string, dir string) ([]File, error) {
 	files := []File{}
 	named := len(names) > 0
@@ -112,8 +110,7 @@ func VerifySets(names []string, dir string) ([]File, error) {
 	return files, nil
 }
 
-// WrongFiles returns an error that counts the files that are not as they should
-// be, and wraps those of the files.
+// WrongFiles returns an error that counts the wrong files and wraps their errors.
 func WrongFiles(files []File) error {
 	var errs []error
 	for _, f := range files {

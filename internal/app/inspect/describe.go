@@ -22,8 +22,7 @@ func describeTopology(run *experiment.Run) string {
 	return text
 }
 
-// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit; choco with
-// gamma 0.56, sign 1 bit.
+// describeAlgorithm names the algorithm of a run for people: dpsgd, moniqua 8 bit; choco with gamma 0.56, sign 1 bit.
 func describeAlgorithm(run *experiment.Run) string {
 	a := run.Config().Algorithm
 	name := a.Name
@@ -45,7 +44,7 @@ func describeAlgorithm(run *experiment.Run) string {
 	return fmt.Sprintf("%s %d bit", name, run.Bits())
 }
 
-// Live gives the live display what it needs to know of a run.
+// Live describes a run for the live display.
 func Live(run *experiment.Run) live.Run {
 	cfg := run.Config()
 	return live.Run{
@@ -54,7 +53,7 @@ func Live(run *experiment.Run) live.Run {
 	}
 }
 
-// Describe says in one line what a run does.
+// Describe describes a run in one line.
 func Describe(run *experiment.Run) string {
 	cfg := run.Config()
 	learns := cfg.Model.Name

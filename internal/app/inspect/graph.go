@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Graph is what "topology show" prints.
+// A Graph is the output of "topology show".
 type Graph struct {
 	Spec     string             `json:"spec"`
 	Workers  int                `json:"workers"`
@@ -27,7 +27,7 @@ type Graph struct {
 	graph *topology.Graph
 }
 
-// A spectrum is what the eigenvalues of a mixing matrix say.
+// A spectrum holds the figures that follow from the eigenvalues of a mixing matrix.
 type spectrum struct {
 	Lambda2      float64   `json:"lambda_2"`
 	LambdaN      float64   `json:"lambda_n"`
@@ -46,7 +46,7 @@ const widest = 10
 // largestW is the largest W that goes into JSON.
 const largestW = 64
 
-// NewGraph works out what the theory says of the mixing matrix of a graph.
+// NewGraph computes the theoretical figures of a graph's mixing matrix.
 func NewGraph(g *topology.Graph) (*Graph, error) {
 	s, err := g.Spectrum()
 	if err != nil {

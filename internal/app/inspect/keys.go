@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/internal/experiment"
 )
 
-// Origins returns the origins of all keys, with the value that each auto has in
-// this run, if there can be such a run.
+// Origins returns the origins of all keys, with the value of each auto in this run, if the run can be assembled.
 func Origins(loaded *configs.Loaded) []configs.Origin {
 	origins := loaded.Origins()
 	run, err := experiment.New(loaded.Config)

@@ -23,14 +23,14 @@ import (
 // compressorKey begins the keys of a compressor's settings in a run file.
 const compressorKey = "algorithm.compressor."
 
-// A Quantizer is what "quant show" prints.
+// A Quantizer is the output of "quant show".
 type Quantizer struct {
 	Name string `json:"name"`
 	On   string `json:"on"`
 	*experiment.Look
 }
 
-// A Subject is the vector that is looked at.
+// A Subject is the vector to compress.
 type Subject struct {
 	On    string // "normal", or a file
 	Count int    // of normal numbers
@@ -78,7 +78,7 @@ func (s Subject) name() string {
 	return s.On
 }
 
-// mostNumbers bounds a vector to what any machine holds.
+// mostNumbers bounds the length of a vector, for the memory of any machine.
 const mostNumbers = 1 << 28
 
 // read returns the vector, of one number at least.

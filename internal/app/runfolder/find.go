@@ -19,7 +19,7 @@ import (
 // The holders of a run folder that are not the id of a peer.
 const (
 	OfLab   = "lab"
-	unknown = "" // a version that marked no folders has made it
+	unknown = "" // from a version that did not mark folders
 )
 
 // A candidate is a run folder with a checkpoint.
@@ -29,8 +29,8 @@ type candidate struct {
 	ranks  []int // that have a checkpoint, increasing
 }
 
-// Find returns the folder to go on with: the newest that has a checkpoint and this
-// holder, the id of a peer or OfLab. The error wraps checkpoint.ErrNone where there is none.
+// Find returns the folder to resume: the newest with a checkpoint and this holder, the id of a peer or OfLab. The error
+// wraps checkpoint.ErrNone if there is none.
 func Find(cfg configs.Config, holder string) (string, error) {
 	dirs, err := runFolders(cfg)
 	if err != nil {
@@ -57,8 +57,8 @@ func Find(cfg configs.Config, holder string) (string, error) {
 	return "", noFolder(cfg, holder, append(others, unmarked...))
 }
 
-// newestUnmarked returns the newest of the folders of versions that marked none. The ranks of
-// their checkpoints have to agree, because several peers may have made them.
+// newestUnmarked returns the newest of the unmarked folders. Their checkpoints must be of the same ranks, because
+// several peers may have made them.
 func newestUnmarked(unmarked []candidate) (string, error) {
 	for _, c := range unmarked[1:] {
 		if !slices.Equal(c.ranks, unmarked[0].ranks) {
@@ -72,7 +72,7 @@ func newestUnmarked(unmarked []candidate) (string, error) {
 	return unmarked[0].dir, nil
 }
 
-// noFolder says that no folder has a checkpoint of a holder, and whose there are.
+// noFolder says that a holder has no folder with a checkpoint, and names the other holders.
 func noFolder(cfg configs.Config, holder string, others []candidate) error {
 	if len(others) == 0 {
 		return fmt.Errorf("%w of a run %s in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir)
@@ -127,8 +127,8 @@ func runFolders(cfg configs.Config) ([]string, error) {
 	return dirs, nil
 }
 
-// holderOf returns the id of the peer that a run folder belongs to, or ofLab. The
-// peers of a lab have their keys beside their checkpoints.
+// holderOf returns the id of the peer that owns a run folder, or OfLab. The peers of a lab have their keys beside their
+// checkpoints.
 func holderOf(c candidate) string {
 	const longest = 1 << 10 // bytes of an id
 	if id, err := regular.Read(filepath.Join(c.dir, peerIDName), longest); err == nil {

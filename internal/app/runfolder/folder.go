@@ -1,6 +1,6 @@
-// Package runfolder knows the folder that a run leaves behind: its run file, its record,
-// final models, summary and checkpoints. It finds the folder with which a run can go on,
-// keeps other processes out of one in use, and says what a full disk has no room for.
+// Package runfolder reads and writes the folder of a run: its run file, its record, final models, summary and
+// checkpoints. It finds the folder of a run to resume, locks a folder in use, and says which files do not fit on a full
+// disk.
 //
 // It trains nothing and prints nothing.
 package runfolder
@@ -24,14 +24,14 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// A Folder is what a run leaves behind: the resolved run file, the events as
-// they came, the final models, and the summary.
+// A Folder is the folder of a run: the resolved run file, the events in order of arrival, the final models, and the
+// summary.
 type Folder struct {
 	Dir     string
 	lock    *lockfile.Lock
 	events  *os.File
-	waiting bytes.Buffer // events that the disk has not taken yet
-	err     error        // why events were given up
+	waiting bytes.Buffer // events that are not on disk yet
+	err     error        // why events were dropped
 
 	fresh   bool // this process has made it
 	own     int  // the rank whose steps show that the run has begun; everyRank: every one
@@ -41,7 +41,7 @@ type Folder struct {
 // everyRank stands for all ranks of a run.
 const everyRank = -1
 
-// mostWaiting is how many bytes of events wait for a disk that is full.
+// mostWaiting bounds the bytes of events that wait for a full disk.
 const mostWaiting = 16 << 20
 
 // Make makes the folder <name>-<UTC time> of a run that begins now.
@@ -69,8 +69,7 @@ func Make(cfg configs.Config, now time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// Open goes on with the folder of a run, which may be empty. It changes
-// nothing there while another process has the folder.
+// Open opens the folder of a resumed run, which may be empty. It changes nothing while another process has the folder.
 func Open(cfg configs.Config, dir string) (*Folder, error) {
 	lock, err := Lock(dir)
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *Folder) open(cfg configs.Config) (err error) {
 // Belong makes the folder that of one peer: only its steps show that the run has begun.
 func (f *Folder) Belong(rank int) { f.own = rank }
 
-// Mark notes in a folder that this process has made which peer it belongs to.
+// Mark writes the owner, a peer, into a folder that this process has made.
 func (f *Folder) Mark(id string) error {
 	if !f.fresh {
 		return nil
@@ -106,8 +105,7 @@ func (f *Folder) Mark(id string) error {
 	return nil
 }
 
-// openEvents opens a record to append to. The half of a line that a process which
-// was killed may have left is removed.
+// openEvents opens a record to append to. It removes the partial line that a killed process may have left.
 func openEvents(path string) (*os.File, error) {
 	text, err := regular.Read(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,9 +129,8 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 // ModelPath returns where the final model of a rank is written.
 func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
-// Add appends an event to the record, which is whole up to the last one
-// whatever happens to the process. Events wait in memory while the disk is full.
-// It returns an error once, when the first event has to wait.
+// Add appends an event to the record, which is complete up to its last event even if the process is killed. Events wait
+// in memory while the disk is full. It returns an error once, when the first event has to wait.
 func (f *Folder) Add(e record.Event) error {
 	f.trained = f.trained || e.Step != nil && (f.own == everyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {
@@ -153,13 +150,13 @@ func (f *Folder) Add(e record.Event) error {
 	return err
 }
 
-// Pending returns about how many bytes Finish has to write.
+// Pending returns about how many bytes Finish must write.
 func (f *Folder) Pending() int64 {
 	const summary = 4 << 10
 	return int64(f.waiting.Len()) + summary
 }
 
-// flush writes what waits.
+// flush writes the waiting events.
 func (f *Folder) flush() error {
 	if _, err := f.waiting.WriteTo(f.events); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -182,14 +179,14 @@ func (f *Folder) Finish(s record.Summary) error {
 	return f.flush()
 }
 
-// Close ends the record. Finish tells of what went wrong.
+// Close ends the record. Finish reports earlier errors.
 func (f *Folder) Close() {
 	_ = f.flush()
 	_ = f.events.Close()
 	_ = f.lock.Release()
 }
 
-// Drop removes a folder that this process has made and in which no peer has trained.
+// Drop removes a folder that this process has made, if no peer has trained in it.
 func (f *Folder) Drop() error {
 	if !f.fresh || f.trained {
 		return nil

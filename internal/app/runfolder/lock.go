@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/lockfile"
 )
 
-// lockName is the file in a folder that the process which writes into it locks.
+// lockName is the file that the process which writes into a folder locks.
 const lockName = "lock"
 
 // A LockedError says that a live process uses the folder of a run, or of its

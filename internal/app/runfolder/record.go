@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// OpenRecord reads the run of a folder and holds its record against its run file. A run file that
-// this version cannot assemble bounds nothing.
+// OpenRecord reads the run of a folder and checks its record against its run file. A run file that this version cannot
+// assemble sets no bounds.
 func OpenRecord(dir string) (*record.Run, error) {
 	run, err := record.Open(dir)
 	if err != nil {
@@ -37,8 +37,7 @@ func OpenRecord(dir string) (*record.Run, error) {
 	return run, run.Within(Limits(of))
 }
 
-// Limits bounds the record of a run. A worker that is fast does steps of slow ones
-// where all do as many together.
+// Limits bounds the record of a run. A fast worker does steps of slow ones if all workers share a number of steps.
 func Limits(run *experiment.Run) record.Limits {
 	l := record.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
 	if run.Asynchronous() {

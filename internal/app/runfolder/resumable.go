@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/internal/checkpoint"
 )
 
-// HintNothing adds to an error that says that there is no checkpoint why that may be,
-// and what to do. Errors that have a hint, and others, it returns as they are.
+// HintNothing adds advice to an error that says that there is no checkpoint. It returns other errors, and errors with a
+// hint, unchanged.
 func HintNothing(cfg configs.Config, err error) error {
 	_, hinted := errors.AsType[*advice.Error](err)
 	if hinted || !errors.Is(err, checkpoint.ErrNone) {

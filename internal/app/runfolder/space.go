@@ -12,11 +12,11 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// A SpaceError says that a disk has no room for what a run writes.
+// A SpaceError says that a disk has no room for the files of a run.
 type SpaceError struct {
 	Dir  string
 	Key  string // of the run file, that names the folder
-	What string // has no room
+	What string // has no room on the disk
 	Need int64  // bytes
 	Err  error  // nil if nothing was tried yet
 }
@@ -54,8 +54,8 @@ func nearestFolder(dir string) string {
 	}
 }
 
-// A Saver writes the results of a run. While their disk is full it keeps them in memory, says so
-// once, and tries again until there is room or the command is stopped.
+// A Saver writes the results of a run. While their disk is full it keeps them in memory, reports that once, and tries
+// again until there is room or the command is stopped.
 type Saver struct {
 	Log     *slog.Logger
 	Stopped <-chan struct{} // closed when the command is stopped
@@ -65,8 +65,8 @@ type Saver struct {
 // retryRoom is how long a saver waits for room before it tries again.
 const retryRoom = time.Second
 
-// Save calls write until it finds room. Meanwhile it tells the user of result, which is also the
-// error, of type *SpaceError, when the command is stopped first.
+// Save calls write until there is room. Meanwhile it shows result to the user. If the command is stopped first, the
+// error is a copy of result, of type *SpaceError.
 func (s *Saver) Save(result SpaceError, write func() error) error {
 	for {
 		result.Err = write()

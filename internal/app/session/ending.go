@@ -8,21 +8,21 @@ import (
 	"gossiptrainer/internal/sim"
 )
 
-// An ending watches a run for what ends it before its rounds are over.
+// An ending watches a run for a reason to end before its rounds are over.
 type ending struct {
 	Until
 	goal    *record.Goal
-	steps   *record.Merge // of real peers with a target, who tell as they come
+	steps   *record.Merge // of real peers with a target, in the order of arrival
 	clock   bool          // time is that of real peers
 	trained time.Duration // in earlier parts of the run
 	timer   *time.Timer   // of this part, nil before its first round
 
-	over chan struct{} // closed when it is time
+	over chan struct{} // closed when the run must end
 	once sync.Once
-	what string // that was
+	what string // reason
 }
 
-// end says what ends the run. The first reason counts.
+// end ends the run for a reason. The first reason counts.
 func (e *ending) end(what string) {
 	e.once.Do(func() {
 		e.what = what
@@ -30,7 +30,7 @@ func (e *ending) end(what string) {
 	})
 }
 
-// reason returns what has ended the run.
+// reason returns the reason for the end of the run.
 func (e *ending) reason() string {
 	select {
 	case <-e.over:
@@ -40,7 +40,7 @@ func (e *ending) reason() string {
 	}
 }
 
-// sim returns how the simulator ends the run, whose steps come in the order of time.
+// sim returns the ending for the simulator, whose steps come in the order of time.
 func (e *ending) sim() sim.Ending {
 	if e.Targets == (record.Targets{}) {
 		return sim.Ending{Time: e.Time}
@@ -48,7 +48,7 @@ func (e *ending) sim() sim.Ending {
 	return sim.Ending{Time: e.Time, Until: e.reaches}
 }
 
-// simulated takes how much virtual time a run took that has ended.
+// simulated takes the virtual time that a finished run took.
 func (e *ending) simulated(took time.Duration) {
 	if e.Time > 0 && took >= e.Time {
 		e.end(e.TimeUp())
@@ -64,8 +64,7 @@ func (e *ending) reaches(step record.Step) bool {
 	return true
 }
 
-// follow watches real peers, who go on with a run in which they have trained for some
-// time and of which the record is known.
+// follow watches real peers that resume a run after some time of training, with its record.
 func (e *ending) follow(peers int, events []record.Event, trained time.Duration) {
 	e.clock, e.trained = true, trained
 	if e.Targets == (record.Targets{}) {
@@ -77,7 +76,7 @@ func (e *ending) follow(peers int, events []record.Event, trained time.Duration)
 	}
 }
 
-// see takes what happens in the run. Time begins with the first round of a peer.
+// see takes an event of the run. Time begins with the first round of a peer.
 func (e *ending) see(event record.Event) {
 	e.note(event)
 	first := event.Status != nil && event.Status.State == record.Training

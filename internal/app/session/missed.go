@@ -9,20 +9,20 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A missed fault is one whose moment the run did not reach.
+// A missed fault is a fault whose moment the run did not reach.
 type missed struct {
 	fault.Fault
 	lasted time.Duration // of the run, as it ended
 }
 
-// Missed notes that a run which lasted for some time did not reach the moment of a fault.
+// Missed takes a fault whose moment a run of some length did not reach.
 func (s *Session) Missed(f fault.Fault, lasted time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.missed = append(s.missed, missed{f, lasted})
 }
 
-// missedFaults says which faults did not happen in a run with these results, and why.
+// missedFaults returns the faults that did not happen in a run with these results, and why.
 func (s *Session) missedFaults(finals []record.Final) []record.MissedFault {
 	rounds := 0
 	for _, f := range finals {
@@ -37,7 +37,7 @@ func (s *Session) missedFaults(finals []record.Final) []record.MissedFault {
 	return all
 }
 
-// why says why a fault did not happen in a run whose fastest worker has done so many rounds.
+// why says why a fault did not happen in a run whose fastest worker has done this many rounds.
 func (m *missed) why(rounds int) string {
 	switch {
 	case m.At.Timed:

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 )
 
-// safe says which state is safe, if any is.
+// safe describes the safe state, if there is one.
 func (s *Session) safe() (text string, there bool) {
 	cfg := s.Run.Config()
 	low, high, there := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N())
@@ -15,8 +15,7 @@ func (s *Session) safe() (text string, there bool) {
 	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
 }
 
-// Lost says which part of the run is lost if it is broken off now, and that the command again
-// goes on from the rest.
+// Lost describes the part of the run that an interruption loses, and that the command again resumes from the rest.
 func (s *Session) Lost(again string) string {
 	if safe, there := s.safe(); there {
 		return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
@@ -24,8 +23,7 @@ func (s *Session) Lost(again string) string {
 	return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.Run.Config())
 }
 
-// SayStopped tells the user of a stopped run which state is safe, and that the command again goes
-// on from there.
+// SayStopped tells the user of a stopped run which state is safe, and that the command again resumes from there.
 func (s *Session) SayStopped(again string) {
 	s.Display.Close()
 	safe, there := s.safe()
@@ -37,7 +35,7 @@ func (s *Session) SayStopped(again string) {
 	s.Screen.say("%s", advice.Next(again, "go on"))
 }
 
-// SayResumed tells from where a run goes on.
+// SayResumed tells where a run resumes.
 func (s *Session) SayResumed() {
 	cfg := s.Run.Config()
 	low, high, _ := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N())

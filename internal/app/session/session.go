@@ -20,22 +20,22 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Options say how a session is kept and shown.
+// Options configure a session.
 type Options struct {
 	Mode    string // run, lab or sim
-	Dir     string // the folder of a run that goes on; "": a new one
+	Dir     string // the folder of a resumed run; "": a new run
 	Version string // of the program, for the summary
 	Screen  Screen
 }
 
-// A Screen is where the user of a run looks.
+// A Screen is the output that the user of a run sees.
 type Screen struct {
-	Talk    io.Writer                      // gets lines of talk
+	Talk    io.Writer                      // gets messages to the user
 	Display func(live.Run) live.Display    // shows the run while it goes on
 	Logger  func(w io.Writer) *slog.Logger // logs into the display
 }
 
-// say writes one line of talk.
+// say writes one message to the user.
 func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n", args...) }
 
 // A Session is a run as its user sees it: events go to the record, to the display and, the
@@ -56,14 +56,13 @@ type Session struct {
 	missed []missed
 	watch  record.Watch
 
-	record []record.Event // of earlier parts
+	record []record.Event // of the run before it resumed
 	ends   *ending        // before its rounds are over; nil: never
 }
 
-// Start opens the record and the display of a run: in a new folder, or in that of a run that
-// goes on. The display closes with the session or as soon as ctx ends, so that whatever comes
-// then finds the terminal as it was. A run that lacks data or room is refused first. The
-// caller must End the session.
+// Start opens the record and the display of a run, in a new folder or in that of a resumed run. The display closes with
+// the session or when ctx ends, so that later output finds the terminal as it was. Start refuses a run that lacks data
+// or room. The caller must End the session.
 func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error) {
 	err := run.FindData()
 	if err == nil && o.Mode != "run" {
@@ -73,7 +72,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	warning, err := preflight.CheckRoom(run, o.Mode)
-	if err != nil && o.Dir == "" { // one that goes on replaces what it has written
+	if err != nil && o.Dir == "" { // a resumed run replaces its old files
 		return nil, err
 	}
 	s := &Session{
@@ -117,8 +116,7 @@ func Warn(talk io.Writer, run *experiment.Run) {
 	}
 }
 
-// EndAt makes the run end as u says. Real peers go on after the record
-// and are watched by the clock.
+// EndAt ends the run as u says. Real peers resume the record, and the clock watches them.
 func (s *Session) EndAt(u Until) {
 	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
 	if s.Mode != "sim" {
@@ -126,16 +124,16 @@ func (s *Session) EndAt(u Until) {
 	}
 }
 
-// Over is closed when it is time for the run to end.
+// Over is closed when the run must end.
 func (s *Session) Over() <-chan struct{} { return s.ends.over }
 
-// Ending returns how the simulator ends the run.
+// Ending returns the ending for the simulator.
 func (s *Session) Ending() sim.Ending { return s.ends.sim() }
 
-// Simulated takes how much virtual time a run took that has ended.
+// Simulated takes the virtual time that a finished run took.
 func (s *Session) Simulated(took time.Duration) { s.ends.simulated(took) }
 
-// goOn opens the folder of a run that goes on, and reads its record.
+// goOn opens the folder of a resumed run, and reads its record.
 func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
 	old, err := record.Open(dir)
 	if err == nil {
@@ -148,8 +146,7 @@ func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
 	return runfolder.Open(s.Run.Config(), dir)
 }
 
-// Hear takes what the peer of this process reports, which counts from where the process
-// has begun.
+// Hear takes an event from the peer of this process, which counts from the start of the process.
 func (s *Session) Hear(e record.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,15 +204,14 @@ func (s *Session) Finals() []record.Final {
 	return finals
 }
 
-// Edges returns what peers have put on record of edges: all peers, but on a LAN this
-// peer alone.
+// Edges returns the edge events of all peers, but on a LAN those of this peer alone.
 func (s *Session) Edges() []record.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.edges
 }
 
-// End closes display and record, whether the run went well or not.
+// End closes display and record, after success or failure.
 func (s *Session) End() {
 	s.Display.Close()
 	s.Folder.Close()

@@ -15,9 +15,8 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// Summary ends a run that went well: it closes the display and returns the summary and the
-// results of all peers by rank. models has the final models by rank.
-// It is nil where they are not at hand.
+// Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
+// The models are the final ones by rank, nil if they are not on this machine.
 func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
 	summary, err := s.Run.Summarize(experiment.Results{
@@ -40,15 +39,14 @@ func (s *Session) Keep(summary record.Summary) error {
 	return s.Saver.Save(space, func() error { return s.Folder.Finish(summary) })
 }
 
-// Testing returns what tells the user of a run how far the test of the final model of a
-// rank is, which may be record.Average.
+// Testing returns a function that shows the progress of a final model's test. rank may be record.Average.
 func (s *Session) Testing(rank int) func(done, all int) {
 	return worker.EachSecond(func(share float64) {
 		s.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
 	})
 }
 
-// ended returns what has ended the run, "" if nothing has.
+// ended returns the reason for an early end, "" if there is none.
 func (s *Session) ended() string {
 	if s.ends == nil {
 		return ""
@@ -56,7 +54,7 @@ func (s *Session) ended() string {
 	return s.ends.reason()
 }
 
-// Shorter returns how many rounds the run had that has ended early, 0 if it has not.
+// Shorter returns the rounds of a run that ended early, 0 for other runs.
 func (s *Session) Shorter() (rounds int) {
 	finals, _ := s.results()
 	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.Run.Config().Train.Rounds {
@@ -65,13 +63,12 @@ func (s *Session) Shorter() (rounds int) {
 	return finals[0].Rounds
 }
 
-// LooksAhead reports whether a run of as many rounds as this one has had, by its
-// ending, has other step sizes.
+// LooksAhead reports whether a run configured for only the rounds that this one did has other step sizes.
 func (s *Session) LooksAhead() bool {
 	return s.Shorter() > 0 && s.Run.Config().Train.Schedule != "constant"
 }
 
-// Bereft reports whether any peer has gone on without another one.
+// Bereft reports whether a peer has gone on without another one.
 func (s *Session) Bereft() bool {
 	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }

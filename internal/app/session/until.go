@@ -1,7 +1,7 @@
-// Package session is a run as its user sees it: its folder, record, display and summary. It ends a
-// run early and says which state is safe when a run stops. It serves real and simulated peers.
+// Package session is a run as its user sees it: its folder, record, display and summary. It ends a run early and says
+// which state is safe when a run stops. It serves real and simulated peers.
 //
-// It trains nothing, and tables and exit codes are the affair of the command line.
+// It trains nothing, and leaves tables and exit codes to the command line.
 package session
 
 import (
@@ -17,9 +17,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// An Until is what ends a run before its rounds are over.
+// An Until is a condition that ends a run before its rounds are over.
 type Until struct {
-	Time    time.Duration // virtual in sim, on the clock in lab
+	Time    time.Duration // virtual time in sim, wall clock in lab
 	Targets record.Targets
 }
 
@@ -47,7 +47,7 @@ func ParseUntil(command string, settings []string) (Until, error) {
 	return u, nil
 }
 
-// Check says why a run cannot end so.
+// Check says why the condition cannot end a run.
 func (u Until) Check(run *experiment.Run) error {
 	if u.Targets.Accuracy > 0 && run.Config().Output.Evaluate == 0 {
 		return configs.Errorf("output.evaluate",
@@ -56,10 +56,10 @@ func (u Until) Check(run *experiment.Run) error {
 	return nil
 }
 
-// TimeUp is what ends a run whose time is up, as in --until.
+// TimeUp names the reason of a run whose time is up, as in --until.
 func (u Until) TimeUp() string { return fmt.Sprintf("time=%v", u.Time) }
 
-// Reached is what ends a run at its targets.
+// Reached names the reason of a run that reaches its targets.
 func (u Until) Reached() string {
 	var all []string
 	if u.Targets.Loss > 0 {
@@ -71,7 +71,7 @@ func (u Until) Reached() string {
 	return strings.Join(all, " and ")
 }
 
-// String says what ends the run.
+// String describes the condition.
 func (u Until) String() string {
 	var all []string
 	if u.Time > 0 {
@@ -83,6 +83,5 @@ func (u Until) String() string {
 	return strings.Join(all, " or ")
 }
 
-// Gradients is how many are timed where the virtual time of one is not given: the first one
-// warms up.
+// Gradients is the number of gradients that are timed if the virtual time of one is not given: the first one warms up.
 const Gradients = 4

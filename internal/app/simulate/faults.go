@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// faults returns those of the run file, nil if there are none. Workers that come back take
-// the places of those that died in workers.
+// faults returns the faults of the run file, nil if there are none. Workers that come back replace the dead ones in
+// workers.
 func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager) *sim.Faults {
 	run := s.Session.Run
 	script := run.Script()
@@ -47,7 +47,7 @@ func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager) *
 	}
 }
 
-// policy returns what workers do that lose neighbours.
+// policy returns the policy for workers that lose neighbours.
 func policy(cfg configs.Config) peer.Policy {
 	switch cfg.Faults.OnLostNeighbor {
 	case "stop":
@@ -58,8 +58,7 @@ func policy(cfg configs.Config) peer.Policy {
 	return peer.Wait
 }
 
-// newsOnly passes on the scores of each worker that it has not heard: one that has come back
-// does rounds once more.
+// newsOnly passes on each score of a worker once, because a worker that has come back repeats rounds.
 func newsOnly(n int, observe func(record.Event)) func(record.Event) {
 	var mu sync.Mutex
 	latest := make([]int, n)
@@ -74,7 +73,7 @@ func newsOnly(n int, observe func(record.Event)) func(record.Event) {
 	}
 }
 
-// WhyLab says what real peers make of the run that has ended.
+// WhyLab compares the finished run with real peers.
 func (s *Run) WhyLab() string {
 	off := func(e record.Event) bool { return e.Edge.Weight == 0 }
 	switch {

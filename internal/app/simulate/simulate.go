@@ -1,5 +1,5 @@
-// Package simulate leads simulated runs from their workers to their results, which it reports to
-// the sessions of the runs. The clock and the links are those of internal/sim.
+// Package simulate runs simulated runs from their workers to their results, and reports the results to the sessions of
+// the runs. The clock and the links are those of internal/sim.
 package simulate
 
 import (
@@ -22,9 +22,9 @@ type Run struct {
 	Models [][]float32 // final ones, by rank; nil before the end
 }
 
-// Together simulates runs at once: those of one run file on several networks, which take
-// every gradient once. compute is the virtual time of a gradient; 0: it is measured. The
-// first error ends all. The sessions must have an ending, and are left open.
+// Together simulates the runs of one run file on several networks at once, and computes every gradient once. compute is
+// the virtual time of a gradient; 0: it is measured. The first error ends all runs. The sessions must have an ending,
+// and stay open.
 func Together(ctx context.Context, all []*Run, compute time.Duration) error {
 	runs := make([]*experiment.Run, len(all))
 	for i, r := range all {

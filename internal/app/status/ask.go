@@ -1,5 +1,5 @@
-// Package status says how the running peers of this machine are doing. Each answers at a socket
-// that only its user can open, and at an address for Prometheus if it has one.
+// Package status reports the state of the running peers of this machine. Each peer answers at a socket that only its
+// user can open, and at an address for Prometheus if it has one.
 package status
 
 import (
@@ -21,7 +21,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// Answers is what "peer status" prints.
+// Answers is the output of "peer status".
 type Answers struct {
 	Peers  []Answer `json:"peers"`
 	Silent []int    `json:"silent"` // processes that do not answer
@@ -93,8 +93,8 @@ func ask(path string) (Answer, error) {
 	return s, err
 }
 
-// Of returns the answers of the peers of one run. That there is none is an *absentError; the
-// processes that do not answer are returned nevertheless.
+// Of returns the answers of the peers of one run. The error is an *AbsentError if there are none; silent processes are
+// returned nevertheless.
 func (all Answers) Of(run string) (Answers, error) {
 	found := Answers{Peers: []Answer{}, Silent: all.Silent}
 	var others []string

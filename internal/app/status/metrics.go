@@ -15,8 +15,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A collector makes Prometheus metrics of what a node says of itself, when they
-// are asked for.
+// A collector makes Prometheus metrics from the state of a node at every request.
 type collector struct {
 	run    string
 	status func() node.Status
@@ -99,8 +98,7 @@ func (m meter) link(l node.LinkStatus) {
 	m.counter("gossip_link_retries_total", "tries that made no link", float64(l.Retries), neighbour...)
 }
 
-// serveMetrics answers at address until stop is called. In a lab rank is added
-// to a port that is not left open.
+// serveMetrics answers at address until stop is called. In a lab rank is added to a fixed port.
 func serveMetrics(address string, rank int, c *collector) (at string, stop func(), err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

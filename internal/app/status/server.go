@@ -17,7 +17,7 @@ import (
 	"gossiptrainer/internal/node"
 )
 
-// An Answer is what a peer says when "peer status" asks.
+// An Answer is the answer of a peer to "peer status".
 type Answer struct {
 	Run     string `json:"run"`
 	Pid     int    `json:"pid"`
@@ -26,8 +26,7 @@ type Answer struct {
 	node.Status
 }
 
-// A Server answers those who ask how a peer is doing: "peer status", at a socket
-// that is its user's alone, and Prometheus.
+// A Server reports the state of a peer to "peer status", at a socket that only its user can open, and to Prometheus.
 type Server struct {
 	socket net.Listener // nil: there is none
 	stop   func()       // of the metrics
@@ -37,9 +36,8 @@ type Server struct {
 // askTime bounds a question and its answer, which is one JSON object.
 const askTime = 2 * time.Second
 
-// Open answers for n until it is closed, and tells w where. In a lab the
-// rank is added to the port of the metrics. Where there is no place for a socket
-// there is none: that is no reason not to train.
+// Open answers for n until it is closed, and writes its addresses to w. In a lab the rank is added to the port of the
+// metrics. If no folder can hold the socket, there is none: the peer trains anyway.
 func Open(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*Server, error) {
 	s := &Server{stop: func() {}}
 	who := Answer{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
@@ -76,7 +74,7 @@ func (s *Server) listen(who Answer, n *node.Node) {
 			}
 			who.Status = n.Status()
 			_ = c.SetDeadline(time.Now().Add(askTime))
-			_ = json.NewEncoder(c).Encode(who) // who asks sees that it is cut off
+			_ = json.NewEncoder(c).Encode(who) // the client sees that the answer is cut off
 			_ = c.Close()
 		}
 	})
@@ -91,8 +89,8 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Folder returns the folder of the sockets of this user's peers, and
-// makes it if it must. Another user's, or one that others may enter, is refused.
+// Folder returns the folder of the sockets of this user's peers, and creates it if necessary. It refuses a folder of
+// another user, or one that others may enter.
 func Folder() (string, error) {
 	dir := filepath.Join(os.TempDir(), "gossiptrainer-"+strconv.Itoa(os.Getuid()))
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {

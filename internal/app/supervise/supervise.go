@@ -1,6 +1,5 @@
-// Package supervise leads a run whose peers are processes of this machine. It says how each peer is
-// started, also after a death, without which peers the run goes on, and collects their models.
-// Package lab supervises the processes.
+// Package supervise runs the peers of a lab as processes of this machine. It says how each peer is started, also after
+// a death, and without which peers the run goes on, and collects their models. Package lab supervises the processes.
 package supervise
 
 import (
@@ -33,7 +32,7 @@ func restartsOf(cfg configs.Config, asked int) int {
 	case cfg.Faults.OnLostNeighbor == "reweight":
 		return max(asked, 0)
 	case kept.Every == 0 && kept.Seconds == 0:
-		return 0 // the others could not recognise a peer that comes back
+		return 0 // without a key of its own, a peer that comes back is not recognised
 	case asked == Unsaid:
 		return DefaultRestart
 	}
@@ -54,12 +53,12 @@ func ParseRestart(text string) (times int, err error) {
 	return times, nil
 }
 
-// A Lab is a run whose peers are processes of this machine.
+// A Lab is a run with all peers as processes of this machine.
 type Lab struct {
 	*session.Session
 	Restarts int      // how many times a minute a dead peer is started again, or Unsaid
 	Resume   bool     // the peers go on from their checkpoints
-	Words    []string // flags that each peer gets besides: how much it says
+	Words    []string // further flags of each peer: how much it logs
 	Lost     int      // exit code of a peer that has lost the others
 }
 
@@ -94,7 +93,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 	return worker.Models(l.Folder, run.N(), l.Finals())
 }
 
-// peer returns the command that starts a peer, for the first time in life 0.
+// peer returns the command that starts a peer; life counts its earlier starts.
 func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
 		"--supervised"}, l.Words...)
@@ -106,8 +105,8 @@ func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	return cmd
 }
 
-// spares says without which peers the run goes on: under the policy reweight without those
-// that died, and those that lost the others.
+// spares returns the failures after which the run goes on: under the policy reweight, peers that died or lost the
+// others.
 func (l *Lab) spares() func(lab.Failure) bool {
 	if !l.Session.Run.Reweights() {
 		return nil
@@ -115,7 +114,7 @@ func (l *Lab) spares() func(lab.Failure) bool {
 	return func(f lab.Failure) bool { return f.Died || f.Code == l.Lost }
 }
 
-// WhySim says what a simulator makes of the run that has ended.
+// WhySim compares the finished run with its simulation.
 func (l *Lab) WhySim() string {
 	switch {
 	case l.Session.Run.Timed():

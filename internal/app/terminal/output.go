@@ -1,5 +1,5 @@
-// Package terminal writes to streams that may lead to a terminal: in ASCII where the locale is
-// not UTF-8, and progress in place where escape codes are known.
+// Package terminal writes to streams that may lead to a terminal: in ASCII if the locale is not UTF-8, and progress in
+// place if the terminal understands escape codes.
 package terminal
 
 import (
@@ -20,7 +20,7 @@ type Output struct {
 	ascii bool
 
 	mu   sync.Mutex
-	rest []byte // the begin of a character that the last Write has cut
+	rest []byte // first bytes of a character that the last Write cut
 }
 
 // NewOutput returns the stream of a file for the locale of this process.

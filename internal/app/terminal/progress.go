@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// A Progress shows how far something is: in place on a terminal, in lines elsewhere.
+// A Progress shows the progress of a task: in place on a terminal, in lines elsewhere.
 type Progress struct {
 	out  *Output
 	mode Mode
@@ -28,7 +28,7 @@ type Mode int
 // The modes.
 const (
 	InLines Mode = iota // in few lines of its own
-	InPlace             // over the last one: a terminal that knows escape codes
+	InPlace             // over the last one, on a terminal with escape codes
 	Unseen              // not at all
 )
 
@@ -38,7 +38,7 @@ func (p *Progress) Show(at data.Progress) {
 	p.file = at.File
 }
 
-// seldom is the time between two lines of something long.
+// seldom is the time between two lines about a long task.
 const seldom = 30 * time.Second
 
 // Tell shows a text. Where there is no terminal it does so seldom.

@@ -12,15 +12,14 @@ import (
 	"gossiptrainer/internal/train"
 )
 
-// Results are where the final models of a run go.
+// Results are the destination of the final models of a run.
 type Results struct {
 	Dir   string // the folder of the run
 	Saver *runfolder.Saver
 }
 
-// Complete adds to a result the score of the replica, and saves the model. It tells
-// watch how many samples of the test are done, of how many. A loss that is no number is
-// an error that wraps train.ErrDiverged.
+// Complete adds the score of the replica to a result, and saves the model. It tells watch how many samples of how many
+// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged.
 func (r *Results) Complete(
 	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
 ) error {
@@ -46,8 +45,7 @@ func (r *Results) Complete(
 	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
 }
 
-// Models reads the final models of the peers that came to the end of their run, by rank;
-// nil for the others.
+// Models reads the final models of the peers that finished the run, by rank; nil for the others.
 func Models(f *runfolder.Folder, peers int, finals []record.Final) ([][]float32, error) {
 	models := make([][]float32, peers)
 	for _, final := range finals {
@@ -60,8 +58,8 @@ func Models(f *runfolder.Folder, peers int, finals []record.Final) ([][]float32,
 	return models, nil
 }
 
-// EachSecond tells the share of a test that is done, once a second and at its end. A
-// test that is done within the first second is told nothing of.
+// EachSecond reports the finished share of a test once a second and at its end. It reports nothing of a test that takes
+// less than a second.
 func EachSecond(tell func(share float64)) func(done, all int) {
 	last, told := time.Now(), false
 	return func(done, all int) {

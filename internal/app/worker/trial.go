@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/work"
 )
 
-// A Trial is what a script of faults makes of the gradients of a worker.
+// A Trial is the effect of a script of faults on the gradients of a worker.
 type Trial struct {
 	// Begins hears of each round that begins.
 	Begins func(round int)
@@ -19,7 +19,7 @@ type Trial struct {
 // while one is computed.
 func (t *Trial) Slow(factor float64) { t.slow.Store(math.Float64bits(max(1, factor))) }
 
-// tried makes a gradient tell which round begins, and take as long as the script says.
+// tried wraps a gradient: it reports the round that begins, and takes as long as the script says.
 func (t *Trial) tried(ctx context.Context, gradient work.Gradient) work.Gradient {
 	if t == nil {
 		return gradient

@@ -30,8 +30,8 @@ type Options struct {
 	Trial *Trial
 }
 
-// Train runs worker w on a node that has joined, tests its replica, and saves it. In a
-// run that has gone on without w it asks for a place, and goes on from there.
+// Train runs worker w on a node that has joined, tests its replica, and saves it. If the run has gone on without w, the
+// worker asks for a place, and continues from there.
 func Train(
 	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
 ) (record.Final, error) {
@@ -55,7 +55,7 @@ func Train(
 	return final, o.Complete(&final, run, w, watch)
 }
 
-// driven completes how a node runs w; d says where it begins.
+// driven completes the options of a node for w; d says where it begins.
 func (o *Options) driven(
 	ctx context.Context, run *experiment.Run, w *experiment.Worker, d node.Worker,
 ) node.Worker {
@@ -66,8 +66,7 @@ func (o *Options) driven(
 	return d
 }
 
-// comeBack builds a worker that was lost, for the place that it gets in the run that
-// goes on.
+// comeBack builds a lost worker for its place in a run that has gone on.
 func comeBack(
 	ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter,
 ) (*experiment.Worker, *node.Guest, error) {
@@ -83,7 +82,7 @@ func comeBack(
 	return w, &place, err
 }
 
-// slowed makes a gradient take factor times as long as it must, by waiting.
+// slowed makes a gradient take factor times as long, by waiting.
 func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gradient {
 	if factor <= 1 {
 		return gradient
