@@ -15,8 +15,8 @@ import (
 // A Network says how a worker reaches the others. The zero value listens on all
 // interfaces and finds the others by multicast DNS.
 type Network struct {
-	// Secret keeps strangers out: only peers that know it take part. Without one,
-	// every peer on the network that knows the name of the run does.
+	// Secret keeps strangers out: only peers that know it take part. Without a secret, every peer on
+	// the network that knows the name of the run takes part.
 	Secret string
 	// Listen has the multiaddrs to listen at, such as /ip4/127.0.0.1/tcp/0.
 	// Empty stands for all interfaces and free ports.
@@ -25,16 +25,15 @@ type Network struct {
 	// /ip4/192.168.1.7/tcp/4001/p2p/12D3KooW…, for networks without multicast.
 	// Of two workers one has to know the other, or multicast has to reach it.
 	Peers []string
-	// Listening, if not nil, is told this worker's addresses, in the form that
-	// Peers takes, before Train looks for the others.
+	// Listening, if not nil, receives this worker's addresses, in the form that Peers takes, before
+	// Train looks for the others.
 	Listening func(addrs []string)
 	Logger    *slog.Logger // nil: silent
 }
 
-// Train runs one worker of the run t on objective o. It waits until all workers
-// are there, trains, and returns when neither this worker nor a neighbour needs
-// the other any more. The ranks follow from the peers' ids, which are new in
-// every process.
+// Train runs one worker of the run t on objective o. It waits until all workers are there, trains, and
+// returns when neither this worker nor a neighbour needs the other any more. The ranks depend on the
+// peers' ids, which are new in every process.
 //
 // A peer whose Run, Workers, Rounds, Graph, Start or dimension differs is refused.
 // The run ends for all workers with an error if one of them fails or is
@@ -44,7 +43,7 @@ func Train(ctx context.Context, t Training, o Objective) (r Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if _, err := p.machine(0); err != nil { // before others wait for this worker
+	if _, err := p.machine(0); err != nil { // fails before others wait for this worker
 		return Result{}, err
 	}
 	options, err := p.options()

@@ -50,8 +50,7 @@ type Objective interface {
 	Gradient(g []float32, k int, x []float32) (loss float32, err error)
 }
 
-// A Training says what a run does. All its workers need the same, but for
-// Observe and Network.
+// A Training describes a run. All workers need the same, except for Observe and Network.
 type Training struct {
 	Run      string         // name of the run, 1 to 64 bytes
 	Workers  int            // n ≥ 1
@@ -62,18 +61,17 @@ type Training struct {
 	// Graph says which workers are neighbours. The zero value is a ring of
 	// Workers; a Slack of 0 stands for 1.
 	Graph topology.Spec
-	// Algorithm makes the update rule of a worker, from package algos or your
-	// own. Nil stands for D-PSGD in full precision. Its messages may have up to
-	// 8 bytes per parameter and 4 KiB more.
+	// Algorithm makes the update rule of a worker, from package algos or your own. Nil stands for
+	// D-PSGD in full precision. Its messages may have up to 8 bytes per parameter and 4 KiB more.
 	Algorithm func(w Worker) (gossip.Algorithm, error)
-	// Observe, if not nil, is told of every gradient of this process's workers,
-	// one call at a time.
+	// Observe, if not nil, is called with every gradient of this process's workers, one call at a
+	// time.
 	Observe func(Progress)
 	// Network says how Train reaches the other workers. TrainAll ignores it.
 	Network Network
 }
 
-// A Worker is what an update rule is made for.
+// A Worker describes the worker of an update rule.
 type Worker struct {
 	Rank     topology.Rank  // 0 to n−1
 	Workers  int            // n
@@ -82,21 +80,21 @@ type Worker struct {
 	StepSize algos.StepSize // of the Training
 }
 
-// A Progress says how far a worker is.
+// A Progress is the progress of a worker.
 type Progress struct {
 	Rank  topology.Rank
 	Round int     // k, from 0
 	Loss  float32 // of the gradient of round k
 }
 
-// A Result is what a worker has in the end.
+// A Result is the final model of a worker.
 type Result struct {
 	Rank   topology.Rank
 	X      []float32 // its model
 	Digest string    // SHA-256 of the model's float32 values in little-endian order, in hex
 }
 
-// plan is a checked Training with what follows from it.
+// plan is a checked Training with the values derived from it.
 type plan struct {
 	Training
 	graph *topology.Graph
@@ -164,7 +162,7 @@ func (p *plan) machine(rank topology.Rank) (gossip.Machine, error) {
 	return m, nil
 }
 
-// watched returns the gradients of a worker, which Observe is told of.
+// watched returns the gradients of a worker, and reports each to Observe.
 func (p *plan) watched(rank topology.Rank, o Objective) work.Gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := o.Gradient(g, k, x)
@@ -177,7 +175,7 @@ func (p *plan) watched(rank topology.Rank, o Objective) work.Gradient {
 	}
 }
 
-// result returns what the machine of a worker has ended with.
+// result returns the final model of a worker's machine.
 func result(rank topology.Rank, m gossip.Machine) Result {
 	digest := record.Digest(m.Params())
 	return Result{Rank: rank, X: m.Params(), Digest: hex.EncodeToString(digest[:])}

@@ -50,7 +50,7 @@ func training(n int) node.Training {
 	}
 }
 
-// modulo carries models at 8 bits by the modulo codec.
+// modulo sends models at 8 bits by the modulo codec.
 func modulo(w node.Worker) (gossip.Algorithm, error) {
 	codec, err := moniqua.New(256, moniqua.Nearest, func(int) float64 { return 4 }, 1, w.Rank)
 	return &algos.DPSGD{X: w.X, Alpha: w.StepSize, Codec: codec}, err

@@ -59,7 +59,7 @@ func TrainAll(ctx context.Context, t Training, objectives ...Objective) ([]Resul
 // together are the workers of a run in one process, by rank.
 type together []local
 
-// A local is one of them.
+// A local is one worker of together.
 type local struct {
 	machine  gossip.Machine
 	gradient work.Gradient
@@ -74,8 +74,7 @@ func (t together) done() bool {
 	return !slices.ContainsFunc(t, func(w local) bool { return !w.ready.Done })
 }
 
-// advance asks all machines what they are ready for, takes their gradients, and
-// delivers their messages.
+// advance collects the Ready of all machines, hands them their gradients, and delivers their messages.
 func (t together) advance(now time.Duration) error {
 	var computing sync.WaitGroup
 	for i := range t {

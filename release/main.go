@@ -1,5 +1,5 @@
-// Command release completes a release folder: it reads the programs there and writes
-// sbom.cdx.json, a bill of materials, and LICENSES.txt, the licences of all they contain.
+// Command release completes a release folder. It reads the programs there and writes sbom.cdx.json, a
+// bill of materials, and LICENSES.txt, the licences of all their modules.
 //
 // It opens no network and builds nothing; release/build.sh calls it.
 package main

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// fitted is what a worker prints in the end. The least squares of all points are 1.98 and 1.01.
+// fitted matches the last line of a worker. The least squares of all points are 1.98 and 1.01.
 var fitted = regexp.MustCompile(`^worker [01]: y = (1\.9[789]|2\.00) x \+ (0\.99|1\.0[0123])$`)
 
-// outside builds the example in a module of its own that depends on this checkout, as a program
-// of a user does. The versions and their sums are those of the checkout, so nothing is looked up.
+// outside builds the example in a module of its own that depends on this checkout, like a user's
+// program. It takes the versions and sums of the checkout, so the go command downloads nothing.
 func outside(t *testing.T) (program string) {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))

@@ -7,48 +7,45 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Cells rounds coordinates at random to one of the two levels of an ascending
-// table that they lie between, and gives the number of the level as a byte. With
-// v = x or |x| in cell j, l_j ≤ v < l_{j+1}, the last cell closed,
+// Cells rounds each coordinate at random to one of the two levels of an ascending table around it, and
+// writes the number of the level as a byte. With v = x or |x| in cell j, l_j ≤ v < l_{j+1}, the last
+// cell closed,
 //
 //	symbol = j + [u·(l_{j+1} − l_j) < v − l_j]
 //
-// u the uniform number of the coordinate's index, and with magnitudes a sign is
-// set in the symbols other than 0 of negative x. The definition is float64
-// arithmetic, the lanes have 32 bits and say where those do not suffice.
+// where u is the uniform number of the coordinate's index. With magnitudes, symbols other than 0 of
+// negative x have a sign bit. The definition uses float64; the lanes have 32 bits and report the
+// coordinates for which those do not suffice.
 //
-// The cell is exact: a float is no less than l_j if it is no less than the least
-// float that is. p = v/width − l_j/width, one multiply-add, has an error below
-// (1 + L)·2⁻²³ if no level of the cell exceeds L widths, and u, which lacks its
-// last step, one below 2⁻¹⁵. So u and p that are 2⁻¹⁵ + L·2⁻²² or more apart are
-// ordered like those of the definition. The others, one in 16,384 or so, are
-// doubtful and left to the caller. A cell with an L of 2¹³ or more, or with a width
-// that has no inverse, makes all its coordinates doubtful.
+// The cell is exact: a float is ≥ l_j if and only if it is ≥ the least float that is. The place p =
+// v/width − l_j/width, one multiply-add, has an error below (1 + L)·2⁻²³ if no level of the cell
+// exceeds L widths. The number u, which lacks its last step, has an error below 2⁻¹⁵. So u and p that
+// are 2⁻¹⁵ + L·2⁻²² or more apart are ordered like those of the definition. The others, one in 16,384
+// or so, are doubtful and left to the caller. All coordinates of a cell are doubtful if L is 2¹³ or
+// more, or if its width has no inverse.
 //
-// A table of 2^b levels that is its own mirror image is searched by |x|, from
-// −l on, with l the least level above 0. A negative x takes 1 − u in place of u
-// and the mirror image of the symbol.
+// The search in a table of 2^b levels that is its own mirror image uses |x|. It starts at −l, with l
+// the least level above 0. A negative x takes 1 − u in place of u and the mirror image of the symbol.
 //
-// The search halves the cells. Step s looks up one of 2^s starts, where s bits of
-// the cell are known, and sets bit s. The bits of a cell, and all tables, are in
-// reversed order: the known bits are then the lower ones, by which lanes permute.
-// Bytes get their bits in order at the end. Each step waits for the one before, longer
-// than it takes. So AVX-512 searches for four vectors side by side; from 64 cells on,
-// for eight, in a pass of its own.
+// The search halves the cells. Step s looks up one of 2^s starts by the s known bits of the cell, and
+// sets bit s. The bits of a cell, and all tables, are in reversed order: then the known bits are the
+// lower ones, by which lanes permute. Bytes get their bits in order at the end. Each step waits for
+// the one before, longer than it takes. So AVX-512 searches for four vectors side by side, and from 64
+// cells on for eight, in a pass of its own.
 type Cells struct {
 	words asm.CellWords
 	steps int
-	shape cellShape // that words are set for
+	shape cellShape // the shape for which words are set
 
-	places [MaxCells]uint8 // of cells in the tables
+	places [MaxCells]uint8 // places of cells in the tables
 }
 
 // MaxCells is the largest number of cells.
 const MaxCells = asm.MaxCells
 
 const (
-	looseCell = 0x1p13   // levels of a cell are less than so many widths
-	leastCell = 0x1p-126 // widths have an inverse
+	looseCell = 0x1p13   // bound on the levels of a cell, in widths
+	leastCell = 0x1p-126 // least width that has an inverse
 )
 
 // A cellShape does not depend on the values of the levels.
@@ -58,9 +55,9 @@ type cellShape struct {
 	mirrored bool
 }
 
-// Set prepares c for levels from the lowest to the highest v, and reports whether
-// the lanes can do it: they need 1 to MaxCells cells, after mirroring, and levels
-// below 2¹⁰⁰. With sign not 0, a bit that no symbol has, v is |x|.
+// Set prepares c for levels from the lowest to the highest v, and reports whether the lanes can use
+// them. After mirroring there must be 1 to MaxCells cells, and levels must be below 2¹⁰⁰. If sign, a
+// bit that no symbol has, is not 0, v is |x|.
 func (c *Cells) Set(levels []float64, sign byte) bool {
 	n := len(levels)
 	shape := cellShape{cells: n - 1, sign: sign}
@@ -83,8 +80,8 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 	return true
 }
 
-// mirrored reports whether levels are their own mirror image, 4 or more of a power
-// of two, none of them repeated: of equal ones the mirror would find the other.
+// mirrored reports whether levels are their own mirror image: 4 or more, a power of two, none
+// repeated. Among equal levels the mirror image would find another one.
 func mirrored(levels []float64) bool {
 	n := len(levels)
 	if n < 4 || n&(n-1) != 0 {
@@ -98,7 +95,7 @@ func mirrored(levels []float64) bool {
 	return true
 }
 
-// reshape sets the words that depend on the shape alone.
+// reshape sets the words that depend only on the shape.
 func (c *Cells) reshape(shape cellShape) {
 	c.shape, c.steps = shape, 0
 	if shape.cells > 1 {
@@ -132,8 +129,8 @@ func (c *Cells) reshape(shape cellShape) {
 // place returns cell with its bits in reversed order.
 func (c *Cells) place(cell int) int { return int(bits.Reverse8(uint8(cell))) >> (8 - c.steps) }
 
-// setCells sets the tables, and returns the largest L of cells that are not doubtful.
-// It is called for each bucket of a vector, so it takes care of branches.
+// setCells sets the tables, and returns the largest L of cells that are not doubtful. It runs for each
+// bucket of a vector, so it avoids branches.
 func (c *Cells) setCells(levels []float64) (widest float64) {
 	level := levels[0]
 	for j, next := range levels[1:] {
@@ -146,7 +143,7 @@ func (c *Cells) setCells(levels []float64) (widest float64) {
 		if !(width >= leastCell && widths < looseCell) {
 			factor, widths = math.NaN(), 0
 			if width == 0 && float64(float32(level)) == level {
-				factor = 0 // at most v = level is in it: p = 0
+				factor = 0 // it contains at most v = level: p = 0
 			}
 		}
 		if widths > widest {
@@ -160,9 +157,9 @@ func (c *Cells) setCells(levels []float64) (widest float64) {
 	return widest
 }
 
-// setZero makes the first cell, if it has no inverse, that of 0 alone, which is
-// frequent. The rest of it joins the next one, where all are as doubtful. Below
-// 2⁻⁹⁰⁰ the definition itself is not exact.
+// setZero reduces the first cell, if it has no inverse, to 0, which is frequent. The rest of it joins
+// the next cell, where all coordinates are as doubtful. Below 2⁻⁹⁰⁰ the definition itself is not
+// exact.
 func (c *Cells) setZero(levels []float64) {
 	if len(levels) < 3 {
 		return
@@ -176,16 +173,15 @@ func (c *Cells) setZero(levels []float64) {
 	c.words.Low[c.places[0]] = math.Float32bits(float32(levels[0] / first))
 }
 
-// start returns the bits of the least float that is no less than level.
+// start returns the bits of the least float ≥ level.
 func start(level float64) uint32 {
 	f := float32(level)
 	word, below := math.Float32bits(f), uint32(math.Float64bits(float64(f)-level)>>63)
 	return word + below - 2*(below&(word>>31)) // towards 0 if it is negative
 }
 
-// Draw writes the symbols of x. It returns how many it did, a multiple of Batch, and
-// sets the bits in doubt of those it is not certain of; doubtful is false if there are
-// none. In Off it does nothing.
+// Draw writes the symbols of x. It returns how many it wrote, a multiple of Batch, and sets the bits
+// in doubt of the doubtful ones. doubtful is false if there are none. In Off it does nothing.
 func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
@@ -204,12 +200,12 @@ func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byt
 	return n, doubts != 0
 }
 
-// findAlone is from how many steps on a function of its own finds the cells, before
-// the one that draws.
+// findAlone is the number of steps from which a function of its own finds the cells, before the one
+// that draws.
 const findAlone = asm.FindAlone
 
-// find writes the cells of x in AVX-512, in reversed bits. It fills the last two
-// batches up with zeros.
+// find writes the cells of x in AVX-512, in reversed bits. It fills the last two batches up with
+// zeros.
 func (c *Cells) find(cells []byte, x []float32) {
 	whole := len(x) &^ (2*Batch - 1)
 	c.findWhole(cells[:whole], x[:whole])

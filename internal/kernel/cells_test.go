@@ -56,7 +56,7 @@ func drawLevels(t *rapid.T) (levels []float64, sign byte) {
 	}
 	slices.Sort(levels)
 	switch rapid.SampledFrom([]string{"any", "even", "halving"}).Draw(t, "spread") {
-	case "even": // many at random are narrow
+	case "even": // many random cells are narrow
 		for j := range levels {
 			levels[j] = (float64(j) + levels[j]/2) / float64(len(levels))
 		}
@@ -134,7 +134,7 @@ func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	}
 }
 
-// Zeros are frequent: whatever the least level is, lanes are certain of them.
+// Zeros are frequent: lanes are certain of them for any least level.
 func TestCellsAreCertainOfZero(t *testing.T) {
 	levels := make([]float64, 128)
 	for j := range levels[1:] {

@@ -2,22 +2,20 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// A Plane is an image in a slice: its first row begins at 0 and the next ones
-// Step floats apart.
+// A Plane is an image in a slice: its first row begins at 0, and rows are Step floats apart.
 type Plane struct {
 	V    []float32
 	Step int
 }
 
-// A Size is that of an image: rows of pixels of channels, the channels of a
-// pixel together.
+// A Size is the size of an image: rows of pixels of channels. The channels of a pixel are adjacent.
 type Size struct{ Rows, Pixels, Channels int }
 
 // Sums holds Σ u and Σ u·v per channel.
 type Sums struct{ U, UV []float32 }
 
-// Moments computes the sums to, in float32: pixel j of a row goes into partial sum
-// j mod 4. Pixels behind the last full four of a row go into the first.
+// Moments computes the sums to, in float32: pixel j of a row goes into partial sum j mod 4. Pixels
+// after the last full four of a row go into the first sum.
 func (t Tier) Moments(to Sums, u, v Plane, s Size) {
 	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&u.V[0], &v.V[0]}, Steps: [6]int{4 * u.Step, 4 * v.Step}}}
 	full := call.begin(t, s, to.U, to.UV, nil)
@@ -33,7 +31,7 @@ func (t Tier) Moments(to Sums, u, v Plane, s Size) {
 	}
 }
 
-// MaskedMoments sets u to zero where y is not positive and then does as Moments.
+// MaskedMoments sets u to zero where y is not positive, and then computes Moments.
 func (t Tier) MaskedMoments(to Sums, u, v, y Plane, s Size) {
 	call := channelsCall{asm.ChannelsCall{
 		Planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]},
@@ -124,8 +122,7 @@ func (t Tier) Combine(dz, dy, z Plane, l Linear, s Size) {
 // A channelsCall holds the arguments of the assembly.
 type channelsCall struct{ asm.ChannelsCall }
 
-// begin sets the fields that all calls have and returns how many channels the assembly
-// can do.
+// begin sets the fields common to all calls and returns the number of channels for the assembly.
 func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 	if t == Off || s.Channels < Lanes || s.Rows == 0 || s.Pixels == 0 {
 		return 0

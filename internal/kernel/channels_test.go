@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// sizes are images with full and with missing vectors of channels, and rows of
-// fours of pixels and of others.
+// sizes are images with full and partial vectors of channels, and with rows of multiples of four
+// pixels and others.
 var sizes = []Size{{1, 1, 1}, {2, 3, 6}, {3, 4, 16}, {1, 9, 16}, {5, 8, 32}, {2, 7, 37}, {4, 2, 64}, {1, 40, 10}}
 
-// planes returns n planes with room for images of twice a size, each with gaps of its own between
-// the rows.
+// planes returns n planes with room for images of twice a size, each with its own gaps between the
+// rows.
 func planes(n int, s Size) []Plane {
 	p := make([]Plane, n)
 	for i := range p {
@@ -22,8 +22,7 @@ func planes(n int, s Size) []Plane {
 	return p
 }
 
-// A passCase runs a kernel over planes with coefficients, all of which it may
-// change.
+// A passCase runs a kernel over planes with coefficients. The kernel may change all of them.
 type passCase struct {
 	name string
 	run  func(t Tier, p []Plane, k [][]float32, s Size)
@@ -56,7 +55,7 @@ var passes = []passCase{
 	{"Mask", func(t Tier, p []Plane, _ [][]float32, s Size) { t.Mask(p[0], p[1], s.Rows, s.Pixels*s.Channels) }},
 }
 
-// after runs the pass and returns all it can have written.
+// after runs the pass and returns all data that it can have written.
 func (c passCase) after(t Tier, s Size) []float32 {
 	p, k := planes(4, s), make([][]float32, 3)
 	for i := range k {
@@ -66,9 +65,8 @@ func (c passCase) after(t Tier, s Size) []float32 {
 	return slices.Concat(p[0].V, p[1].V, p[2].V, p[3].V, k[0], k[1], k[2])
 }
 
-// Every tier does what plain Go does, up to the rounding of products, and the
-// tiers with assembly have the same bits. That covers what lies between and
-// beyond the rows too.
+// Every tier has the results of plain Go, up to the rounding of products, and the tiers with assembly
+// have the same bits. The comparison covers the data between and beyond the rows too.
 func TestPassesAreThoseOfPlainGo(t *testing.T) {
 	for _, c := range passes {
 		for _, s := range sizes {
@@ -117,7 +115,7 @@ func TestPassesOfPlainGo(t *testing.T) {
 	}
 }
 
-// NaN passes a ReLU, so that a diverged run is seen.
+// NaN passes a ReLU, so that divergence stays visible.
 func TestRectifyKeepsNaN(t *testing.T) {
 	for _, tier := range Available() {
 		x := make([]float32, 20)

@@ -2,20 +2,19 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// A Window places the inputs of one output of a convolution: Rows runs of Len inputs
-// that lie together, Step apart. All counts are of floats.
+// A Window places the inputs of one output of a convolution: Rows runs of Len adjacent inputs, Step
+// apart. All counts are of floats.
 type Window struct {
 	Rows, Len, Step int
-	// In and Out place the four pixels of a quad: where their windows begin,
-	// and where their outputs go.
+	// In and Out place the four pixels of a quad: the begins of their windows and of their outputs.
 	In, Out [4]int
 }
 
-// A Quad places four pixels that are computed together.
+// A Quad places four pixels computed together.
 type Quad = asm.Quad
 
-// A Filter is the weights of a convolution: of each panel of outputs one group
-// per input of the window, and the start values of the sums.
+// A Filter holds the weights of a convolution. Each panel of outputs has one group per input of the
+// window, and the start values of the sums.
 type Filter struct {
 	Weights  Panel
 	Start    Panel // a group per panel
@@ -26,9 +25,8 @@ type Filter struct {
 //
 //	out[q.Out + w.Out[i] + o] = start[o] + Σ_{r, j} in[q.In + w.In[i] + r·Step + j]·weights[r·Len + j][o],
 //
-// one sum after the other in this order. In the tiers with assembly every
-// product is added without being rounded, so they have the same bits. The
-// places that the quads name must lie in the slices.
+// one sum after the other in this order. The tiers with assembly add every product without rounding
+// it, so they have the same bits. The places in the quads must lie in the slices.
 func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	if len(quads) == 0 {
 		return
@@ -64,8 +62,8 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 // A convolveCall holds the arguments of the assembly.
 type convolveCall struct{ asm.ConvolveCall }
 
-// run computes as many of the next wide channels as a tile has, for all quads.
-// Quads that fill no tile are joined by copies of the last.
+// run computes as many of the next wide channels as a tile has, for all quads. Copies of the last quad
+// fill up the last tile.
 func (call *convolveCall) run(t Tier, wide int, quads []Quad) {
 	var rest [asm.ConvolveTile1]Quad
 	size := convolveTile(t, wide)
@@ -106,8 +104,8 @@ func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
 	}
 }
 
-// convolve computes panel p of the outputs, two pixels and four channels at a
-// time: as many sums as plain Go has registers for.
+// convolve computes panel p of the outputs, two pixels and four channels at a time: plain Go has
+// registers for so many sums.
 func (f *Filter) convolve(out, in []float32, w *Window, quads []Quad, p int) {
 	size := w.Rows * w.Len
 	weights := f.Weights[p*size : (p+1)*size]
@@ -129,7 +127,7 @@ func (f *Filter) convolve(out, in []float32, w *Window, quads []Quad, p int) {
 	}
 }
 
-// addProducts adds Σ_j x[j]·w[j][c..c+3] to s[0], the same for y to s[1].
+// addProducts adds Σ_j x[j]·w[j][c..c+3] to s[0], and the same for y to s[1].
 func addProducts(s *[2][4]float32, x, y []float32, w Panel, c int) {
 	s00, s01, s02, s03 := s[0][0], s[0][1], s[0][2], s[0][3]
 	s10, s11, s12, s13 := s[1][0], s[1][1], s[1][2], s[1][3]

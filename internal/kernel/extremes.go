@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Extremes returns the smallest and the largest of x, which has a number and no
-// NaN; −0 is smaller than 0.
+// Extremes returns the smallest and the largest of x, which has at least one number and no NaN. −0 is
+// smaller than 0.
 func (t Tier) Extremes(x []float32) (low, high float32) {
 	var least, most [16]int32
 	for i := range least {
@@ -33,7 +33,7 @@ func (t Tier) Extremes(x []float32) (low, high float32) {
 	return unkey(a), unkey(b)
 }
 
-// key returns an integer that is ordered like v.
+// key maps v to an integer, and keeps the order.
 func key(v float32) int32 {
 	bits := math.Float32bits(v)
 	return int32(bits ^ uint32(int32(bits)>>31)>>1)

@@ -7,10 +7,10 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// MixFloats adds to acc the sum over the neighbours, in order, of weights[j]
-// times y_j − x, each product rounded to float32; theirs[j] is y_j as binary32,
-// little-endian. It returns the largest |y_j − x| as bits, which are ordered like
-// the numbers, and the number of coordinates where one is not 0.
+// MixFloats adds to acc the sum over the neighbours, in order, of weights[j] times y_j − x, with each
+// product rounded to float32. theirs[j] is y_j as binary32, little-endian. It returns the largest |y_j
+// − x| as bits, which are ordered like the numbers. It also returns the number of coordinates with a
+// difference that is not 0.
 //
 // x has the length of acc, all of theirs 4 times that, and weights that of theirs.
 func (t Tier) MixFloats(acc, x []float32, theirs [][]byte, weights []float32) (far uint32, moved int) {

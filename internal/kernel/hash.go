@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// A Hash is XXH64 with seed 0 over int32 numbers, little-endian, that come piece
-// by piece (Collet, "xxHash fast digest algorithm", 2014). Reset begins it.
+// A Hash is XXH64 with seed 0 over int32 numbers, little-endian, added piece by piece (Collet, "xxHash
+// fast digest algorithm", 2014). Reset begins it.
 type Hash struct {
 	lanes [4]uint64
 	rest  [8]int32 // numbers that fill no stripe yet
@@ -29,8 +29,8 @@ func (h *Hash) Reset() {
 	*h = Hash{lanes: [4]uint64{first + second, second, 0, -first}}
 }
 
-// Hash continues h with the numbers k. Vector instructions do not help: every
-// stripe waits for the one before.
+// Hash continues h with the numbers k. Vector instructions do not help: every stripe depends on the
+// one before.
 func (t Tier) Hash(h *Hash, k []int32) {
 	if held := h.count % stripe; held > 0 {
 		n := copy(h.rest[held:], k)
@@ -46,8 +46,8 @@ func (t Tier) Hash(h *Hash, k []int32) {
 	copy(h.rest[:], k[n:])
 }
 
-// HashAll continues each of the hashes with the numbers of the same place in k,
-// all of one length. It takes little longer than one of them.
+// HashAll continues each hash with the numbers at its place in k, all of one length. It takes little
+// longer than one of them.
 func (t Tier) HashAll(hashes []Hash, k [][]int32) {
 	for len(hashes) > 0 {
 		n := t.hashSome(hashes, k)
@@ -55,7 +55,7 @@ func (t Tier) HashAll(hashes []Hash, k [][]int32) {
 	}
 }
 
-// hashSome does up to four of them.
+// hashSome continues up to four of them.
 func (t Tier) hashSome(hashes []Hash, k [][]int32) int {
 	streams := min(len(hashes), 4)
 	numbers := len(k[0])

@@ -41,9 +41,8 @@ func (t Tier) Narrow(dst []byte, k []int32, shift int, base int32, mask byte) {
 	}
 }
 
-// Recover writes the indices that theirs mean to dst, from the own ones k and their
-// symbols. Symbols and ties are as in Mix, but own always has Low; tied reports
-// whether it mattered.
+// Recover decodes theirs, a neighbour's symbols, to indices in dst, relative to the own indices k.
+// Symbols and ties are as in Mix, but own always has Low. tied reports whether a tie occurred.
 func (t Tier) Recover(dst, k []int32, own Own, theirs []byte) (tied bool) {
 	n := len(dst) &^ 31
 	switch t {

@@ -8,9 +8,8 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Magnitude returns the largest bits of |x_i| among the coordinates, 0 if there
-// are none. Without their signs floats are ordered like their bits: NaN, then
-// Inf, then the numbers.
+// Magnitude returns the largest bits of |x_i| among the coordinates, 0 without any. Floats without
+// signs are ordered like their bits: NaN above Inf above the numbers.
 func (t Tier) Magnitude(x []float32) uint32 {
 	n := len(x) &^ 63
 	if t == Off {
@@ -36,7 +35,7 @@ func (t Tier) MagnitudeLE(p []byte) uint32 {
 	return most
 }
 
-// magnitude does whole steps of 256 bytes.
+// magnitude handles whole steps of 256 bytes.
 func (t Tier) magnitude(p []byte) uint32 {
 	var lanes [16]uint32
 	switch t {

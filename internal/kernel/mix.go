@@ -10,23 +10,21 @@ import (
 type Mixed struct {
 	Done    int // coordinates mixed
 	Largest int // the largest index difference
-	Moved   int // coordinates that have one
+	Moved   int // coordinates with an index difference other than 0
 }
 
-// Own holds the symbols of the worker that mixes. A symbol s of Width bits is the byte
-// s·2^(8−Width).
+// Own holds the symbols of the mixing worker. A symbol s of Width bits is the byte s·2^(8−Width).
 type Own struct {
 	Symbols []byte
-	Low     []byte // the symbols at which the decode windows begin; nil: not known
+	Low     []byte // the symbols at which the decode windows begin; nil: unknown
 	Width   int    // 1 to 8
 }
 
-// Mix adds to acc the sum over the neighbours, in order, of scales[j] times the
-// difference of neighbour j's index and the own one, each product rounded to
-// float32. A difference is that of the symbols modulo 256, nearest to 0, divided by
-// 2^(8−Width), but ±N/2 is a tie: −N/2 if the decode window begins at the own symbol
-// − N/2, else +N/2. Without Low, Mix ends at a tie or before, and returns how many
-// coordinates it has done.
+// Mix adds to acc the sum over the neighbours, in order, of scales[j] times the difference of
+// neighbour j's index and the own one, with each product rounded to float32. The difference is that of
+// the symbols modulo 256, nearest to 0, divided by 2^(8−Width). A difference of ±N/2 is a tie: it is
+// −N/2 if the decode window begins at the own symbol − N/2, else +N/2. Without Low, Mix ends at a tie
+// or before, and returns the number of coordinates mixed.
 //
 // The symbols of own and of all theirs have the length of acc, and scales that of
 // theirs.
@@ -57,11 +55,11 @@ func (t Tier) Mix(acc []float32, own Own, theirs [][]byte, scales []float32) Mix
 	return saw
 }
 
-// maxTheirs is how many neighbours are mixed in lanes.
+// maxTheirs is the largest number of neighbours mixed in lanes.
 const maxTheirs = 32
 
-// scale writes the factors of the numbers in the lanes, which are differences times 2²⁴
-// and 2^(8−width). It reports whether the factors are as exact as the scales.
+// scale writes the factors of the numbers in the lanes, which are differences times 2²⁴ and
+// 2^(8−width). It reports whether the factors are as exact as the scales.
 func scale(scaled, scales []float32, width int) bool {
 	if len(scales) == 0 || len(scales) > maxTheirs {
 		return false

@@ -22,7 +22,7 @@ func TestMixingIsTheSameInEveryTier(t *testing.T) {
 		width := rapid.IntRange(1, 8).Draw(t, "bits")
 		n, neighbours := rapid.IntRange(0, 300).Draw(t, "d"), rapid.IntRange(0, 5).Draw(t, "neighbours")
 		own, low := drawTop(t, width, n), drawTop(t, width, n)
-		for i := range low { // half of them as those of a codec
+		for i := range low { // half of them at the begin of a codec's window
 			if low[i] >= 128 {
 				low[i] = own[i] - 128
 			}
@@ -66,7 +66,7 @@ func TestMixingIsTheSameInEveryTier(t *testing.T) {
 	})
 }
 
-// One-bit symbols are mixed as they are like when they are unpacked.
+// Mixing packed one-bit symbols has the results of mixing unpacked ones.
 func TestBitsAreMixedLikeBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, neighbours := rapid.IntRange(0, 400).Draw(t, "d"), rapid.IntRange(0, 5).Draw(t, "neighbours")

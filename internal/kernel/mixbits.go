@@ -2,9 +2,9 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// MixBits is Mix for symbols of one bit, eight to a byte, least significant bit
-// first: where two differ it is a tie, and all neighbours that differ from the
-// own symbol lie to the same side of it. So nothing is unpacked. It mixes all.
+// MixBits is Mix for symbols of one bit, eight to a byte, least significant bit first. Where two
+// symbols differ it is a tie, and all neighbours that differ from the own symbol lie on the same side.
+// So it unpacks nothing. It mixes all coordinates.
 //
 // own, low and all theirs hold as many bits as acc has coordinates.
 func (t Tier) MixBits(acc []float32, own, low []byte, theirs [][]byte, scales []float32) Mixed {

@@ -2,13 +2,12 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// A Walk goes over pixels of two arrays together: Count[0] images of Count[1]
-// rows of Count[2] pixels, with the distances in floats from one image, row and
-// pixel to the next in each array.
+// A Walk goes over the pixels of two arrays together: Count[0] images of Count[1] rows of Count[2]
+// pixels. For each array it has the distances in floats from one image, row and pixel to the next.
 type Walk struct{ Count, StepA, StepB [3]int }
 
-// Products says which sums Outer computes: of the quads, Columns floats wide, over the
-// pixels of a walk.
+// Products describes the sums of Outer: those of the quads, Columns floats wide, over the pixels of a
+// walk.
 type Products struct {
 	Columns int
 	Quads   []Quad
@@ -19,10 +18,9 @@ type Products struct {
 //
 //	sums[q.Out + i·Columns + c] = Σ_p a[p + q.In + i]·b[p + c],
 //
-// where p runs over the pixels of the walk, one product after the other in
-// this order. In the tiers with assembly every product is added without being
-// rounded, so they have the same bits. Quads may share rows. The places that
-// the walk comes to must lie in the slices.
+// where p runs over the pixels of the walk, one product after the other in this order. The tiers with
+// assembly add every product without rounding it, so they have the same bits. Quads may share rows.
+// All places of the walk must lie in the slices.
 func (t Tier) Outer(sums, a, b []float32, p Products) {
 	if t == Off {
 		for _, q := range p.Quads {
@@ -36,8 +34,7 @@ func (t Tier) Outer(sums, a, b []float32, p Products) {
 	t.outer(sums, a, b, p, outerCall{asm.OuterCall{}})
 }
 
-// AddOuter does as Outer and adds the sums to those in place. No two quads may share
-// rows.
+// AddOuter computes the sums of Outer and adds them to those in place. No two quads may share rows.
 func (t Tier) AddOuter(sums, a, b []float32, p Products) {
 	if t == Off {
 		for _, q := range p.Quads {
@@ -60,7 +57,7 @@ func (t Tier) outer(sums, a, b []float32, p Products, call outerCall) {
 	}
 }
 
-// remainders returns the bytes to go on by after the last image, row and pixel.
+// remainders returns the bytes to skip after the last image, row and pixel.
 func remainders(step, count [3]int) [3]int {
 	return [3]int{4 * (step[0] - count[1]*step[1]), 4 * (step[1] - count[2]*step[2]), 4 * step[2]}
 }
@@ -93,7 +90,7 @@ func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) in
 	return Lanes
 }
 
-// begin sets the counts of the assembly, and reports whether there is anything to do.
+// begin sets the counts of the assembly, and reports whether there is work.
 func (call *outerCall) begin(tiles int) bool {
 	call.Done, call.Tiles = 0, tiles
 	return tiles > 0
@@ -106,8 +103,8 @@ func (call *outerCall) rest(quads []Quad) {
 	}
 }
 
-// addOuter adds to the four rows of a quad, two rows and four columns at a
-// time: as many sums as plain Go has registers for.
+// addOuter adds to the four rows of a quad, two rows and four columns at a time: plain Go has
+// registers for so many sums.
 func addOuter(sums, a, b []float32, columns int, w *Walk) {
 	for i := 0; i < 4; i += 2 {
 		top, bottom := sums[i*columns:(i+1)*columns], sums[(i+1)*columns:(i+2)*columns]

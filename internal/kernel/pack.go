@@ -16,7 +16,7 @@ func (t Tier) Pack(dst []byte, width int, symbols []byte) {
 	n := t.inLanes(len(symbols), width)
 	t.packLanes(dst, width, symbols[:n])
 	dst, symbols = dst[n/8*width:], symbols[n:]
-	if t != Off && odd(width) && len(symbols) >= 32 { // what these lanes write beyond them goes elsewhere
+	if t != Off && odd(width) && len(symbols) >= 32 { // these lanes write beyond the symbols, so they get another buffer
 		var last [64]byte
 		t.packLanes(last[:], width, symbols[:32])
 		copy(dst, last[:4*width])
@@ -25,13 +25,12 @@ func (t Tier) Pack(dst []byte, width int, symbols []byte) {
 	packBytes(dst, width, symbols)
 }
 
-// packBlock is how many symbols of 16 bits become bytes at a time: few, because Go clears
-// their memory in each call.
+// packBlock is how many symbols of 16 bits become bytes at a time. It is small because Go clears their
+// memory in each call.
 const packBlock = 1 << 8
 
-// PackWords is Pack for symbols of 16 bits, of which it packs the lower width bits.
-// It returns the bits that the symbols have, so that its caller finds one that does
-// not fit.
+// PackWords is Pack for symbols of 16 bits, of which it packs the lower width bits. It returns the
+// union of the bits of all symbols, so that its caller can find one that does not fit.
 func (t Tier) PackWords(dst []byte, width int, symbols []uint16) (seen uint16) {
 	if width == 8 {
 		return t.narrowWords(dst, symbols)
@@ -46,8 +45,8 @@ func (t Tier) PackWords(dst []byte, width int, symbols []uint16) (seen uint16) {
 	return seen
 }
 
-// narrowWords writes the lower bytes of words, as many as fit in dst, and returns the
-// bits that the words have.
+// narrowWords writes the lower bytes of words, as many as fit in dst, and returns the union of their
+// bits.
 func (t Tier) narrowWords(dst []byte, words []uint16) (seen uint16) {
 	n := len(words) &^ 63
 	pairs := uint32(0)
@@ -76,7 +75,7 @@ func (t Tier) narrowWords(dst []byte, words []uint16) (seen uint16) {
 	return seen
 }
 
-// packLanes packs as many symbols as inLanes says.
+// packLanes packs as many symbols as inLanes returns.
 func (t Tier) packLanes(dst []byte, width int, s []byte) {
 	switch {
 	case len(s) == 0:
@@ -103,10 +102,10 @@ func (t Tier) packLanes(dst []byte, width int, s []byte) {
 	}
 }
 
-// odd reports whether symbols of width bits may lie in two bytes.
+// odd reports whether a symbol of width bits may lie in two bytes.
 func odd(width int) bool { return width&(width-1) != 0 }
 
-// inLanes returns how many of n symbols are packed or unpacked in lanes.
+// inLanes returns how many of n symbols the lanes pack or unpack.
 func (t Tier) inLanes(n, width int) int {
 	switch {
 	case t == Off:
@@ -117,8 +116,8 @@ func (t Tier) inLanes(n, width int) int {
 	return n &^ 63
 }
 
-// packBytes is the definition of Pack. Eight symbols are joined in a word: their
-// bytes to pairs, these to fours, and these to 8·width bits.
+// packBytes is the definition of Pack. It joins eight symbols in a word: their bytes to pairs, these
+// to fours, and these to 8·width bits.
 func packBytes(dst []byte, width int, symbols []byte) {
 	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
 	join := func(x uint64) uint64 {
@@ -127,7 +126,7 @@ func packBytes(dst []byte, width int, symbols []byte) {
 		return x&four | x>>(32-4*width)&(four<<(4*width))
 	}
 	dst = dst[:(len(symbols)*width+7)/8]
-	for len(symbols) >= 8 && len(dst) >= 8 { // what follows the word's bits is written next
+	for len(symbols) >= 8 && len(dst) >= 8 { // the bytes after the word's bits are written next
 		binary.LittleEndian.PutUint64(dst, join(binary.LittleEndian.Uint64(symbols)))
 		dst, symbols = dst[width:], symbols[8:]
 	}
@@ -158,7 +157,7 @@ func (t Tier) Unpack(symbols []byte, width int, src []byte) {
 	n := t.inLanes(len(symbols), width)
 	t.unpackLanes(symbols[:n], width, src)
 	symbols, src = symbols[n:], src[n/8*width:]
-	if t != Off && odd(width) && len(symbols) >= 32 { // what these lanes read beyond them is not there
+	if t != Off && odd(width) && len(symbols) >= 32 { // these lanes read beyond the end of src
 		var last [64]byte
 		copy(last[:4*width], src)
 		t.unpackLanes(symbols[:32], width, last[:])
@@ -200,7 +199,7 @@ func (t Tier) widenWords(words []uint16, src []byte, shift int) {
 	}
 }
 
-// unpackLanes unpacks as many symbols as inLanes says.
+// unpackLanes unpacks as many symbols as inLanes returns.
 func (t Tier) unpackLanes(s []byte, width int, src []byte) {
 	switch {
 	case len(s) == 0:
@@ -227,7 +226,7 @@ func (t Tier) unpackLanes(s []byte, width int, src []byte) {
 	}
 }
 
-// unpackBytes is the definition of Unpack: packBytes backwards.
+// unpackBytes is the definition of Unpack: the inverse of packBytes.
 func unpackBytes(symbols []byte, width int, src []byte) {
 	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
 	part := func(x uint64) uint64 {

@@ -60,7 +60,7 @@ func TestWordsArePackedLikeBytes(t *testing.T) {
 				if tier.UnpackWords(back, width, want); !slices.Equal(back, words) {
 					t.Errorf("%v: %d words of %d bits unpacked wrongly", tier, n, width)
 				}
-				for at := range words { // a wrong symbol is seen wherever it is
+				for at := range words { // PackWords reports a wrong symbol at any place
 					words[at] |= 1 << 12
 					if seen := tier.PackWords(got, width, words); seen>>12 != 1 {
 						t.Fatalf("%v: symbol %d of %d, width %d: bit 12 is not seen", tier, at, n, width)

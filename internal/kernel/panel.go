@@ -5,11 +5,11 @@ import "gossiptrainer/internal/kernel/asm"
 // Lanes is the number of columns in a panel.
 const Lanes = asm.Lanes
 
-// A Panel holds Lanes columns of a matrix, one group per row. A matrix with more
-// columns is panels one after another; the missing columns of the last are zero.
+// A Panel holds Lanes columns of a matrix, one group per row. A matrix with more columns has several
+// panels one after another. The missing columns of the last are zero.
 type Panel [][Lanes]float32
 
-// Panels returns how many panels hold n columns.
+// Panels returns the number of panels of n columns.
 func Panels(n int) int { return (n + Lanes - 1) / Lanes }
 
 // PackPanels copies the row-major matrix w with len(w)/cols rows into panels.
@@ -31,8 +31,8 @@ func (t Tier) PackPanels(dst Panel, w []float32, cols int) {
 	}
 }
 
-// PackPanelsTransposed does as PackPanels for the transpose of w, which has cols rows and
-// len(w)/cols columns, with size groups from one panel to the next.
+// PackPanelsTransposed is PackPanels for the transpose of w, which has cols rows and len(w)/cols
+// columns. Panels begin size groups apart.
 func PackPanelsTransposed(dst Panel, size int, w []float32, cols int) {
 	rows := len(w) / cols
 	for p := range Panels(rows) {

@@ -2,8 +2,8 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// MaxPool computes y, an image of size s, as the largest of each 2×2 pixels of
-// x. A NaN may get lost beside numbers.
+// MaxPool computes y, an image of size s, as the largest of each 2×2 pixels of x. A NaN among numbers
+// may be lost.
 func (t Tier) MaxPool(y, x Plane, s Size) {
 	bottom := x.below()
 	call := channelsCall{asm.ChannelsCall{
@@ -27,8 +27,8 @@ func (t Tier) MaxPool(y, x Plane, s Size) {
 	}
 }
 
-// MaxPoolGradient computes dx from y = MaxPool(x) and dy: of the pixels that
-// have the value y, the first in row order gets dy, the others get 0.
+// MaxPoolGradient computes dx from y = MaxPool(x) and dy. Among the pixels with the value y, the first
+// in row order gets dy, and the others get 0.
 func (t Tier) MaxPoolGradient(dx, x, y, dy Plane, s Size) {
 	bottom, gradient := x.below(), dx.below()
 	call := channelsCall{asm.ChannelsCall{

@@ -14,8 +14,8 @@ import (
 //
 //	k = ⌊x/D + c⌋, c = Shift, + u(index of x) with Noise
 //
-// and gives either k or its residue modulo N. The definition is float64
-// arithmetic; the lanes use 32 bits and say where those do not suffice.
+// and returns either k or its residue modulo N. The definition uses float64; the lanes use 32 bits and
+// report the coordinates for which those do not suffice.
 //
 // With B = D·N, and x/B split into the nearest integer q and a rest,
 //
@@ -23,20 +23,19 @@ import (
 //	e = x·2ˢ/B − q·2ˢ               by two more fma, with 1/B as a sum of two float32
 //	T = e + (c + u)·2ˢ/N            integers modulo 2ˢ
 //
-// so the b bits of T below 2ˢ are the residue of k, and those below them the
-// fraction: 16 for residues, s = 16 + b. Rounding e twice and to an integer,
-// cutting 1/B to 48 bits and the roundings of the definition itself move T by
-// less than 3/2, and u lacks the bits below its 16. So where the fraction is
-// neither 0 nor 1 nor −1 nor −2 both floors are the same. The others, one in
-// 16,384, are doubtful and left to the caller. For indices s is 30, which leaves
-// room for a carry: k = N·q + T/2^(30−b); they are doubtful within 2⁻¹⁴.
+// so the b bits of T below 2ˢ are the residue of k, and those below them the fraction: 16 for
+// residues, s = 16 + b. Several errors move T by less than 3/2: rounding e twice and to an integer,
+// cutting 1/B to 48 bits, and the roundings of the definition. Also u lacks the bits below its 16. So
+// both floors are equal unless the fraction is 0, 1, −1 or −2. Those, one in 16,384, are doubtful and
+// left to the caller. For indices s is 30, which leaves room for a carry: k = N·q + T/2^(30−b); they
+// are doubtful within 2⁻¹⁴.
 //
-// Residues that are to be packed are few bits, so that w suffices:
+// Residues to pack have few bits, so w suffices:
 //
 //	w = fma(x, 2⁻⁶/B, 3 + c·2⁻⁶/N)  T in the lower 16 bits of w's mantissa: |x/B| < 64
 //
-// Cutting 1/B to 24 bits and rounding w move T by less than 3/4: the fractions 0
-// and −1 are doubtful, 2 of 2^(16−b).
+// Cutting 1/B to 24 bits and rounding w move T by less than 3/4. So the fractions 0 and −1 are
+// doubtful, 2 of 2^(16−b).
 type Quantizer struct {
 	words  asm.QuantizerWords
 	output Output
@@ -54,21 +53,21 @@ const (
 	OfIndices                // k, as int32
 )
 
-// A Lattice is the integers that a Quantizer rounds to.
+// A Lattice describes the integers of a Quantizer.
 type Lattice struct {
 	Step  float64  // D > 0
 	Bits  int      // b, 1 to 8
 	Shift float64  // c, a multiple of 1/2 from −N/2 to 1
-	Noise *rng.Key // of u, or nil: no noise
+	Noise *rng.Key // key of u; nil: no noise
 }
 
-// Step is the number of coordinates that a quantizer does at a time: it begins at
-// a multiple of it and does whole ones.
+// Step is the number of coordinates that a quantizer handles at a time: it begins at a multiple of
+// Step and handles whole steps.
 const Step = asm.Step
 
-// Set prepares q for one output of a lattice and reports whether the lanes can do
-// it: they need a lattice as described, a step far from the ends of float32's
-// range, and for packing 1, 2 or 4 bits.
+// Set prepares q for one output of a lattice and reports whether the lanes can do it. The lattice must
+// be within the bounds of its fields, and its step far from the ends of float32's range. Packing needs
+// 1, 2 or 4 bits.
 func (q *Quantizer) Set(l Lattice, output Output) bool {
 	modulus := l.Step * float64(uint(1)<<l.Bits)
 	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 ||
@@ -90,12 +89,12 @@ func (q *Quantizer) Set(l Lattice, output Output) bool {
 	return true
 }
 
-// A precision is how a Quantizer counts for one output.
+// A precision holds the numbers of a Quantizer for one output.
 type precision struct {
 	bits  int     // s
 	first float64 // the scale of w
 	near  uint32  // fractions are doubtful from −near to near − 1
-	own   uint32  // residues and indices use it in their ways
+	own   uint32  // residues and indices use it differently
 }
 
 // set fills the words that the assembly reads.
@@ -130,12 +129,11 @@ func eight(word uint32) [8]uint32 {
 	return [8]uint32{word, word, word, word, word, word, word, word}
 }
 
-// Residues writes the residues modulo N of x, whose first coordinate has the
-// index first, a multiple of Step. It returns how many it did, a multiple of
-// Step, and sets the bits in doubt, which is clear, of those it is not certain of;
-// doubtful is false if there are none. It does nothing if x is shorter than Step, has a
-// coordinate of 2²²·N steps or more, or one that is no number, and in Off. q is
-// set for residues.
+// Residues writes the residues modulo N of x, whose first coordinate has the index first, a multiple
+// of Step. It returns how many it wrote, a multiple of Step. In doubt, which must be clear, it sets
+// the bits of doubtful coordinates; doubtful is false if there are none. It does nothing in Off, or if
+// x is shorter than Step. It also does nothing if a coordinate is 2²²·N steps or more, NaN or Inf. q
+// must be set for residues.
 func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t == Off || n == 0 || first%Step != 0 || q.output != OfResidues {
@@ -159,8 +157,8 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// Packed is Residues for symbols of 1, 2 or 4 bits, which it writes as Pack does,
-// and for coordinates below 64·N steps. q is set for packing. AVX2 does one bit.
+// Packed is Residues for symbols of 1, 2 or 4 bits, which it writes as Pack does, and for coordinates
+// below 64·N steps. q must be set for packing. AVX2 supports one bit only.
 func (t Tier) Packed(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t == Off || n == 0 || first%Step != 0 || q.output != OfPacked || t == AVX2 && q.width > 1 {
@@ -192,8 +190,7 @@ func (t Tier) Packed(dst []byte, x []float32, first int, q *Quantizer, doubt []b
 	return n, doubts != 0
 }
 
-// Indices is Residues for the integers themselves, which are below 2³¹. q is set
-// for indices.
+// Indices is Residues for the integers themselves, which are below 2³¹. q must be set for indices.
 func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t == Off || n == 0 || first%Step != 0 || q.output != OfIndices {
@@ -217,17 +214,17 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// Hashed is where HashedIndices writes.
+// Hashed holds the outputs of HashedIndices.
 type Hashed struct {
 	Indices []int32
-	Symbols []byte // the bits of the indices that are in Mask
+	Symbols []byte // the bits of the indices in Mask
 	Mask    byte
 	Doubt   []byte
 	Hash    *Hash // continued with the indices
 }
 
-// HashedIndices is Indices that also writes symbols and continues a hash. It may end
-// early, behind doubtful indices; the hash lacks the indices from hashed on.
+// HashedIndices is Indices, and also writes symbols and continues a hash. It may end early, after
+// doubtful indices; the hash lacks the indices from hashed on.
 func (t Tier) HashedIndices(to Hashed, x []float32, first int, q *Quantizer) (done, hashed int) {
 	dst, symbols, mask, doubt, h := to.Indices, to.Symbols, to.Mask, to.Doubt, to.Hash
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
@@ -264,8 +261,8 @@ func (t Tier) HashedIndices(to Hashed, x []float32, first int, q *Quantizer) (do
 	return done, hashed
 }
 
-// Doubtful calls each for the positions whose bits are set in doubt, which is a
-// multiple of 8 long, until it returns false.
+// Doubtful calls each for the positions whose bits are set in doubt, until it returns false. The
+// length of doubt must be a multiple of 8.
 func Doubtful(doubt []byte, each func(at int) bool) {
 	for at := 0; at < 8*len(doubt); at += 64 {
 		for word := binary.LittleEndian.Uint64(doubt[at/8:]); word != 0; word &= word - 1 {

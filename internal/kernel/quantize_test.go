@@ -26,7 +26,7 @@ func drawLattice(t *rapid.T) Lattice {
 	return l
 }
 
-// integer is the definition.
+// integer is the definition of a Quantizer.
 func (l Lattice) integer(x float32, index int) float64 {
 	c := l.Shift
 	if l.Noise != nil {
@@ -35,8 +35,8 @@ func (l Lattice) integer(x float32, index int) float64 {
 	return math.Floor(float64(x)/l.Step + c)
 }
 
-// drawCoordinates draws n of them below 2^most·N steps, many next to an integer of
-// the lattice.
+// drawCoordinates draws n coordinates below 2^most·N steps, many of them next to an integer of the
+// lattice.
 func drawCoordinates(t *rapid.T, l Lattice, most float64, first, n int) []float32 {
 	source := rng.At(rapid.Uint64().Draw(t, "coordinates"), 0)
 	reach := most + float64(l.Bits) - 0.05

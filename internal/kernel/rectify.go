@@ -2,7 +2,7 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// Rectify and Mask take rows of any contents as pixels of one vector.
+// Rectify and Mask treat rows of any contents as pixels of one vector.
 
 // Rectify computes y ← max(y, 0) for the first n floats of so many rows. NaN
 // stays.

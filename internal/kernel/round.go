@@ -7,29 +7,27 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// Rounder rounds coordinates to equal parts of a range and gives the number of
-// the part as a byte. With v = x or |x|,
+// Rounder rounds coordinates to equal parts of a range and writes the number of the part as a byte.
+// With v = x or |x|,
 //
 //	r = (v − Low)/Unit
 //	symbol = ⌊r + 1/2⌋ (Nearest), ⌊r + u⌋ (Above) or ⌊r⌋ + [u < r − ⌊r⌋] (Below),
 //
-// u the uniform number of the coordinate's index, and with magnitudes Sign is
-// added to the symbols other than 0 of negative x. r is at most 255. The
-// definition is float64 arithmetic; the lanes use 32 bits and say where those do
-// not suffice.
+// where u is the uniform number of the coordinate's index. With magnitudes, Sign is added to symbols
+// other than 0 of negative x. r is at most 255. The definition uses float64; the lanes use 32 bits and
+// report the coordinates for which those do not suffice.
 //
-// v − Low, times a factor of 2²²/Unit, is a float within 3·2⁻²⁴ of 2²²·r for at
-// most 255, so within 192 units; cutting it and u to whole units moves it by 3
-// more, and u lacks its last step, which changes it by up to 64. So a sum 512 or
-// more units away from a multiple of 2²² has the floor of the definition. The
-// others, one in 4,096, are doubtful and left to the caller. The draw Below is
-// ⌊r + 1 − u⌋ but where u is the fraction of r, which is doubtful.
+// The product of v − Low and a factor of 2²²/Unit is a float within 3·2⁻²⁴ of 2²²·r, relatively. As r
+// is at most 255, the error is within 192 units. Cutting it and u to whole units moves it by 3 more,
+// and u lacks its last step, which changes it by up to 64. So a sum 512 or more units away from a
+// multiple of 2²² has the floor of the definition. The others, one in 4,096, are doubtful and left to
+// the caller. The draw Below is ⌊r + 1 − u⌋ except where u is the fraction of r, which is doubtful.
 type Rounder struct {
 	words  asm.RounderWords
 	random bool
 }
 
-// A Draw says how a Rounder rounds.
+// A Draw is the way a Rounder rounds.
 type Draw uint8
 
 // The draws.
@@ -39,18 +37,17 @@ const (
 	Below               // ⌊r⌋ + [u < r − ⌊r⌋]
 )
 
-// Parts are the numbers that a Rounder rounds to.
+// Parts describe the numbers to which a Rounder rounds.
 type Parts struct {
-	Low        float32 // of all v
-	Unit       float64 // a part, in (2⁻⁶⁰, 2⁶⁰)
+	Low        float32 // lower bound of all v
+	Unit       float64 // length of a part, in (2⁻⁶⁰, 2⁶⁰)
 	Draw       Draw
 	Magnitudes bool // v = |x|
-	Sign       byte // with Magnitudes, of negative x
+	Sign       byte // added to symbols of negative x, with Magnitudes
 }
 
 const (
-	// Batch is the number of coordinates of which symbols are found in whole
-	// multiples.
+	// Batch is the number of coordinates handled at a time: results come in multiples of it.
 	Batch     = asm.Batch
 	roundRest = asm.RoundFraction
 	roundUnit = 512 // a sum is doubtful within so many units of an integer
@@ -85,16 +82,15 @@ func (r *Rounder) Set(p Parts) bool {
 	return true
 }
 
-// A Uniform is the uniform numbers of coordinates in a row, the first of which has the
-// index First.
+// A Uniform describes the uniform numbers of consecutive coordinates, of which the first has the index
+// First.
 type Uniform struct {
 	Key   rng.Key
 	First int
 }
 
-// Round writes the symbols of x. It returns how many it did, a multiple of Batch, and
-// sets the bits in doubt of those it is not certain of; doubtful is false if there are
-// none. In Off it does nothing.
+// Round writes the symbols of x. It returns how many it wrote, a multiple of Batch, and sets the bits
+// in doubt of the doubtful ones. doubtful is false if there are none. In Off it does nothing.
 func (t Tier) Round(symbols []byte, x []float32, r *Rounder, u Uniform, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {

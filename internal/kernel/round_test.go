@@ -32,8 +32,8 @@ func (p Parts) symbol(x, u float32) int {
 	return symbol
 }
 
-// drawParts draws any that the lanes take, and coordinates for them, many next
-// to where the symbol changes.
+// drawParts draws any Parts that the lanes support, and coordinates for them, many of them next to a
+// change of the symbol.
 func drawParts(t *rapid.T, key rng.Key, first, n int) (Parts, []float32) {
 	levels := rapid.IntRange(1, 255).Draw(t, "parts")
 	p := Parts{

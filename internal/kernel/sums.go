@@ -6,9 +6,8 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Squares returns the sum of x_i² in float64, in the order that suits the tier:
-// products are exact, and n terms have a sum within n·2⁻⁵² of that in any other
-// order, relatively.
+// Squares returns the sum of x_i² in float64, in the order that suits the tier. Products are exact,
+// and the sums of n terms in two orders are within n·2⁻⁵² of each other, relatively.
 func (t Tier) Squares(x []float32) float64 {
 	var sums [8]float64
 	n := len(x) &^ 31
@@ -52,8 +51,8 @@ func (t Tier) Magnitudes(x []float32) float64 {
 	return total
 }
 
-// AtLeast returns the sum and the number of the x_i ≥ limit, the sum in the order
-// that suits the tier: n terms have a sum within n·2⁻⁵²·Σ|x_i| of that in any other.
+// AtLeast returns the sum and the number of the x_i ≥ limit, with the sum in the order that suits the
+// tier. Sums of n terms in two orders are within n·2⁻⁵²·Σ|x_i| of each other.
 func (t Tier) AtLeast(x []float32, limit float32) (sum float64, count int) {
 	var sums, counts [8]float64
 	n := len(x) &^ 31

@@ -2,8 +2,8 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// Signs writes a bit for each of x to the ⌈len(x)/8⌉ bytes of dst, the first to
-// the lowest bit: 1 unless it is below limit.
+// Signs writes a bit for each of x to the ⌈len(x)/8⌉ bytes of dst, the first to the lowest bit. The
+// bit is 1 unless x_i is below limit.
 func (t Tier) Signs(dst []byte, x []float32, limit float32) {
 	n := len(x) &^ 63
 	switch t {

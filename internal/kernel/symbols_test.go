@@ -30,7 +30,7 @@ func TestPointsAreAddedAlikeInAllTiers(t *testing.T) {
 	})
 }
 
-// edges are floats where order and sign are easily got wrong.
+// edges are floats with error-prone order or sign.
 var edges = []float32{
 	0, float32(math.Copysign(0, -1)), math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32,
 	math.MaxFloat32, -math.MaxFloat32, 1, -1, 0x1p-126,
@@ -43,7 +43,7 @@ func drawEdges(t *rapid.T, least int) []float32 {
 func TestExtremesAreThoseOfTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawEdges(t, 1)
-		// Of equal zeros the negative one is the smaller.
+		// The negative zero is smaller than the positive one.
 		less := func(a, b float32) bool {
 			return a < b || a == b && math.Signbit(float64(a)) && !math.Signbit(float64(b))
 		}

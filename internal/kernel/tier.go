@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// A Tier is a set of vector instructions. Its methods are the kernels; one that
-// the machine does not have must not be used.
+// A Tier is a set of vector instructions. Its methods are the kernels. A tier that the machine does
+// not have must not be used.
 type Tier uint8
 
 // The tiers, each holding all before it.
@@ -20,12 +20,12 @@ const (
 	AVX512             // AVX-512 F, BW, DQ and VL, 16 lanes
 )
 
-// Variable is the environment variable that holds a run to one tier.
+// Variable is the environment variable that limits a run to one tier.
 const Variable = "PEER_SIMD"
 
 const tierNames = "off avx2 avx512"
 
-// String returns the name that Variable takes: off, avx2 or avx512.
+// String returns the name of t for Variable: off, avx2 or avx512.
 func (t Tier) String() string {
 	if names := strings.Fields(tierNames); int(t) < len(names) {
 		return names[t]
@@ -33,13 +33,13 @@ func (t Tier) String() string {
 	return fmt.Sprintf("Tier(%d)", uint8(t))
 }
 
-// A choice is a tier, or why there is none for a value of Variable.
+// A choice is a tier, or the error for a value of Variable.
 type choice struct {
 	tier Tier
 	err  error
 }
 
-// chosen is read once, when the program starts.
+// chosen is the choice at the start of the program.
 var chosen = choose(os.Getenv(Variable), machine())
 
 // choose returns the tier called name, or the machine's best if name is empty.
@@ -48,7 +48,7 @@ func choose(name string, best Tier) choice {
 	if name == "" {
 		return choice{tier: best}
 	}
-	tier := Tier(slices.Index(strings.Fields(tierNames), name)) // 255 if it is none
+	tier := Tier(slices.Index(strings.Fields(tierNames), name)) // 255 if name is no tier
 	switch {
 	case tier > AVX512:
 		return choice{err: fmt.Errorf("kernel: %s=%q: want one of %s", Variable, name,
@@ -60,23 +60,21 @@ func choose(name string, best Tier) choice {
 	return choice{tier: tier}
 }
 
-// Best returns the tier that the program is to use: the machine's best, or the
-// one that Variable named when the program started.
+// Best returns the tier that the program should use: the machine's best, or the one that Variable
+// named when the program started.
 func Best() Tier { return chosen.tier }
 
-// Check returns the reason why Variable names no tier of this machine, if any;
-// Best is then Off.
+// Check returns an error if Variable names no tier of this machine; Best is then Off.
 func Check() error { return chosen.err }
 
-// Available returns all tiers that this build has on this machine, Off first,
-// whatever Variable says.
+// Available returns all tiers that this build has on this machine, Off first, for any value of
+// Variable.
 func Available() []Tier {
 	return []Tier{Off, AVX2, AVX512}[:machine()+1]
 }
 
-// MultiplyAdds does at least n multiply-adds of floats as fast as the tier can,
-// for measuring by how much a kernel misses that, and returns how many. Off
-// does none.
+// MultiplyAdds does at least n multiply-adds of floats as fast as the tier can, and returns how many.
+// Benchmarks compare a kernel's speed with it. Off does none.
 func (t Tier) MultiplyAdds(n int) int {
 	switch t {
 	case AVX512:

@@ -19,8 +19,8 @@ var layers = []struct {
 	{"dense 784-256", windowCase{1, 1, 128, 784, 1, 1, 256}},
 }
 
-// share measures the multiply-adds per second of work and of the tier's peak in
-// turns, and reports the better of each.
+// share alternately measures the multiply-adds per second of work and of the tier's peak, and reports
+// the best of each.
 func share(b *testing.B, tier Tier, perCall int, work func()) {
 	best, peak := 0.0, 0.0
 	for b.Loop() {

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// numbers returns n uniform numbers of [−1, 1), a function of round alone.
+// numbers returns n uniform numbers of [−1, 1), which depend only on round.
 func numbers(n, round int) []float32 {
 	x, key := make([]float32, n), rng.At(97, round)
 	for i := range x {
@@ -18,8 +18,7 @@ func numbers(n, round int) []float32 {
 	return x
 }
 
-// near says whether two sums of n products of numbers below one agree up to
-// rounding.
+// near reports whether two sums of n products of numbers below one agree up to rounding.
 func near(a, b []float32, n int) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool {
 		return math.Abs(float64(x)-float64(y)) <= 1e-7*float64(n+4)
@@ -77,7 +76,7 @@ func TestPanelsHoldTheMatrix(t *testing.T) {
 		for _, tier := range Available() {
 			got, turned := make(Panel, Panels(s.cols)*s.rows), make(Panel, Panels(s.cols)*s.rows)
 			for i := range got {
-				got[i][Lanes-1], turned[i][Lanes-1] = 9, 9 // to be cleared where there is no column
+				got[i][Lanes-1], turned[i][Lanes-1] = 9, 9 // must be cleared where there is no column
 			}
 			tier.PackPanels(got, w, s.cols)
 			PackPanelsTransposed(turned, s.rows, transposed, s.rows)

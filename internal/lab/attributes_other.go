@@ -4,5 +4,5 @@ package lab
 
 import "syscall"
 
-// attributes ask for nothing where there are no process groups to ask for.
+// attributes are empty: the system has no process groups.
 func attributes() *syscall.SysProcAttr { return nil }

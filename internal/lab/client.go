@@ -17,14 +17,14 @@ var (
 	ErrParentGone = errors.New("lab: the supervisor is gone")
 )
 
-// A Client is a supervised peer's end of the connection to its supervisor. Its methods may be
-// called from several goroutines.
+// A Client is a supervised peer's end of the connection to its supervisor. Several goroutines may call
+// its methods.
 type Client struct {
 	mu         sync.Mutex
 	out        *json.Encoder
 	finished   map[int]bool // by rank
 	round      int          // begun last, −1 before the first
-	asked      *int         // round of which the supervisor wants to hear; nil: of none
+	asked      *int         // round for which the supervisor has asked; nil: none
 	conditions Conditions
 	apply      func(Conditions) // nil before Obey
 	applying   sync.Mutex       // held during a call of apply
@@ -33,7 +33,7 @@ type Client struct {
 	hold   chan struct{} // closed when no further round may begin
 	known  chan struct{} // closed when last is set
 	last   int
-	ended  chan struct{} // closed when the peer is to end
+	ended  chan struct{} // closed when the peer must end
 	cause  error         // set before ended is closed
 }
 
@@ -98,7 +98,7 @@ func (c *Client) Finished(rank int) bool {
 	return c.finished[rank]
 }
 
-// setConditions stores the conditions that hold from now on and applies them.
+// setConditions stores the new conditions and applies them.
 func (c *Client) setConditions(now Conditions) {
 	c.mu.Lock()
 	c.conditions = now
@@ -127,7 +127,7 @@ func (c *Client) Obey(f func(Conditions)) {
 	c.applyConditions()
 }
 
-// ask stores the round of which the supervisor wants to hear.
+// ask stores the round for which the supervisor has asked.
 func (c *Client) ask(round int) {
 	c.mu.Lock()
 	c.asked = &round
@@ -135,7 +135,7 @@ func (c *Client) ask(round int) {
 	c.answer()
 }
 
-// Begins says that this peer begins a round. The supervisor hears of it if it has asked.
+// Begins notes that this peer begins a round. It tells the supervisor if that has asked.
 func (c *Client) Begins(round int) {
 	c.mu.Lock()
 	c.round = max(c.round, round)
@@ -143,7 +143,7 @@ func (c *Client) Begins(round int) {
 	c.answer()
 }
 
-// answer tells the supervisor of the round that it has asked for, if that has begun.
+// answer tells the supervisor of the begun round if that has asked for it.
 func (c *Client) answer() {
 	c.mu.Lock()
 	round, due := c.round, c.asked != nil && c.round >= *c.asked
@@ -165,8 +165,8 @@ func closeOnce(done chan struct{}) {
 	}
 }
 
-// Context returns a context that is cancelled, with one of the errors above as
-// its cause, when the peer is to end.
+// Context returns a context that is cancelled, with one of the errors above as its cause, when the
+// peer must end.
 func (c *Client) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
@@ -179,8 +179,7 @@ func (c *Client) Context(parent context.Context) (context.Context, context.Cance
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// Introduce says where this peer can be reached and waits for the roster, in
-// rank order.
+// Introduce sends this peer's contact and waits for the roster, in rank order.
 func (c *Client) Introduce(ctx context.Context, self Contact) ([]Contact, error) {
 	if err := c.say(notice{Ready: &self}); err != nil {
 		return nil, err
@@ -193,10 +192,10 @@ func (c *Client) Introduce(ctx context.Context, self Contact) ([]Contact, error)
 	}
 }
 
-// Report passes an event on.
+// Report sends an event to the supervisor.
 func (c *Client) Report(e record.Event) error { return c.say(notice{Event: &e}) }
 
-// Done says that this peer's work is over and waits until no other needs it.
+// Done reports that this peer's work is over, and waits until no other peer needs it.
 func (c *Client) Done() error {
 	if err := c.say(notice{Done: true}); err != nil {
 		return err
@@ -205,7 +204,7 @@ func (c *Client) Done() error {
 	return nil
 }
 
-// Fail says why this peer gives up; the process should end after it.
+// Fail reports why this peer gives up; the process should end after it.
 func (c *Client) Fail(f Failure) error { return c.say(notice{Failed: &f}) }
 
 func (c *Client) say(n notice) error {
@@ -220,11 +219,11 @@ func (c *Client) say(n notice) error {
 // Hold returns a channel that is closed when this peer may begin no further round.
 func (c *Client) Hold() <-chan struct{} { return c.hold }
 
-// Held says how many rounds this peer has begun. It begins no other before Ended.
+// Held reports how many rounds this peer has begun. It begins no other before Ended.
 func (c *Client) Held(begun int) { _ = c.say(notice{Begun: &begun}) } // fails only if the parent is gone
 
 // Ended returns a channel that is closed when Last is known.
 func (c *Client) Ended() <-chan struct{} { return c.known }
 
-// Last returns how many rounds the run has, after Ended.
+// Last returns the number of rounds of the run, after Ended.
 func (c *Client) Last() int { return c.last }

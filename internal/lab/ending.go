@@ -1,9 +1,9 @@
 package lab
 
-// A run may end before its rounds are over. All peers then agree on its last round: each
-// begins no further round and says how many it has begun, and all are told the largest of
-// these numbers. The supervisor does not wait for lost peers. A peer that dies meanwhile is
-// asked again when it is back; one that starts later is told before it begins.
+// A run may end before its rounds are over. All peers then agree on its last round. Each begins no
+// further round and reports how many it has begun, and the supervisor tells all of them the largest
+// number. It does not wait for lost peers. It asks a peer that dies meanwhile again when that is back,
+// and tells a peer that starts later before it begins.
 
 // An ending is the state of this agreement.
 type ending struct {
@@ -22,7 +22,7 @@ func (e *ending) hold(procs []*process) {
 	e.agree(procs)
 }
 
-// agree tells all peers after how many rounds the run ends, once all have answered.
+// agree tells all peers the number of rounds of the run, once all have answered.
 func (e *ending) agree(procs []*process) {
 	if !e.holding || e.last > 0 {
 		return
@@ -42,7 +42,7 @@ func (e *ending) agree(procs []*process) {
 	}
 }
 
-// catchUp tells a new process what the others know.
+// catchUp sends a new process the orders that the others already have.
 func (e *ending) catchUp(procs []*process, orders chan<- order) {
 	var finished []int
 	for rank, other := range procs {

@@ -44,7 +44,7 @@ func wait(ctx context.Context, told <-chan struct{}) bool {
 	}
 }
 
-// finals returns how many rounds each peer says that the run has had, by rank.
+// finals returns the number of rounds that each peer reports, by rank.
 func (s *stage) finals() map[int]int {
 	all := map[int]int{}
 	for _, e := range s.events {
@@ -116,8 +116,8 @@ func TestAnEndAtAnyTime(t *testing.T) {
 	}
 }
 
-// The end is not before a round on record, even if no peer has said that it began that round.
-func TestNoRoundOnRecordIsBeyondTheEnd(t *testing.T) {
+// The end is not before a recorded round, even if no peer has reported its begin.
+func TestNoRecordedRoundIsBeyondTheEnd(t *testing.T) {
 	var end ending
 	procs := make([]*process, 2)
 	for i := range procs {

@@ -14,14 +14,14 @@ import (
 // have no link, how slow they are, and the rate of their uplink. It always sends all conditions
 // and not their changes, so that a new process has them, too.
 
-// faults is the script of a supervisor.
+// faults is the state of a supervisor's script.
 type faults struct {
 	*fault.Play
-	orders  int           // a peer gets at most so many because of the script
+	orders  int           // the most orders to a peer because of the script
 	lasted  time.Duration // in earlier parts of the run
 	began   time.Time     // of the first round; zero before
-	asked   int           // the peers are to say when they begin this round
-	waiting bool          // no peer has said so
+	asked   int           // round whose begin the peers must report
+	waiting bool          // no peer has reported it
 	timer   *time.Timer   // of the next change
 	due     <-chan time.Time
 }
@@ -62,7 +62,7 @@ func (f *faults) report(missed func(f fault.Fault, lasted time.Duration)) {
 	}
 }
 
-// see takes in an event of a peer, and reports whether the run begins with it.
+// see handles an event of a peer, and reports whether the run begins with it.
 func (f *faults) see(e record.Event) (begins bool) {
 	begins = f.began.IsZero() && e.Status != nil && e.Status.State == record.Training
 	if begins {
@@ -71,7 +71,7 @@ func (f *faults) see(e record.Event) (begins bool) {
 	return begins
 }
 
-// begins takes in that a peer begins a round.
+// begins returns the changes that are due when a peer begins a round.
 func (f *faults) begins(round int) []fault.Change {
 	if f.waiting && round >= f.asked {
 		f.waiting = false
@@ -99,7 +99,7 @@ func (f *faults) alter(procs []*process, c fault.Change) error {
 	return nil
 }
 
-// sendConditions sends all peers their conditions, where they have changed, and asks them to say
+// sendConditions sends the peers their conditions, if these have changed. It asks the peers to report
 // when they begin the round of the next fault.
 func (f *faults) sendConditions(procs []*process) {
 	round, ok := f.Round()
@@ -118,7 +118,7 @@ func (f *faults) sendConditions(procs []*process) {
 	}
 }
 
-// greet sends a peer that has come back its conditions and the question that is open.
+// greet sends a returned peer its conditions and the open question.
 func (f *faults) greet(procs []*process, p *process) {
 	f.sendChanged(topology.Rank(slices.Index(procs, p)), procs)
 	if round := f.asked; f.waiting {

@@ -43,7 +43,7 @@ func playRounds(ctx context.Context, client *Client, rank int) {
 	}
 }
 
-// details returns what a peer has said in statuses, in turn, from its first life on.
+// details returns the details of a peer's statuses, in order, from its first life on.
 func (s *stage) details(rank int) []string {
 	var all []string
 	for _, e := range s.events {
@@ -56,8 +56,8 @@ func (s *stage) details(rank int) []string {
 
 func ranks(all ...topology.Rank) []topology.Rank { return all }
 
-// A peer that is killed comes back and is told what holds; one that hangs goes on; and links
-// and speeds are told as they are.
+// A killed peer comes back and gets the present conditions, and a hanging one goes on. Peers also get
+// the conditions of their links and speeds.
 func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 	const ms = time.Millisecond
 	s := &stage{t: t, script: []fault.Fault{
@@ -101,8 +101,8 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 	}
 }
 
-// A peer that is dead for good is lost, and one that is to come back after the others are
-// done is not waited for.
+// A peer that is dead for good is lost. The run does not wait for a peer that would come back after
+// the others are done.
 func TestPeersThatStayDead(t *testing.T) {
 	s := &stage{t: t, restarts: 5, goOnWithout: func(f Failure) bool { return f.Died }, script: []fault.Fault{
 		{At: fault.Moment{Round: 3}, Kind: fault.Kill, Peers: ranks(1), Lasts: fault.Never},
@@ -134,7 +134,7 @@ func TestADeathForGoodEndsTheRun(t *testing.T) {
 	}
 }
 
-// Faults of a part of the run that is over are not played again, and time goes on.
+// Faults of earlier parts of the run do not happen again, and time goes on.
 func TestAScriptGoesOnWhereTheRunDoes(t *testing.T) {
 	hour := fault.Moment{Timed: true, Time: time.Hour}
 	f := newFaults([]fault.Fault{{At: hour, Kind: fault.Kill, Peers: ranks(1)}}, time.Hour)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a peer writes on its standard output is a notice or a line of its
-// log, line by line, and nothing of it is lost.
+// Each line of a peer's standard output is a notice or a line of its log, and none is lost.
 func FuzzNotices(f *testing.F) {
 	f.Add([]byte(`{"ready":{"id":"12D3","addrs":["/ip4/127.0.0.1/tcp/1"]}}` + "\n" + `{"done":true}` + "\n"))
 	f.Add([]byte(`{"event":{"step":{"rank":3,"round":7}}}` + "\nstray output\n\n{\"done\":"))

@@ -1,8 +1,8 @@
 // Package lab supervises the peers of a run on one machine, one operating system process each. It
-// starts them, tells each where the others are, passes their events on, and ends all of them.
+// starts them, tells each the addresses of the others, collects their events, and ends all of them.
 //
-// It knows neither models nor sockets nor the command line: the caller says how a peer is started,
-// and a peer says where it can be reached.
+// It knows neither models nor sockets nor the command line: the caller provides the command of a peer,
+// and a peer reports its own addresses.
 package lab
 
 import (

@@ -19,7 +19,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// The test binary plays the peers: with this variable set it is one.
+// The test binary runs as a peer if this variable is set.
 const roleVariable = "LAB_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is a peer: it introduces itself, finishes one round, does what its role
-// says, and ends.
+// play is a peer: it introduces itself, finishes one round, follows its role, and ends.
 func play(role, rank string) int {
 	if role == "parent" {
 		return playParent()
@@ -117,8 +116,8 @@ func command(role string, rank, life int) *exec.Cmd {
 	return cmd
 }
 
-// A stage runs peers of the given roles and records what they say. alive
-// reaches its end when no process is left.
+// A stage runs peers of the given roles and records their reports. alive reaches its end when no
+// process is left.
 type stage struct {
 	t      *testing.T
 	events []record.Event
@@ -223,8 +222,8 @@ func TestAPeerThatEndsEarlyStopsTheRun(t *testing.T) {
 	}
 }
 
-// Peers that stop because another one did say so at about the same time as that one says why. The
-// cause counts, in whichever order they speak.
+// Peers that stop because another one did report that at about the same time as that one reports why.
+// The cause counts, in either order.
 func TestThePeerThatOthersEchoIsNamed(t *testing.T) {
 	for _, roles := range [][]string{{"echo", "echo", "fail", "wait"}, {"wait", "echo", "panic", "echo"}} {
 		peer, ok := errors.AsType[*PeerError]((&stage{t: t}).run(t.Context(), roles...))

@@ -14,8 +14,8 @@ import (
 // end the whole run within 2 s; the remaining 0.5 s are for killing and for the last output.
 const DefaultGrace = 1500 * time.Millisecond
 
-// Options say what to supervise. Event and Log are called by one goroutine at a time and must not
-// block for long: peers wait meanwhile.
+// Options describe the peers to supervise. Run calls Event and Log from one goroutine at a time. They
+// must not block for long, since peers wait meanwhile.
 type Options struct {
 	// Peers is the number of processes, at least 1.
 	Peers int
@@ -23,18 +23,18 @@ type Options struct {
 	// starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process
 	// must Attach to its standard input and output.
 	Command func(rank, life int) *exec.Cmd
-	// Restarts is how often in a minute a peer is started again whose process has died. A peer
-	// that said why it gives up is not. The next death ends the run.
+	// Restarts is how often in a minute Run restarts a peer whose process has died. It does not
+	// restart a peer that has reported why it gives up. The next death ends the run.
 	Restarts int
-	// Expendable says whether the run goes on without a peer that ended so. That peer is not
-	// started again. Nil: the run never goes on. A run fails if no peer is left, or if a peer
-	// ends before all are ready.
+	// Expendable reports whether the run goes on without a peer after this failure. That peer is not
+	// started again. Nil: the run never goes on. A run fails if no peer is left, or if a peer ends
+	// before all are ready.
 	Expendable func(Failure) bool
-	// End ends the run before its rounds are over, when it is closed. All peers then end with the
-	// same round and report their results. Nil: never.
+	// End, when closed, ends the run before its rounds are over. All peers then end with the same
+	// round and report their results. Nil: never.
 	End <-chan struct{}
-	// Script is played on the peers. Killed peers are started again as it says, whatever Restarts
-	// is. Lasted is how long earlier parts of the run have taken.
+	// Script holds faults for the peers. It alone decides when killed peers start again, not Restarts.
+	// Lasted is the time that earlier parts of the run have taken.
 	Script []fault.Fault
 	Lasted time.Duration
 	// Missed is called at the end of the run for each fault whose moment the run did not reach.
@@ -50,13 +50,13 @@ type Options struct {
 	Grace time.Duration
 }
 
-// A PeerError says which peer ended a run, and how.
+// A PeerError names the peer that ended a run, and the reason.
 type PeerError struct {
 	Rank   int
 	Unmet  bool     // it ended before all were ready
 	Round  int      // rounds it had finished, as last reported
-	Reason string   // as the peer says, or how its process ended
-	Hint   string   // as the peer advises; may be empty
+	Reason string   // from the peer, or the end of its process
+	Hint   string   // advice of the peer; may be empty
 	Code   int      // the exit code the peer asks for, or its process's; −1 if killed by a signal
 	Stderr []string // the last lines of its log
 }

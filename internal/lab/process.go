@@ -12,41 +12,41 @@ import (
 	"time"
 )
 
-// A process is one peer as the supervisor sees it, through all its lives.
+// A process is the supervisor's state of one peer, through all its lives.
 type process struct {
 	cmd    *exec.Cmd
 	orders chan order // written to its standard input in turn; it has room for all of them
 
 	contact Contact
-	ready   bool // it has said where it is, in some life
+	ready   bool // it has sent its contact, in some life
 	progress
 	done      bool // its work is over
 	finished  bool // and its process has ended
 	lost      bool // the run goes on without it
-	failed    bool // it has said why it gives up
+	failed    bool // it has reported why it gives up
 	lastLines lastLines
 	lives     int // so far
 	deaths    []time.Time
 	scripted
 }
 
-// progress is how far a peer is, as last heard.
+// progress is the last reported progress of a peer.
 type progress struct {
 	round int  // of the latest step that it has reported
 	begun int  // rounds begun
-	holds bool // it begins no other round until the end is known
+	holds bool // it begins no further round until the end is known
 }
 
-// scripted is the state that a script of faults has put a process into.
+// scripted is the state of a process under a script of faults.
 type scripted struct {
-	conditions Conditions // as it was told last
-	killed     bool       // its end is not known yet
+	conditions Conditions // last sent to it
+	killed     bool       // its end is not reported yet
 	down       bool       // it is dead, and must not be started yet
 	hangs      bool       // a signal has stopped it
 }
 
-// ordersPerLife is how many orders a process of n can get without a script: one of each kind,
-// and one for each peer that has finished.
+// ordersPerLife bounds the orders to a process of n without a script: one of each kind, and one for
+// each finished peer.
 func ordersPerLife(n int) int { return 4 + n }
 
 // begin starts the process of a rank with some orders. Its notices, log and end are sent to
@@ -112,8 +112,8 @@ func startPiped(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, 
 	return
 }
 
-// writeOrders writes the orders of a peer until it is gone. It has a goroutine per peer, so that
-// a peer that does not read delays no other.
+// writeOrders writes the orders of a peer until that is gone. Each peer has a goroutine for it, so
+// that a peer that does not read delays no other.
 func writeOrders(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
 	defer stdin.Close()
 	lines := json.NewEncoder(stdin)
@@ -129,8 +129,8 @@ func writeOrders(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}
 	}
 }
 
-// readNotices reads a peer's standard output. A line that is no notice comes from code that does
-// not know the protocol: it is logged.
+// readNotices reads a peer's standard output. A line that is no notice comes from code that does not
+// know the protocol, so it goes to the log.
 func (f source) readNotices(stdout io.Reader) {
 	eachLine(stdout, func(line string) {
 		var n notice
@@ -187,8 +187,8 @@ func (p *process) wake() {
 	}
 }
 
-// lastLines keeps the last lines of a peer's log. Of a crash it keeps the first lines, which name
-// the cause, and not the stack below them.
+// lastLines keeps the last lines of a peer's log. For a crash it keeps the first lines, which name the
+// cause, and not the stack below them.
 type lastLines struct {
 	lines   []string
 	crashed bool

@@ -25,19 +25,19 @@ import (
 //
 // The end of a peer's input means that the parent is gone: the peer stops.
 
-// A Contact says where a peer can be reached.
+// A Contact has the id and the addresses of a peer.
 type Contact struct {
 	ID    string   `json:"id"`
 	Addrs []string `json:"addrs"` // multiaddrs
 }
 
-// A Failure is what a peer says before it gives up.
+// A Failure is a peer's last report before it gives up.
 type Failure struct {
 	Reason string `json:"reason"`
 	Hint   string `json:"hint,omitempty"`
 	Code   int    `json:"code"`           // exit code, ≥ 1
-	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, and that one knows why
-	Died   bool   `json:"-"`              // it said nothing: its process ended
+	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which reports the cause
+	Died   bool   `json:"-"`              // its process ended without a report
 }
 
 // An order is one line to a peer: exactly one field is set.
@@ -62,11 +62,11 @@ type notice struct {
 	Failed *Failure      `json:"failed,omitempty"`
 }
 
-// Conditions are what a script of faults does to the links and the speed of a peer.
+// Conditions are the effects of a script of faults on the links and the speed of a peer.
 type Conditions struct {
 	Cut  []int   `json:"cut,omitempty"`  // ranks to which it has no link, ascending
 	Slow float64 `json:"slow,omitempty"` // factor on the time of a gradient; 0 = 1
-	Bits float64 `json:"bits,omitempty"` // per second of its uplink at most; 0 = as the run file says
+	Bits float64 `json:"bits,omitempty"` // limit of its uplink per second; 0 = that of the run file
 }
 
 func (c Conditions) equal(o Conditions) bool {

@@ -69,8 +69,8 @@ func TestAPeerThatSaysWhyItGivesUpIsNotStartedAgain(t *testing.T) {
 	}
 }
 
-// No peer waits for the last word of a finished one: neither a peer that works then, nor one
-// that is started again later.
+// No peer waits for the bye of a finished one: neither a peer that works then, nor one that starts
+// again later.
 func TestPeersHearOfThoseThatHaveFinished(t *testing.T) {
 	s := &supervisor{procs: make([]*process, 3), faults: newFaults(nil, 0)}
 	for i := range s.procs {

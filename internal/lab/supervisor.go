@@ -27,7 +27,7 @@ type supervisor struct {
 	stopping      bool
 	failure       *PeerError
 	patience      <-chan time.Time // ends the wait for the peer that caused an echoed failure
-	deadline      <-chan time.Time // all processes left are killed then
+	deadline      <-chan time.Time // then all remaining processes are killed
 }
 
 func (s *supervisor) loop(ctx context.Context) error {
@@ -105,7 +105,7 @@ func (s *supervisor) handle(n news) {
 	}
 }
 
-// agree fixes the last round of a run that ends early, once all peers have said how far they are.
+// agree fixes the last round of a run that ends early, once all peers have reported their rounds.
 func (s *supervisor) agree() {
 	if !s.stopping {
 		s.ending.agree(s.procs)
@@ -126,8 +126,8 @@ func (s *supervisor) stopIfComplete() {
 	}
 }
 
-// handleReady takes in where a peer can be reached. When all are ready, it sends the roster to
-// all; a peer that comes back later gets it at once.
+// handleReady stores a peer's contact. When all peers are ready, it sends the roster to all; a peer
+// that comes back later gets it at once.
 func (s *supervisor) handleReady(rank int, where Contact) {
 	p := s.procs[rank]
 	p.contact = where
@@ -150,7 +150,7 @@ func (s *supervisor) handleReady(rank int, where Contact) {
 	}
 }
 
-// sendRoster tells peers where all of them can be reached.
+// sendRoster sends peers the contacts of all peers.
 func (s *supervisor) sendRoster(peers ...*process) {
 	roster := make([]Contact, len(s.procs))
 	for rank, p := range s.procs {
@@ -161,8 +161,8 @@ func (s *supervisor) sendRoster(peers ...*process) {
 	}
 }
 
-// handleEnd takes in the end of a process. If it was not due, the peer is started again, is lost,
-// or ends the run. The end of a peer that was done changes nothing.
+// handleEnd handles the end of a process. If the end was not due, the peer starts again, is lost, or
+// ends the run. The end of a peer that was done changes nothing.
 func (s *supervisor) handleEnd(rank int, err error) {
 	p := s.procs[rank]
 	due := s.stopping || p.failed || p.done
@@ -179,8 +179,8 @@ func (s *supervisor) handleEnd(rank int, err error) {
 	}
 }
 
-// tellFinished tells the peers that still work that a peer has finished. A peer that comes back
-// would wait for it otherwise, since a finished process cannot answer.
+// tellFinished tells the peers that still work that a peer has finished. Otherwise a returning peer
+// would wait for it, since a finished process cannot answer.
 func (s *supervisor) tellFinished(rank int) {
 	for _, p := range s.procs {
 		if !p.done && !p.lost {
@@ -204,7 +204,7 @@ func (s *supervisor) goOnWithout(rank int, f *Failure) bool {
 	return true
 }
 
-// comesBack starts a peer again that has died, now or later, and reports false if it is gone for good.
+// comesBack restarts a dead peer, now or later, and reports false if it is gone for good.
 func (s *supervisor) comesBack(rank int, err error) bool {
 	p := s.procs[rank]
 	if !p.killed {
@@ -246,7 +246,7 @@ func (s *supervisor) change(changes []fault.Change) {
 	s.faults.arm()
 }
 
-// restart starts a peer again, unless it has died too often or its process never ran.
+// restart restarts a peer, unless it has died too often or its process never ran.
 func (s *supervisor) restart(rank int, err error) bool {
 	p := s.procs[rank]
 	now := time.Now()
@@ -291,7 +291,7 @@ func (s *supervisor) stop() {
 	for _, p := range s.procs {
 		p.wake()
 		p.orders <- order{Stop: true}
-		if p.down { // it has no process whose end could be waited for
+		if p.down { // it has no process to wait for
 			p.down, p.lost = false, s.options.Expendable != nil
 			s.exited++
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// RunTied runs cmd to its end. If this process dies first, the system kills cmd, where it can: on
-// Linux. When ctx ends, cmd is interrupted, and killed if it still runs after grace.
+// RunTied runs cmd to its end. If this process dies first, the system kills cmd, on Linux only. When
+// ctx ends, RunTied interrupts cmd, and kills it if it still runs after grace.
 func RunTied(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 	cmd.SysProcAttr = attributes()
 	cmd.WaitDelay = grace

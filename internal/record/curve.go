@@ -9,7 +9,7 @@ import (
 type Point struct {
 	Round    int
 	Loss     float64
-	Accuracy float64 // NaN where it has no meaning
+	Accuracy float64 // NaN for a task without accuracy
 }
 
 // Curve returns the scores of a run on the test set, by round. They are those of the average model, if the record has
@@ -52,7 +52,7 @@ func (r *Run) ended(average []Point) []Point {
 // meanPoints returns the means of the rounds in which every replica has a score, summed in rank order.
 func meanPoints(replicas map[int]map[int]Point) []Point {
 	var ranks []int
-	rounds := map[int]int{} // how many replicas have a score
+	rounds := map[int]int{} // number of replicas with a score
 	for rank, points := range replicas {
 		ranks = append(ranks, rank)
 		for round := range points {

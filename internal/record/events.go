@@ -68,7 +68,7 @@ type Step struct {
 	Effective float64 `json:"bits_per_parameter"`
 }
 
-// A State says what a worker does, for people who watch.
+// A State is the activity of a worker, for users.
 type State string
 
 // States of a worker.
@@ -77,7 +77,7 @@ const (
 	Joining   State = "joining"
 	Training  State = "training"
 	Waiting   State = "waiting"
-	Returning State = "returning" // its process has died and is started again
+	Returning State = "returning" // its process has died and starts again
 	Testing   State = "testing"
 	Finished  State = "done"
 	Failed    State = "failed"
@@ -88,9 +88,9 @@ const (
 type Status struct {
 	Rank    int    `json:"rank"`
 	State   State  `json:"state"`
-	Detail  string `json:"detail,omitempty"`  // for people
-	Missing []int  `json:"missing,omitempty"` // ranks waited for
-	// Share is the part of the final test that is done, while Testing; Rank may be Average.
+	Detail  string `json:"detail,omitempty"`  // for users
+	Missing []int  `json:"missing,omitempty"` // ranks for which it waits
+	// Share is the finished part of the final test, while Testing; Rank may be Average.
 	Share float64 `json:"share,omitempty"`
 	Here  int     `json:"here,omitempty"` // with a negative Rank: peers found so far, this one included
 }
@@ -112,7 +112,7 @@ type Final struct {
 	Data        *Rows         `json:"data,omitempty"`
 }
 
-// Rows are what a worker trained on and was evaluated on.
+// Rows count the training and test rows of a worker.
 type Rows struct {
 	Train   int    `json:"train"`
 	Test    int    `json:"test"`
@@ -130,8 +130,9 @@ type Score struct {
 	Accuracy float64 `json:"accuracy"` // NaN is written as null
 }
 
-// An Edge says that one end of an edge puts it on, or off, under the policy reweight. The weights of one rank are a row
-// of W, whose diagonal entry is 1 minus their sum. The edges at the start of a run are on record as well.
+// An Edge says that one end of an edge switches it on or off, under the policy reweight. The weights
+// of one rank are a row of W, whose diagonal entry is 1 minus their sum. The record also has the edges
+// at the start of a run.
 type Edge struct {
 	Rank int `json:"rank"`
 	// Peer is the other end. Rank itself means that a new process begins: the other ends say when the old edges ended.
@@ -152,7 +153,7 @@ type Event struct {
 // Theta is the modulo codec's bound at the end of a run, and the violations of it. Without verification only a
 // simulation, which has all models, knows of violations: a peer cannot tell a wrongly recovered model from a right one.
 type Theta struct {
-	Value      float64 `json:"value"`      // 0 where there is none
-	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null: unknown
-	Repaired   int64   `json:"repaired"`   // those of them that were repaired before use
+	Value      float64 `json:"value"`      // 0 without a bound
+	Violations *int64  `json:"violations"` // wrongly recovered messages; null: unknown
+	Repaired   int64   `json:"repaired"`   // those that were repaired before use
 }

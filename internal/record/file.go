@@ -78,7 +78,7 @@ func read(r io.Reader) ([]Event, error) {
 type Run struct {
 	Dir     string
 	Events  []Event
-	Summary *Summary // nil while there is none
+	Summary *Summary // nil before there is one
 }
 
 // Open reads the run in folder dir.

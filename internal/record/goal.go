@@ -10,7 +10,7 @@ import (
 // the finished record. Steps must come in the order of time. A score may come as soon as it is known, and counts when
 // all workers are past its round.
 type Goal struct {
-	left   Targets // that are not reached yet; no field is set when all are
+	left   Targets // not reached yet; no field is set when all are
 	pace   pace
 	recent []Moment // the last few
 

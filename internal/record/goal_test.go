@@ -15,7 +15,7 @@ func goalAt(run *Run, t Targets) int {
 	return -1
 }
 
-// A run that ends when it is said to have reached the target has reached it in the report, too, and not a record
+// A run that ends when a Goal reports the target has also reached it in the report, and not a record
 // earlier.
 func TestGoalAgreesWithTheReport(t *testing.T) {
 	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
@@ -36,8 +36,7 @@ func TestGoalAgreesWithTheReport(t *testing.T) {
 	}
 }
 
-// A score is known as soon as it is computed, which is no moment of a run: it counts when all workers are past its
-// round.
+// A score may be known at any time. It counts when all workers are past its round.
 func TestGoalWaitsForTheRoundOfAScore(t *testing.T) {
 	run := twoWorkers(9, 8, 7)
 	run.Events = append([]Event{
@@ -59,7 +58,7 @@ func TestGoalWaitsForTheRoundOfAScore(t *testing.T) {
 	}
 }
 
-// Of two targets both are awaited.
+// A Goal with two targets waits for both.
 func TestGoalWaitsForBothTargets(t *testing.T) {
 	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
 	run.Events = append([]Event{{Score: &Score{Rank: Average, Round: 60, Accuracy: 0.9}}}, run.Events...)

@@ -2,23 +2,24 @@ package record
 
 import "time"
 
-// A History makes one record of the events of workers whose processes end and start again. A process counts time, bytes
-// and messages from zero; a History continues the counts of the process before. A worker that returns from a checkpoint
-// computes some rounds twice; a History keeps the first event of each. Its methods must not be called at the same time.
+// A History makes one record of the events of workers whose processes end and start again. A process
+// counts time, bytes and messages from zero; a History continues the counts of the process before. A
+// worker that returns from a checkpoint computes some rounds twice; a History keeps the first event of
+// each. Only one goroutine at a time may call its methods.
 type History struct {
 	workers []career // by rank
 }
 
 // A career sums up all processes of one worker.
 type career struct {
-	before time.Duration // in which it trained in earlier parts of the run
-	past   totals        // of the processes that are over
-	total  totals        // with the present one, as last reported
-	round  int           // of the latest Step
-	scored int           // of the latest Score
+	before time.Duration // time of training in earlier parts of the run
+	past   totals        // counts of earlier processes
+	total  totals        // counts with the present process, as last reported
+	round  int           // round of the latest Step
+	scored int           // round of the latest Score
 }
 
-// totals are the counts that a process begins at zero.
+// totals are the counts that start at zero in each process.
 type totals struct {
 	time           time.Duration
 	sent, received Bytes
@@ -57,7 +58,8 @@ func (h *History) Trained() (most time.Duration) {
 	return most
 }
 
-// Begun returns the first round that no worker has begun in the earlier parts of the run, as far as the record tells.
+// Begun returns the first round that no worker has begun in the earlier parts of the run, as far as
+// the record shows.
 func (h *History) Begun() (round int) {
 	for _, w := range h.workers {
 		if w.round > 0 {

@@ -53,7 +53,7 @@ func TestAHistoryOfSeveralProcesses(t *testing.T) {
 		{Step: &Step{Rank: 1, Round: 20, Time: 5 * time.Second, Sent: Bytes{Wire: 200}}},
 		{Score: &Score{Rank: 1, Round: 20}},
 		{Score: &Score{Rank: Average, Round: 40}},
-		{Step: &Step{Rank: 7, Round: 99}}, // of no worker of the run
+		{Step: &Step{Rank: 7, Round: 99}}, // no worker of the run
 	})
 	var rounds []int
 	var last Step

@@ -8,7 +8,7 @@ type Limits struct {
 	Rounds int // the most that one worker finishes
 }
 
-// anyRun returns the limits of the largest run that a run file can ask for.
+// anyRun returns the limits of the largest run that a run file can describe.
 func anyRun() Limits { return Limits{Peers: 1 << 16, Rounds: 1 << 48} }
 
 // unranked is the rank in a Status of a peer that has none yet.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// However the steps of workers interleave, they come out as Run.Progress sorts them.
+// For any interleaving of the steps of workers, See returns them in the order of Run.Progress.
 func TestMergedStepsComeInTheOrderOfTime(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

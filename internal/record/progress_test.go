@@ -36,7 +36,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A worker that does more steps than another is heard more often.
+// A worker that does more steps than another has more records.
 func TestProgressWithoutCommonRounds(t *testing.T) {
 	run := &Run{}
 	for i := range 9 {

@@ -1,6 +1,6 @@
 package record
 
-// A Summary is what run, lab and sim print with --json (docs/format/events.md#summary).
+// A Summary is the output of run, lab and sim with --json (docs/format/events.md#summary).
 type Summary struct {
 	Mode      string `json:"mode"`
 	Run       string `json:"run"`
@@ -18,7 +18,7 @@ type Summary struct {
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
 	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
-	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if the models are not here
+	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if this process lacks the models
 	BytesPerPeer Bytes    `json:"bytes_per_peer"`     // sent, mean over the peers
 	Entropy      string   `json:"entropy"`            // the coder of the run file
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
@@ -34,7 +34,7 @@ type Summary struct {
 	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
 	// Missing are peers without a result under the policy wait.
 	Missing []int  `json:"missing,omitempty"`
-	Digest  string `json:"digest"` // of the final models, those of Gone left out
+	Digest  string `json:"digest"` // of the final models without those of Gone
 	Seed    uint64 `json:"seed"`
 	Version string `json:"version"`
 }
@@ -49,10 +49,10 @@ type MissedFault struct {
 // Gone is a peer that was lost for good, under the policy reweight.
 type Gone struct {
 	Rank  int `json:"rank"`
-	Since int `json:"since_round"` // first round without it, as far as the record tells
+	Since int `json:"since_round"` // first round without it, as far as the record shows
 }
 
-// Accuracy is the test accuracy of a run's replicas; null where it has no meaning.
+// Accuracy is the test accuracy of a run's replicas; null for a task without accuracy.
 type Accuracy struct {
 	Mean         *float64 `json:"mean"`
 	Min          *float64 `json:"min"`

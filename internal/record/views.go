@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A View is the mixing matrix of a run from one exchange to the next in which an edge goes on or off.
+// A View is the mixing matrix of a run from one change of an edge to the next.
 type View struct {
 	From int         // the first exchange
 	W    [][]float64 // n×n; the row of a lost worker is that of the identity
@@ -15,9 +15,9 @@ type View struct {
 	Lopsided [][2]int
 }
 
-// Views returns the mixing matrices of a run of n workers under the policy reweight, in order, from the edges on
-// record. A lost worker could not record that its edges ended, nor could a worker before it came back. Then the other
-// ends of its edges decide.
+// Views returns the mixing matrices of a run of n workers under the policy reweight, in order, from
+// the recorded edges. A lost worker could not record that its edges ended, nor could a worker before
+// it came back. Then the other ends of its edges decide.
 func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	edges := make(map[[2]int][]Edge) // as each end recorded an edge
 	begins := make([]int, n)         // exchange in which the last process of each worker began
@@ -56,8 +56,8 @@ type Losses struct {
 	Lopsided int `json:"lopsided"`
 }
 
-// SumLosses sums up the edges on record in a run of n workers. Workers without an entry in finals are lost. It fails if
-// a mixing matrix is not doubly stochastic.
+// SumLosses sums up the recorded edges of a run of n workers. Workers without an entry in finals are
+// lost. It fails if a mixing matrix is not doubly stochastic.
 func SumLosses(events []Event, n int, finals []Final) (*Losses, error) {
 	lost := func(rank int) bool {
 		return !slices.ContainsFunc(finals, func(f Final) bool { return f.Rank == rank })

@@ -7,7 +7,7 @@ const (
 	idleShare  = 1e-3 // of the coordinates; if fewer differ, almost nothing is exchanged
 	watchSteps = 3    // records in a row, from the first one on
 	coarse     = 2    // grid steps that no difference of neighbours exceeds
-	fineLevels = 64   // of a grid on which such differences use next to nothing of θ
+	fineLevels = 64   // of a grid on which such differences use almost nothing of θ
 )
 
 // A Watch notices in the records of a run that θ is far too large, which no verification notices. With rounding to
@@ -21,8 +21,8 @@ type Watch struct {
 	silent            bool
 }
 
-// See looks at a record and returns a warning, at most once, or "". It is silent after a record with the differences
-// for which the grid is made: later, when the models have met, equal indices are right.
+// See returns a warning for a record, at most once, or "". It is silent after a record with the
+// differences for which the grid is made: later, when the models have met, equal indices are right.
 func (w *Watch) See(s Step) string {
 	if w.silent || s.Theta == 0 || w.Dim == 0 || s.Round < watchSteps {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// takes reports whether an event of a worker happens now. Events of a process or a link that is gone never happen, and
-// events of a hanging process wait.
+// takes reports whether an event of a worker happens now. Events of a dead process or a lost link
+// never happen, and events of a hanging process wait.
 func (s *faultSim) takes(p *peer, e event) (took bool, err error) {
 	gone := p.status == dead || e.frame == nil && e.turn != p.number
 	if e.frame != nil && !gone {
@@ -36,7 +36,7 @@ func (s *faultSim) takes(p *peer, e event) (took bool, err error) {
 	return false, nil
 }
 
-// act carries out what the layers of a worker ask for.
+// act carries out the requests of a worker's layers.
 func (s *faultSim) act(p *peer) error {
 	if err := p.layer.Tick(s.now); err != nil {
 		return s.failed(p, err)
@@ -109,7 +109,7 @@ func (s *faultSim) control(p *peer, c gossip.Control) {
 	}
 }
 
-// close ends a link as soon as the present event is handled.
+// close ends a link after the present event.
 func (s *faultSim) close(l *link) {
 	number := l.number
 	s.after(0, func() error {
@@ -120,7 +120,7 @@ func (s *faultSim) close(l *link) {
 	})
 }
 
-// note puts the edges of the graph on record.
+// note records the edges of the graph.
 func (s *faultSim) note(p *peer, notes []gossip.Note) {
 	for _, n := range notes {
 		if n.Kind == gossip.EdgeIsSet && s.opt.Observe != nil {

@@ -49,7 +49,7 @@ func (s *simulation) failed(p *peer, err error) error {
 	return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 }
 
-// act carries out what a worker's machine asks for.
+// act carries out the requests of a worker's machine.
 func (s *simulation) act(p *peer) error {
 	if s.script != nil {
 		return s.script.act(p)
@@ -92,7 +92,7 @@ func (s *simulation) computing(p *peer, k int) time.Duration {
 	return took
 }
 
-// record puts the round that a worker has finished on record.
+// record records the last finished round of a worker.
 func (s *simulation) record(p *peer) {
 	watched := s.opt.Observe != nil || s.opt.Ending.Until != nil
 	if !watched || !p.Recorded(p.round) && p.round != s.last {

@@ -38,7 +38,7 @@ type effects struct {
 	open []open
 }
 
-// An open effect belongs to a fault that is over, from which the workers have not recovered yet.
+// An open effect belongs to a past fault from which the workers have not recovered yet.
 type open struct {
 	effect int
 	round  int // rounds that every worker has to finish

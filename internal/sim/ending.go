@@ -24,7 +24,7 @@ func (s *simulation) end() error {
 	return nil
 }
 
-// endOf tells a worker after how many rounds the run ends.
+// endOf tells a worker the number of rounds of the run.
 func (s *simulation) endOf(p *peer) error {
 	if err := p.core.End(s.last); err != nil {
 		return s.failed(p, err)

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Faults are a script that is played while a run goes on, and what workers do to survive it. Workers keep checkpoints
+// Faults are a script of faults for a run, with the policies of the workers. Workers keep checkpoints
 // and sent messages in memory, as real ones do on disk.
 type Faults struct {
 	Script []fault.Fault
@@ -28,11 +28,11 @@ type Faults struct {
 	Every  int
 	Period time.Duration
 	Keep   int
-	// Detect is the silence after which a worker takes a neighbour for lost.
+	// Detect is the silence after which a worker counts a neighbour as lost.
 	Detect time.Duration
 }
 
-// Virtual times and sizes that no key of a run file sets.
+// Virtual times and sizes without keys in a run file.
 const (
 	startTime = 300 * time.Millisecond // from the end of a process until the next one calls its neighbours
 	retryTime = 100 * time.Millisecond // from the loss of a link until its ends try to make it again

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A faultSim is a simulation in which a script of faults is played.
+// A faultSim is a simulation with a script of faults.
 type faultSim struct {
 	*simulation
 	*Faults
@@ -40,7 +40,7 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 	return fs
 }
 
-// An item of an agenda is an action that is no event of a worker.
+// An item of an agenda is an action other than an event of a worker.
 type item struct {
 	event
 	do func() error
@@ -90,7 +90,7 @@ func (s *faultSim) gone() []topology.Rank {
 	return all
 }
 
-// giveUp notes that a worker has no process, and that none will be started.
+// giveUp notes that a worker has no process and will get none.
 func (s *faultSim) giveUp(p *peer, why string) {
 	if p.gone {
 		return
@@ -101,8 +101,9 @@ func (s *faultSim) giveUp(p *peer, why string) {
 	}
 }
 
-// ship returns a frame as it travels, and the number of its link. A worker that goes on without a neighbour may reuse
-// the memory of a message that the neighbour still reads: the neighbour gets a copy.
+// ship returns a frame on its way, and the number of its link. A worker that goes on without a
+// neighbour may reuse the memory of a message that the neighbour still reads, so the neighbour gets a
+// copy.
 func (s *faultSim) ship(f gossip.Frame) (gossip.Frame, int) {
 	if s.Lost != layers.Wait {
 		f.Payload = slices.Clone(f.Payload)
@@ -118,8 +119,8 @@ func (s *faultSim) latency(l *link, end int) time.Duration {
 	return s.peers[l.ends[end]].uplink.Link(l.ends[1-end]).Latency
 }
 
-// target returns the rounds that every worker has to finish until the run has recovered from a fault that is over now:
-// one more than any worker has finished.
+// target returns the rounds that every worker has to finish until the run has recovered from a fault
+// that has just ended: one more than any worker has finished.
 func (s *faultSim) target() int {
 	most := 0
 	for i := range s.peers {

@@ -18,8 +18,8 @@ func (s *faultSim) suspend(p *peer) {
 	})
 }
 
-// wake lets a hanging process go on. Its gradient is late by the length of the hang, and the messages that it was sent
-// arrive now.
+// wake lets a hanging process go on. Its gradient is late by the length of the hang, and the messages
+// that were sent to it arrive now.
 func (s *faultSim) wake(p *peer) error {
 	p.status = running
 	slept := s.now - p.since

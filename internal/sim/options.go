@@ -39,7 +39,7 @@ func (e *Ending) watch(step record.Step) {
 	}
 }
 
-// A Result is what a run cost.
+// A Result holds the costs of a run.
 type Result struct {
 	Time     time.Duration     // virtual time at which the last worker finished
 	Rounds   []int             // rounds finished, by worker

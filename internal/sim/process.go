@@ -11,7 +11,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A process is what a script of faults does to a worker. Without a script a worker has one process that runs.
+// A process is the state of a worker's process under a script of faults. Without a script a worker has
+// one process that runs.
 //
 //	status    meaning                                        event           next
 //	running   it computes and receives                       it is killed    dead
@@ -23,12 +24,12 @@ type process struct {
 	status  status
 	number  int // of the present process, from 1; 0 without a script
 	layer   *layers.Peer
-	intro   gossip.Control // the introduction that it sends on meeting: place and durable
+	intro   gossip.Control // introduction to neighbours: place and durable
 	reached int            // rounds that the present process has finished
 	begun   int            // rounds that were finished when the present process began
 	atDeath int            // rounds that the last process had finished when it was killed
-	gone    bool           // no further process is started
-	guest   *reservation   // the worker for which it keeps a place; nil: none
+	gone    bool           // the worker gets no further process
+	keeps   *reservation   // place that it keeps for a returning worker; nil: none
 	hang
 	storage
 }
@@ -44,16 +45,16 @@ const (
 // alive reports whether the worker has a process.
 func (p *process) alive() bool { return p.status != dead }
 
-// A hang is what a hanging process has not seen yet.
+// A hang holds the events that a hanging process has not seen yet.
 type hang struct {
 	since time.Duration // when it began
 	count int           // hangs so far
-	held  []event       // that wait until it wakes
+	held  []event       // events that wait until it wakes
 	lost  []topology.Rank
 	delay time.Duration // of its next gradient, because of the hang
 }
 
-// A storage is what outlives the processes of a worker. A real worker has it on disk.
+// A storage outlives the processes of a worker. A real worker has it on disk.
 type storage struct {
 	log    *replay.Memory
 	kept   []checkpoint // oldest first
@@ -71,7 +72,7 @@ type checkpoint struct {
 
 // A reservation is the place that a worker keeps for one that returns under the policy reweight.
 type reservation struct {
-	guest   topology.Rank
-	process int // of the guest
+	rank    topology.Rank
+	process int // number of the returning worker's process
 	seat    elastic.Seat
 }

@@ -57,7 +57,7 @@ func nearest(closing *topology.Closing) []topology.Rank {
 
 // ask asks one worker to keep a place for another one.
 func (s *faultSim) ask(host, p *peer) (elastic.Answer, error) {
-	if host.guest != nil || s.opt.Ending.announced {
+	if host.keeps != nil || s.opt.Ending.announced {
 		return elastic.NotNow, nil
 	}
 	if err := host.layer.Tick(s.now); err != nil {
@@ -68,25 +68,26 @@ func (s *faultSim) ask(host, p *peer) (elastic.Answer, error) {
 		return answer, s.failed(host, err)
 	}
 	if answer == elastic.Welcome {
-		host.guest = &reservation{p.Rank, p.number, seat}
+		host.keeps = &reservation{p.Rank, p.number, seat}
 	}
 	return answer, s.act(host)
 }
 
-// invite sends the guest of a worker the state with which the guest begins, before its round.
+// invite sends the worker for which host keeps a place the state with which it begins, before its
+// round.
 func (s *faultSim) invite(host *peer, k int) {
-	v := host.guest
+	v := host.keeps
 	if v == nil || k != v.seat.Round {
 		return
 	}
-	host.guest = nil
+	host.keeps = nil
 	own := new(state.Snapshot)
 	host.Save(own)
-	p := &s.peers[v.guest]
+	p := &s.peers[v.rank]
 	s.after(s.latency(s.links.between(host.Rank, p.Rank), 0), func() error {
 		if p.number != v.process || p.status != dead {
 			if host.status == running {
-				host.layer.Missed(v.guest, uint64(v.process))
+				host.layer.Missed(v.rank, uint64(v.process))
 			}
 			return nil
 		}
@@ -98,13 +99,13 @@ func (s *faultSim) invite(host *peer, k int) {
 	})
 }
 
-// cancel lets the guest of a worker that dies ask again.
+// cancel lets a worker ask again if the host that keeps its place dies.
 func (s *faultSim) cancel(host *peer) {
-	v := host.guest
-	if host.guest = nil; v == nil {
+	v := host.keeps
+	if host.keeps = nil; v == nil {
 		return
 	}
-	p := &s.peers[v.guest]
+	p := &s.peers[v.rank]
 	s.after(askTime, func() error {
 		if p.number != v.process || p.status != dead {
 			return nil

@@ -21,7 +21,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A witness is an algorithm that notes with whom it has mixed, and from what.
+// A witness is an algorithm that notes its neighbours' weights and its own models.
 type witness struct {
 	*algos.DPSGD
 	mixed map[int]map[topology.Rank]float32 // weights, by round
@@ -119,8 +119,8 @@ func (c *mixingRun) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.T
 	return c.task(rank, row, m), nil
 }
 
-// merged returns what each worker has mixed and sent in all its processes. It is not ok if two processes of a worker
-// mixed in one round: a neighbour's record does not tell them apart.
+// merged returns the weights and models of each worker in all its processes. It is not ok if two
+// processes of a worker mixed in one round: a neighbour's record does not tell them apart.
 func (c *mixingRun) merged() (all []*witness, ok bool) {
 	for rank, lives := range c.lives {
 		one := c.algorithm(c.algs[rank].X)
@@ -181,7 +181,7 @@ func (c *mixingRun) check(t *rapid.T) (lopsided int) {
 	return lopsided
 }
 
-// views returns an error if a mixing matrix that is on record is not doubly stochastic.
+// views returns an error if a recorded mixing matrix is not doubly stochastic.
 func (c *mixingRun) views(events []record.Event, gone []topology.Rank) error {
 	lost := func(rank int) bool { return slices.Contains(gone, topology.Rank(rank)) }
 	views, err := record.Views(events, c.graph.N(), lost)
@@ -193,8 +193,8 @@ func (c *mixingRun) views(events []record.Event, gone []topology.Rank) error {
 	return err
 }
 
-// Workers that go on without each other keep the mean of their models, whatever the script: W is symmetric and doubly
-// stochastic but for a few exchanges per edge that is lost.
+// Workers that go on without each other keep the mean of their models under any script. W is symmetric
+// and doubly stochastic except in a few exchanges for each lost edge.
 func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
 	back := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,7 +6,8 @@ import (
 	"gossiptrainer/internal/fault"
 )
 
-// run makes the run to its end. Events of workers and items of the agenda happen in the order of virtual time.
+// run carries out the run to its end. Events of workers and items of the agenda happen in the order of
+// virtual time.
 func (s *faultSim) run(ctx context.Context) error {
 	for i := range s.peers {
 		s.peers[i].number = 1
@@ -58,7 +59,7 @@ func (s *faultSim) next() error {
 	return s.handle(e)
 }
 
-// begins starts the faults that are due with a round, as soon as the present event is handled.
+// begins starts the faults that are due with a round, after the present event.
 func (s *faultSim) begins(round int) {
 	s.begun = round
 	if first, ok := s.play.Round(); ok && first <= round {

@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/quant"
 )
 
-// send sends one message of a worker to its receivers. They get the plain payload: the tests of package entropy show
-// that decoding returns it.
+// send sends one message of a worker to its receivers. They get the payload without entropy coding:
+// the tests of package entropy show that decoding returns it.
 func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 	size, err := s.size(p, frames)
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 	return nil
 }
 
-// attend schedules the arrival of the frames that have left a server, and the departure of the next one.
+// attend schedules the arrivals of frames that have left a server, and the departure of the next
+// frame.
 func (s *simulation) attend(p *peer, server *server) {
 	for _, d := range server.Leave(s.now) {
 		s.schedule(d.Arrives, d.What)
@@ -39,7 +40,7 @@ func (s *simulation) attend(p *peer, server *server) {
 	}
 }
 
-// size returns the bytes of a payload as it travels, which are fewer if the worker has an entropy coder.
+// size returns the bytes of a payload on its way, which are fewer with an entropy coder.
 func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	f := frames[0]
 	if p.Entropy == entropy.Plain || f.Kind != gossip.Data {

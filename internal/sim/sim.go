@@ -1,8 +1,8 @@
 // Package sim runs all workers of a run in one process on a virtual clock over modelled links.
 //
-// It computes what a real run computes, bit for bit, and how long that would take. It opens no socket and models no
-// congestion control. Entropy coding makes frames shorter and takes no virtual time: its speed depends on the machine,
-// and the result must not.
+// It computes the results of a real run, bit for bit, and the time that the run would take. It opens
+// no socket and models no congestion control. Entropy coding makes frames shorter and takes no virtual
+// time: its speed depends on the machine, and the result must not.
 package sim
 
 import (
@@ -65,7 +65,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	return s, nil
 }
 
-// run makes a run without faults.
+// run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
 	for i := range s.peers {
 		if err := s.act(&s.peers[i]); err != nil {
@@ -89,7 +89,7 @@ func (s *simulation) run(ctx context.Context) error {
 	return s.stuck()
 }
 
-// result returns what the run has cost so far.
+// result returns the costs of the run so far.
 func (s *simulation) result() Result {
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {

@@ -99,7 +99,7 @@ func TestTimeOfARound(t *testing.T) {
 		name    string
 		order   algos.Order
 		compute time.Duration
-		want    time.Duration // of a round
+		want    time.Duration // time of a round
 	}{
 		{"overlap, bound by computing", algos.CTA, slow, slow},
 		{"overlap, bound by sending", algos.CTA, fast, send(2) + 3*time.Millisecond},
@@ -206,7 +206,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A told machine remembers what it was told with its gradients.
+// A told machine remembers the times and losses that came with its gradients.
 type told struct {
 	gossip.Machine
 	loss []float32
@@ -265,7 +265,7 @@ func TestCancelEndsARun(t *testing.T) {
 }
 
 func TestAWorkerThatWaitsForEverIsNamed(t *testing.T) {
-	rows := []topology.Row{{In: []topology.Edge{{Peer: 1, Weight: 0.5}}}, {}} // 0 hears 1, which sends no message
+	rows := []topology.Row{{In: []topology.Edge{{Peer: 1, Weight: 0.5}}}, {}} // 0 waits for 1, which sends no message
 	w := workers(t, 2, func(i int) (topology.Row, gossip.Algorithm) {
 		return rows[i], &algos.DPSGD{X: make([]float32, 2), Alpha: alpha, Codec: algos.Full{}}
 	})
@@ -305,7 +305,7 @@ func TestCodingChangesBytesAndNothingElse(t *testing.T) {
 		if sent.Payload != want.Sent[0].Payload {
 			t.Errorf("%v: payloads of %d bytes, want %d", coder, sent.Payload, want.Sent[0].Payload)
 		}
-		shorter := coder != entropy.Plain && coder != entropy.Auto // no link limits, so that none pays
+		shorter := coder != entropy.Plain && coder != entropy.Auto // without limits of links no coder is worth its cost
 		if shorter != (sent.Stream < want.Sent[0].Stream) || shorter != (last.Effective < 32) {
 			t.Errorf("%v: %d bytes on the stream, %.2f bits a parameter", coder, sent.Stream, last.Effective)
 		}

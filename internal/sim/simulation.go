@@ -31,7 +31,7 @@ type simulation struct {
 	last   int // rounds of a run that ends early; 0: not known
 }
 
-// A peer is a worker with what the simulation keeps of it.
+// A peer is a worker with its state in the simulation.
 type peer struct {
 	work.Task
 
@@ -49,15 +49,15 @@ type peer struct {
 	messages record.Messages // sent
 }
 
-// A script changes what happens to workers and frames.
+// A script of faults changes the events of workers and frames.
 type script interface {
-	// act carries out what the layers of a worker ask for.
+	// act carries out the requests of a worker's layers.
 	act(p *peer) error
 	// failed handles an error of a worker: it returns the error that ends the run, or nil.
 	failed(p *peer, err error) error
 	// takes reports whether an event of a worker happens now.
 	takes(p *peer, e event) (bool, error)
-	// ship returns a frame as it travels, and the number of the link on which it does.
+	// ship returns a frame on its way, and the number of its link.
 	ship(f gossip.Frame) (gossip.Frame, int)
 	// slowdown returns the factor on the time of a worker's gradients, ≥ 1.
 	slowdown(rank topology.Rank) float64
