@@ -19,7 +19,6 @@ var englishDebts = debt{
 	".":                   1,
 	"docs":                12,
 	"docs/reference":      10,
-	"internal/kernel":     11,
 	"internal/kernel/gen": 11,
 	"quant":               1,
 }
