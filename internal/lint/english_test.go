@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // maxWords is the length of a sentence that a reader still takes in at once. Writers aim at 25.
@@ -34,7 +35,7 @@ type passage struct {
 }
 
 // sentenceEnd separates sentences. A full stop within a number, a name or an abbreviation is none.
-var sentenceEnd = regexp.MustCompile("[.:!?][\")*]*\\s+([\"(*]*\\p{Lu}|`)")
+var sentenceEnd = regexp.MustCompile("[.:!?][\")*]*\\s+([\"(*\\[]*\\p{Lu}|`)")
 
 // sentences splits a paragraph. "e.g. Moniqua" and "et al. 2016" stay whole.
 func sentences(text string) []string {
@@ -76,12 +77,23 @@ func riddles(name string, passages []passage) []string {
 	return found
 }
 
+// words counts the words of a sentence. Signs such as = are none.
+func words(sentence string) int {
+	count := 0
+	for _, field := range strings.Fields(sentence) {
+		if strings.ContainsFunc(field, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			count++
+		}
+	}
+	return count
+}
+
 // unwieldy finds sentences that are too long.
 func unwieldy(name string, passages []passage) []string {
 	var found []string
 	for _, p := range passages {
 		for _, s := range sentences(p.text) {
-			if count := len(strings.Fields(s)); count > maxWords {
+			if count := words(s); count > maxWords {
 				found = append(found, fmt.Sprintf("%s:%d: a sentence of %d words: split it: %q", name, p.line, count, s))
 			}
 		}
