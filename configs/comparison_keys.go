@@ -25,9 +25,9 @@ var comparisonTable = []Key{
 		Description: "the algorithms to compare, one section each"},
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
 	{Name: "algorithms.*.KEY", Type: "as in a run file",
-		Description: "any key of the section algorithm of a run file, like name, bits or compressor; " +
-			"bits and levels of an algorithm that compresses are those of its compressor; tune(0.1, 0.3) = the value with the " +
-			"least loss in a short run"},
+		Description: "any key of the section algorithm of a run file, like name, bits or compressor. " +
+			"Keys bits and levels of an algorithm that compresses are those of its compressor. " +
+			"Value tune(0.1, 0.3) = the one with the least loss in a short run"},
 	{Name: "algorithms.*.set", Type: "section",
 		Description: "further keys of the run file for this algorithm, like {topology: {slack: 0.1}}"},
 	{Name: "seeds", Type: "list of integers", Default: "[1,2,3]", Allowed: "at most 64",

@@ -48,7 +48,7 @@ type Topology struct {
 	Rows  int    `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
 	Cols  int    `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
 	File  string `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
-	Slack Auto   `json:"slack" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits; auto = the largest with which the noise of rounding stays within a fifth of theta, and with which d2 is stable"`
+	Slack Auto   `json:"slack" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits. Value auto = the largest gamma that keeps the noise of rounding within a fifth of theta, and d2 stable"`
 
 	// Edges is the content of File, read by Load.
 	Edges [][2]topology.Rank `json:"-"`
@@ -69,13 +69,13 @@ type Algorithm struct {
 	Clip       Clip       `json:"clip" jsonschema_description:"<clip>: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for <one step>"`
 
-	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own, independent of topology.kind. Value ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
 	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"<feedback>: a worker adds what its last message lost to its next gradient"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
 type Theta struct {
-	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run, needs verify; measured = twice the largest gap of about 20 exchanges in full precision; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
+	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run, needs verify; measured = twice the largest gap of about 20 exchanges in full precision. Others: certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
 	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
@@ -105,14 +105,14 @@ type Compressor struct {
 	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"<takes norm>: what a bucket is scaled by, its length or its largest magnitude"`
 	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for <lacks bucket>"`
 	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
-	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds in which the levels are fitted to the values that are sent, in any order; a round without messages counts for the next one with some"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds in which the levels are fitted to the values sent, in any order. Without a message in such a round, the fit comes with the next message"`
 	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
 
 // Controller chooses bits while a run goes on.
 type Controller struct {
-	Name    string `json:"name" jsonschema:"enum=fix,enum=oland-raj,enum=mqgrad" jsonschema_description:"fix = the bits never change; oland-raj = more bits for larger gradients; mqgrad = learns with which the loss falls fastest; these two replace algorithm.bits and compressor.bits, worker 0 decides, and all workers switch in the same round"`
+	Name    string `json:"name" jsonschema:"enum=fix,enum=oland-raj,enum=mqgrad" jsonschema_description:"fix = the bits never change; oland-raj = more bits for larger gradients; mqgrad = learns the bits with which the loss falls fastest. The last two replace algorithm.bits and compressor.bits: worker 0 decides, and all workers switch in the same round"`
 	MinBits int    `json:"min_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: fewest bits per parameter; mqgrad begins with them"`
 	MaxBits int    `json:"max_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: most bits per parameter; oland-raj begins with them"`
 }
@@ -126,7 +126,7 @@ type Wire struct {
 type Data struct {
 	Name      string    `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm" jsonschema_description:"data set; glyphs is built in and needs no download; libsvm = your own files train.libsvm and test.libsvm"`
 	Dir       string    `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
-	Partition string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how samples are dealt to the workers: iid, labels and dirichlet cut one set that all machines hold; local = each worker trains on all rows of its own files, which may differ"`
+	Partition string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers share the samples. Values iid, labels and dirichlet split one set that all machines hold; local = each worker trains on all rows of its own files, which may differ"`
 	PerWorker int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
 	Alpha     float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
 	Dimension int       `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm: features of a sample; 0 = the largest index in the files"`
@@ -194,13 +194,13 @@ type Node struct {
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
 	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour is lost when nothing was heard of it for so long, or a quarter more; 4s on a fast LAN"`
-	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics, port 0 = a free one, in a lab the port plus the rank; empty = off; there is no authentication, so better on loopback"`
+	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics; port 0 = a free one, empty = off. In a lab each peer adds its rank to the port. There is no authentication: prefer loopback"`
 }
 
 // Faults is the policy for lost neighbours, and the faults that are made on purpose.
 type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of <reweight>; stop = end the run"`
-	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started again; 1000 used messages cancel one"`
+	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"number of refused messages of a neighbour (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off. Then it counts as lost until its process restarts. 1000 used messages cancel one"`
 	// Script is not compared between peers: under the policy wait it changes no result.
 	Script []Fault `json:"script" jsonschema:"maxItems=100000" jsonschema_description:"faults that lab and sim make on purpose, in any order; not compared between peers"`
 }

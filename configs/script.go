@@ -25,7 +25,7 @@ type Fault struct {
 	Partition [][]int `json:"partition,omitempty" jsonschema_description:"groups of ranks: all links between two groups are cut; peers in no group form one more"`
 	Rate      string  `json:"rate,omitempty" jsonschema:"example=100kbit" jsonschema_description:"bit/s that the uplink of the peer carries which of names, instead of limit.rate and the rates of limit.links, if they are higher"`
 	Of        *int    `json:"of,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rate: rank of the peer"`
-	For       Lasting `json:"for,omitempty" jsonschema_description:"how long it lasts, like 5s; cut, hang and partition need it; slow and rate last to the end of the run without it; a process that is killed is started again after it, at once without it, and never with the word never"`
+	For       Lasting `json:"for,omitempty" jsonschema_description:"how long it lasts, like 5s; cut, hang and partition need it. Without it, slow and rate last to the end of the run. A killed process restarts after it, at once without it, and never with the word never"`
 }
 
 // A Moment is when a fault begins: in a round, or at a time.

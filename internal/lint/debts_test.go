@@ -16,8 +16,6 @@ var upwardDebts = debt{}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
-	".":              1,
-	"docs":           12,
-	"docs/reference": 10,
-	"quant":          1,
+	".":    1,
+	"docs": 12,
 }
