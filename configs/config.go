@@ -69,7 +69,7 @@ type Algorithm struct {
 	Clip       Clip       `json:"clip" jsonschema_description:"<clip>: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for <one step>"`
 
-	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own, independent of topology.kind. Value ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
 	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"<feedback>: a worker adds what its last message lost to its next gradient"`
 }
 

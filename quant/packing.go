@@ -8,9 +8,9 @@
 // A Packing packs symbols 0..N−1 densely. The package knows no algorithm and no error
 // feedback: package algos does. The modulo quantizer is package moniqua's.
 //
-// Symbols are packed densely. A power of two N = 2^b is a bit stream: symbol m takes the stream bits
-// m·b .. m·b+b−1, least significant bit first, and stream bit t is bit t mod 8
-// of byte ⌊t/8⌋. Unused bits of the last byte are zero.
+// Symbols are packed densely. For a power of two N = 2^b, the symbols form a bit stream. Symbol m
+// takes the stream bits m·b .. m·b+b−1, least significant bit first. Stream bit t is bit t mod 8 of
+// byte ⌊t/8⌋. Unused bits of the last byte are zero.
 //
 // Any other N is written in groups: with m the largest number such that
 // N^m ≤ 2⁶⁴, the symbols s_0 .. s_{m−1} are the 8 bytes of Σ s_t·N^t, little-endian.

@@ -15,7 +15,4 @@ var columnDebts = debt{}
 var upwardDebts = debt{}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
-var englishDebts = debt{
-	"internal/kernel/gen": 11,
-	"quant":               1,
-}
+var englishDebts = debt{}

@@ -63,18 +63,18 @@ type QuantizerWords struct {
 	Key0     uint32      // lower half of the key, above those parts
 }
 
-// RounderWords is what kernel.Rounder is made of.
+// RounderWords holds the words of kernel.Rounder.
 type RounderWords struct {
 	Mask   [8]uint32 // of x
 	Low    [8]uint32 // the least v, a float
 	Factor [8]uint32 // parts per unit of v, a float
 	Flip   [8]uint32 // of random numbers
-	Shift  [8]uint32 // added to what is rounded
+	Shift  [8]uint32 // added before cutting
 	Test   [8]uint32 // bits that are 0 where a sum is doubtful
 	Sign   [8]uint32 // of symbols, in each byte
 }
 
-// CellWords is what kernel.Cells is made of. Its comment has the symbols.
+// CellWords holds the words of kernel.Cells. Its comment explains the symbols.
 type CellWords struct {
 	Starts  [256]uint32 // of the cells, floats, for the steps of the search
 	Factors [256]uint32 // 1/width, floats
@@ -115,7 +115,7 @@ type ConvolveCall struct {
 	Panel int       // from one panel's weights to the next's
 	InAt  [4]int    // of the four pixels of a quad
 	OutAt [4]int    // of their sums
-	Mask  [16]int32 // all bits of the lanes that are there
+	Mask  [16]int32 // all bits of the valid lanes
 }
 
 // OuterCall holds the arguments of the tiles of a sum of outer products. Distances are of bytes.
@@ -125,12 +125,12 @@ type OuterCall struct {
 	Sums    *float32  // from the panel's first column on
 	Done    int       // bytes of the quads dealt with, which the assembly counts
 	Tiles   int       // 1 or more; the assembly counts it down
-	Add     int       // to what is there, or 0
+	Add     int       // 1: add to the sums in memory
 	Columns int       // of a row of sums
 	Count   [3]int    // images, rows of one, pixels of one
 	StepA   [3]int    // after the last image, row and pixel
 	StepB   [3]int    // the same in B
-	Mask    [16]int32 // all bits of the lanes that are there
+	Mask    [16]int32 // all bits of the valid lanes
 }
 
 // Quad places four pixels that are computed together, in floats.

@@ -29,7 +29,7 @@ func NormalizeAddAVX2(call *ChannelsCall)
 //go:noescape
 func CombineAVX2(call *ChannelsCall)
 
-// RectifyAVX2 clears what is negative in a plane.
+// RectifyAVX2 clears negative numbers in a plane.
 //
 //go:noescape
 func RectifyAVX2(call *ChannelsCall)
@@ -64,7 +64,7 @@ func NormalizeAddAVX512(call *ChannelsCall)
 //go:noescape
 func CombineAVX512(call *ChannelsCall)
 
-// RectifyAVX512 clears what is negative in a plane.
+// RectifyAVX512 clears negative numbers in a plane.
 //
 //go:noescape
 func RectifyAVX512(call *ChannelsCall)

@@ -56,7 +56,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
@@ -164,7 +164,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -264,7 +264,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
@@ -353,7 +353,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -442,7 +442,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -514,7 +514,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), DI
 	TESTQ DI, DI
 	JZ    singles
@@ -589,7 +589,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
@@ -669,7 +669,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
@@ -777,7 +777,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -877,7 +877,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
@@ -966,7 +966,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -1055,7 +1055,7 @@ quad:
 	JNZ         quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -1127,7 +1127,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), DI
 	TESTQ DI, DI
 	JZ    singles
@@ -1202,7 +1202,7 @@ quad:
 	JNZ       quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles

@@ -19,7 +19,7 @@ func NormalizeAddAVX2(call *ChannelsCall) { panic("asm: no assembly in this buil
 // CombineAVX2 combines the channels of two planes linearly.
 func CombineAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
-// RectifyAVX2 clears what is negative in a plane.
+// RectifyAVX2 clears negative numbers in a plane.
 func RectifyAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
 // MaskAVX2 clears a plane where another is not positive.
@@ -40,7 +40,7 @@ func NormalizeAddAVX512(call *ChannelsCall) { panic("asm: no assembly in this bu
 // CombineAVX512 combines the channels of two planes linearly.
 func CombineAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
-// RectifyAVX512 clears what is negative in a plane.
+// RectifyAVX512 clears negative numbers in a plane.
 func RectifyAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
 // MaskAVX512 clears a plane where another is not positive.

@@ -182,7 +182,7 @@ TEXT ·ConvolveAVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
-	// Load the mask of the lanes that are there.
+	// Load the mask of the valid lanes.
 	VMOVUPS  144(AX), Z0
 	VPMOVD2M Z0, K1
 
@@ -467,7 +467,7 @@ TEXT ·ConvolvePartAVX2(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
-	// Load the mask of the lanes that are there.
+	// Load the mask of the valid lanes.
 	VMOVUPS 144(AX), Y0
 	VMOVUPS 176(AX), Y1
 

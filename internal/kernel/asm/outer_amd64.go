@@ -4,27 +4,27 @@
 
 package asm
 
-// Outer2AVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// Outer2AVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 //
 //go:noescape
 func Outer2AVX512(call *OuterCall, quads *Quad)
 
-// OuterAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterAVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 //
 //go:noescape
 func OuterAVX512(call *OuterCall, quads *Quad)
 
-// OuterRestAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterRestAVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 //
 //go:noescape
 func OuterRestAVX512(call *OuterCall, quads *Quad)
 
-// OuterAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterAVX2 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 //
 //go:noescape
 func OuterAVX2(call *OuterCall, quads *Quad)
 
-// OuterPartAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterPartAVX2 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 //
 //go:noescape
 func OuterPartAVX2(call *OuterCall, quads *Quad)

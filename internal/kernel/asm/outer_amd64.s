@@ -11,7 +11,7 @@ TEXT ·Outer2AVX512(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
-	// Begin all sums with zero, or with what is there.
+	// Begin all sums with zero, or with those in memory.
 	VXORPS  Z0, Z0, Z0
 	VXORPS  Z1, Z1, Z1
 	VXORPS  Z2, Z2, Z2
@@ -220,12 +220,12 @@ TEXT ·OuterAVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
-	// Load the mask of the lanes that are there.
+	// Load the mask of the valid lanes.
 	VMOVUPS  128(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
-	// Begin all sums with zero, or with what is there.
+	// Begin all sums with zero, or with those in memory.
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -457,12 +457,12 @@ TEXT ·OuterRestAVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
-	// Load the mask of the lanes that are there.
+	// Load the mask of the valid lanes.
 	VMOVUPS  128(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
-	// Begin all sums with zero, or with what is there.
+	// Begin all sums with zero, or with those in memory.
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -555,7 +555,7 @@ TEXT ·OuterAVX2(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
-	// Begin all sums with zero, or with what is there.
+	// Begin all sums with zero, or with those in memory.
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -668,12 +668,12 @@ TEXT ·OuterPartAVX2(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
-	// Load the mask of the lanes that are there.
+	// Load the mask of the valid lanes.
 	VMOVUPS 128(AX), Y0
 	VMOVUPS 160(AX), Y1
 
 tile:
-	// Begin all sums with zero, or with what is there.
+	// Begin all sums with zero, or with those in memory.
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4

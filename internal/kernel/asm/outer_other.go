@@ -4,17 +4,17 @@
 
 package asm
 
-// Outer2AVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// Outer2AVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 func Outer2AVX512(call *OuterCall, quads *Quad) { panic("asm: no assembly in this build") }
 
-// OuterAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterAVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 func OuterAVX512(call *OuterCall, quads *Quad) { panic("asm: no assembly in this build") }
 
-// OuterRestAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterRestAVX512 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 func OuterRestAVX512(call *OuterCall, quads *Quad) { panic("asm: no assembly in this build") }
 
-// OuterAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterAVX2 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 func OuterAVX2(call *OuterCall, quads *Quad) { panic("asm: no assembly in this build") }
 
-// OuterPartAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
+// OuterPartAVX2 computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.
 func OuterPartAVX2(call *OuterCall, quads *Quad) { panic("asm: no assembly in this build") }

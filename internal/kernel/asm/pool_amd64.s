@@ -66,7 +66,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -242,7 +242,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R12
 	TESTQ R12, R12
 	JZ    singles
@@ -358,7 +358,7 @@ quad:
 	JNZ     quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
@@ -534,7 +534,7 @@ quad:
 	JNZ       quad
 
 quads:
-	// Do what is left one by one.
+	// Do the rest one by one.
 	MOVQ  136(AX), R12
 	TESTQ R12, R12
 	JZ    singles

@@ -22,17 +22,17 @@ func cells(c *build.Context) {
 	}
 }
 
-// A drawer writes one function. A search is a chain of look-ups that wait for each
-// other, so with AVX-512 those of four vectors go side by side, and long ones, of
-// eight, have a function of their own.
+// A drawer writes one function. A search is a chain of look-ups, each of which depends on the one
+// before. So with AVX-512 the searches of four vectors run side by side. Long ones, of eight vectors,
+// have a function of their own.
 type drawer struct {
 	symbols
 	steps int  // halvings: 2^steps cells at most
-	found bool // the cells are there
+	found bool // the cells are given
 
 	stream stream
 	scale  operand.Op
-	middle reg.VecVirtual // where the upper half of the cells starts
+	middle reg.VecVirtual // start of the upper half of the cells
 	upper  reg.VecVirtual // AVX2: lanes where step 3 went up
 	rests  []reg.VecVirtual
 }
@@ -57,7 +57,7 @@ func (z *drawer) write(name string) {
 	z.each(together, z.draw, z.number)
 }
 
-// writeSearch writes the function that finds cells alone.
+// writeSearch writes the function that only finds cells.
 func (z *drawer) writeSearch(name string) {
 	function(z.c, name+z.tier, "func(symbols []byte, x []float32, words *CellWords)",
 		"finds the cells of len(x) coordinates, a multiple of 128.")
@@ -115,7 +115,7 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 	return j, doubt
 }
 
-// rest makes v p − u, and returns where that is too little to be certain of.
+// rest sets v to p − u, and returns the lanes in which that is too close to 0 to be certain.
 func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Register) {
 	z.c.Comment("Look up 1/width and l/width of the cells: p, the place in the cell.")
 	upper := z.uppers(z.steps, j)
@@ -157,7 +157,7 @@ func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Regis
 	return doubt
 }
 
-// turn makes raw numbers u floats: with mirror 1 − u for a negative x.
+// turn converts the raw numbers u to floats: with mirror, 1 − u for a negative x.
 func (z *drawer) turn(x operand.Mem, mirror operand.Op, u reg.VecVirtual) {
 	negative := z.vector()
 	if z.wide {
@@ -174,7 +174,7 @@ func (z *drawer) turn(x operand.Mem, mirror operand.Op, u reg.VecVirtual) {
 	z.c.VCVTDQ2PS(u, u)
 }
 
-// number makes symbols of cells: their bits in order, and one more where u < p.
+// number converts cells to symbols: their bits in order, plus one where u < p.
 func (z *drawer) number(cells reg.VecVirtual) {
 	z.c.Comment("Put the bits of the cells in order.")
 	if z.steps > 4 {
@@ -202,7 +202,7 @@ func (z *drawer) number(cells reg.VecVirtual) {
 	z.c.VPADDB(p[0], cells, cells)
 }
 
-// lowerBits leaves four bits of all bytes.
+// lowerBits keeps the lower four bits of all bytes.
 func (z *drawer) lowerBits(v reg.VecVirtual) {
 	four := z.same("four", 0x0F0F0F0F)
 	if z.wide {
@@ -212,7 +212,7 @@ func (z *drawer) lowerBits(v reg.VecVirtual) {
 	}
 }
 
-// bytesOf loads one of 16 bytes for each nibble.
+// bytesOf loads a table of 16 bytes for look-ups by nibbles.
 func (z *drawer) bytesOf(name string) reg.VecVirtual {
 	v := z.vector()
 	if z.wide {

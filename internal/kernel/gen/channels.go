@@ -28,21 +28,21 @@ type sweep struct{ width }
 type walk struct {
 	sweep
 	call   call
-	planes []reg.GPVirtual // of the row
-	at     reg.GPVirtual   // bytes to the pixel
+	planes []reg.GPVirtual // first bytes of the row
+	at     reg.GPVirtual   // bytes from there to the pixel
 	pixel  reg.GPVirtual   // bytes of a pixel
 }
 
-// A visit is the work of one function. begin and end stand before and after the rows of
-// a group of channels. body does one pixel of so many planes with sums i, of as many as
-// chains: four pixels of a row have different ones.
+// A visit is the work of one function. Code of begin and end comes before and after the rows of a
+// group of channels. Code of body handles one pixel of all planes with the sums of chain i. With four
+// chains, the four pixels of a quad have different sums.
 type visit struct {
 	planes, chains int
 	begin, end     func(w *walk)
 	body           func(w *walk, i int)
 }
 
-// pixelOf returns where the pixel of a plane lies.
+// pixelOf returns the place of the pixel in a plane.
 func (w *walk) pixelOf(plane int) operand.Mem {
 	return operand.Mem{Base: w.planes[plane], Index: w.at, Scale: 1}
 }
@@ -82,12 +82,11 @@ func (p sweep) run(name, doc string, do visit) {
 	w.finish()
 }
 
-// pixels writes the loops over the pixels of a row, with n as the counter: by fours,
-// then one by one.
+// pixels writes the loops over the pixels of a row, with n as the counter: by fours, then one by one.
 func (w *walk) pixels(do visit, n reg.GPVirtual) {
 	w.c.XORQ(w.at, w.at)
 	for part, label := range []string{"quad", "single"} {
-		w.c.Comment([]string{"Do the pixels of the row by fours.", "Do what is left one by one."}[part])
+		w.c.Comment([]string{"Do the pixels of the row by fours.", "Do the rest one by one."}[part])
 		w.c.MOVQ(w.call.field([]string{"Quads", "Singles"}[part], 0), n)
 		w.c.TESTQ(n, n)
 		w.c.JZ(operand.LabelRef(label + "s"))
@@ -188,7 +187,7 @@ func (p sweep) mask() {
 // rectify writes y ← max(y, 0).
 func (p sweep) rectify() {
 	zero, clear := p.zeros(1)
-	p.run("Rectify", "clears what is negative in a plane.", visit{
+	p.run("Rectify", "clears negative numbers in a plane.", visit{
 		planes: 1, chains: 1, begin: clear,
 		body: func(w *walk, _ int) {
 			v := p.vector()
@@ -238,7 +237,7 @@ func (p sweep) combine() {
 	})
 }
 
-// coefficients reads those of a group of channels.
+// coefficients reads the coefficients of a group of channels.
 func (p sweep) coefficients(w *walk, to ...reg.VecVirtual) {
 	from := p.c.GP64()
 	for i, v := range to {

@@ -87,7 +87,7 @@ func (t tile) startSums(call call, s [][]reg.VecVirtual) {
 	}
 }
 
-// storeQuads writes the sums of a tile to where its quads say.
+// storeQuads writes the sums of a tile to the places in its quads.
 func (t tile) storeQuads(call call, k mask, s [][]reg.VecVirtual) {
 	t.c.Comment("Store the sums where the quads say.")
 	quads := t.quadTable(call.field("Done", 0))

@@ -66,7 +66,7 @@ func mixFloats(w width) {
 	w.finish()
 }
 
-// countLanes adds the number of dwords of v that are not 0 to count. v is lost.
+// countLanes adds the number of dwords of v that are not 0 to count. It overwrites v.
 func (w width) countLanes(v reg.VecVirtual, count reg.GPVirtual) {
 	r := w.c.GP32()
 	if w.wide {

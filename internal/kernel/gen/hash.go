@@ -14,7 +14,7 @@ type chain struct {
 	state, first, second reg.VecVirtual
 }
 
-// newChain returns a chain that the others may share the primes of.
+// newChain returns a chain, whose primes the others may share.
 func (w width) newChain() chain {
 	prime := func(value uint64, v reg.VecVirtual) reg.VecVirtual {
 		r := w.c.GP64()
@@ -35,16 +35,15 @@ func (h chain) stripe(from operand.Mem) {
 	h.enter(v)
 }
 
-// enter is the link of the chain, the part that waits for the stripe before.
+// enter is the part of a stripe that depends on the stripe before.
 func (h chain) enter(product reg.Register) {
 	h.c.VPADDQ(product, h.state, h.state)
 	h.c.VPROLQ(operand.U8(31), h.state, h.state)
 	h.c.VPMULLQ(h.first, h.state, h.state)
 }
 
-// hash writes XXH64 over two to four streams at once. One stream is a chain of
-// multiplications, each waiting for the one before; others fill the gaps. AVX2
-// cannot multiply 64 bits.
+// hash writes XXH64 over two to four streams at once. One stream is a chain of multiplications, each
+// of which depends on the one before; other streams fill the gaps. AVX2 cannot multiply 64 bits.
 func hash(c *build.Context) {
 	w := widths(c, "hash")[1]
 	for streams := 2; streams <= 4; streams++ {

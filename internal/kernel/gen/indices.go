@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// indices writes the functions for grid indices besides rounding: their range, parts of
-// them as bytes, and their recovery from symbols.
+// indices writes the functions for grid indices except rounding: their range, parts of them as bytes,
+// and their recovery from symbols.
 func indices(c *build.Context) {
 	for _, w := range widths(c, "indices") {
 		extent(w)
@@ -147,7 +147,7 @@ func recoverIndices(w width) {
 	w.finish()
 }
 
-// part returns bytes at and following of v as the lower ones of a register.
+// part returns the bytes of v from at on, as the lower ones of a register.
 func (w width) part(v reg.VecVirtual, at int) operand.Op {
 	part := v.AsX()
 	if at >= 16 {

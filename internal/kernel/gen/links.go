@@ -5,10 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// links is one hash beside rounding. The multiplications that wait for nothing
-// are done in vectors, the chain itself in general registers. It is one step
-// behind: its instructions stand between those of the next step, for a processor
-// does not look so far ahead as to find others beside a whole step of the chain.
+// links is one hash beside rounding. Vectors do the independent multiplications, and general registers
+// do the chain. The chain is one step behind: its instructions stand between those of the next step. A
+// processor would not look ahead far enough to run others beside a whole step of the chain.
 type links struct {
 	width
 	symbols             operand.Mem
@@ -36,8 +35,8 @@ func (w width) newLinks() links {
 	return h
 }
 
-// prepare writes the symbols of the four vectors of indices from vector v of a
-// step on, and the products that their stripes begin with.
+// prepare writes the symbols of four vectors of indices from vector v of a step on, and the first
+// products of their stripes.
 func (h *links) prepare(v int, k [4]reg.VecVirtual) {
 	h.c.Comment("Multiply for the stripes of the next step; narrow the indices to symbols.")
 	for i := range k {
@@ -67,7 +66,7 @@ func (h *links) enter(v int) {
 	}
 }
 
-// begin sets the state behind the first step, in which there were no products.
+// begin sets the state after the first step, which has no products.
 func (h *links) begin(left reg.GPVirtual) {
 	h.c.Comment("Forget the hash of the first step: nothing had been prepared.")
 	whole, err := h.c.Param("x").Len().Resolve()
@@ -80,7 +79,7 @@ func (h *links) begin(left reg.GPVirtual) {
 	h.c.Label("begun")
 }
 
-// load takes the state that is given.
+// load loads the state.
 func (h *links) load() {
 	lanes := h.pointer("lanes")
 	for i, lane := range h.state {
@@ -88,7 +87,7 @@ func (h *links) load() {
 	}
 }
 
-// store gives the state back.
+// store stores the state.
 func (h *links) store() {
 	h.c.Comment("Store the state of the hash.")
 	lanes := h.pointer("lanes")

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// magnitude writes the largest of the numbers without their signs, as integers,
-// which puts NaN above Inf above all numbers.
+// magnitude writes the largest of the numbers without their signs. It compares them as integers, which
+// puts NaN above Inf above all numbers.
 func magnitude(c *build.Context) {
 	for _, w := range widths(c, "magnitude") {
 		function(c, "Magnitude"+w.tier, "func(x []byte, out *[16]uint32)",

@@ -1,11 +1,10 @@
-// Command gen writes package asm, the assembly of package kernel, with avo. Each
-// topic gives three files: the assembly, its declarations, and functions of the same
-// names that panic, for builds without assembly; so the choice of tier is written
-// once for all builds. One more file has the structs and the numbers that Go and
-// assembly share, see layout.
+// Command gen writes package asm, the assembly of package kernel, with avo. Each topic gives three
+// files: the assembly, its declarations, and functions of the same names that panic, for builds
+// without assembly. So the code that chooses the tier is the same for all builds. One more file has
+// the structs and the numbers that Go and assembly share, see layout.
 //
-// The vocabulary is that of width: one size of vector registers. Each block of a
-// function begins with a comment, which the assembly shows.
+// Topics use the operations of type width, one size of vector registers. Each block of a function
+// begins with a comment, which appears in the assembly.
 //
 // Run it with go generate ./internal/kernel. A test compares the files with its
 // output.

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// written is what the generator writes; the tests only read it.
+// written returns the generator's output; the tests only read it.
 var written = sync.OnceValues(everything)
 
 func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
@@ -48,7 +48,7 @@ func TestEveryAssemblyFileIsGenerated(t *testing.T) {
 	}
 }
 
-// Places are what the compiler makes of the declarations.
+// Places agree with those of the compiler.
 func TestPlacesAreThoseOfTheCompiler(t *testing.T) {
 	types := map[string]reflect.Type{
 		"QuantizerWords": reflect.TypeFor[asm.QuantizerWords](),
@@ -73,8 +73,8 @@ func TestPlacesAreThoseOfTheCompiler(t *testing.T) {
 	}
 }
 
-// Comments tell the blocks of a function apart: no function is without one, and none
-// has a stretch of more than 100 instructions without any.
+// Comments separate the blocks of a function: each function has one, and none has a stretch of more
+// than 100 instructions without any.
 func TestTheAssemblyExplainsItself(t *testing.T) {
 	files, err := written()
 	if err != nil {

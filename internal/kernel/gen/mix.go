@@ -21,7 +21,7 @@ func mix(c *build.Context) {
 // A mixer writes one function.
 type mixer struct {
 	width
-	windows bool // low ends of windows are given, and decide ties
+	windows bool // the low ends of windows are given, and decide ties
 
 	acc, own, low, theirs, scales operand.Mem
 	count, moved                  reg.GPVirtual
@@ -67,7 +67,7 @@ func (m *mixer) write(name, signature, doc string) {
 	m.finish()
 }
 
-// top returns how bytes 4v to 4v+3 of each 128 bits get to the top of dwords.
+// top returns the byte order that moves bytes 4v to 4v+3 of each 128 bits to the top of dwords.
 func (m *mixer) top(v int) operand.Op {
 	var words []uint32
 	for range m.bytes / 16 {
@@ -156,8 +156,8 @@ func (m *mixer) neighbours(at reg.GPVirtual, own, up, peak reg.VecVirtual, sums 
 	m.c.JNZ(operand.LabelRef("neighbour"))
 }
 
-// upwards sets the top bit of the bytes of up where the window begins above own − N/2:
-// there a tie is a difference of +N/2.
+// upwards sets the top bit of the bytes of up where the window begins above own − N/2. There a tie is
+// a difference of +N/2.
 func (m *mixer) upwards(own reg.VecVirtual, low operand.Mem, up reg.VecVirtual) {
 	m.c.VPSUBB(m.signs, own, up)
 	if m.wide {

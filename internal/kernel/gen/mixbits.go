@@ -13,8 +13,8 @@ func mixBits(c *build.Context) {
 	}
 }
 
-// A bitMixer writes one function. Where symbols differ the sign of the difference
-// is the same for all neighbours, so a sum takes the scale of each with that sign.
+// A bitMixer writes one function. Where symbols differ, the sign of the difference is the same for all
+// neighbours, so a sum adds the scale of each with that sign.
 type bitMixer struct {
 	width
 	low, own, theirs, scales operand.Mem
@@ -64,8 +64,7 @@ func (m *bitMixer) word(base operand.Mem, at reg.GPVirtual) reg.GPVirtual {
 	return r
 }
 
-// sums adds up four vectors over all neighbours, and sets the bits of some where
-// one of these differs.
+// sums adds up four vectors over all neighbours, and sets the bits of some where a neighbour differs.
 func (m *bitMixer) sums(at reg.GPVirtual) [4]reg.VecVirtual {
 	var sums, signs [4]reg.VecVirtual
 	m.c.Comment("Make signs of the bits that differ between own symbols and windows.")
@@ -105,8 +104,8 @@ func (m *bitMixer) sums(at reg.GPVirtual) [4]reg.VecVirtual {
 	return sums
 }
 
-// each calls do for four vectors, with a function that picks the lanes of which word
-// has bits set. It uses word up.
+// each calls do for four vectors. The function pick selects the lanes whose bits are set in word. It
+// overwrites word.
 func (m *bitMixer) each(word reg.GPVirtual, do func(v int, pick func(from, otherwise reg.VecVirtual) reg.VecVirtual)) {
 	var all reg.VecVirtual
 	if !m.wide {
@@ -122,7 +121,7 @@ func (m *bitMixer) each(word reg.GPVirtual, do func(v int, pick func(from, other
 				m.c.VMOVDQU32_Z(from, k, picked)
 				return picked
 			}
-			m.c.VPSLLVD(m.table("lane"+string(rune('0'+v)), m.lanesUp(v)...), all, picked) // to the sign
+			m.c.VPSLLVD(m.table("lane"+string(rune('0'+v)), m.lanesUp(v)...), all, picked) // bit to sign
 			m.c.VBLENDVPS(picked, from, otherwise, picked)
 			return picked
 		})
@@ -132,7 +131,7 @@ func (m *bitMixer) each(word reg.GPVirtual, do func(v int, pick func(from, other
 	}
 }
 
-// lanesUp returns how far the bits of the lanes of vector v are from the top.
+// lanesUp returns the distances of the bits of vector v's lanes from the top.
 func (m *bitMixer) lanesUp(v int) []uint32 {
 	up := make([]uint32, 8)
 	for i := range up {

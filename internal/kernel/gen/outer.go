@@ -18,12 +18,12 @@ func outer(c *build.Context) {
 
 func (t tile) outer(name string) {
 	call := t.called(name, outerCall(), ", quads *Quad",
-		"computes the tiles of a call: sums of outer products, from zero or added to what is there.")
+		"computes the tiles of a call: sums of outer products, from zero or added to the sums in memory.")
 	k := t.loadMask(call.field("Mask", 0))
 	s, b := t.sums(), t.row()
 
 	t.c.Label("tile")
-	t.c.Comment("Begin all sums with zero, or with what is there.")
+	t.c.Comment("Begin all sums with zero, or with those in memory.")
 	for i := range s {
 		for v := range s[i] {
 			t.c.VXORPS(s[i][v], s[i][v], s[i][v])

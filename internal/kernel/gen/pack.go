@@ -52,7 +52,7 @@ func pack(c *build.Context) {
 	}
 }
 
-// narrowWords writes the way of symbols of 16 bits to bytes, before they are packed.
+// narrowWords writes the conversion of symbols of 16 bits to bytes, before packing.
 func narrowWords(w width) {
 	function(w.c, "NarrowWords"+w.tier, "func(dst []byte, words []uint16) (seen uint32)",
 		"writes the lower bytes of words; len(dst) is a multiple of 64. "+
@@ -90,7 +90,7 @@ func narrowWords(w width) {
 	w.finish()
 }
 
-// widenWords writes the way back, behind the unpacking.
+// widenWords writes the inverse, after unpacking.
 func widenWords(w width) {
 	function(w.c, "WidenWords"+w.tier, "func(words []uint16, src []byte, shift uint64)",
 		"writes src >> shift; len(words) is a multiple of 64.")
@@ -231,7 +231,7 @@ func (w width) unpack4() func(src operand.Mem) reg.VecVirtual {
 	}
 }
 
-// unpack2 does so twice.
+// unpack2 does the same twice.
 func (w width) unpack2() func(src operand.Mem) reg.VecVirtual {
 	fours, twos := w.everywhere(0x000F000F), w.everywhere(0x03030303)
 	return func(src operand.Mem) reg.VecVirtual {

@@ -7,9 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Widths that do not divide 8: eight symbols are b bytes. Sixteen of them, in
-// 128 bits, are read or written as 16 bytes, of which 2b count; so the caller
-// leaves 32 symbols over.
+// Widths that do not divide 8: eight symbols are b bytes. Sixteen symbols, in 128 bits, are read or
+// written as 16 bytes, of which 2b count. So the caller leaves 32 symbols over.
 
 // words fills a vector of 8 dwords from memory.
 func (w width) words(name string, words ...uint32) reg.VecVirtual {
@@ -65,7 +64,7 @@ func packOdd(w width, bits int) {
 	w.finish()
 }
 
-// unpackOdd gives each four symbols a dword, each two a word, each one a byte.
+// unpackOdd splits bits into dwords of four symbols, words of two, and bytes of one.
 func unpackOdd(w width, bits int) {
 	b, name := uint(bits), strconv.Itoa(bits)
 	function(w.c, "Unpack"+name+w.tier, "func(symbols, src []byte)",

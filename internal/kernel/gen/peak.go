@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// peak writes the multiply-adds that depend on nothing but their own chains.
+// peak writes multiply-adds that depend only on their own chains.
 func peak(c *build.Context) {
 	narrow, wide := widths(c, "peak")[0], widths(c, "peak")[1]
 	wide.peak(16)
 	narrow.peak(12)
 }
 
-// peak writes so many chains: as many as there are registers for.
+// peak writes so many chains: as many as registers allow.
 func (w width) peak(chains int) {
 	function(w.c, "Peak"+w.tier, "func(n int)",
 		"does n times 16 (AVX-512) or 12 (AVX2) multiply-adds of a vector.")

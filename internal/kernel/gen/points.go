@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// points writes the addition of table entries: 16 of them in one register or
-// two, and 256 in 16 registers of AVX-512.
+// points writes the addition of table entries: from tables of 16 in one or two registers, and of 256
+// in 16 registers of AVX-512.
 func points(c *build.Context) {
 	const arguments = "func(acc []float32, symbols []byte, shift uint64, points *[256]float32)"
 	all := widths(c, "points")
@@ -67,8 +67,8 @@ func (w width) few(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	}
 }
 
-// many looks up one of 256: in each two registers, of which three bits of the
-// index then choose one.
+// many looks up one of 256 floats: one in each pair of registers, of which three bits of the index
+// then choose one.
 func (w width) many(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	var tables [16]reg.VecVirtual
 	for i := range tables {

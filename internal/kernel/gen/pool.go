@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pool writes the passes of max pooling, by the loops of channels: the pixels
-// of the large image lie at twice the distance.
+// pool writes the passes of max pooling, with the loops of channels: the pixels of the large image lie
+// at twice the distance.
 func pool(c *build.Context) {
 	for _, w := range widths(c, "pool") {
 		p := sweep{w}
@@ -16,8 +16,8 @@ func pool(c *build.Context) {
 	}
 }
 
-// window returns where the four pixels lie that become one: two each in the
-// rows that are the planes top and top+1.
+// window returns the places of the four pixels of a window: two each in the rows that are the planes
+// top and top+1.
 func (w *walk) window(top int) [4]operand.Mem {
 	left, right := w.c.GP64(), w.c.GP64()
 	w.c.LEAQ(operand.Mem{Base: w.at, Index: w.at, Scale: 1}, left)
@@ -44,8 +44,8 @@ func (p sweep) maxPool() {
 	})
 }
 
-// maxPoolGradient writes dy to the first pixel of the window that has the value
-// y, and 0 to the others. An exclusive or removes the value that a pixel takes.
+// maxPoolGradient writes dy to the first pixel of the window with the value y, and 0 to the others. An
+// exclusive or removes the value that a pixel has taken.
 func (p sweep) maxPoolGradient() {
 	p.run("MaxPoolGradient", "gives the gradient of each largest pixel to it.", visit{
 		planes: 6, chains: 1,

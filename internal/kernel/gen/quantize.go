@@ -30,7 +30,7 @@ type quantizer struct {
 	width
 	random, indices bool
 	packed          int  // bits of the residues of a bit stream, 0 for bytes
-	hashed          bool // indices, their residues and a hash: its chain leaves time for all
+	hashed          bool // indices, their residues and a hash, whose chain leaves time for both
 
 	dst, x, doubt operand.Mem
 	q             call
@@ -41,7 +41,7 @@ type quantizer struct {
 	words words // AVX-512, without indices
 }
 
-// lattice is the constants of a lattice, see the comment of kernel.Quantizer.
+// lattice holds the constants of a lattice, see the comment of kernel.Quantizer.
 type lattice struct {
 	begins, units       reg.VecVirtual
 	high, low           reg.VecVirtual
@@ -58,7 +58,7 @@ type draws struct {
 	key1, second, third operand.Op
 }
 
-// found holds the doubts and the ranges that a function collects.
+// found holds the doubts and the ranges found by a function.
 type found struct {
 	doubts          reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period reg.VecVirtual
@@ -111,7 +111,7 @@ func (z *quantizer) write(name, dst string) {
 	if z.wide && !z.indices && z.packed == 0 {
 		z.mask()
 	}
-	z.verdict()
+	z.report()
 	z.finish()
 }
 
@@ -137,9 +137,9 @@ func (z *quantizer) advance() int {
 	return step
 }
 
-// verdict stores whether there are doubtful coordinates and such outside of the
-// lanes' range: every bit of an exponent that is not 128 nor 0 would be new.
-func (z *quantizer) verdict() {
+// report stores whether there are doubtful coordinates, and whether there are ones outside the lanes'
+// range. Each bit of an exponent other than 128 and 0 would be new.
+func (z *quantizer) report() {
 	z.c.Comment("Return whether there were doubts, and coordinates outside of the range.")
 	far, some := z.c.GP32(), z.c.GP32()
 	z.c.VPSRLD(operand.U8(23), z.outside, z.outside)
@@ -222,8 +222,8 @@ func (z *quantizer) word(name string, value uint32) operand.Op {
 	return z.same(name, value)
 }
 
-// draw prepares the random numbers of one step. An index XOR k0, times a
-// constant, is the product of its upper bits plus one of the 128 in q.
+// draw prepares the random numbers of one step. The product of index XOR k0 and a constant is the
+// product of the upper bits plus one of the 128 in q.
 func (z *quantizer) draw() {
 	z.c.Comment("Multiply the upper part of the step's indices for its random numbers.")
 	r := z.c.GP32()
@@ -305,7 +305,7 @@ func (z *quantizer) quotient(v int) reg.VecVirtual {
 	return w
 }
 
-// remainder returns the integer of the rest of vector v beside w, with the shift.
+// remainder returns the rest of vector v after w as an integer, plus the shift.
 func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 	e, x := z.vector(), z.x.Offset(v*z.bytes)
 	z.c.VFMSUB213PS(z.three, z.units, w)
@@ -317,9 +317,8 @@ func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 	return e
 }
 
-// raw draws the random numbers of some vectors, side by side: each step waits for
-// the one before. It leaves out the last step of the generator, which changes the
-// lower 16 bits.
+// raw draws the random numbers of some vectors, side by side: each step depends on the one before. It
+// leaves out the last step of the generator, which changes the lower 16 bits.
 func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
 	z.c.Comment("Draw random numbers, side by side.")
 	r, t := make([]reg.VecVirtual, len(vectors)), make([]reg.VecVirtual, len(vectors))
@@ -342,8 +341,7 @@ func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
 	return r
 }
 
-// note writes which coordinates are so near to an integer that only the
-// definition can tell.
+// note writes which coordinates are so close to an integer that only the definition can round them.
 func (z *quantizer) note(v int, e reg.VecVirtual) {
 	t, r := z.vector(), z.c.GP32()
 	z.c.VPAND(z.test, e, t)
@@ -353,7 +351,7 @@ func (z *quantizer) note(v int, e reg.VecVirtual) {
 	z.c.ORQ(r.As64(), z.doubts)
 }
 
-// noteFour writes it for four vectors.
+// noteFour does the same for four vectors.
 func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
 	r := z.c.GP64()
 	z.c.KUNPCKWD(doubt[0], doubt[1], doubt[0])
@@ -374,8 +372,8 @@ func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
 	}
 }
 
-// pack makes bytes of the residues of four vectors, in the first of them. Packing
-// works within 128 bits, so the dwords of the result are put in order at the end.
+// pack packs the residues of four vectors into bytes of the first. Packing works within 128 bits, so
+// it reorders the dwords of the result at the end.
 func (z *quantizer) pack(out [4]reg.VecVirtual) {
 	for _, v := range out {
 		z.c.VPSRLVD(z.rest, v, v)

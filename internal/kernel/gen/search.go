@@ -83,7 +83,7 @@ func (z *drawer) find(table string, from, bits int, index []reg.VecVirtual, uppe
 	return found
 }
 
-// uppers returns which of index have the bits from the sixth on.
+// uppers returns the lanes of index whose bits from the sixth on are set.
 func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Register) {
 	for b := 5; z.wide && b < bits; b++ {
 		masks := make([]reg.Register, len(index))
@@ -97,14 +97,13 @@ func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Registe
 	return upper
 }
 
-// masked returns for how many vectors together there are masks of the look-ups by so
-// many bits.
+// masked returns the number of vectors that share masks in look-ups by so many bits.
 func masked(bits int) int {
 	return [...]int{5: 8, 4, 2, 1}[max(5, bits)]
 }
 
-// among is find in registers of 16 floats. 5 bits of the index say where in two of
-// them, each further one chooses between halves.
+// among is find in registers of 16 floats. Five bits of the index choose a float in two registers, and
+// each further bit chooses between halves.
 func (z *drawer) among(words operand.Mem, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
 	if bits > 5 {
 		found, above := z.among(words, bits-1, index, upper), z.among(words.Offset(2<<bits), bits-1, index, upper)

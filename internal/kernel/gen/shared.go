@@ -1,6 +1,6 @@
 package main
 
-// Go and assembly share numbers that both count by, and structs that Go fills.
+// Go and assembly share numbers, and structs that Go fills.
 
 // Steps of the functions, in coordinates.
 const (
@@ -13,10 +13,10 @@ const (
 const (
 	roundFraction = 22  // fractional bits of coordinates that are rounded to parts
 	maxCells      = 256 // length of the tables of cells
-	findAlone     = 6   // from so many halvings on a function of its own finds the cells
+	findAlone     = 6   // number of halvings from which a function of its own finds the cells
 
-	// Quads of a tile: 12 rows of 32 columns, or 24 of 16, with AVX-512; with AVX2, and for
-	// the rest, a tile is one quad of 16 columns.
+	// Quads of a tile: 12 rows of 32 columns, or 24 of 16, with AVX-512. With AVX2, and for the rest,
+	// a tile is one quad of 16 columns.
 	convolveTile2, convolveTile1 = 3, 6
 	outerTile2, outerTile1       = 3, 6
 
@@ -25,7 +25,7 @@ const (
 	prime2 = 0xC2B2AE3D27D4EB4F
 )
 
-// constants are those that package asm declares.
+// constants returns the constants of package asm.
 func constants() []constant {
 	return []constant{
 		{"Step", step, "is the number of coordinates that a quantizer does at a time."},
@@ -43,7 +43,7 @@ func constants() []constant {
 	}
 }
 
-// quantizerWords has constants eight times, for all lanes of AVX2.
+// quantizerWords holds each constant eight times, for all lanes of AVX2.
 func quantizerWords() layout {
 	return layout{"QuantizerWords", "is what kernel.Quantizer is made of. Its comment has the symbols.",
 		[]field{
@@ -64,23 +64,22 @@ func quantizerWords() layout {
 		}}
 }
 
-// rounderWords has each word eight times.
+// rounderWords holds each word eight times.
 func rounderWords() layout {
-	return layout{"RounderWords", "is what kernel.Rounder is made of.", []field{
+	return layout{"RounderWords", "holds the words of kernel.Rounder.", []field{
 		{"Mask", "[8]uint32", "of x"},
 		{"Low", "[8]uint32", "the least v, a float"},
 		{"Factor", "[8]uint32", "parts per unit of v, a float"},
 		{"Flip", "[8]uint32", "of random numbers"},
-		{"Shift", "[8]uint32", "added to what is rounded"},
+		{"Shift", "[8]uint32", "added before cutting"},
 		{"Test", "[8]uint32", "bits that are 0 where a sum is doubtful"},
 		{"Sign", "[8]uint32", "of symbols, in each byte"},
 	}}
 }
 
-// cellWords has the entries of tables in reversed order of bits, and the other words
-// eight times.
+// cellWords holds the entries of tables in reversed order of bits, and the other words eight times.
 func cellWords() layout {
-	return layout{"CellWords", "is what kernel.Cells is made of. Its comment has the symbols.", []field{
+	return layout{"CellWords", "holds the words of kernel.Cells. Its comment explains the symbols.", []field{
 		{"Starts", "[256]uint32", "of the cells, floats, for the steps of the search"},
 		{"Factors", "[256]uint32", "1/width, floats"},
 		{"Low", "[256]uint32", "l_j/width, floats"},
@@ -126,7 +125,7 @@ func convolveCall() layout {
 			{"Panel", "int", "from one panel's weights to the next's"},
 			{"InAt", "[4]int", "of the four pixels of a quad"},
 			{"OutAt", "[4]int", "of their sums"},
-			{"Mask", "[16]int32", "all bits of the lanes that are there"},
+			{"Mask", "[16]int32", "all bits of the valid lanes"},
 		}}
 }
 
@@ -139,12 +138,12 @@ func outerCall() layout {
 			{"Sums", "*float32", "from the panel's first column on"},
 			{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
 			{"Tiles", "int", "1 or more; the assembly counts it down"},
-			{"Add", "int", "to what is there, or 0"},
+			{"Add", "int", "1: add to the sums in memory"},
 			{"Columns", "int", "of a row of sums"},
 			{"Count", "[3]int", "images, rows of one, pixels of one"},
 			{"StepA", "[3]int", "after the last image, row and pixel"},
 			{"StepB", "[3]int", "the same in B"},
-			{"Mask", "[16]int32", "all bits of the lanes that are there"},
+			{"Mask", "[16]int32", "all bits of the valid lanes"},
 		}}
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// signs writes as bits which floats are no less than another, see Tier.Signs.
+// signs writes as bits which floats are at least a limit, see Tier.Signs.
 func signs(c *build.Context) {
 	for _, w := range widths(c, "signs") {
 		function(c, "Signs"+w.tier, "func(dst []byte, x []float32, limit float32)",

@@ -12,8 +12,8 @@ const (
 	third  = 0x846CA68B
 )
 
-// A stream draws the random numbers of package rng for consecutive indices, from
-// any on: one vector of raw numbers after another.
+// A stream draws the random numbers of package rng for consecutive indices from any one on: one vector
+// of raw numbers after another.
 type stream struct {
 	width
 	index, key0, key1            reg.VecVirtual
@@ -38,8 +38,8 @@ func (s stream) word(name string, value uint32) operand.Op {
 	return s.same(name, value)
 }
 
-// raw draws n vectors, side by side: each step waits for the one before. It leaves
-// out the last step of the generator, which changes the lower 16 bits.
+// raw draws n vectors, side by side: each step depends on the one before. It leaves out the last step
+// of the generator, which changes the lower 16 bits.
 func (s stream) raw(n int) []reg.VecVirtual {
 	s.c.Comment("Draw random numbers.")
 	r, t := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)

@@ -24,7 +24,7 @@ func sums(c *build.Context) {
 	}
 }
 
-// atLeast writes the sum of numbers that are no less than a limit, and their number.
+// atLeast writes the sum of the numbers that are at least a limit, and their count.
 func (w width) atLeast() {
 	function(w.c, "AtLeast"+w.tier, "func(x []float32, limit float32, sums, counts *[8]float64)",
 		"writes sums and counts; len(x) is a multiple of 32.")

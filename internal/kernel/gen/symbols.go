@@ -5,17 +5,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// symbols is the common part of functions that find symbols: a loop over four vectors
-// of coordinates at a time. It makes bytes of their symbols and gives those of negative
-// coordinates a sign. Work that can wait for the bytes is done there, once for four
-// vectors; with AVX-512 also because few instructions a cycle make masks.
+// symbols is the common part of functions that find symbols: a loop over four vectors of coordinates
+// at a time. It packs their symbols into bytes and adds signs for negative coordinates. Work that can
+// wait for the bytes comes then, once for four vectors. With AVX-512 this also saves instructions that
+// make masks, of which a cycle has few.
 type symbols struct {
 	width
-	words         call // what a call is given besides coordinates
+	words         call // the arguments besides coordinates
 	x, dst, doubt operand.Mem
 	doubts        reg.GPVirtual // not 0 if a coordinate is doubtful
 	zero          reg.VecVirtual
-	flip          operand.Op // by XOR, of the symbols other than 0 of negative coordinates
+	flip          operand.Op // XORed to the symbols other than 0 of negative coordinates
 	test          operand.Op
 }
 
@@ -58,9 +58,9 @@ func (z *symbols) noBits(e reg.VecVirtual) reg.Register {
 	return t
 }
 
-// each writes the loop. some finds the symbols without sign of some vectors, 1, 2
-// or 4 together, and which are doubtful: masks, or all bits of a lane. Where there
-// is a finish, they are symbols when it has changed them, as bytes out of order.
+// each writes the loop. Function some finds the unsigned symbols of 1, 2 or 4 vectors together, and
+// the doubtful lanes: masks, or all bits of a lane. Function finish, if any, turns the results into
+// symbols when they are bytes out of order.
 func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Register),
 	finish func(bytes reg.VecVirtual)) {
 	n, lanes := z.length("x"), z.bytes/4

@@ -5,9 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A tile is the sums that one pass of the inner loop keeps in registers: quads × 4 rows
-// of sums, panels × 16 sums wide; 16 floats are one AVX-512 register or two of
-// AVX2. With masked set its last lanes may be missing.
+// A tile holds the sums that one pass of the inner loop keeps in registers: quads × 4 rows of sums,
+// panels × 16 sums wide. A register of AVX-512, or two of AVX2, hold 16 floats. With masked set, some
+// of its last lanes may be missing.
 type tile struct {
 	width
 	quads  int
@@ -33,8 +33,7 @@ func (t tile) sums() [][]reg.VecVirtual {
 	return s
 }
 
-// place returns where vector v of a row lies, if the row's panels begin at m and
-// follow each other in the register next.
+// place returns the place of vector v of a row whose panels begin at m and are next bytes apart.
 func (t tile) place(m operand.Mem, v int, next reg.Register) operand.Mem {
 	perPanel := t.vectors() / t.panels
 	m = m.Offset(v % perPanel * t.bytes)
@@ -44,9 +43,8 @@ func (t tile) place(m operand.Mem, v int, next reg.Register) operand.Mem {
 	return m
 }
 
-// inputs returns pointers to where the inputs of a tile's quads begin. The table
-// of quads is an argument, done how many bytes of it have been dealt with; base
-// holds the address of the inputs.
+// inputs returns pointers to the inputs of a tile's quads. The table of quads is an argument, done
+// counts its finished bytes, and base holds the address of the inputs.
 func (t tile) inputs(done, base operand.Mem) []reg.Register {
 	t.c.Comment("Point to the inputs of the tile's quads.")
 	quads, in := t.quadTable(done), t.c.GP64()
@@ -77,7 +75,7 @@ func (t tile) nextTile(done, tiles operand.Mem) {
 	t.finish()
 }
 
-// A mask holds which lanes of a panel are there.
+// A mask holds the valid lanes of a panel.
 type mask struct {
 	k       reg.Register     // AVX-512
 	vectors []reg.VecVirtual // AVX2
@@ -88,7 +86,7 @@ func (t tile) loadMask(m operand.Mem) mask {
 	if !t.masked {
 		return mask{}
 	}
-	t.c.Comment("Load the mask of the lanes that are there.")
+	t.c.Comment("Load the mask of the valid lanes.")
 	if t.wide {
 		k, v := t.c.K(), t.vector()
 		t.c.VMOVUPS(m, v)
@@ -102,7 +100,7 @@ func (t tile) loadMask(m operand.Mem) mask {
 	return mask{vectors: v}
 }
 
-// loadLanes reads vector i of a row from m; missing lanes are zero and not touched.
+// loadLanes reads vector i of a row from m. Missing lanes are not read and become zero.
 func (t tile) loadLanes(k mask, i int, m operand.Mem, v reg.VecVirtual) {
 	switch {
 	case !t.masked:
@@ -114,7 +112,7 @@ func (t tile) loadLanes(k mask, i int, m operand.Mem, v reg.VecVirtual) {
 	}
 }
 
-// storeLanes writes vector i of a row to m, the missing lanes excepted.
+// storeLanes writes vector i of a row to m, without the missing lanes.
 func (t tile) storeLanes(k mask, i int, v reg.VecVirtual, m operand.Mem) {
 	switch {
 	case !t.masked:
@@ -139,10 +137,9 @@ func (t tile) multiplyAdd(s, v []reg.VecVirtual, m operand.Mem) {
 	}
 }
 
-// called begins a function that is given a call, a struct of so many fields that
-// registers are too few, and returns where it lies. arguments are further ones. The
-// assembly counts in the struct but moves no pointer in it: the garbage collector
-// must find none that points nowhere.
+// called begins a function whose argument is a call, and returns the place of that. A call is a struct
+// with more fields than registers. The parameter arguments names further ones. The assembly counts in
+// the struct but changes no pointer in it: the garbage collector must find only valid pointers.
 func (w width) called(name string, of layout, arguments, doc string) call {
 	function(w.c, name+w.tier, "func(call *"+of.name+arguments+")", doc)
 	w.c.Comment("Load the address of the call.")
@@ -155,7 +152,7 @@ type call struct {
 	base operand.Mem
 }
 
-// field returns where a field lies; i is which word of 8 bytes of it.
+// field returns the place of word i, of 8 bytes, of a field.
 func (c call) field(name string, i int) operand.Mem {
 	return c.base.Offset(c.at(name) + 8*i)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A width is one size of vector registers, with the operations that the two instruction
-// sets write differently. It is the vocabulary of all topics.
+// A width is one size of vector registers, with the operations that the two instruction sets write
+// differently. All topics use it.
 type width struct {
-	c     *build.Context // a field: embedded, it costs a minute of compiling wrappers of its thousands of methods
+	c     *build.Context // not embedded: compiling wrappers of its thousands of methods takes a minute
 	tier  string         // ends the names of functions
 	bytes int
 	wide  bool // AVX-512
@@ -114,7 +114,7 @@ func (w width) number(name string, v reg.VecVirtual) {
 	w.c.VBROADCASTSS(from.Addr, v)
 }
 
-// pointer loads an argument that points to something.
+// pointer loads a pointer argument.
 func (w width) pointer(name string) operand.Mem {
 	r := w.c.GP64()
 	w.c.Load(w.c.Param(name), r)
@@ -127,8 +127,7 @@ func (w width) same(name string, value uint32) operand.Mem {
 	return w.table(name, value, value, value, value, value, value, value, value)
 }
 
-// ordered returns the order of dwords that undoes two rounds of packing within
-// 128 bits.
+// ordered returns the order of dwords that reverses the effect of two packings within 128 bits.
 func (w width) ordered() operand.Mem {
 	if w.wide {
 		return w.table("ordered16", 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
@@ -164,8 +163,7 @@ func (w width) length(name string) reg.GPVirtual {
 	return r
 }
 
-// loop repeats body until n, which body makes smaller, is 0; not at all if it is
-// 0 already.
+// loop repeats body until n, which body decreases, is 0. It skips body if n is 0 already.
 func (w width) loop(n reg.Register, body func()) {
 	w.c.TESTQ(n, n)
 	w.c.JZ(operand.LabelRef("done"))
@@ -175,8 +173,8 @@ func (w width) loop(n reg.Register, body func()) {
 	w.c.Label("done")
 }
 
-// Predicates of VCMPPS and VCMPPD, of VPCMPD and of VPCMPB. Those that a NaN
-// fulfils are named not.
+// Predicates of VCMPPS and VCMPPD, of VPCMPD and of VPCMPB. Predicates that are true for a NaN begin
+// with not.
 const (
 	equal          = operand.U8(0)
 	notLess        = operand.U8(5)
@@ -187,13 +185,13 @@ const (
 	differs     = operand.U8(4)
 )
 
-// finish returns to Go.
+// finish writes the return to Go.
 func (w width) finish() {
 	w.c.VZEROUPPER()
 	w.c.RET()
 }
 
-// function begins a leaf function that leaves its slices to the caller.
+// function begins a leaf function whose slices stay the caller's.
 func function(c *build.Context, name, arguments, doc string) {
 	c.Function(name)
 	c.Attributes(attr.NOSPLIT)

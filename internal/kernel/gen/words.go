@@ -5,15 +5,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// With AVX-512 the symbol of a residue lies above 16 bits of fraction, or with
-// them in 16 bits if it is to be packed. So two vectors become one of words as
-// soon as they can: doubts, masks and packing are then done once for both.
+// With AVX-512 the symbol of a residue lies above 16 bits of fraction, or shares 16 bits with it
+// before packing. So two vectors become one vector of words as early as possible: then doubts, masks
+// and packing serve both at once.
 
 // words holds the operands that stay the same.
 type words struct {
-	lower, upper reg.VecVirtual // that half of the dwords of two vectors
+	lower, upper reg.VecVirtual // the orders that select halves of the dwords of two vectors
 	test         reg.VecVirtual
-	two, four    reg.VecVirtual // factors that join symbols of two coordinates, of four
+	two, four    reg.VecVirtual // factors that join the symbols of two and of four coordinates
 }
 
 func (z *quantizer) beginWords() {
@@ -41,8 +41,7 @@ func (z *quantizer) halves(name string, first uint32) reg.VecVirtual {
 	return v
 }
 
-// wordStep is a step by pairs of vectors. Doubts are so few that steps without
-// any do not write that there are none.
+// wordStep is a step by pairs of vectors. Doubts are so rare that steps without any write nothing.
 func (z *quantizer) wordStep() {
 	const pairs = step / 32
 	var (
@@ -70,9 +69,9 @@ func (z *quantizer) wordStep() {
 	z.c.Label("certain")
 }
 
-// pair rounds the vectors v and v + 1, and returns their symbols in words and
-// which of them are doubtful. Packed symbols are the upper bits of the words,
-// others the lower ones, below bits that do not count.
+// pair rounds the vectors v and v + 1. It returns their symbols in words and the doubtful words.
+// Symbols to pack are the upper bits of the words; others are the lower bits, below bits without
+// meaning.
 func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual) {
 	var noise []reg.VecVirtual
 	if z.random {
@@ -107,7 +106,7 @@ func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual
 	return a, z.doubtful(fraction)
 }
 
-// doubtful returns which words only the definition can round.
+// doubtful returns the words that only the definition can round.
 func (z *quantizer) doubtful(fraction reg.VecVirtual) reg.OpmaskVirtual {
 	k := z.c.K()
 	z.c.VPTESTNMW(z.words.test, fraction, k)
