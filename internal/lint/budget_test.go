@@ -151,51 +151,9 @@ func buildTagged(s source) bool {
 	return false
 }
 
-// debt removes the findings of places that are known to be too large still. Each place has the
-// most that it may have; none may grow, and one that is paid must leave the table.
-type debt map[string]int
+func TestTypesAndCallsAreSmall(t *testing.T) { check(t, budgets) }
 
-func (d debt) hold(t *testing.T, rule string, found map[string][]string) {
-	t.Helper()
-	for place, findings := range found {
-		if most := d[place]; len(findings) > most {
-			t.Errorf("%s: %s: %d findings, %d are known of:\n%s", rule, place, len(findings), most, strings.Join(findings, "\n"))
-		}
-	}
-	for place, most := range d {
-		if len(found[place]) < most {
-			t.Errorf("%s: %s: %d findings are left of %d: lower its number in debts_test.go", rule, place, len(found[place]),
-				most)
-		}
-	}
-}
-
-// byPackage runs a rule over all Go files.
-func byPackage(all tree, rule func(source) []string) map[string][]string {
-	found := map[string][]string{}
-	for _, s := range all.sources {
-		if findings := rule(s); len(findings) > 0 {
-			found[s.pkg()] = append(found[s.pkg()], findings...)
-		}
-	}
-	return found
-}
-
-func TestTypesAndCallsAreSmall(t *testing.T) {
-	all, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	budgetDebts.hold(t, "budgets", byPackage(all, budgets))
-}
-
-func TestFilesAreWorthOpening(t *testing.T) {
-	all, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shortDebts.hold(t, "short files", byPackage(all, short))
-}
+func TestFilesAreWorthOpening(t *testing.T) { check(t, short) }
 
 func TestLinesFit(t *testing.T) {
 	all, err := repository()
@@ -206,16 +164,14 @@ func TestLinesFit(t *testing.T) {
 	for _, s := range all.sources {
 		generated[s.path], raw[s.path] = ast.IsGenerated(s.file), rawLines(s)
 	}
-	found := map[string][]string{}
 	for name, text := range all.texts {
 		if ext := path.Ext(name); ext != ".go" && ext != ".md" || generated[name] {
 			continue
 		}
-		if findings := wide(name, string(text), func(line int) bool { return raw[name][line] }); len(findings) > 0 {
-			found[path.Dir(name)] = append(found[path.Dir(name)], findings...)
+		for _, finding := range wide(name, string(text), func(line int) bool { return raw[name][line] }) {
+			t.Error(finding)
 		}
 	}
-	columnDebts.hold(t, "columns", found)
 }
 
 // maxCommand bounds the lines of cmd/peer without its tests: flags, printing and exit codes. The
