@@ -193,7 +193,7 @@ type Node struct {
 	Key            string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
-	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour is lost when nothing was heard of it for so long, or a quarter more; 4s on a fast LAN"`
+	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour counts as lost after so long a silence, or a quarter more; 4s on a fast LAN"`
 	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics; empty = off. Port 0 takes a free port; a lab adds the rank to the port. There is no authentication, so prefer loopback"`
 }
 

@@ -13,10 +13,9 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// bucketed is what the compressors that cut a vector into buckets have in
-// common. A bucket is a header of floats, its scale or its levels, and one of N
-// symbols for each coordinate, packed. The rule of the compressor makes both,
-// and values of them again.
+// bucketed is the common part of the compressors that cut a vector into buckets. A bucket is a header
+// of floats, its scale or its levels, and one of N symbols for each coordinate, packed. The rule of
+// the compressor writes and reads both.
 type bucketed struct {
 	design
 	packing Packing
@@ -26,7 +25,7 @@ type bucketed struct {
 	clip   float64 // standard deviations, 0: no clipping
 
 	header   []float32 // of one bucket
-	cut      []float32 // what clipping leaves of one bucket
+	cut      []float32 // one bucket after clipping
 	key      rng.Key
 	listed   []float32 // takes the place of random numbers
 	symbols  [blockLen]uint16
@@ -34,7 +33,7 @@ type bucketed struct {
 	vectors  lanework
 }
 
-// A design is what a bucketed compressor says of itself when it is made.
+// A design describes a bucketed compressor to newBucketed.
 type design struct {
 	name       string
 	rule       rule

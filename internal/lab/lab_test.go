@@ -240,21 +240,21 @@ func TestThePeerThatOthersEchoIsNamed(t *testing.T) {
 func TestAKilledPeerIsNamed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var victim *exec.Cmd
+	var killed *exec.Cmd
 	heard := 0
 	err := Run(ctx, Options{
 		Peers: 2,
 		Command: func(rank, life int) *exec.Cmd {
 			cmd := command("wait", rank, life)
 			if rank == 1 {
-				victim = cmd
+				killed = cmd
 			}
 			return cmd
 		},
 		Event: func(e record.Event) {
 			if e.Step != nil {
 				if heard++; heard == 2 {
-					victim.Process.Kill()
+					killed.Process.Kill()
 				}
 			}
 		},

@@ -38,11 +38,11 @@ func (c task) closing(t testing.TB, rank int) *topology.Closing {
 }
 
 // returned returns a worker that has come back.
-func (c task) returned(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker, error) {
+func (c task) returned(t testing.TB, rank int, g Place, s *state.Snapshot) (Worker, error) {
 	t.Helper()
 	w := c.elastic(t, rank)
 	weight := w.Closing.Weight
-	w.Guest = &g
+	w.Place = &g
 	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}},
 		Out: []topology.Rank{g.Sponsor}}
 	var err error
@@ -213,7 +213,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 	up := func(theirs, ours int) link.Event {
 		return link.Event{Kind: link.Up, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
 	}
-	guest := func(w *Worker) { w.Guest = &Guest{Sponsor: 0, Round: 3, Exchange: 3} }
+	placed := func(w *Worker) { w.Place = &Place{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {
 		change func(w *Worker)
 		events []link.Event
@@ -224,7 +224,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		"it is this worker that has gone on": {nil, []link.Event{deny(LeftBehind, false)}, false},
 		"told by one that it has met": {nil,
 			[]link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
-		"has a place":                           {guest, []link.Event{deny(LeftBehind, true)}, false},
+		"has a place":                           {placed, []link.Event{deny(LeftBehind, true)}, false},
 		"a neighbour is too far ahead":          {nil, []link.Event{up(2, 0)}, true},
 		"a neighbour is ahead":                  {nil, []link.Event{up(1, 0)}, false},
 		"a neighbour is ahead of a later place": {nil, []link.Event{up(9, 3)}, false},
@@ -254,7 +254,7 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 		if err := d.advance(); err != nil {
 			t.Fatal(err)
 		}
-		g := guest{rank: 2, answer: make(chan invitation, 1)}
+		g := candidate{rank: 2, answer: make(chan invitation, 1)}
 		if err := d.host(g); err != nil {
 			t.Fatal(err)
 		}

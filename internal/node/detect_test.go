@@ -127,7 +127,7 @@ func TestAPulledCableIsNoticed(t *testing.T) {
 	close(wire.pulled)
 	eventually(t, "both ends to notice", func() bool {
 		logs := c.logs.String()
-		return linkIsDown(logs, 0) && linkIsDown(logs, 1) && strings.Contains(logs, "nothing was heard of it for 1s")
+		return linkIsDown(logs, 0) && linkIsDown(logs, 1) && strings.Contains(logs, "silent for 1s")
 	})
 	cancel()
 	wg.Wait()

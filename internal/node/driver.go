@@ -91,23 +91,23 @@ func newDecision(a Arbiter) decision {
 
 // hosting holds the requests of lost workers that ask for a place next to this one.
 type hosting struct {
-	guests   <-chan guest // nil: no worker asks
+	requests <-chan candidate // nil: no worker asks
 	save     func(*state.Snapshot)
 	inviting chan<- invitation // answers the worker that comes back at the next boundary; nil: none does
-	invited  Guest             // the place of that worker
+	invited  Place             // the place of that worker
 }
 
-// A guest is a lost worker that asks for a place, or has not received the state that it was promised.
-type guest struct {
+// A candidate is a lost worker that asks for a place, or has not received the promised state.
+type candidate struct {
 	rank    topology.Rank
 	process uint64
 	failed  bool
 	answer  chan invitation // has room for one
 }
 
-// An invitation answers a guest. state is nil if there is no place.
+// An invitation answers a returning worker. state is nil if there is no place.
 type invitation struct {
-	Guest
+	Place
 	state *state.Snapshot
 	over  bool // there will be no place any more
 }

@@ -228,13 +228,13 @@ func TestNoPlaceBeyondTheEnd(t *testing.T) {
 	w.Lost, w.Arbiter = Reweight, seat{u, 1}
 	d := driverOf(t, w, newScript())
 	d.holdStill()
-	if err := d.host(guest{rank: 0, answer: answer}); err != nil {
+	if err := d.host(candidate{rank: 0, answer: answer}); err != nil {
 		t.Fatal(err)
 	}
 	if in := <-answer; in.over || in.state != nil {
 		t.Errorf("answer %+v of one that holds still, want to be asked again", in)
 	}
-	d.hosting.inviting, d.hosting.invited = answer, Guest{Round: 1}
+	d.hosting.inviting, d.hosting.invited = answer, Place{Round: 1}
 	if err := d.conclude(); err != nil {
 		t.Fatal(err)
 	}

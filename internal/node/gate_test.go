@@ -36,21 +36,21 @@ const fewStrangers = 4
 func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	c := both(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	victim := c.nodes[1]
+	honest := c.nodes[1]
 	w := task{n: 2, dim: 100, rounds: 3}.worker(t, 1)
 	over := make(chan struct{})
-	go func() { defer close(over); victim.Run(ctx, w) }()
-	eventually(t, "the run", func() bool { return len(victim.Counters().Links) > 0 })
+	go func() { defer close(over); honest.Run(ctx, w) }()
+	eventually(t, "the run", func() bool { return len(honest.Counters().Links) > 0 })
 	told := 0
 	for range 2 * fewStrangers {
-		if callOn(ctx, t, victim) {
+		if callOn(ctx, t, honest) {
 			told++
 		}
 	}
 	if told == 0 || told > fewStrangers+1 {
 		t.Errorf("%d of %d strangers were told why, want a few", told, 2*fewStrangers)
 	}
-	if got := victim.Counters().Refused["refused stranger"]; got < 2*fewStrangers { // some call twice
+	if got := honest.Counters().Refused["refused stranger"]; got < 2*fewStrangers { // some call twice
 		t.Errorf("%d strangers counted, want at least %d", got, 2*fewStrangers)
 	}
 	if lines := strings.Count(c.logs.String(), "stranger"); lines > 4 {

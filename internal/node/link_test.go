@@ -108,21 +108,21 @@ func TestRanksThatDiffer(t *testing.T) {
 func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 	c := both(t, nil)
 	stranger := both(t, nil).nodes[0]
-	victim := c.nodes[1]
-	// The stranger has a roster of its own, in which the victim is worker 1.
-	if err := stranger.SetRoster([]Peer{{ID: stranger.ID()}, {ID: victim.ID(), Addrs: victim.Addrs()}}); err != nil {
+	honest := c.nodes[1]
+	// The stranger has a roster of its own, in which the honest is worker 1.
+	if err := stranger.SetRoster([]Peer{{ID: stranger.ID()}, {ID: honest.ID(), Addrs: honest.Addrs()}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	job := task{n: 2, dim: 100, rounds: 3}
 	w := job.worker(t, 1)
 	var wg sync.WaitGroup
-	wg.Go(func() { victim.Run(ctx, w) })
+	wg.Go(func() { honest.Run(ctx, w) })
 	_, err := stranger.Run(ctx, job.worker(t, 0))
 	if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 		t.Errorf("error %v, want that it is no member", err)
 	}
-	eventually(t, "the refusal is counted", func() bool { return victim.Counters().Refused["refused stranger"] > 0 })
+	eventually(t, "the refusal is counted", func() bool { return honest.Counters().Refused["refused stranger"] > 0 })
 	eventually(t, "the log names the stranger", func() bool { return strings.Contains(c.logs.String(), stranger.ID()) })
 	cancel()
 	wg.Wait()
@@ -140,11 +140,11 @@ func TestOwnIDMustBeInTheRoster(t *testing.T) {
 // An adversary is a peer of the roster that may send anything.
 func adversary(t *testing.T, ctx context.Context, c *cluster) *handshake.Talk {
 	t.Helper()
-	me, victim := c.nodes[0], c.nodes[1]
+	me, honest := c.nodes[0], c.nodes[1]
 	for {
-		s, err := me.host.Open(ctx, victim.host.ID(), link.Protocol)
+		s, err := me.host.Open(ctx, honest.host.ID(), link.Protocol)
 		if err != nil {
-			continue // the victim is not running yet
+			continue // the honest is not running yet
 		}
 		talk := handshake.New(s)
 		err = talk.Greet(&me.admission, me.me, me.me.CompareShape)
@@ -192,7 +192,7 @@ func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			talk.Stream.CloseWrite()
-			io.Copy(io.Discard, talk.In) // until the victim ends the link
+			io.Copy(io.Discard, talk.In) // until the honest ends the link
 			eventually(t, "the frame is counted", func() bool { return c.nodes[1].Counters().Refused[reason] == 1 })
 			cancel()
 			wg.Wait()

@@ -109,7 +109,7 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 		return d.woken(began, func() error { return d.handle(e) })
 	case o := <-d.oracle.outcomes:
 		return d.woken(began, func() error { return d.computed(o) })
-	case g := <-d.hosting.guests:
+	case g := <-d.hosting.requests:
 		return d.woken(began, func() error { return d.host(g) })
 	case n := <-d.keeper.written:
 		return d.woken(began, func() error { return d.kept(n) })

@@ -28,10 +28,9 @@ const mostRefusals = 5
 // and with which state. closing is nil where the run takes no worker back: in other graphs, and
 // without rounds. Call it after Run has ended with ErrLeftBehind; meanwhile it answers the arbiter,
 // nil for none. It fails with a *NetworkError if no worker will ever give a place.
-func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Guest, *state.Snapshot, error) {
+func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Place, *state.Snapshot, error) {
 	if closing == nil {
-		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it " +
-			"has lost; the others go on without"))
+		return Place{}, nil, leftBehind(errors.New("only a synchronous run on a ring takes a lost worker back"))
 	}
 	defer idle(a)()
 	n.me.Epoch = randomEpoch() // to the others it is not the process that they have left behind
@@ -55,7 +54,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 			}
 		}
 	}
-	return Guest{}, nil, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
+	return Place{}, nil, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
 }
 
 // nearest returns all other workers of a ring, nearest first.
@@ -72,10 +71,10 @@ func nearest(closing *topology.Closing) []topology.Rank {
 }
 
 // ask asks one worker for a place.
-func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
+func (n *Node) ask(ctx context.Context, rank topology.Rank) (Place, *state.Snapshot, error) {
 	s, err := n.host.Open(ctx, n.roster.IDs[rank], joinProtocol)
 	if err != nil {
-		return Guest{}, nil, err
+		return Place{}, nil, err
 	}
 	defer s.Close()
 	t := handshake.New(s)
@@ -86,7 +85,7 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snaps
 		return n.me.CompareRoster(theirs, rank)
 	})
 	if err != nil {
-		return Guest{}, nil, err
+		return Place{}, nil, err
 	}
 	return take(t, rank, n.opts.Dim)
 }
@@ -95,24 +94,24 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snaps
 func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
 
 // take receives the place and the state that give sends.
-func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
+func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Place, *state.Snapshot, error) {
 	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head, err := t.Expect(handshake.AboutPlace, 24)
 	if err != nil {
-		return Guest{}, nil, err
+		return Place{}, nil, err
 	}
 	if len(head) != 24 {
-		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "malformed place"))
+		return Place{}, nil, t.Refuse(handshake.Refusal(Protocol, "malformed place"))
 	}
 	round, exchange := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
 	size := binary.LittleEndian.Uint64(head[16:])
 	if round > 1<<32 || exchange > round || size > uint64(stateOf(dim)) {
-		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes",
+		return Place{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes",
 			round, exchange, size))
 	}
 	s, err := checkpoint.Decode(t.In, int64(size))
 	if err != nil {
-		return Guest{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
+		return Place{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
 	}
-	return Guest{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.Say(handshake.AboutYes, nil)
+	return Place{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.Say(handshake.AboutYes, nil)
 }

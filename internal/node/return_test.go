@@ -46,7 +46,7 @@ type fleet struct {
 // its lives.
 type death struct {
 	rank, life, round int
-	victims           []int
+	killed            []int
 }
 
 // A disk holds a worker's checkpoints.
@@ -83,9 +83,9 @@ func (f *fleet) watch(rank, k int) {
 	for i, d := range f.deaths {
 		if d.rank == rank && d.life == f.lives[rank] && d.round == k {
 			f.deaths[i].rank = -1
-			for _, victim := range d.victims {
-				f.dying[victim] = true
-				go f.kill[victim]()
+			for _, who := range d.killed {
+				f.dying[who] = true
+				go f.kill[who]()
 			}
 		}
 	}

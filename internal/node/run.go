@@ -20,7 +20,7 @@ import (
 // so that they stop as well, unless no neighbour works with it. When ctx ends, Run fails within 1.5 s
 // with an error that wraps its cause; a worker with checkpoints writes its state meanwhile. A Gradient
 // under way then goes on in the background. Call Run a second time only after ErrLeftBehind, with the
-// Guest that ComeBack returns.
+// Place that ComeBack returns.
 func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Lock()
 	r := n.roster
@@ -48,9 +48,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		return record.Final{}, errors.Join(err, links.Close())
 	}
 	if w.Lost == Reweight && w.Save != nil && !w.Asynchronous {
-		desk := n.receive(links)
-		defer desk.close()
-		d.hosting.guests = desk.guests
+		reception := n.receive(links)
+		defer reception.close()
+		d.hosting.requests = reception.requests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers

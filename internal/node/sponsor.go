@@ -25,14 +25,14 @@ const joinTime = time.Minute
 
 // A reception answers returning workers and passes their requests to the driver.
 type reception struct {
-	node   *Node
-	links  *link.Links
-	guests chan guest
+	node     *Node
+	links    *link.Links
+	requests chan candidate
 }
 
 // receive opens a reception for the life of links.
 func (n *Node) receive(links *link.Links) *reception {
-	r := &reception{n, links, make(chan guest)}
+	r := &reception{n, links, make(chan candidate)}
 	n.host.SetStreamHandler(joinProtocol, r.sponsor)
 	return r
 }
@@ -58,14 +58,14 @@ func (r *reception) sponsor(s network.Stream) {
 		return mine.CompareRoster(theirs, rank)
 	})
 	if err != nil {
-		r.node.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
+		r.node.log.Warn("handshake with a returning worker failed", "neighbour", int(rank), "err", err)
 		return
 	}
-	g := guest{rank: rank, process: process, answer: make(chan invitation, 1)}
+	g := candidate{rank: rank, process: process, answer: make(chan invitation, 1)}
 	in, ok := r.invite(g)
 	switch {
 	case in.over:
-		r.node.log.Info("guest turned away: the run is over", "neighbour", int(rank))
+		r.node.log.Info("refused a returning worker: the run is over", "neighbour", int(rank))
 		_ = t.Refuse(handshake.Refusal(RunOver, "no exchange is left to begin with"))
 		return
 	case !ok || in.state == nil:
@@ -73,17 +73,17 @@ func (r *reception) sponsor(s network.Stream) {
 		return
 	}
 	if err := give(t, in); err != nil {
-		r.node.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
+		r.node.log.Warn("a returning worker has not received its state", "neighbour", int(rank), "err", err)
 		g.failed = true
 		r.invite(g)
 	}
 }
 
-// invite hands a guest to the driver and waits for the answer. It returns false if the links end
+// invite hands a returning worker to the driver and waits for the answer. It returns false if the links end
 // first.
-func (r *reception) invite(g guest) (in invitation, ok bool) {
+func (r *reception) invite(g candidate) (in invitation, ok bool) {
 	select {
-	case r.guests <- g:
+	case r.requests <- g:
 	case <-r.links.Done():
 		return in, false
 	}
@@ -98,7 +98,7 @@ func (r *reception) invite(g guest) (in invitation, ok bool) {
 	}
 }
 
-// give sends a guest its round, its exchange and the size of the state, each a u64, then the state as
+// give sends a returning worker its round, its exchange and the size of the state, each a u64, then the state as
 // in a checkpoint.
 func give(t *handshake.Talk, in invitation) error {
 	var body bytes.Buffer
@@ -119,8 +119,8 @@ func give(t *handshake.Talk, in invitation) error {
 	return errors.Join(err, t.Stream.Close())
 }
 
-// host gives a guest a place at the next boundary, if there is one.
-func (d *driver) host(g guest) error {
+// host gives a returning worker a place at the next boundary, if there is one.
+func (d *driver) host(g candidate) error {
 	if g.failed {
 		d.core.Missed(g.rank, g.process)
 		return nil
@@ -135,25 +135,25 @@ func (d *driver) host(g guest) error {
 		return d.failed(err)
 	case answer == elastic.Welcome:
 		d.hosting.inviting = g.answer
-		d.hosting.invited = Guest{Sponsor: d.w.Rank, Round: seat.Round, Exchange: seat.From}
+		d.hosting.invited = Place{Sponsor: d.w.Rank, Round: seat.Round, Exchange: seat.From}
 	default:
 		g.answer <- invitation{over: answer == elastic.Over}
 	}
 	return nil
 }
 
-// boundary copies the state for a guest at the beginning of its round.
+// boundary copies the state for a returning worker at the beginning of its round.
 func (h *hosting) boundary(round int) {
 	if h.inviting == nil || round != h.invited.Round {
 		return
 	}
 	s := new(state.Snapshot)
 	h.save(s)
-	h.inviting <- invitation{Guest: h.invited, state: s}
+	h.inviting <- invitation{Place: h.invited, state: s}
 	h.inviting = nil
 }
 
-// end refuses a guest that would begin after the last round.
+// end refuses a returning worker that would begin after the last round.
 func (h *hosting) end(rounds int) {
 	if h.inviting != nil && h.invited.Round >= rounds {
 		h.inviting <- invitation{over: true}

@@ -38,9 +38,9 @@ type Worker struct {
 	// Tolerance is how many messages of a neighbour the worker refuses before it cuts that neighbour
 	// off; 0 is 8. One is forgotten for 1000 that are used.
 	Tolerance int
-	// Guest is the place of a worker that ComeBack has brought back, with Row of its one edge; nil for
+	// Place is the place of a worker that ComeBack has brought back, with Row of its one edge; nil for
 	// others.
-	Guest *Guest
+	Place *Place
 	// Checkpoints are taken while the worker trains; nil for none. A worker with checkpoints waits for
 	// neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
@@ -91,8 +91,8 @@ type Arbiter interface {
 	Last() int
 }
 
-// A Guest is the place at which a returning worker begins.
-type Guest struct {
+// A Place is the place at which a returning worker begins.
+type Place struct {
 	Sponsor         topology.Rank // its one neighbour at first
 	Round, Exchange int
 }
@@ -120,7 +120,7 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 		s.Judge.Sentence = judge.StopRun
 	case Reweight:
 		s.Elastic = &elastic.Start{Self: w.Rank, Row: w.Row, Closing: w.Closing, Rounds: w.Rounds}
-		if g := w.Guest; g != nil {
+		if g := w.Place; g != nil {
 			s.Elastic.Sponsored, s.Elastic.Seat = true, elastic.Seat{Round: g.Round, From: g.Exchange}
 		}
 	}
@@ -133,8 +133,8 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 
 // first returns the round in which the worker begins.
 func (w *Worker) first() int {
-	if w.Guest != nil {
-		return w.Guest.Round
+	if w.Place != nil {
+		return w.Place.Round
 	}
 	return w.saved()
 }
@@ -150,8 +150,8 @@ func (w *Worker) saved() int {
 // place returns how many exchanges the worker has finished before it begins.
 func (w *Worker) place() int {
 	switch {
-	case w.Guest != nil:
-		return w.Guest.Exchange
+	case w.Place != nil:
+		return w.Place.Exchange
 	case w.Asynchronous:
 		return 0
 	}

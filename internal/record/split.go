@@ -13,7 +13,7 @@ type Split struct {
 	Train     []int  `json:"rows_per_worker"`      // by rank; 0: unknown
 	Test      []int  `json:"test_rows_per_worker"` // the same
 	TestSets  int    `json:"test_sets"`            // different ones
-	Evaluated string `json:"evaluated_on"`         // for people
+	Evaluated string `json:"evaluated_on"`         // for users
 }
 
 // SumRows sums up the data of the workers of a run. It is nil if no result has them.
@@ -38,7 +38,7 @@ func SumRows(partition string, finals []Final, workers int) *Split {
 	return s
 }
 
-// String describes the split for people.
+// String describes the split for users.
 func (s Split) String() string {
 	text := fmt.Sprintf("%s, %s rows per worker", s.Partition, listed(s.Train))
 	if slices.Min(s.Train) < slices.Max(s.Train)-1 {
@@ -47,7 +47,7 @@ func (s Split) String() string {
 	return text + "; evaluated on " + s.Evaluated
 }
 
-// listed writes numbers for people: one if all known ones are equal, a range if they are many.
+// listed writes numbers for users: one if all known ones are equal, a range if they are many.
 func listed(numbers []int) string {
 	const most = 8
 	known := slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n == 0 })

@@ -34,7 +34,8 @@ var remedies = []Remedy{
 	}},
 	{"lost-neighbours", []string{"going on without a neighbour", "closing a gap of the ring"}},
 	{"returning-workers", []string{
-		"taking back a worker", "taken back into the run", "guest not heard", "guest has not got its state",
+		"taking back a worker", "taken back into the run",
+		"handshake with a returning worker failed", "a returning worker has not received its state",
 	}},
 	{"unfinished-goodbyes", []string{
 		"ending without a neighbour's last word",

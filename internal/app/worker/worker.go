@@ -37,11 +37,11 @@ func Train(
 ) (record.Final, error) {
 	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{Checkpoints: o.Checkpoints}))
 	if errors.Is(err, node.ErrLeftBehind) {
-		var place *node.Guest
+		var place *node.Place
 		if w, place, err = comeBack(ctx, n, run, w.Rank, o.Arbiter); err != nil {
 			return final, err
 		}
-		final, err = n.Run(ctx, o.driven(ctx, run, w, node.Worker{Guest: place}))
+		final, err = n.Run(ctx, o.driven(ctx, run, w, node.Worker{Place: place}))
 	}
 	if err != nil {
 		return final, err
@@ -69,7 +69,7 @@ func (o *Options) driven(
 // comeBack builds a lost worker for its place in a run that has gone on.
 func comeBack(
 	ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter,
-) (*experiment.Worker, *node.Guest, error) {
+) (*experiment.Worker, *node.Place, error) {
 	closing := run.Closing(rank)
 	if run.Asynchronous() { // a place begins with a round
 		closing = nil

@@ -45,10 +45,10 @@ const Prime1 = 0x9E3779B185EBCA87
 // Prime2 is the second prime of XXH64.
 const Prime2 = 0xC2B2AE3D27D4EB4F
 
-// QuantizerWords is what kernel.Quantizer is made of. Its comment has the symbols.
+// QuantizerWords holds the words of kernel.Quantizer. Its comment explains the symbols.
 type QuantizerWords struct {
 	First    [8]uint32   // the scale of w, a float
-	Magic    [8]uint32   // 3, and what packing adds, a float
+	Magic    [8]uint32   // 3 plus the shift for packing, a float
 	Units    [8]uint32   // 2²²⁺ˢ, a float
 	Three    [8]uint32   // 3 times that
 	High     [8]uint32   // 2ˢ/B, rounded to a float

@@ -7,7 +7,7 @@
 // func MixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·MixNearAVX2(SB), NOSPLIT, $0-120
-	// Load the arguments and what stays the same: byte orders, peaks, counts.
+	// Load the arguments and the constants: byte orders, peaks, counts.
 	MOVQ    acc_base+0(FP), AX
 	MOVQ    own_base+24(FP), CX
 	MOVQ    theirs_base+48(FP), DX
@@ -164,7 +164,7 @@ GLOBL mixtop3AVX2<>(SB), RODATA|NOPTR, $32
 // func MixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·MixTiesAVX2(SB), NOSPLIT, $0-144
-	// Load the arguments and what stays the same: byte orders, peaks, counts.
+	// Load the arguments and the constants: byte orders, peaks, counts.
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX
@@ -286,7 +286,7 @@ done:
 // func MixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
 TEXT ·MixNearAVX512(SB), NOSPLIT, $0-120
-	// Load the arguments and what stays the same: byte orders, peaks, counts.
+	// Load the arguments and the constants: byte orders, peaks, counts.
 	MOVQ      acc_base+0(FP), AX
 	MOVQ      own_base+24(FP), CX
 	MOVQ      theirs_base+48(FP), DX
@@ -487,7 +487,7 @@ GLOBL mixtop3AVX512<>(SB), RODATA|NOPTR, $64
 // func MixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
 TEXT ·MixTiesAVX512(SB), NOSPLIT, $0-144
-	// Load the arguments and what stays the same: byte orders, peaks, counts.
+	// Load the arguments and the constants: byte orders, peaks, counts.
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX

@@ -3506,7 +3506,7 @@ TEXT ·FixedHashedAVX512(SB), NOSPLIT, $0-152
 	MOVQ         x_len+56(FP), BX
 	MOVQ         symbols_base+24(FP), DI
 
-	// Load the state of the hash, its primes, and what makes symbols of indices.
+	// Load the state of the hash, its primes, and the constants that make symbols of indices.
 	MOVQ         $0xc2b2ae3d27d4eb4f, R8
 	VPBROADCASTQ R8, Z11
 	MOVL         mask+88(FP), R8
@@ -5517,7 +5517,7 @@ TEXT ·RandomHashedAVX512(SB), NOSPLIT, $8-152
 	MOVQ         x_len+56(FP), R8
 	MOVQ         symbols_base+24(FP), R9
 
-	// Load the state of the hash, its primes, and what makes symbols of indices.
+	// Load the state of the hash, its primes, and the constants that make symbols of indices.
 	MOVQ         $0xc2b2ae3d27d4eb4f, R10
 	VPBROADCASTQ R10, Z16
 	MOVL         mask+88(FP), R10

@@ -19,7 +19,7 @@ type links struct {
 
 func (w width) newLinks() links {
 	h := links{width: w, symbols: w.base("symbols"), second: w.c.ZMM(), order: w.vector()}
-	w.c.Comment("Load the state of the hash, its primes, and what makes symbols of indices.")
+	w.c.Comment("Load the state of the hash, its primes, and the constants that make symbols of indices.")
 	r := w.c.GP64()
 	w.c.MOVQ(operand.U64(prime2), r)
 	w.c.VPBROADCASTQ(r, h.second)

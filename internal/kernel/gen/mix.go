@@ -31,7 +31,7 @@ type mixer struct {
 
 func (m *mixer) write(name, signature, doc string) {
 	function(m.c, name+m.tier, signature, doc)
-	m.c.Comment("Load the arguments and what stays the same: byte orders, peaks, counts.")
+	m.c.Comment("Load the arguments and the constants: byte orders, peaks, counts.")
 	m.acc, m.own, m.theirs, m.scales = m.base("acc"), m.base("own"), m.base("theirs"), m.base("scales")
 	m.count = m.length("scales")
 	if m.windows {

@@ -45,10 +45,10 @@ func constants() []constant {
 
 // quantizerWords holds each constant eight times, for all lanes of AVX2.
 func quantizerWords() layout {
-	return layout{"QuantizerWords", "is what kernel.Quantizer is made of. Its comment has the symbols.",
+	return layout{"QuantizerWords", "holds the words of kernel.Quantizer. Its comment explains the symbols.",
 		[]field{
 			{"First", "[8]uint32", "the scale of w, a float"},
-			{"Magic", "[8]uint32", "3, and what packing adds, a float"},
+			{"Magic", "[8]uint32", "3 plus the shift for packing, a float"},
 			{"Units", "[8]uint32", "2²²⁺ˢ, a float"},
 			{"Three", "[8]uint32", "3 times that"},
 			{"High", "[8]uint32", "2ˢ/B, rounded to a float"},

@@ -100,7 +100,7 @@ func (e *RefusedError) append(dst []byte) []byte {
 
 // parseRefusal decodes a refusal of this peer.
 func parseRefusal(b []byte, from peer.ID) *RefusedError {
-	e := &RefusedError{Peer: from.String(), Reason: Protocol, Detail: "no reason that could be read", Remote: true}
+	e := &RefusedError{Peer: from.String(), Reason: Protocol, Detail: "malformed refusal", Remote: true}
 	if len(b) < 1+1+MaxSectionName || len(b) > refusalMax {
 		return e
 	}

@@ -136,7 +136,7 @@ func (t *Talk) RefuseOnly(no *RefusedError) error {
 func Explain(err error) error {
 	var reset *network.StreamError
 	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == CodeRefused {
-		return errors.New("refused, for a reason that got lost")
+		return errors.New("refused; the message with the reason was lost")
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func Open(path string) (*Identity, error) {
 	}
 	lock, err := lockfile.Acquire(path+".lock", 0o600)
 	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
-		err = fmt.Errorf("%w: every peer needs an identity of its own: node.key names the file of another", held)
+		err = fmt.Errorf("%w: every peer needs an identity of its own: node.key names the file of another one", held)
 	}
 	if err != nil {
 		return nil, &ClaimError{path, err}

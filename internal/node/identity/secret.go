@@ -19,7 +19,7 @@ func ReadSecret(path string) (string, error) {
 	}
 	text = bytes.TrimRight(text, "\r\n")
 	if len(bytes.TrimSpace(text)) == 0 {
-		return "", &SecretError{path, errors.New("there is no secret in the file: remove it, then peer id secret makes it")}
+		return "", &SecretError{path, errors.New("the file holds no secret: remove it, then run peer id secret to make one")}
 	}
 	if len(text) > longestSecret {
 		return "", &SecretError{path, fmt.Errorf("a join secret has 1 to %d bytes, got %d", longestSecret, len(text))}

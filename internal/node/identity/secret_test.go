@@ -22,8 +22,8 @@ func TestReadSecret(t *testing.T) {
 		"windows":    {"x\r\n", 0o600, "x", false},
 		"group":      {"x", 0o640, "chmod 600", true},
 		"all":        {"x", 0o604, "chmod 600", true},
-		"empty":      {"\n", 0o600, "no secret in the file", true},
-		"blank":      {" \t\n", 0o600, "no secret in the file", true},
+		"empty":      {"\n", 0o600, "the file holds no secret", true},
+		"blank":      {" \t\n", 0o600, "the file holds no secret", true},
 		"too long":   {strings.Repeat("x", longestSecret+1), 0o600, "1 to 4096 bytes", true},
 		"far beyond": {strings.Repeat("x", 2<<20), 0o600, "too long", true},
 	} {

@@ -47,8 +47,8 @@ func soon(t *testing.T, what string, happened func() bool) {
 }
 
 func TestAnAddressThatCallsTooOftenIsTurnedAway(t *testing.T) {
-	victim, _, refused := guarded(t)
-	_, at, err := manet.DialArgs(victim.Addrs()[0])
+	honest, _, refused := guarded(t)
+	_, at, err := manet.DialArgs(honest.Addrs()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +64,12 @@ func TestAnAddressThatCallsTooOftenIsTurnedAway(t *testing.T) {
 }
 
 func TestTheOldestVisitorMakesRoom(t *testing.T) {
-	victim, gate, _ := guarded(t)
+	honest, gate, _ := guarded(t)
 	gate.room = 1
 	first, _, _ := guarded(t)
 	second, _, _ := guarded(t)
-	at := peer.AddrInfo{ID: victim.ID(), Addrs: victim.Addrs()}
-	there := func(h *socket.Host) bool { return victim.Network().Connectedness(h.ID()) == network.Connected }
+	at := peer.AddrInfo{ID: honest.ID(), Addrs: honest.Addrs()}
+	there := func(h *socket.Host) bool { return honest.Network().Connectedness(h.ID()) == network.Connected }
 	if err := first.Connect(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func (r *RollCall) converse(c *call) error {
 	}
 }
 
-var errSupplanted = errors.New("there is a call with this peer already")
+var errSupplanted = errors.New("there is already a call with this peer")
 
 // enter makes c the call with its peer. Of two calls at once, both ends keep the one that the smaller
 // id has opened. enter refuses a call of another process of that peer.

@@ -71,7 +71,7 @@ func parseAddrs(texts []string, id peer.ID) ([]ma.Multiaddr, error) {
 			return nil, fmt.Errorf("address %q: names another id than %s", text, id)
 		}
 		if a == nil {
-			return nil, fmt.Errorf("address %q: has no place to dial", text)
+			return nil, fmt.Errorf("address %q: has no address to dial", text)
 		}
 		out = append(out, a)
 	}

@@ -148,7 +148,7 @@ func (e *edge) wake(t *handshake.Talk) {
 			return no
 		}
 		e.rouse()
-		return handshake.Refusal(handshake.NotReady, "this end calls")
+		return handshake.Refusal(handshake.NotReady, "this peer opens the stream")
 	})
 	if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason != handshake.NotReady {
 		e.Refused.Tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)

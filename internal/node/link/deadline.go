@@ -50,7 +50,7 @@ func late(err error) bool {
 type silentError struct{ after time.Duration }
 
 func (e *silentError) Error() string {
-	return fmt.Sprintf("nothing was heard of it for %v", e.after)
+	return fmt.Sprintf("silent for %v", e.after)
 }
 
 // beatsPerDetect is how many signs of life an idle peer sends in the time after which its silence

@@ -34,10 +34,10 @@ type Event struct {
 }
 
 var (
-	errEpoch  = errors.New("frame of another life of this peer")
+	errEpoch  = errors.New("frame of another process of this peer")
 	errNoBye  = errors.New("the neighbour closed the link without a bye")
 	errCutOff = errors.New("frame is cut off")
-	errLeft   = errors.New("this worker has gone on without that one")
+	errLeft   = errors.New("this worker has gone on without this neighbour")
 )
 
 // reasons names the counters of refused frames by their errors.
