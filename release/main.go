@@ -116,7 +116,11 @@ func licences(modules []*debug.Module) ([]byte, error) {
 	if err := appendLicences(&all, "gossiptrainer", "."); err != nil {
 		return nil, err
 	}
-	if err := appendLicences(&all, "the Go standard library", runtime.GOROOT()); err != nil {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	if err := appendLicences(&all, "the Go standard library", strings.TrimSpace(string(root))); err != nil {
 		return nil, err
 	}
 	for _, m := range modules {
