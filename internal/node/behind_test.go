@@ -267,7 +267,7 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 func TestOnlyARingTakesBack(t *testing.T) {
 	c := newCluster(t, 1, 10, nil)
 	_, _, err := c.nodes[0].ComeBack(t.Context(), nil, nil)
-	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "only a ring") {
+	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "on a ring takes a lost worker back") {
 		t.Errorf("error %v, want why it has no place", err)
 	}
 }
