@@ -200,6 +200,7 @@ func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 // A worker that died at its own end and has come back does not wait for the bye of neighbours that are
 // known to have ended well.
 func TestOneThatComesBackToItsEndLeavesThoseThatAreThrough(t *testing.T) {
+	t.Parallel() // the test waits most of the time
 	f := newFleet(t, task{n: 3, dim: 40, rounds: 9}, 4)
 	want := f.run()
 	for _, n := range f.nodes {
