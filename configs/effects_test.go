@@ -118,7 +118,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 }
 
 // A key that states the value that it has anyway is no mistake.
-func TestKeysThatSayWhatHoldsAnyway(t *testing.T) {
+func TestKeysThatRepeatADefault(t *testing.T) {
 	for _, text := range []string{
 		"algorithm: {codec: full, bits: 32}",
 		"algorithm: {name: allreduce, bits: 32}",
@@ -153,7 +153,7 @@ func TestOverridesWithoutEffectNameTheirLayer(t *testing.T) {
 }
 
 // An override drops what it makes meaningless in the layers below.
-func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
+func TestOverridesDropMeaninglessKeys(t *testing.T) {
 	tests := []struct {
 		name  string
 		src   Source
