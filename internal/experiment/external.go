@@ -40,8 +40,10 @@ func (r *Run) CheckInside() error {
 	if !r.cfg.External() {
 		return nil
 	}
-	return configs.Errorf("model.name", "a program trains an external model, in a process per worker: "+
-		"peer lab or peer run starts them, and a comparison in mode lab; for this command take another model")
+	e := configs.Errorf("model.name", "a program of its own trains an external model, in a process per worker, "+
+		"and nothing here starts programs")
+	e.Problems[0].Hint = "use peer lab, peer run or a comparison of mode lab, or take another model"
+	return e
 }
 
 // external builds the worker of a program. It starts where the program does, or from the saved state s.
