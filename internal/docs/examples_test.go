@@ -80,6 +80,7 @@ var decoders = map[string]map[string]decoder{
 	"events.md":      records,
 	"checkpoints.md": checkpoints,
 	"journal.md":     journals,
+	"vectors.md":     vectors,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {
