@@ -16,7 +16,8 @@ var layers = [][]string{
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
 		"internal/record"},
 	// a sub-package with a row of its own stands before its parent
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault",
+		"python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
