@@ -24,6 +24,7 @@ Python 3.9 or later; nothing but the standard library, and torch or NumPy where 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import copy
 import hashlib
 import io
@@ -195,20 +196,18 @@ class Peer:
             self.round += 1
             self.done = self.round == self.rounds
             return
-        self._values.gather()
-        self._link.send(_STEP, round=self.round, vector=True)
-        self._turn()
+        with self._link.whole():
+            self._values.gather()
+            self._link.send(_STEP, round=self.round, vector=True)
+            self._turn()
 
     def _turn(self) -> None:
         """Wait until the vector is the script's again, for the next round or for good."""
         kind, flags, self.round, body = self._await(_GO, _END)
         self._values.scatter()
-        if kind == _END:
-            return
         self._owed = bool(flags & _WITH_STATE)
         if self._owed and self._stepped and self._shard is None:  # a shard gives it before it fetches
             self._give_state()
-        self._link.pass_interrupt()
 
     def _ready(self) -> None:
         self._check_usable()
@@ -233,10 +232,9 @@ class Peer:
             try:
                 message = self._link.receive()
             except (EOFError, OSError):
-                _leave("the peer is gone, so the script ends")
+                _leave(_GONE)
             kind, _, _, body = message
             if kind == _ERROR:
-                self._link.refused = True
                 raise _Refusal(_advice(body))
             if kind == _END:
                 self.done, self.why = True, json.loads(body).get("why", "")
@@ -288,11 +286,9 @@ class Peer:
             round = self.round - 1 if self._last_logged < self.round - 1 else self.round
         if self._link is None:
             return
-        if not math.isfinite(value):  # JSON has no such number
-            _say(f"the loss of round {round} is {value}")
-            return
         self._last_logged = round
-        self._link.send(_LOG, {"loss": value}, round=round)
+        with self._link.whole():
+            self._link.send(_LOG, {"loss": value if math.isfinite(value) else None}, round=round)  # as JSON can
 
     def evaluate(self, accuracy: Any = None, loss: Any = None) -> None:
         """Tell the peer the accuracy (0 to 1) or the loss of the model on data held out."""
@@ -301,7 +297,8 @@ class Peer:
         if not score or not all(map(math.isfinite, score.values())):
             raise Error(f"evaluate needs a finite accuracy or loss, not {score or 'none'}")
         if self._link is not None:
-            self._link.send(_SCORE, score, round=self.round)
+            with self._link.whole():
+                self._link.send(_SCORE, score, round=self.round)
 
     def average(self) -> Any:
         """Return a copy of the model (or array) with the mean over all workers.
@@ -312,12 +309,13 @@ class Peer:
         if self._link is None:
             return self._values.copy(None)
         self._averages = max(self._averages, 0) + 1
-        self._values.gather()
-        own = bytes(self._link.vector)
-        self._link.send(_AVERAGE, round=self._averages, vector=True)
-        self._await(_MEAN)
-        mean = bytearray(self._link.vector)
-        self._link.vector[:] = own
+        with self._link.whole():
+            self._values.gather()
+            own = bytes(self._link.vector)
+            self._link.send(_AVERAGE, round=self._averages, vector=True)
+            self._await(_MEAN)
+            mean = bytearray(self._link.vector)
+            self._link.vector[:] = own
         return self._values.copy(mean)
 
     # -- checkpoints
@@ -354,7 +352,8 @@ class Peer:
         shard = self._shard.place() if self._shard else {"epoch": self._epoch, "position": 0, "random": {}}
         content = {"names": _names(self._objects), "objects": states, "random": _get_random(), "shard": shard}
         self._owed = False
-        self._link.send(_STATE, self._values.dump(content), round=self.round)
+        with self._link.whole():
+            self._link.send(_STATE, self._values.dump(content), round=self.round)
 
     # -- the end
 
@@ -376,10 +375,7 @@ class Peer:
         self._link.closed = True
         if self._link.refused:
             return
-        try:
-            self._link.send(kind, body, round=self.round)
-        except OSError:  # the peer is gone, which is no news at the end
-            pass
+        self._link.send(kind, body, round=self.round)
 
     def __enter__(self) -> Peer:
         return self
@@ -444,7 +440,7 @@ class _Shard:
             return
         peer = self.peer
         self.order = _Order(range(peer.rank, len(loader.dataset), peer.size), shuffled)
-        if not self.order.samples:
+        if len(loader.dataset) < peer.size:
             raise Error(f"the data has {len(loader.dataset)} samples, fewer than the {peer.size} workers of the run")
         more = {"prefetch_factor": loader.prefetch_factor} if loader.num_workers else {}
         self.data = tools.DataLoader(
@@ -495,9 +491,11 @@ class _Shard:
         self.position = skip
         if resumed:
             _set_random(resumed["random"])
-        while not peer.done:
+        while True:
             if peer._owed:
                 peer._give_state()
+            if peer.done:
+                return
             try:
                 batch = next(batches)
             except StopIteration:
@@ -800,10 +798,9 @@ class _Link:
         self.size = 4 * elements
         self.kind, self.memory, self._shared = self._make()
         self.vector = memoryview(self.memory)[:self.size]
-        self.busy = self.interrupted = self.closed = self.refused = False
-        self.ending = ""
-        self._sending = threading.Lock()
-        self._receiving = threading.Lock()
+        self.closed = self.refused = False  # this side said its last word, or the peer did
+        self.busy, self.interrupted, self.ending = 0, False, ""
+        self._sending, self._receiving = threading.Lock(), threading.RLock()
 
     def _make(self) -> tuple:
         """Make the memory of the vector, which neither side can shrink or grow once it is sealed."""
@@ -837,34 +834,31 @@ class _Link:
             body = json.dumps(body).encode()
         if vector and self.kind == "frames":
             body = self.vector
-        self.busy = True
+        header = _HEADER.pack(kind, 0, round, len(body))
         try:
             with self._sending:
-                header = _HEADER.pack(kind, 0, round, len(body))
                 if len(body) < 4096:
                     self.socket.sendall(header + bytes(body))
                 else:
                     self.socket.sendall(header)
                     self.socket.sendall(body)
-        finally:
-            self.busy = False
+        except OSError:
+            if not self.closed:  # at the end, a peer that is gone is no news
+                self.mourn()
 
     def receive(self) -> tuple:
         """Return kind, flags, round and body of the next message; EOFError where the peer is gone."""
-        self.busy = True
-        try:
-            with self._receiving:
-                header = bytearray(_HEADER.size)
-                self._fill(memoryview(header))
-                kind, flags, round, length = _HEADER.unpack(header)
-                if kind in (_GO, _MEAN, _VECTOR) and length == self.size and self.kind == "frames":
-                    self._fill(self.vector)
-                    return kind, flags, round, b""
-                body = bytearray(length)
-                self._fill(memoryview(body))
-                return kind, flags, round, bytes(body)
-        finally:
-            self.busy = False
+        with self._receiving:
+            header = bytearray(_HEADER.size)
+            self._fill(memoryview(header))
+            kind, flags, round, length = _HEADER.unpack(header)
+            if kind in (_GO, _MEAN, _VECTOR) and length == self.size and self.kind == "frames":
+                self._fill(self.vector)
+                return kind, flags, round, b""
+            body = bytearray(length)
+            self._fill(memoryview(body))
+            self.refused = self.refused or kind == _ERROR
+            return kind, flags, round, bytes(body)
 
     def _fill(self, room: memoryview) -> None:
         while room:
@@ -873,9 +867,15 @@ class _Link:
                 raise EOFError
             room = room[count:]
 
-    def pass_interrupt(self) -> None:
-        """Raise the KeyboardInterrupt that came while a message was under way, unless it belongs to the end."""
-        if self.interrupted and not self.ending:
+    @contextlib.contextmanager
+    def whole(self) -> Iterator:
+        """Hold a KeyboardInterrupt back until a message is whole. At the end of the run, drop it."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+        if self.interrupted and not self.busy and not self.ending:
             self.interrupted = False
             raise KeyboardInterrupt
 
@@ -885,13 +885,16 @@ class _Link:
         poll.register(self.socket, 0)  # a hang-up is always reported
         while not poll.poll(500):
             pass
-        if self.closed or self.refused:
-            return
-        if self._receiving.acquire(blocking=False):  # else the script waits for a message, and will see the end itself
-            self._receiving.release()
-            reason = "the peer is gone, so the script ends"
+        self.mourn()
+
+    def mourn(self) -> None:
+        """End the process for the reason that the peer has given, unless the script knows already."""
+        reason = _GONE
+        with self._receiving:
+            if self.closed or self.refused:
+                return
             try:
-                while not self.closed:
+                while True:
                     kind, _, _, body = self.receive()
                     if kind == _ERROR:
                         reason = _advice(body)
@@ -899,8 +902,13 @@ class _Link:
                 _leave(reason)
 
 
+_GONE = "the peer is gone, so the script ends"
+_leaving = threading.Lock()
+
+
 def _leave(reason: str) -> None:
     """End the process now. Other threads and cleanups might wait for a peer that never answers."""
+    _leaving.acquire()  # and never released: two threads may notice at once
     _say(reason)
     try:
         sys.stdout.flush()

@@ -195,7 +195,7 @@ class Run:
             x = (self.w @ x + (after - x)).astype("float32")
         self.x[self.rounds] = x
         for c, each in zip(all, x):
-            c.give(END, self.rounds, each, 0, {"why": self.why, "message": ""})
+            c.give(END, self.rounds, each, int(self.rounds in self.save), {"why": self.why, "message": ""})
         self._gathered(BYE, None)
 
     def _gathered(self, kind, k):
