@@ -16,7 +16,8 @@ var layers = [][]string{
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
 		"internal/record"},
 	// a sub-package with a row of its own stands before its parent
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault",
+		"python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
@@ -26,7 +27,7 @@ var layers = [][]string{
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
-	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
