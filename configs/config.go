@@ -16,8 +16,13 @@
 package configs
 
 import (
-	"gossiptrainer/topology"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
+
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 // The tags of the fields are the only descriptions of the keys. The JSON schema, the checks of Load and the reference
@@ -133,6 +138,26 @@ type Data struct {
 	Labels    []float64 `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm: the labels in ascending order, one per class; empty = those in the files"`
 }
 
+// DataSet returns the keys of the section data that name the set and are not their defaults. Keys of one machine are
+// not among them, nor are those that cut the set into shards.
+func (c Config) DataSet() map[string]any {
+	standard, _ := plainValue(Default().Data).(map[string]any)
+	given, _ := plainValue(c.Data).(map[string]any)
+	maps.DeleteFunc(given, func(key string, value any) bool {
+		cut := slices.Contains([]string{"partition", "per_worker", "alpha"}, key)
+		return cut || Private("data."+key) || key != "name" && reflect.DeepEqual(value, standard[key])
+	})
+	return given
+}
+
+// ModelSettings returns the keys of the section model that have an effect.
+func (c Config) ModelSettings() map[string]any {
+	given, _ := plainValue(c.Model).(map[string]any)
+	kind, _ := model.Find(c.Model.Name)
+	maps.DeleteFunc(given, func(key string, _ any) bool { return key != "name" && !kind.Has(key) })
+	return given
+}
+
 // Model names the objective.
 type Model struct {
 	Name   string  `json:"name" jsonschema_description:"objective"`
@@ -151,6 +176,9 @@ type Train struct {
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
 	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
 	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
+	From        string  `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
+	// FromHash is the SHA-256 of the file From, in hex, made by Load; "" without one.
+	FromHash string `json:"-"`
 	// Slow is keyed by rank.
 	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of <asynchronous> alone"`
 }

@@ -53,6 +53,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"train.schedule", always},
 	{"train.momentum", always},
 	{"train.weight_decay", always},
+	{"train.from", []need{startsFromFile.or("")}},
 	{"train.slow", always},
 
 	{"limit.rate", always},

@@ -172,6 +172,11 @@ var (
 		why:   func(c *Config) string { return "a " + c.Model.Name + " has no samples" },
 		hint:  func(*Config) string { return "leave it out, or set model.name to another" },
 	}
+	startsFromFile = need{
+		on: samples.on, holds: samples.holds,
+		why:  func(c *Config) string { return "the start of a " + c.Model.Name + " is not read from a file" },
+		hint: samples.hint,
+	}
 	fromFiles = need{
 		on:    []string{"data.name"},
 		holds: func(c *Config, _ string) bool { return c.Data.Name != "glyphs" },

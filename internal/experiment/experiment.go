@@ -50,7 +50,10 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.layout, r.dim, r.sample, r.scorer = size.Layout, size.Dim, size.Sample, newScorer(r)
+	r.dim, r.sample, r.scorer = size.Dim, size.Sample, newScorer(r)
+	if r.files, err = newModelFiles(cfg, size); err != nil {
+		return nil, err
+	}
 	if err := r.checkController(); err != nil {
 		return nil, err
 	}

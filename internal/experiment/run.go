@@ -27,7 +27,7 @@ type Run struct {
 	bound    float64             // on the update direction, 0 = none
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
-	layout   []model.Param
+	files    modelFiles
 	dim      int
 	sample   int // floats of memory for every sample of a batch
 	scorer   *scorer
@@ -88,9 +88,6 @@ func (r *Run) N() int { return len(r.rows) }
 
 // Dim returns the number of parameters of the model.
 func (r *Run) Dim() int { return r.dim }
-
-// Layout returns the names and shapes of the parameters.
-func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
 
 // Row returns the neighbours that worker rank hears and tells.
 func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }

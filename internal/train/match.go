@@ -19,12 +19,18 @@ type LayoutError struct {
 }
 
 // Error names the tensors that differ, and lists both sides.
-func (e *LayoutError) Error() string {
-	return fmt.Sprintf("%s does not fit %s: %s\n  %s has: %s\n  %s has: %s", e.File, e.Other, e.differences(),
-		e.File, listed(e.Got), e.Other, listed(e.Wanted))
+func (e *LayoutError) Error() string { return e.Short() + "\n  " + strings.Join(e.Lists(), "\n  ") }
+
+// Short names the tensors that differ, at most a few.
+func (e *LayoutError) Short() string {
+	return fmt.Sprintf("%s does not fit %s: %s", e.File, e.Other, e.differences())
 }
 
-// differences names at most a few tensors.
+// Lists returns a line for each side with all its tensors.
+func (e *LayoutError) Lists() []string {
+	return []string{e.File + " has: " + listed(e.Got), e.Other + " has: " + listed(e.Wanted)}
+}
+
 func (e *LayoutError) differences() string {
 	const most = 3
 	got, wanted := byName(e.Got), byName(e.Wanted)

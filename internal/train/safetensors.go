@@ -2,6 +2,8 @@ package train
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -91,22 +93,46 @@ func Read(path string) (Saved, error) {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return Saved{}, fmt.Errorf("train: load model: %w", err)
-	}
-	s, err := Decode(bufio.NewReader(file), info.Size())
+	s, _, err := decodeFile(file)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
 	}
 	return s, nil
 }
 
+// ReadKnown is Read of a file with a known SHA-256, in hex. It fails if the file has changed.
+func ReadKnown(path, sum string) (Saved, error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return Saved{}, fmt.Errorf("train: load model: %w", err)
+	}
+	defer file.Close()
+	s, got, err := decodeFile(file)
+	if err == nil && got != sum {
+		err = errors.New("the file has changed since it was first read")
+	}
+	if err != nil {
+		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// decodeFile decodes a file and computes its SHA-256.
+func decodeFile(file *os.File) (s Saved, sum string, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return Saved{}, "", err
+	}
+	hash := sha256.New()
+	s, err = Decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size())
+	return s, hex.EncodeToString(hash.Sum(nil)), err
+}
+
 // ReadLayout is Read without the numbers: X is nil.
 func ReadLayout(path string) (Saved, error) {
 	file, h, err := open(path)
 	if err != nil {
-		return Saved{}, fmt.Errorf("train: load model %w", err)
+		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
 	defer file.Close()
 	s := Saved{Metadata: h.Metadata}

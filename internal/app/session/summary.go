@@ -31,8 +31,15 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 	return summary, finals, err
 }
 
-// Keep writes the summary and the rest of the record. While the disk is full it waits.
+// Keep writes the average model, where all models are on this machine, the summary and the rest of the record. While
+// the disk is full it waits.
 func (s *Session) Keep(summary record.Summary) error {
+	if s.Mode != "run" {
+		results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+		if err := results.SaveAverage(s.Run, s.Finals(), summary.Digest); err != nil {
+			return err
+		}
+	}
 	space := runfolder.SpaceError{
 		Dir: s.Folder.Dir, Key: "output.dir", What: "the summary and the rest of the record", Need: s.Folder.Pending(),
 	}
