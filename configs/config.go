@@ -16,9 +16,6 @@
 package configs
 
 import (
-	"maps"
-	"reflect"
-	"slices"
 	"time"
 
 	"gossiptrainer/model"
@@ -82,7 +79,7 @@ type Algorithm struct {
 type Theta struct {
 	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run and needs verify; measured = twice the largest gap of about 20 full-precision exchanges; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others. With an external model these two need a value above 0"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
 
@@ -138,34 +135,17 @@ type Data struct {
 	Labels    []float64 `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm: the labels in ascending order, one per class; empty = those in the files"`
 }
 
-// DataSet returns the keys of the section data that name the set and are not their defaults. Keys of one machine are
-// not among them, nor are those that cut the set into shards.
-func (c Config) DataSet() map[string]any {
-	standard, _ := plainValue(Default().Data).(map[string]any)
-	given, _ := plainValue(c.Data).(map[string]any)
-	maps.DeleteFunc(given, func(key string, value any) bool {
-		cut := slices.Contains([]string{"partition", "per_worker", "alpha"}, key)
-		return cut || Private("data."+key) || key != "name" && reflect.DeepEqual(value, standard[key])
-	})
-	return given
-}
-
-// ModelSettings returns the keys of the section model that have an effect.
-func (c Config) ModelSettings() map[string]any {
-	given, _ := plainValue(c.Model).(map[string]any)
-	kind, _ := model.Find(c.Model.Name)
-	maps.DeleteFunc(given, func(key string, _ any) bool { return key != "name" && !kind.Has(key) })
-	return given
-}
-
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema_description:"objective"`
+	Name   string  `json:"name" jsonschema_description:"objective; external = a program of your own, in any framework, that peer run, lab or compare starts"`
 	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
 	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
 	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`
 	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"<model dim>: number of parameters"`
 	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"<model spread>: distance between the workers' optima"`
+
+	// Outline is the size of an external model, which its program tells; nil before.
+	Outline *model.Outline `json:"-"`
 }
 
 // Train is the local optimizer.

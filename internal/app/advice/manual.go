@@ -29,7 +29,7 @@ var remedies = []Remedy{
 	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
-		"refused a stranger without a word",
+		"refused a stranger silently",
 		"closed a connection that showed no secret in time",
 	}},
 	{"lost-neighbours", []string{"going on without a neighbour", "closing a gap of the ring"}},
