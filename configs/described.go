@@ -14,8 +14,11 @@ func (c Config) DataSet() map[string]any {
 	standard, _ := plainValue(Default().Data).(map[string]any)
 	given, _ := plainValue(c.Data).(map[string]any)
 	maps.DeleteFunc(given, func(key string, value any) bool {
+		if Private("data." + key) {
+			return true
+		}
 		cut := slices.Contains([]string{"partition", "per_worker", "alpha"}, key)
-		return cut || Private("data."+key) || key != "name" && reflect.DeepEqual(value, standard[key])
+		return cut || key != "name" && reflect.DeepEqual(value, standard[key])
 	})
 	return given
 }

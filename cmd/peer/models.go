@@ -35,7 +35,8 @@ the metadata of MODEL name.`,
 	cmd.Flags().StringVar(&r.Data, "data", "", "`name` of the data set, as data.name of a run file")
 	cmd.Flags().StringArrayVar(&r.Set, "set", nil, "override a key of the run file, as in `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
-	_ = cmd.RegisterFlagCompletionFunc("data", cobra.FixedCompletions(inspect.SetNames(), cobra.ShellCompDirectiveNoFileComp))
+	names := cobra.FixedCompletions(inspect.SetNames(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("data", names)
 	cmd.ValidArgsFunction = completeFiles
 	c.addJSON(cmd)
 	return cmd

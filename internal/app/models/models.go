@@ -1,5 +1,5 @@
-// Package models evaluates and averages model files for the command line. It finds out which model and which data a file
-// is for: from a run file, from flags, from the file's metadata, or from its names and shapes.
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file: from
+// a run file, from flags, from the file's metadata, or from its names and shapes.
 package models
 
 import (
@@ -120,7 +120,8 @@ func (r Request) chosen() []string {
 // workers.
 func (r Request) data(head train.Saved) ([]string, error) {
 	said := head.Metadata[experiment.MetaData]
-	named := said != "" && (r.Data == "" || said == fmt.Sprintf("{%q:%q}", "name", r.Data)) && !r.sets("data.name=", "data=")
+	same := r.Data == "" || strings.Contains(said, fmt.Sprintf(`"name":%q`, r.Data))
+	named := said != "" && same && !r.sets("data.name=", "data=")
 	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
 	switch {
 	case named:
@@ -165,8 +166,7 @@ func named(head train.Saved) string {
 	case data == "":
 		return "its metadata name the model " + of
 	}
-	return fmt.Sprintf("its metadata name the model %s and the data %s, which are used without a run file, --data and --set",
-		of, data)
+	return fmt.Sprintf("its metadata name the model %s and the data %s: leave out run file, --data and --set", of, data)
 }
 
 // Write prints the score.

@@ -97,8 +97,8 @@ func (f *Folder) open(cfg configs.Config) (err error) {
 	return err
 }
 
-// keepStart copies the model that the run starts from, so that the run file of the folder repeats the run whatever
-// becomes of the original. cfg gets the name of the copy, relative to the folder.
+// keepStart copies the model that the run starts from. The run file of the folder then repeats the run without the
+// original. The configuration gets the name of the copy, relative to the folder.
 func (f *Folder) keepStart(cfg *configs.Config) error {
 	from, to := cfg.Train.From, f.Path(configs.StartFile)
 	if from == "" {
