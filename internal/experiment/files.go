@@ -29,7 +29,7 @@ func (r *Run) SavedModel(x, statistics []float32) train.Saved {
 	metadata["format"] = "pt" // says that the layout is PyTorch's
 	metadata[MetaRun], metadata[MetaSeed] = r.cfg.Name, strconv.FormatUint(r.cfg.Seed, 10)
 	metadata[MetaPeers] = strconv.Itoa(r.N())
-	return train.Saved{X: r.files.form.Export(x, statistics), Layout: r.files.form.Layout(), Metadata: metadata}
+	return train.Saved{X: r.files.form.Export(x, statistics), Layout: r.Layout(), Metadata: metadata}
 }
 
 // RestoredModel returns the flat vector and the running statistics of a model file of this run, or of another one with
@@ -40,7 +40,7 @@ func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []flo
 
 // MatchModel checks that a model file has the names and shapes of the run's model. The error is a *train.LayoutError.
 func (r *Run) MatchModel(saved train.Saved, path string) error {
-	return saved.Match(r.files.form.Layout(), path, "the model "+r.cfg.Model.Name)
+	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
 }
 
 // ScoreModel evaluates a model with running statistics as Evaluate does.
