@@ -193,7 +193,12 @@ var (
 	}
 	startsFromFile = need{
 		on: samples.on, holds: samples.holds,
-		why:  func(c *Config) string { return "the start of a " + c.Model.Name + " is not read from a file" },
+		why: func(c *Config) string {
+			if c.External() {
+				return "an external model starts as the program of worker 0 says"
+			}
+			return "a " + c.Model.Name + " starts as its seed says"
+		},
 		hint: samples.hint,
 	}
 	fromFiles = need{
