@@ -16,8 +16,10 @@
 package configs
 
 import (
-	"gossiptrainer/topology"
 	"time"
+
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 // The tags of the fields are the only descriptions of the keys. The JSON schema, the checks of Load and the reference
@@ -77,7 +79,7 @@ type Algorithm struct {
 type Theta struct {
 	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run and needs verify; measured = twice the largest gap of about 20 full-precision exchanges; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others. With an external model these two need a value above 0"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
 
@@ -124,23 +126,34 @@ type Wire struct {
 
 // Data names the data set and how it is cut into shards.
 type Data struct {
-	Name      string    `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm" jsonschema_description:"data set; glyphs is built in and needs no download; libsvm = your own files train.libsvm and test.libsvm"`
-	Dir       string    `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
-	Partition string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers divide the samples. The values iid, labels and dirichlet cut one set that all machines hold. With local each worker trains on all rows of its own files, which may differ"`
-	PerWorker int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
-	Alpha     float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
-	Dimension int       `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm: features of a sample; 0 = the largest index in the files"`
-	Labels    []float64 `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm: the labels in ascending order, one per class; empty = those in the files"`
+	Name        string  `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm,enum=file" jsonschema_description:"data set; glyphs is built in and needs no download; file = your own file, named by path; libsvm = your own files train.libsvm and test.libsvm in dir"`
+	Dir         string  `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
+	Path        string  `json:"path" jsonschema_description:"file: your samples: a file in CSV, Parquet, .npy, .npz, IDX or LIBSVM text, or a folder with one folder of pictures per class. The name is relative to the run file. With the partition local, {rank} in it stands for the rank of a worker"`
+	Test        string  `json:"test" jsonschema_description:"file: the test samples, in the form of path; empty = a share of path, or the test arrays of an .npz"`
+	TestShare   float64 `json:"test_share" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"file: share of the rows of path that are test rows where there is no test file. The draw is at random but always the same, whatever the seed"`
+	Label       Name    `json:"label" jsonschema_description:"file: the labels. In CSV, Parquet and a .npy table: a column by name, or by number, 1 for the first and -1 for the last. In an .npz: an array. Beside a .npy or IDX file: a file in the same folder. Empty = the column named label, else the last; arrays y or labels; the file whose name has y for x, or labels for images"`
+	Features    []Name  `json:"features" jsonschema:"maxItems=65536" jsonschema_description:"file: the columns that are read, or the array of an .npz; empty = all but the label"`
+	Skip        []Name  `json:"skip" jsonschema:"maxItems=65536" jsonschema_description:"file: columns that are not read"`
+	Header      string  `json:"header" jsonschema:"enum=auto,enum=present,enum=absent" jsonschema_description:"file: whether the first line of a CSV file has names; auto = if it has no number"`
+	Standardise bool    `json:"standardise" jsonschema_description:"file: subtract the mean and divide by the deviation of the train split, by column, or by channel of pictures"`
+	Partition   string  `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers divide the samples. The values iid, labels and dirichlet cut one set that all machines hold. With local each worker trains on all rows of its own files, which may differ"`
+	PerWorker   int     `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
+	Alpha       float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
+	Dimension   int     `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm, file: values of a sample; 0 = as in the files"`
+	Labels      []Name  `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm, file: all labels in ascending order, one per class; empty = those in the files. Labels of libsvm are numbers"`
 }
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema_description:"objective"`
+	Name   string  `json:"name" jsonschema_description:"objective; external = a program of your own, in any framework, that peer run, lab or compare starts"`
 	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
 	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
 	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`
 	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"<model dim>: number of parameters"`
 	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"<model spread>: distance between the workers' optima"`
+
+	// Outline is the size of an external model, which its program tells; nil before.
+	Outline *model.Outline `json:"-"`
 }
 
 // Train is the local optimizer.
@@ -238,8 +251,9 @@ func Default() Config {
 			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
 			Reduce: "ring",
 		},
-		Wire:  Wire{Entropy: "none"},
-		Data:  Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, Labels: []float64{}},
+		Wire: Wire{Entropy: "none"},
+		Data: Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, TestShare: 0.2, Header: "auto",
+			Features: []Name{}, Skip: []Name{}, Labels: []Name{}},
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9,
 			Slow: map[string]float64{}},

@@ -40,19 +40,27 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"model.spread", []need{ofModels("spread")}},
 
 	{"data.name", []need{samples}},
-	{"data.dir", []need{samples, fromFiles}},
+	{"data.dir", []need{samples, fromFiles, inFolder}},
+	{"data.path", []need{samples, ofFile.or("")}},
+	{"data.test", []need{samples, ofFile.or("")}},
+	{"data.test_share", []need{samples, ofFile, untested}},
+	{"data.label", []need{samples, ofFile.or(Name(""))}},
+	{"data.features", []need{samples, ofFile.or([]Name{})}},
+	{"data.skip", []need{samples, ofFile.or([]Name{})}},
+	{"data.header", []need{samples, ofFile}},
+	{"data.standardise", []need{samples, ofFile.or(false)}},
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
 	{"data.alpha", []need{samples, only("data.partition", "dirichlet")}},
-	{"data.dimension", []need{samples, only("data.name", "libsvm").or(0)}},
-	{"data.labels", []need{samples, only("data.name", "libsvm").or([]float64{})}},
+	{"data.dimension", []need{samples, only("data.name", "file", "libsvm").or(0)}},
+	{"data.labels", []need{samples, only("data.name", "file", "libsvm").or([]Name{})}},
 
 	{"train.rounds", always},
 	{"train.batch", []need{samples}},
-	{"train.step_size", always},
-	{"train.schedule", always},
-	{"train.momentum", always},
-	{"train.weight_decay", always},
+	{"train.step_size", []need{ownSteps.rest(1.)}},
+	{"train.schedule", []need{ownSteps.rest("constant")}},
+	{"train.momentum", []need{ownSteps.rest(0.)}},
+	{"train.weight_decay", []need{ownSteps}},
 	{"train.slow", always},
 
 	{"limit.rate", always},
@@ -101,7 +109,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 	{"output.dir", always},
 	{"output.every", always},
-	{"output.evaluate", always},
+	{"output.evaluate", []need{ownScores}},
 })
 
 var algorithmEffects = []effect{
