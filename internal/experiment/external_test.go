@@ -231,7 +231,7 @@ func TestExternalModelsFollowTheAlgorithms(t *testing.T) {
 				want := reference(r, optimizer, a.form, rounds)
 				moved, most := 0., 1e-5
 				if r.Compresses() {
-					most = 5e-5 // models are sums of what was sent
+					most = 5e-5 // models are sums of messages
 				}
 				for i := range want {
 					for c, v := range want[i] {
@@ -573,5 +573,17 @@ func TestAProgramOfAnotherSizeIsRefused(t *testing.T) {
 	var located *configs.Error
 	if _, err := r.Workers(); !errors.As(err, &located) {
 		t.Errorf("workers without a program: %v", err)
+	}
+}
+
+func TestTheExampleForPyTorch(t *testing.T) {
+	cfg := load(t, "../../examples/pytorch/ring8.yaml").Config
+	cfg.Model.Outline = &model.Outline{Params: []model.Param{{Name: "fc.weight", Shape: []int{10, 784}}}}
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.N() != 8 || r.Bits() != 8 || r.Label() != "moniqua" || cfg.Train.Rounds != 200 || len(r.Warnings()) > 0 {
+		t.Errorf("%d peers, %d bits, %s, %d rounds, %v", r.N(), r.Bits(), r.Label(), cfg.Train.Rounds, r.Warnings())
 	}
 }
