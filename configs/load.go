@@ -47,8 +47,8 @@ func Load(src Source) (*Loaded, error) {
 	if err := json.Unmarshal(text, &l.Config); err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	edgeError := l.readEdges()
-	problems := l.judge(bad, edgeError)
+	l.placeData()
+	problems := l.judge(bad, l.readFiles())
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		problems = slices.Concat(l.layers[i].problems, problems)
 	}

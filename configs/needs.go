@@ -191,12 +191,38 @@ var (
 		why:   func(*Config) string { return "the program of an external model evaluates it" },
 		hint:  func(*Config) string { return "leave it out and evaluate in the program, or set model.name to another" },
 	}
+	startsFromFile = need{
+		on: samples.on, holds: samples.holds,
+		why: func(c *Config) string {
+			if c.External() {
+				return "an external model starts as the program of worker 0 says"
+			}
+			return "a " + c.Model.Name + " starts as its seed says"
+		},
+		hint: samples.hint,
+	}
 	fromFiles = need{
 		on:    []string{"data.name"},
 		holds: func(c *Config, _ string) bool { return c.Data.Name != "glyphs" },
 		why:   func(*Config) string { return "the data set glyphs is built in, no file is read" },
-		hint:  func(*Config) string { return "set data.name to the data set in that folder, libsvm for your own" },
+		hint: func(*Config) string {
+			return "set data.name to the data set in that folder; file with data.path for your own"
+		},
 		value: "", stated: true,
+	}
+	inFolder = need{
+		on:    []string{"data.name"},
+		holds: func(c *Config, _ string) bool { return c.Data.Name != "file" },
+		why:   func(*Config) string { return "the data set file is named by data.path" },
+		hint:  func(*Config) string { return "leave it out, and set data.path to the file" },
+		value: "", stated: true,
+	}
+	ofFile   = only("data.name", "file")
+	untested = need{
+		on:    []string{"data.test"},
+		holds: func(c *Config, _ string) bool { return c.Data.Test == "" },
+		why:   func(*Config) string { return "data.test names a file of test samples" },
+		hint:  func(*Config) string { return "give one of data.test and data.test_share" },
 	}
 	limitedRate = need{
 		on: []string{"limit.rate", "limit.links"},

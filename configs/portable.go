@@ -14,7 +14,7 @@ import (
 // change no result of a simulation.
 func private() []string {
 	return []string{
-		"data.dir", "output.dir", "checkpoint.dir", "peers",
+		"data.dir", "data.path", "data.test", "output.dir", "checkpoint.dir", "peers",
 		"node.listen", "node.key", "node.join_secret", "node.join_secret_file", "node.metrics",
 	}
 }
@@ -29,6 +29,7 @@ func Private(key string) bool {
 func (c Config) Portable() []byte {
 	standard := Default()
 	c.Data.Dir, c.Output.Dir, c.Checkpoint.Dir = standard.Data.Dir, standard.Output.Dir, standard.Checkpoint.Dir
+	c.Data.Path, c.Data.Test = standard.Data.Path, standard.Data.Test
 	c.Peers = standard.Peers
 	n := &c.Node
 	n.Listen, n.Metrics = standard.Node.Listen, standard.Node.Metrics
@@ -36,11 +37,17 @@ func (c Config) Portable() []byte {
 	if c.Topology.File != "" {
 		c.Topology.File = EdgesFile
 	}
+	if c.Train.From != "" {
+		c.Train.From = StartFile
+	}
 	return c.YAML()
 }
 
 // EdgesFile is the name of the file of edges beside a portable run file that needs one.
 const EdgesFile = "edges.txt"
+
+// StartFile is the name of the model to start from beside a portable run file that needs one, and in a run folder.
+const StartFile = "start.safetensors"
 
 // Given returns the keys of all layers above the defaults as a run file, without those that belong to one machine.
 func (l *Loaded) Given() ([]byte, error) {
@@ -58,8 +65,11 @@ func (l *Loaded) Given() ([]byte, error) {
 			given.Delete(key)
 		}
 	}
-	if given.Exists("topology.file") {
-		if err := given.Set("topology.file", EdgesFile); err != nil {
+	for key, name := range map[string]string{"topology.file": EdgesFile, "train.from": StartFile} {
+		if !given.Exists(key) {
+			continue
+		}
+		if err := given.Set(key, name); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)
 		}
 	}

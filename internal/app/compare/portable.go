@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 )
 
@@ -51,8 +51,13 @@ func (m *Matrix) portable() (map[string][]byte, error) {
 	if files[baseName], err = base.Given(); err != nil {
 		return nil, err
 	}
-	if edges := base.Config.Topology.File; edges != "" {
-		if files[configs.EdgesFile], err = os.ReadFile(edges); err != nil {
+	for name, file := range map[string]string{
+		configs.EdgesFile: base.Config.Topology.File, configs.StartFile: base.Config.Train.From,
+	} {
+		if file == "" {
+			continue
+		}
+		if files[name], err = os.ReadFile(file); err != nil {
 			return nil, err
 		}
 	}
@@ -112,15 +117,11 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 		return nil
 	}
 	workers := 1
-	if strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+	if cfg.Data.PerRank() {
 		workers = cfg.Topology.Size // each has files of its own
 	}
 	for rank := range workers {
-		root, err := data.Root(strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank)))
-		if err != nil {
-			return err
-		}
-		files, err := data.Sums(cfg.Data.Name, root)
+		files, err := sums(cfg.Data.OfRank(rank))
 		if err != nil {
 			return err
 		}
@@ -133,4 +134,16 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 		}
 	}
 	return nil
+}
+
+// sums returns the files of a data set with their checksums.
+func sums(d configs.Data) ([]data.FileReport, error) {
+	if d.Name == "file" {
+		return data.FileSums(experiment.FileSpec(d))
+	}
+	root, err := data.Root(d.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return data.Sums(d.Name, root)
 }
