@@ -22,7 +22,8 @@ var layers = [][]string{
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
-		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node"},
+		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
+		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
@@ -56,8 +57,9 @@ var siblings = map[string][]string{
 	"internal/node/join":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
+	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
 	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
-		"internal/node/join", "internal/node/telemetry", "internal/node/link"},
+		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
