@@ -752,13 +752,11 @@ def _memory(tensor: Any) -> tuple:
 class _Array:
     """One NumPy array as the values that travel."""
 
-    model = exact = None
-
     def __init__(self, x: Any) -> None:
         if not _is_array(x) or x.dtype.kind != "f" or not x.flags.writeable or x.size == 0:
             raise Error("join_array needs a NumPy array of floating-point numbers that can be written, such as "
                         f"numpy.array(values, dtype='float32'), not {type(x).__name__}")
-        self.numpy, self.x, self.elements, self.exact = sys.modules["numpy"], x, x.size, 0
+        self.numpy, self.x, self.elements, self.exact, self.model = sys.modules["numpy"], x, x.size, 0, None
         self.tensors = [{"name": "x", "shape": list(x.shape), "dtype": str(x.dtype)}]
 
     def attach(self, memory: Any) -> None:
