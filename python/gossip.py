@@ -123,7 +123,6 @@ def _start(values: Any, objects: list, rounds: Optional[int]) -> Peer:
     peer = Peer(values, objects, rounds)
     if path:
         peer._connect(path)
-        _watch_over(peer)
     else:
         _say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1, and peer.shard passes once over "
              "its data; with others: peer lab FILE -- python3 " + os.path.basename(sys.argv[0] or "train.py"))
@@ -162,6 +161,7 @@ class Peer:
         values = self._values
         link = self._link = _Link(path, values.elements)
         values.attach(link.memory)
+        _watch_over(self)
         link.hello({"version": _VERSION, "client": "gossip.py", "elements": values.elements, "exact": values.exact,
                     "tensors": values.tensors, "memory": link.kind})
         _, flags, _, body = self._await(_WELCOME)
@@ -567,13 +567,13 @@ def _set_random(state: dict) -> None:
 # ---- the values that travel ------------------------------------------------------------------------------------------
 
 class _Slot:
-    """One tensor of the model, and its part of the vector. Places are where the model holds it, at least one."""
+    """One tensor of the model, and its part of the vector."""
 
     def __init__(self, name: str, tensor: Any, holder: dict, leaf: str) -> None:
         self.name, self.holder, self.leaf = name, holder, leaf
         self.shape, self.count, self.first = tensor.shape, tensor.numel(), tensor
         self.twins: list = []  # other tensors on the same memory: (name, tensor)
-        self.offset, self.view = 0, None
+        self.offset, self.view, self.address = 0, None, 0
 
     def tensor(self) -> Any:
         return self.holder[self.leaf]  # the script may have put another one there
@@ -654,6 +654,7 @@ class _Module:
             for slot in self.slots:
                 slot.view = self.part(self.vector, slot)
                 slot.view.copy_(slot.tensor())
+                slot.address = slot.view.data_ptr()
 
     @staticmethod
     def part(vector: Any, slot: _Slot) -> Any:
@@ -671,17 +672,13 @@ class _Module:
     def _away(self) -> list:
         """Return the tensors that are no views of the vector, of which load_state_dict and to() may make more."""
         pairs = ((slot, slot.tensor()) for slot in self.slots)
-        return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.view.data_ptr()]
+        return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
 
     def _staging(self, slot: _Slot) -> Any:
         """Return the slot's part of the staging buffer, which copies of accelerators reach without waiting."""
         if self.pinned is None:
             self.pinned = self.torch.empty(self.elements, pin_memory=self.torch.cuda.is_available())
         return self.part(self.pinned, slot)
-
-    def _wait_for(self, tensors: Iterable) -> None:
-        for device in {tensor.device for tensor in tensors if tensor.is_cuda}:
-            self.torch.cuda.synchronize(device)
 
     def gather(self) -> None:
         """Bring the vector up to date after a local step."""
@@ -692,7 +689,8 @@ class _Module:
                 if tensor.is_cuda or _STAGE_ALL:  # types and strides change on the accelerator, the copy is plain
                     plain = tensor.to(self.torch.float32).contiguous()
                     values[i] = self._staging(slot).copy_(plain, non_blocking=True)
-            self._wait_for(tensor for _, tensor in away)
+            for device in {tensor.device for _, tensor in away if tensor.is_cuda}:
+                self.torch.cuda.synchronize(device)
             for (slot, tensor), value in zip(away, values):
                 if tensor.dtype == self.torch.float32:
                     slot.view.copy_(value)
@@ -753,8 +751,8 @@ class _Array:
     """One NumPy array as the values that travel."""
 
     def __init__(self, x: Any) -> None:
-        if not _is_array(x) or x.dtype.kind != "f" or not x.flags.writeable or x.size == 0:
-            raise Error("join_array needs a NumPy array of floating-point numbers that can be written, such as "
+        if not _is_array(x) or x.dtype not in ("float32", "float64") or not x.flags.writeable or x.size == 0:
+            raise Error("join_array needs a NumPy array of float32 or float64 that can be written, such as "
                         f"numpy.array(values, dtype='float32'), not {type(x).__name__}")
         self.numpy, self.x, self.elements, self.exact, self.model = sys.modules["numpy"], x, x.size, 0, None
         self.tensors = [{"name": "x", "shape": list(x.shape), "dtype": str(x.dtype)}]
@@ -912,8 +910,8 @@ _leaving = threading.Lock()
 def _leave(reason: str) -> None:
     """End the process now. Other threads and cleanups might wait for a peer that never answers."""
     _leaving.acquire()  # and never released: two threads may notice at once
-    _say(reason)
-    try:
+    try:  # the outputs may be pipes to the peer, and broken
+        _say(reason)
         sys.stdout.flush()
     finally:
         os._exit(1)
