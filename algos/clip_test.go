@@ -55,7 +55,7 @@ type unsure struct{ algos.Full }
 
 func (unsure) Verifies() bool { return false }
 
-func TestWhatIsWildIsLeftOutWhereNothingVerifies(t *testing.T) {
+func TestWildMessagesAreLeftOutWithoutVerification(t *testing.T) {
 	x, near := []float32{0, 0}, []float32{0, 1}
 	for _, test := range []struct {
 		codec  algos.Codec
@@ -81,7 +81,7 @@ func TestWhatIsWildIsLeftOutWhereNothingVerifies(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotClippedIsMixedAsUsual(t *testing.T) {
+func TestUnclippedMessagesAreMixedAsUsual(t *testing.T) {
 	x, y, z := vector(1, 300), vector(2, 300), vector(3, 300)
 	if got, want := clipped(t, &algos.Clip{Radius: 1e6}, x, y, z), clipped(t, nil, x, y, z); !slices.Equal(got, want) {
 		t.Error("another result than that of plain mixing")

@@ -46,7 +46,7 @@ func TestFullEncodesLittleEndianFloats(t *testing.T) {
 	}
 }
 
-func TestFullRefusesToEncodeWhatIsNoNumber(t *testing.T) {
+func TestFullRefusesToEncodeNaN(t *testing.T) {
 	for _, bad := range []float32{nan, inf, -inf} {
 		got, err := algos.Full{}.Encode([]byte{9}, 4, []float32{1, bad})
 		const want = "full: round 4: a vector of 2 coordinates holds NaN or Inf"

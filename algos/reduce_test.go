@@ -141,7 +141,7 @@ func TestFeedbackMakesUpForABiasedCompressor(t *testing.T) {
 	}
 }
 
-func TestReductionsKeepWhatTheySay(t *testing.T) {
+func TestReductionsKeepTheirPromises(t *testing.T) {
 	const n, d = 4, 3000
 	for _, r := range reductions {
 		f := r.field(t, n, d, signed)

@@ -352,7 +352,7 @@ func (f *field) optimum() []float64 {
 	return best
 }
 
-func TestExtraMemoryIsWhatIsAllocated(t *testing.T) {
+func TestExtraMemoryIsTheAllocatedMemory(t *testing.T) {
 	const n, d, vector = 5, 1000, 4 * 1000
 	for name, test := range map[string]struct {
 		make maker

@@ -16,8 +16,10 @@
 package configs
 
 import (
-	"gossiptrainer/topology"
 	"time"
+
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 // The tags of the fields are the only descriptions of the keys. The JSON schema, the checks of Load and the reference
@@ -77,7 +79,7 @@ type Algorithm struct {
 type Theta struct {
 	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run and needs verify; measured = twice the largest gap of about 20 full-precision exchanges; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others. With an external model these two need a value above 0"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
 
@@ -143,12 +145,15 @@ type Data struct {
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema_description:"objective"`
+	Name   string  `json:"name" jsonschema_description:"objective; external = a program of your own, in any framework, that peer run, lab or compare starts"`
 	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
 	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
 	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`
 	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"<model dim>: number of parameters"`
 	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"<model spread>: distance between the workers' optima"`
+
+	// Outline is the size of an external model, which its program tells; nil before.
+	Outline *model.Outline `json:"-"`
 }
 
 // Train is the local optimizer.

@@ -57,10 +57,10 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 	{"train.rounds", always},
 	{"train.batch", []need{samples}},
-	{"train.step_size", always},
-	{"train.schedule", always},
-	{"train.momentum", always},
-	{"train.weight_decay", always},
+	{"train.step_size", []need{ownSteps.rest(1.)}},
+	{"train.schedule", []need{ownSteps.rest("constant")}},
+	{"train.momentum", []need{ownSteps.rest(0.)}},
+	{"train.weight_decay", []need{ownSteps}},
 	{"train.slow", always},
 
 	{"limit.rate", always},
@@ -109,7 +109,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 	{"output.dir", always},
 	{"output.every", always},
-	{"output.evaluate", always},
+	{"output.evaluate", []need{ownScores}},
 })
 
 var algorithmEffects = []effect{

@@ -90,6 +90,18 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"depth of an mlp", "model: {depth: 20}", 1, 16, "set model.name to resnet"},
 		{"data of a quadratic", "model: {name: quadratic}\ndata: {name: a9a}", 2, 14, "a quadratic has no samples"},
 		{"a batch of a quadratic", "model: {name: quadratic}\ntrain: {batch: 8}", 2, 16, "a quadratic has no samples"},
+		{"the batch of an external model", "model: {name: external}\ntrain: {batch: 8}", 2, 16,
+			"the program of an external model reads its own samples"},
+		{"the data of an external model", "model: {name: external}\ndata: {name: a9a}", 2, 14,
+			"reads its own samples"},
+		{"the step of an external model", "model: {name: external}\ntrain: {step_size: 1, schedule: cosine, momentum: 0}",
+			2, 20, "train.step_size: has no effect, nor has schedule or momentum: the program of an external model takes"},
+		{"the decay of an external model", "model: {name: external}\ntrain: {weight_decay: 0.1}", 2, 23,
+			"set the optimizer in the program"},
+		{"the layers of an external model", "model: {name: external, hidden: [3]}", 1, 33,
+			"it is a setting of mlp, but model.name is external"},
+		{"the evaluation of an external model", "model: {name: external}\noutput: {evaluate: 5}", 2, 20,
+			"evaluate in the program"},
 		{"a folder for the data inside", "data: {dir: /data}", 1, 13, "the data set glyphs is built in"},
 		{"labels of iid", "data: {per_worker: 2}", 1, 20, "it is a setting of labels, but data.partition is iid"},
 		{"alpha of labels", "data: {partition: labels, alpha: 0.5}", 1, 34, "set data.partition to dirichlet"},
@@ -118,7 +130,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 }
 
 // A key that states the value that it has anyway is no mistake.
-func TestKeysThatSayWhatHoldsAnyway(t *testing.T) {
+func TestKeysThatRepeatADefault(t *testing.T) {
 	for _, text := range []string{
 		"algorithm: {codec: full, bits: 32}",
 		"algorithm: {name: allreduce, bits: 32}",
@@ -143,6 +155,7 @@ func TestOverridesWithoutEffectNameTheirLayer(t *testing.T) {
 		{Source{File: "ring8", Env: []string{"PEER_DATA__ALPHA=0.1"}}, "environment variable PEER_DATA__ALPHA"},
 		{Source{File: "ring8", Flags: map[string]any{"model.depth": 20}}, "flag for model.depth"},
 		{Source{File: "one-label10", Set: []string{"topology.rows=2"}}, "--set topology.rows=2"},
+		{Source{Set: []string{"model.name=external", "train.momentum=0.9"}}, "--set train.momentum=0.9"},
 	} {
 		_, err := Load(test.src)
 		if p := problems(t, err); len(p) != 1 || p[0].Source != test.want ||
@@ -153,7 +166,7 @@ func TestOverridesWithoutEffectNameTheirLayer(t *testing.T) {
 }
 
 // An override drops what it makes meaningless in the layers below.
-func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
+func TestOverridesDropMeaninglessKeys(t *testing.T) {
 	tests := []struct {
 		name  string
 		src   Source
@@ -201,6 +214,24 @@ func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The driver of an external model subtracts its updates as they are.
+func TestAnExternalModelHasStepSizeOne(t *testing.T) {
+	l := mustLoad(t, "model: {name: external}\ntrain: {rounds: 7}")
+	want := Train{Rounds: 7, Batch: 32, StepSize: 1, Schedule: "constant", Slow: map[string]float64{}}
+	if diff := cmp.Diff(want, l.Config.Train); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text := string(l.Config.YAML())
+	for _, key := range []string{"data:", "step_size", "batch", "momentum", "hidden"} {
+		if strings.Contains(text, key) {
+			t.Errorf("the written run file has %s, without effect:\n%s", key, text)
+		}
+	}
+	if diff := cmp.Diff(l.Config, mustLoad(t, text).Config); diff != "" {
+		t.Errorf("written and read again (-want +got):\n%s", diff)
 	}
 }
 

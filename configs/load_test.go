@@ -200,6 +200,8 @@ func TestBadFiles(t *testing.T) {
 		{"a slow worker beyond the graph", "train: {slow: {\"8\": 2}}\n", 1, 21, "no worker \"8\" in a ring of 8"},
 		{"a slow worker that is no rank", "train: {slow: {first: 2}}\n", 1, 23, "no worker \"first\""},
 		{"a worker made faster", "train: {slow: {\"2\": 0.5}}\n", 1, 21, "a factor from 1 to 1000, got 0.5"},
+		{"a certificate for steps of any length", "model: {name: external}\nalgorithm: {theta: {rule: certified}}\n", 2, 27,
+			"the rule certified needs the largest change of a parameter"},
 		{"a certificate for adpsgd", "algorithm: {name: adpsgd, theta: {rule: certified}}\n", 1, 41,
 			"no certificate for adpsgd: nothing bounds its mixing time, as pairs meet at random: use adaptive, got certified"},
 		{"the theorem under adpsgd", "algorithm: {theta: {rule: theorem}, name: adpsgd}\n", 1, 27,

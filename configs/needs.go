@@ -169,8 +169,27 @@ var (
 	samples = need{
 		on:    []string{"model.name"},
 		holds: func(c *Config, _ string) bool { return c.LearnsFromData() },
-		why:   func(c *Config) string { return "a " + c.Model.Name + " has no samples" },
-		hint:  func(*Config) string { return "leave it out, or set model.name to another" },
+		why: func(c *Config) string {
+			if c.External() {
+				return "the program of an external model reads its own samples"
+			}
+			return "a " + c.Model.Name + " has no samples"
+		},
+		hint: func(*Config) string { return "leave it out, or set model.name to another" },
+	}
+	ownSteps = need{
+		on:    []string{"model.name"},
+		holds: func(c *Config, _ string) bool { return !c.External() },
+		why:   func(*Config) string { return "the program of an external model takes the local step" },
+		hint: func(*Config) string {
+			return "leave it out and set the optimizer in the program, or set model.name to another"
+		},
+	}
+	ownScores = need{
+		on:    []string{"model.name"},
+		holds: func(c *Config, _ string) bool { return !c.External() },
+		why:   func(*Config) string { return "the program of an external model evaluates it" },
+		hint:  func(*Config) string { return "leave it out and evaluate in the program, or set model.name to another" },
 	}
 	fromFiles = need{
 		on:    []string{"data.name"},

@@ -16,7 +16,7 @@ func edgeList(ranks ...topology.Rank) (list [][2]topology.Rank) {
 	return list
 }
 
-func TestPresetsLoadAndSayWhatTheyAre(t *testing.T) {
+func TestPresetsLoadAndDescribeThemselves(t *testing.T) {
 	var names []string
 	for _, p := range Presets() {
 		names = append(names, p.Name)

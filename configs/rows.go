@@ -32,6 +32,12 @@ func (c *Config) LearnsFromData() bool {
 	return kind.Samples
 }
 
+// External reports whether a program of the user computes the updates.
+func (c *Config) External() bool {
+	kind, _ := model.Find(c.Model.Name)
+	return kind.External
+}
+
 // listed returns the values of the keys that rows list, nil of any other key.
 func listed(key string) []string {
 	switch key {

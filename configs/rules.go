@@ -116,6 +116,15 @@ var algorithmRules = []rule{
 				wrong("algorithm.theta.rule", "the theorem gives no constants for %s: use adaptive, certified or fixed", row)
 			}
 		}},
+	{[]string{"algorithm.theta.bound", "algorithm.theta.rule", "model.name", "algorithm.codec", "algorithm.bits"},
+		func(c *Config, wrong complain) {
+			t := c.Algorithm.Theta
+			certain := t.Rule == "certified" || t.Rule == "theorem"
+			if c.External() && c.modulo() && certain && t.Bound == 0 {
+				wrong("algorithm.theta.bound", "the rule %s needs the largest change of a parameter in a local step of the "+
+					"program, such as 0.01, and larger ones are clipped: must be above 0, or the rule adaptive", t.Rule)
+			}
+		}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
 		steps := c.row().Takes.LocalSteps
 		if a := c.Algorithm; a.LocalSteps != 1 && !steps.Given {

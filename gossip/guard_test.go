@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/algos"
 )
 
-func TestTheGuardBelievesMultiplesOfWhatItHasSeen(t *testing.T) {
+func TestTheGuardBelievesMultiplesOfSeenValues(t *testing.T) {
 	var g guard
 	if got := g.limit(); got != 1<<30 {
 		t.Errorf("limit %v before anything was seen, want 2³⁰", got)

@@ -71,7 +71,7 @@ func TestFrameOfARoundBeyondTheLastIsEarly(t *testing.T) {
 	}
 }
 
-func TestRefusalsSayWho(t *testing.T) {
+func TestRefusalsNameTheWorker(t *testing.T) {
 	w := newWorker(t, pair, &script{plan: overlapping}, 1)
 	err := w.Receive(frame(3, 0, 0, "x"))
 	const want = "gossip: frame from a worker that is no neighbour: worker 5 at round 0 hop 0: round 0 hop 0 from " +

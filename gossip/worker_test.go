@@ -243,7 +243,7 @@ func TestPayloadsAreGivenBackOnce(t *testing.T) {
 	}
 }
 
-func TestLinkSendsAgainWhatThePeerMayNeed(t *testing.T) {
+func TestLinkSendsMessagesAgain(t *testing.T) {
 	w := newWorker(t, middle, &script{plan: overlapping}, 3)
 	for k := range 3 {
 		gradient(t, w, 7)

@@ -16,6 +16,9 @@ type Kind struct {
 	Takes []string
 	// Samples: it learns from data. Any other one needs Dim, Seed and Worker instead.
 	Samples bool
+	// External: a program outside computes its updates. Nothing here can build it, and an Outline
+	// gives its size.
+	External bool
 	// Check names an invalid setting and the reason, or returns "" if all are valid. Nil
 	// accepts every setting.
 	Check func(s Spec) (setting, why string)
@@ -41,6 +44,13 @@ func Kinds() []Kind {
 		network("lenet", buildLeNet),
 		resnet,
 		network("vgg16", buildVGG, "norm"),
+		{
+			Name: External, External: true,
+			build: func(Spec, kernel.Tier) (Model, error) {
+				return nil, fmt.Errorf("model: %s: the objective is in a program of the user, and not in this one", External)
+			},
+			measure: measureOutline,
+		},
 	}
 }
 

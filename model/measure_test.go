@@ -9,7 +9,7 @@ import (
 )
 
 // Measure tells the size of every objective without its memory.
-func TestMeasureEqualsWhatIsBuilt(t *testing.T) {
+func TestMeasureEqualsTheBuiltModel(t *testing.T) {
 	image := sample.Shape{H: 32, W: 32, C: 3}
 	for _, s := range []Spec{
 		{Name: "logistic"}, {Name: "mlp", Hidden: []int{30, 20}}, {Name: "lenet"},

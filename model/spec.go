@@ -22,6 +22,8 @@ type Spec struct {
 	Spread float64 // quadratic: largest distance per coordinate between a worker's optimum and the common centre, ≥ 0
 	Seed   uint64  // quadratic: of the curvatures and the optima
 	Worker int     // quadratic: whose f_i, ≥ 0
+
+	Outline *Outline // external: its parameters; nil before they are known
 }
 
 // check refuses what no network can be built from.

@@ -11,7 +11,7 @@ import (
 
 // An audit counts the messages for which Decode gives other indices than the sender's. Payloads and models equal those
 // of codecs without an audit.
-func TestAnAuditCountsWhatIsRecoveredWrongly(t *testing.T) {
+func TestAnAuditCountsWrongRecoveries(t *testing.T) {
 	const dim, rounds = 300, 40
 	for _, levels := range []int{2, 5, 16, 256, 1000} {
 		audit := NewAudit()

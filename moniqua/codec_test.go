@@ -174,7 +174,7 @@ func TestHalfTheModulusApartIsTheSameSymbol(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatHasNoIndex(t *testing.T) {
+func TestEncodeRefusesValuesWithoutIndex(t *testing.T) {
 	tests := []struct {
 		name string
 		x    float32

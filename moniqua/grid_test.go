@@ -35,7 +35,7 @@ func TestGridFormulas(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCannotWork(t *testing.T) {
+func TestNewRefusesBadSettings(t *testing.T) {
 	one := func(int) float64 { return 1 }
 	theta := func(v float64) func(int) float64 { return func(int) float64 { return v } }
 	tests := []struct {

@@ -282,7 +282,7 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 	}
 }
 
-func TestEveryPathRefusesWhatPlainRefuses(t *testing.T) {
+func TestEveryPathRefusesTheSameAsPlain(t *testing.T) {
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), 1 << 31, -1 << 33} {
 		for _, at := range []int{0, 1500, 4095} {
 			r, err := mustCodec(t, 256, Nearest, 127.5, 1).round(3) // D = 1

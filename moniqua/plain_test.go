@@ -48,7 +48,7 @@ func ceil(x *big.Rat) int64 {
 	return quotient.Int64()
 }
 
-func TestPlainRefusesWhatHasNoIndex(t *testing.T) {
+func TestPlainRefusesValuesWithoutIndex(t *testing.T) {
 	p := plain{step: 1, levels: 4, rounding: Nearest}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1 << 31, -(1 << 31)} {
 		if at := p.encode(make([]int64, 3), make([]uint16, 3), []float32{0, x, 1}); at != 1 {

@@ -86,7 +86,7 @@ func TestFixedPointGivesTheIntegersOfPlain(t *testing.T) {
 	})
 }
 
-func TestBlocksRefuseWhatIsNoNumber(t *testing.T) {
+func TestBlocksRefuseNaN(t *testing.T) {
 	for _, rounding := range []Rounding{Nearest, Dither} {
 		r, err := mustCodec(t, 4, rounding, 1.5, 1).round(0)
 		if err != nil {

@@ -130,7 +130,7 @@ func TestLoneWorkerHasATheta(t *testing.T) {
 	}
 }
 
-func TestRulesRefuseWhatIsNoRun(t *testing.T) {
+func TestRulesRefuseBadRuns(t *testing.T) {
 	good := Updates{Step: constant(1), Bound: 1}
 	tests := []struct {
 		name    string

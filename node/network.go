@@ -7,19 +7,22 @@ import (
 	"log/slog"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 
 	driver "gossiptrainer/internal/node"
 	"gossiptrainer/internal/work"
 )
 
-// A Network says how a worker reaches the others. The zero value listens on all
-// interfaces and finds the others by multicast DNS.
+// A Network says how a worker reaches the others. With a Secret alone it listens on all interfaces and
+// finds the others by multicast DNS. The zero value trains with processes on this machine.
 type Network struct {
-	// Secret keeps strangers out: only peers that know it take part. Without a secret, every peer on
-	// the network that knows the name of the run takes part.
+	// Secret keeps strangers out: only peers that know it take part. Without a secret, a worker listens
+	// on the loopback interface alone.
 	Secret string
-	// Listen has the multiaddrs to listen at, such as /ip4/127.0.0.1/tcp/0.
-	// Empty stands for all interfaces and free ports.
+	// Listen has the multiaddrs to listen at, such as /ip4/192.168.1.7/tcp/4001. Empty stands for free
+	// ports on all interfaces, or on the loopback interface without a secret. Without a secret every
+	// address must be a loopback address.
 	Listen []string
 	// Peers has addresses of other workers, such as
 	// /ip4/192.168.1.7/tcp/4001/p2p/12D3KooW…, for networks without multicast.
@@ -88,7 +91,10 @@ func (p *plan) options() (driver.Options, error) {
 	}
 	o := driver.Options{
 		RunID: p.Run, Sections: []driver.Section{{Name: "training", JSON: shared}}, N: p.Workers, Dim: p.dim,
-		JoinSecret: p.Network.Secret, Listen: p.Network.Listen, Logger: p.Network.Logger,
+		JoinSecret: p.Network.Secret, Logger: p.Network.Logger,
+	}
+	if o.Listen, err = p.Network.listen(); err != nil {
+		return o, err
 	}
 	for _, address := range p.Network.Peers {
 		info, err := peer.AddrInfoFromString(address)
@@ -98,4 +104,25 @@ func (p *plan) options() (driver.Options, error) {
 		o.Contacts = append(o.Contacts, *info)
 	}
 	return o, nil
+}
+
+// listen returns the addresses to listen at: without a secret, those that no other machine reaches.
+func (n Network) listen() ([]string, error) {
+	if n.Secret != "" {
+		return n.Listen, nil
+	}
+	if len(n.Listen) == 0 {
+		return []string{"/ip4/127.0.0.1/tcp/0"}, nil
+	}
+	for _, address := range n.Listen {
+		at, err := multiaddr.NewMultiaddr(address)
+		if err != nil {
+			return nil, fmt.Errorf("node: Network.Listen: %q: %w", address, err)
+		}
+		if !manet.IsIPLoopback(at) {
+			return nil, fmt.Errorf("node: Network.Listen: %s: other machines reach it: set Network.Secret, "+
+				"the same for all workers, or listen at a loopback address", address)
+		}
+	}
+	return n.Listen, nil
 }

@@ -160,7 +160,7 @@ func TestObserveIsToldOfEveryGradient(t *testing.T) {
 // one is an objective of one parameter.
 func one() node.Objective { return bowl{centre: []float32{1}} }
 
-func TestWhatCannotBeTrainedIsRefused(t *testing.T) {
+func TestTrainingsThatCannotRunAreRefused(t *testing.T) {
 	good := func(*node.Training) {}
 	ring := topology.Spec{Kind: topology.Ring, N: 3}
 	broken := bowl{[]float32{1}, errors.New("no data")}
@@ -255,5 +255,27 @@ func TestAddressesWithoutAnIDAreRefused(t *testing.T) {
 	run.Network.Peers = []string{"/ip4/127.0.0.1/tcp/4001"}
 	if _, err := node.Train(t.Context(), run, one()); err == nil || !strings.Contains(err.Error(), "/p2p/") {
 		t.Errorf("error %v, want one that asks for /p2p/", err)
+	}
+}
+
+func TestWithoutASecretNoOtherMachineReachesAWorker(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var addrs []string
+	run := training(2)
+	run.Network.Listening = func(at []string) {
+		addrs = at
+		cancel() // the other worker never comes
+	}
+	if _, err := node.Train(ctx, run, one()); err == nil || len(addrs) == 0 {
+		t.Fatalf("addresses %v, error %v", addrs, err)
+	}
+	for _, address := range addrs {
+		if !strings.HasPrefix(address, "/ip4/127.0.0.1/tcp/") {
+			t.Errorf("listens at %s", address)
+		}
+	}
+	run.Network.Listen = []string{"/ip4/0.0.0.0/tcp/0"}
+	if _, err := node.Train(t.Context(), run, one()); err == nil || !strings.Contains(err.Error(), "set Network.Secret") {
+		t.Errorf("listens everywhere without a secret: error %v", err)
 	}
 }

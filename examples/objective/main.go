@@ -5,7 +5,8 @@
 //	objective -part 0                  one of two processes; it prints its address
 //	objective -part 1 -peer ADDRESS    the other one
 //
-// Without -peer, two processes on one network find each other by multicast DNS.
+// With -secret WORDS, the same for both, the processes may be on two machines of one network. They then find each other
+// by multicast DNS, without -peer.
 package main
 
 import (
@@ -49,6 +50,7 @@ var training = node.Training{
 func main() {
 	part := flag.Int("part", -1, "train with half 0 or 1 of the points; the other half is in another process")
 	peer := flag.String("peer", "", "address that the other process has printed")
+	flag.StringVar(&training.Network.Secret, "secret", "", "keeps strangers out; without it, nothing leaves this machine")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

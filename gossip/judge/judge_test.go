@@ -127,7 +127,7 @@ func TestANeighbourThatIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 }
 
 // A link begins with frames that its receiver has already; a flood of them is a replay attack.
-func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
+func TestReplaysBeyondANewLinksAreOffences(t *testing.T) {
 	tr := try(t, Rules{})
 	for range 1 + leftOver + tolerated - 1 {
 		tr.do(tr.Receive(message(2, 16)))

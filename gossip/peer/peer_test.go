@@ -162,7 +162,7 @@ func TestByeIsSaidWhenTheLastStateIsSafe(t *testing.T) {
 }
 
 // A neighbour that lacks messages gets the bye after them.
-func TestByeFollowsWhatIsOwed(t *testing.T) {
+func TestByeFollowsOwedFrames(t *testing.T) {
 	s := play(t, func(m gossip.Machine, s *peer.Start) {
 		slots := gossip.SlotsOf(m)
 		s.Durable = 0

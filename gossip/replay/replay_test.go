@@ -118,7 +118,7 @@ func (r *rehearsal) expect(what string, peer topology.Rank, want ...int) {
 	}
 }
 
-func TestANeighbourThatComesBackGetsWhatItCanTakeAndNothingTwice(t *testing.T) {
+func TestAReturningNeighbourGetsEachMessageOnce(t *testing.T) {
 	r := rehearse(t, ring(), 0)
 	r.meet(0, 0)
 	r.meet(2, 0)
@@ -284,7 +284,7 @@ func TestLogsAreBounded(t *testing.T) {
 
 // An early message shows that the two ends are out of step. The worker keeps an early request, and answers it when the
 // message exists.
-func TestWhatIsEarly(t *testing.T) {
+func TestEarlyFrames(t *testing.T) {
 	r := rehearse(t, task{n: 3, dim: 8, rounds: 50, verified: true}, 0)
 	r.meet(0, 0)
 	request := gossip.Frame{From: 0, To: 1, Kind: gossip.Request, Round: 1}

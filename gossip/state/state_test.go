@@ -87,7 +87,7 @@ func TestACopyHasMemoryOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatAWorkerCannotCarryIsRefused(t *testing.T) {
+func TestInvalidStatesAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(o *thing)
 		want   string

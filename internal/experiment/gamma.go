@@ -5,9 +5,6 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// sample is the length of the vector with which compressors are measured.
-const sample = 1 << 16
-
 const (
 	// mostGain is the gain at and above which error feedback amplifies errors at every step size.
 	mostGain = 2
@@ -27,11 +24,11 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 	if r.controlled() {
 		c.Bits = a.Controller.MinBits
 	}
-	f, err := faithful(c, r.dim)
+	f, err := faithful(c, r.compressed())
 	if err != nil {
 		return 0, err
 	}
-	made, err := newCompressor(c, r.dim, 0)
+	made, err := newCompressor(c, r.compressed(), 0)
 	if err != nil {
 		return 0, err
 	}

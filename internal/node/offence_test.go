@@ -96,7 +96,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 }
 
 // A link begins with frames that its receiver already has; more of them than that are a replay.
-func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
+func TestReplaysBeyondANewLinksAreOffences(t *testing.T) {
 	d, s := accused(t, Wait, 0)
 	old := link.Event{Kind: link.FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}
 	for range 1 + flood + tolerance - 1 {

@@ -48,7 +48,7 @@ func TestEndsOfRuns(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatTheoryExpectsMayDiverge(t *testing.T) {
+func TestOnlyExpectedRunsMayDiverge(t *testing.T) {
 	c := newCell("x")
 	c.fail(fmt.Errorf("round 2: %w", train.ErrDiverged))
 	if err := unexpected([]row{{name: "dcd", mayDiverge: true, cells: []cell{c}}}); err != nil {

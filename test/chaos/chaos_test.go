@@ -89,7 +89,7 @@ func TestScenariosAreRunFilesAndDifferInTheirNames(t *testing.T) {
 	}
 }
 
-func TestTheSeedDecidesWhomAFaultStrikes(t *testing.T) {
+func TestTheSeedDecidesWhichPeerAFaultHits(t *testing.T) {
 	draw := func(seed uint64) (all []fault) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for range 20 {
@@ -144,7 +144,7 @@ func TestRanksInBrackets(t *testing.T) {
 	}
 }
 
-func TestLinesTellWhoseLinkIsDown(t *testing.T) {
+func TestLinesNameTheLinkThatIsDown(t *testing.T) {
 	for text, want := range map[string]int{
 		`INF link down run=x neighbour=7 why="no"`: 7, "[3] INF link down neighbour=12": 12, "DBG link up neighbour=7": -1,
 		"link down": -1,
@@ -155,7 +155,7 @@ func TestLinesTellWhoseLinkIsDown(t *testing.T) {
 	}
 }
 
-func TestTableTellsWhatWasBroken(t *testing.T) {
+func TestTheTableNamesTheBrokenParts(t *testing.T) {
 	text := document([]effect{
 		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second,
 			lost: "4 rounds done again"},

@@ -29,10 +29,13 @@ var remedies = []Remedy{
 	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
-		"refused a stranger without a word",
+		"refused a stranger silently",
 		"closed a connection that showed no secret in time",
 	}},
-	{"lost-neighbours", []string{"going on without a neighbour", "closing a gap of the ring"}},
+	{"lost-neighbours", []string{
+		"going on without a neighbour", "closing a gap of the ring",
+		"a lost worker is left out of the average", "the average waits for a lost worker",
+	}},
 	{"returning-workers", []string{
 		"taking back a worker", "taken back into the run",
 		"handshake with a returning worker failed", "a returning worker has not received its state",

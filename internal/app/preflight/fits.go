@@ -50,7 +50,11 @@ func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) 
 // fits refuses a run that cannot work on this machine before it allocates anything. memory is the free memory in bytes,
 // 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
-	if mode != "sim" {
+	if mode == "sim" {
+		if err := run.CheckInside(); err != nil {
+			return err
+		}
+	} else {
 		if err := canMeet(run.Network()); err != nil {
 			return err
 		}

@@ -147,7 +147,7 @@ func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.Con
 	if dir == network.DirOutbound || member || !known || g.replies.Allow(address(c)) {
 		return true
 	}
-	g.refused.Tell(g.log, "refused a stranger without a word", "refused stranger",
+	g.refused.Tell(g.log, "refused a stranger silently", "refused stranger",
 		"stranger", id, "address", c.RemoteMultiaddr())
 	return false
 }
