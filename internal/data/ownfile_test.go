@@ -117,25 +117,31 @@ func TestAllFormatsReadTheSameTable(t *testing.T) {
 	text := "0.5,-1,7\r\n\r\n0.25,2,9\r\n1,0,7.0\r\n\"0\", 4 ,9\r\n"
 	halves := []byte{0, 0x38, 0, 0xbc, 0, 0x34, 0, 0x40, 0, 0x3c, 0, 0, 0, 0, 0, 0x44}
 	paths := map[string]FileSpec{
-		"csv":        {Path: put(t, dir, "a.csv", []byte(text))},
-		"csv.gz":     {Path: put(t, dir, "a.csv.gz", squeezed(t, []byte(text)))},
-		"header":     {Path: put(t, dir, "h.csv", []byte("\xef\xbb\xbfa,\"b\",y\n"+text))},
-		"label":      {Path: put(t, dir, "l.csv", []byte("label;a;b\n7;.5;-1\n9;.25;2\n7;1;0\n9;0;4"))},
-		"tabs":       {Path: put(t, dir, "t.tsv", []byte("id\ta\tc\tb\n1\t0.5\t7\t-1\n2\t.25\t9\t2\n3\t1\t7\t0\n4\t0\t9\t4"))},
-		"npy":        {Path: put(t, dir, "X.npy", npy("<f8", "(4, 2)", false, floats64(sameValues...)))},
-		"fortran":    {Path: put(t, dir, "f/X.npy", npy("<f8", "(4, 2)", true, floats64(sameColumns...)))},
-		"half":       {Path: put(t, dir, "g/X.npy", npy("<f2", "(4, 2)", false, halves))},
-		"table.npy":  {Path: put(t, dir, "tab.npy", npy("<f8", "(4,3)", false, floats64(.5, -1, 7, .25, 2, 9, 1, 0, 7, 0, 4, 9)))},
-		"npz":        {Path: put(t, dir, "a.npz", zipped(t, map[string][]byte{"X.npy": npy("<f8", "(4, 2)", false, floats64(sameValues...)), "y.npy": y}))},
-		"parquet":    {Path: put(t, dir, "a.parquet", parquetFile(t, sampleRow{.5, -1, 7}, sampleRow{.25, 2, 9}, sampleRow{1, 0, 7}, sampleRow{0, 4, 9}))},
-		"libsvm":     {Path: put(t, dir, "a.svm", []byte("7 1:0.5 2:-1\n9 1:.25 2:2\n7 1:1\n9 2:4\n"))},
-		"idx float":  {Path: put(t, dir, "s-images-idx2", append([]byte{0, 0, 9, 2, 0, 0, 0, 4, 0, 0, 0, 2}, 2, 252, 1, 8, 4, 0, 0, 16))},
+		"csv":    {Path: put(t, dir, "a.csv", []byte(text))},
+		"csv.gz": {Path: put(t, dir, "a.csv.gz", squeezed(t, []byte(text)))},
+		"header": {Path: put(t, dir, "h.csv", []byte("\xef\xbb\xbfa,\"b\",y\n"+text))},
+		"label":  {Path: put(t, dir, "l.csv", []byte("label;a;b\n7;.5;-1\n9;.25;2\n7;1;0\n9;0;4"))},
+		"tabs": {Path: put(t, dir, "t.tsv",
+			[]byte("id\ta\tc\tb\n1\t0.5\t7\t-1\n2\t.25\t9\t2\n3\t1\t7\t0\n4\t0\t9\t4"))},
+		"npy":     {Path: put(t, dir, "X.npy", npy("<f8", "(4, 2)", false, floats64(sameValues...)))},
+		"fortran": {Path: put(t, dir, "f/X.npy", npy("<f8", "(4, 2)", true, floats64(sameColumns...)))},
+		"half":    {Path: put(t, dir, "g/X.npy", npy("<f2", "(4, 2)", false, halves))},
+		"table.npy": {Path: put(t, dir, "tab.npy", npy("<f8", "(4,3)", false, floats64(.5, -1, 7, .25, 2, 9,
+			1, 0, 7, 0, 4, 9)))},
+		"npz": {Path: put(t, dir, "a.npz", zipped(t, map[string][]byte{"X.npy": npy("<f8", "(4, 2)",
+			false, floats64(sameValues...)), "y.npy": y}))},
+		"parquet": {Path: put(t, dir, "a.parquet", parquetFile(t, sampleRow{.5, -1, 7}, sampleRow{.25, 2,
+			9}, sampleRow{1, 0, 7}, sampleRow{0, 4, 9}))},
+		"libsvm": {Path: put(t, dir, "a.svm", []byte("7 1:0.5 2:-1\n9 1:.25 2:2\n7 1:1\n9 2:4\n"))},
+		"idx float": {Path: put(t, dir, "s-images-idx2", append([]byte{0, 0, 9, 2, 0, 0, 0, 4, 0, 0, 0, 2},
+			2, 252, 1, 8, 4, 0, 0, 16))},
 		"text class": {Path: put(t, dir, "u/X.npy", npy("<f8", "(4, 2)", false, floats64(sameValues...)))},
 	}
 	put(t, dir, "y.npy", y)
 	put(t, dir, "f/y.npy", npy("<f8", "(4, 1)", false, floats64(7, 9, 7, 9)))
 	put(t, dir, "g/y.npy", npy("|S1", "(4,)", false, []byte("7979")))
-	put(t, dir, "u/y.npy", npy(">U2", "(4,)", false, []byte("\x00\x00\x007\x00\x00\x00\x00\x00\x00\x009\x00\x00\x00\x00\x00\x00\x007\x00\x00\x00\x00\x00\x00\x009\x00\x00\x00\x00")))
+	put(t, dir, "u/y.npy", npy(">U2", "(4,)", false,
+		bytes.Repeat([]byte("\x00\x00\x007\x00\x00\x00\x00\x00\x00\x009\x00\x00\x00\x00"), 2)))
 	put(t, dir, "s-labels-idx1", []byte{0, 0, 8, 1, 0, 0, 0, 4, 7, 9, 7, 9})
 	want := ""
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
@@ -162,7 +168,8 @@ func TestAllFormatsReadTheSameTable(t *testing.T) {
 			want = got
 		}
 		if got != want {
-			t.Errorf("%s: %s, want %s; train %v %v, test %v %v", name, got, want, train.floats, train.labels, test.floats, test.labels)
+			t.Errorf("%s: %s, want %s; train %v %v, test %v %v", name, got, want, train.floats, train.labels,
+				test.floats, test.labels)
 		}
 	}
 	if !strings.HasSuffix(want, "[7 9] 3 1") {
@@ -230,7 +237,8 @@ func TestColoursAndChannels(t *testing.T) {
 	coloured.Set(0, 1, color.NRGBA{200, 100, 50, 0})
 	put(t, dir, "p/a/1.png", picture(t, coloured))
 	put(t, dir, "p/b/1.png", picture(t, grey(1, 2, 7, 8)))
-	first := put(t, dir, "X.npy", npy("|u1", "(2, 3, 1, 5)", false, append(bytes.Repeat([]byte{1, 2, 3, 4, 5}, 3), make([]byte, 15)...)))
+	first := put(t, dir, "X.npy", npy("|u1", "(2, 3, 1, 5)", false, append(bytes.Repeat([]byte{1, 2, 3, 4, 5},
+		3), make([]byte, 15)...)))
 	put(t, dir, "y.npy", npy("|u1", "(2,)", false, []byte{0, 1}))
 	sources, err := OpenFiles([]FileSpec{{Path: filepath.Join(dir, "p"), Test: filepath.Join(dir, "p")}})
 	if err != nil {
