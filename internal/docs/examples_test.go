@@ -81,6 +81,7 @@ var decoders = map[string]map[string]decoder{
 	"checkpoints.md": checkpoints,
 	"journal.md":     journals,
 	"vectors.md":     vectors,
+	"bridge.md":      bridges,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {
