@@ -1,5 +1,5 @@
-// Package models evaluates and averages model files for the command line. It finds the model and the data of a file from
-// a run file, flags, the file's metadata, or its names and shapes.
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file in a
+// run file, in flags, in the file's metadata, or by names and shapes.
 package models
 
 import (
