@@ -47,6 +47,7 @@ func Load(src Source) (*Loaded, error) {
 	if err := json.Unmarshal(text, &l.Config); err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
+	l.placeData()
 	problems := l.judge(bad, l.readFiles())
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		problems = slices.Concat(l.layers[i].problems, problems)

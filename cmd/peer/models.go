@@ -32,7 +32,7 @@ the metadata of MODEL name.`,
 			return c.print(score, score.Write)
 		},
 	}
-	cmd.Flags().StringVar(&r.Data, "data", "", "`name` of the data set, as data.name of a run file")
+	cmd.Flags().StringVar(&r.Data, "data", "", "`name` of the data set, as data.name of a run file, or a file of your own")
 	cmd.Flags().StringArrayVar(&r.Set, "set", nil, "override a key of the run file, as in `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	names := cobra.FixedCompletions(inspect.SetNames(), cobra.ShellCompDirectiveNoFileComp)
