@@ -1,5 +1,5 @@
-// Package models evaluates and averages model files for the command line. It finds the model and the data of a file in a
-// run file, in flags, in the file's metadata, or by names and shapes.
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file in
+// a run file, in flags, in the file's metadata, or by names and shapes.
 package models
 
 import (
@@ -41,6 +41,15 @@ type Request struct {
 	RunFile string   // names model and data; "": the metadata of the model file do
 	Data    string   // name of another data set, or a file of samples; "" for none
 	Set     []string // further keys of the run file, as in key=value
+}
+
+// Of returns the request for the arguments of the command: the model file, and perhaps a run file.
+func (r Request) Of(args []string) Request {
+	r.Model = args[0]
+	if len(args) > 1 {
+		r.RunFile = args[1]
+	}
+	return r
 }
 
 // A Score is the output of "evaluate".
@@ -103,9 +112,9 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model") {
+	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model", "model.name") {
 		set = append(set, experiment.MetaModel+"="+said)
-	} else if !r.sets("model") {
+	} else if !r.sets("model", "model.name") {
 		return r.guess(head, set)
 	}
 	return assemble("", slices.Concat(set, r.Set))
@@ -143,9 +152,9 @@ func (r Request) data(head train.Saved) ([]string, error) {
 	alone := []string{"topology={kind: complete, size: 1}"}
 	name, path := r.dataSet()
 	switch {
-	case r.sets("data"):
+	case r.sets("data", "data.name"):
 		return slices.Concat(alone, r.chosen()), nil
-	case name == "" && named.Name == ownFile:
+	case name == "" && named.Name == ownFile && !r.sets("data.path"):
 		return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no path of its data", r.Model),
 			"name the file with --data")
 	case named.Name != "" && (name == "" || name == named.Name):
@@ -165,10 +174,11 @@ func (r Request) data(head train.Saved) ([]string, error) {
 		"name one with --data, or give a run file")
 }
 
-// sets reports whether the user has set a section, or one of its keys but the folder.
-func (r Request) sets(section string) bool {
+// sets reports whether the user has set one of the keys. Other keys of a section complete what the metadata say.
+func (r Request) sets(keys ...string) bool {
 	return slices.ContainsFunc(r.Set, func(s string) bool {
-		return strings.HasPrefix(s, section+"=") || strings.HasPrefix(s, section+".") && !strings.HasPrefix(s, "data.dir=")
+		key, _, _ := strings.Cut(s, "=")
+		return slices.Contains(keys, key)
 	})
 }
 

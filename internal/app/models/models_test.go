@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +68,26 @@ func TestFilesAreEvaluatedAsTheirMetadataSay(t *testing.T) {
 		if got.Model != run.Config().Model.Name || got.Samples != want.Samples {
 			t.Errorf("%v: %+v", set, got)
 		}
+	}
+}
+
+// The metadata do not say where data of the user lie, because that differs from machine to machine.
+func TestOwnDataAreNamedAgain(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "t.csv")
+	text := "a,label\n" + strings.Repeat("1,x\n2,y\n", 50)
+	if err := os.WriteFile(table, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	path, _ := saved(t, asIs, "model={name: logistic}", "data={name: file, path: "+table+", test_share: 0.3}", "train.batch=4")
+	for _, r := range []Request{{Data: table}, {Set: []string{"data.path=" + table}}} {
+		r.Model = path
+		if got, err := Evaluate(r); err != nil || got.Samples != 30 || got.Data != "file" {
+			t.Errorf("%+v: %+v, error %v", r, got, err)
+		}
+	}
+	if _, err := Evaluate(Request{Model: path}); !errors.As(err, new(*advice.UsageError)) ||
+		!strings.Contains(err.Error(), "no path of its data") {
+		t.Errorf("without a path: error %v", err)
 	}
 }
 
