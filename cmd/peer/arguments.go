@@ -41,6 +41,16 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// scripted is arguments for a command that takes a script's command after --.
+func scripted(least, most int, script *[]string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args, *script = args[:at], args[at:]
+		}
+		return arguments(least, most)(cmd, args)
+	}
+}
+
 // words returns the words that name a command without the program's, and more.
 func words(cmd *cobra.Command, more ...string) string {
 	return strings.Join(append(strings.Fields(cmd.CommandPath())[1:], more...), " ")

@@ -23,6 +23,7 @@ type runFile struct {
 	name   string
 	set    []string
 	faults []string
+	script []string // the command after --
 
 	resume bool
 	folder string // of the run to resume, if the user named it
@@ -38,7 +39,7 @@ func (f *runFile) addFlags(cmd *cobra.Command) {
 // load reads the run file: the argument, or the preset ring8 where there is none.
 func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	f.name = defaultPreset
-	if len(args) > 0 {
+	if args = args[:len(args)-len(f.script)]; len(args) > 0 {
 		f.name = args[0]
 	}
 	file := f.name
@@ -67,12 +68,15 @@ func (f *runFile) command(words ...string) string {
 	for _, fault := range f.faults {
 		words = append(words, "--fault", fault)
 	}
-	return advice.Command(words...)
+	return advice.Command(slices.Concat(words, script.After(f.script))...)
 }
 
 // assembleFor is assemble for sim and lab. It refuses runs that cannot work on this machine.
 func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
 	loaded, err := f.load(args)
+	if err == nil && mode != "sim" {
+		err = script.Check(loaded, f.script, f.command(mode))
+	}
 	if err != nil {
 		return nil, err
 	}
