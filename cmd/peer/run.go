@@ -20,7 +20,7 @@ func newRun(c *console) *cobra.Command {
 	var rank int
 	var supervised bool
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE [-- COMMAND...]",
 		Short: "take part in a run as one peer, on a LAN",
 		Long: `take part in a run as one peer, on a LAN
 
@@ -30,11 +30,14 @@ every machine, says who belongs. Ctrl-C stops the run for all, and each peer say
 round is safe; the same command with --resume on all machines goes on, on each from the
 newest folder that has a checkpoint of its peer. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
-the same command, without --resume, brings it back.`,
+the same command, without --resume, brings it back.
+
+COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
   peer run lan-ring --set node.join_secret_file=lan.secret
+  peer run torch.yaml -- python3 train.py
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
-		Args: arguments(1, 1),
+		Args: scripted(1, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if supervised {
 				return runSupervised(cmd.Context(), c, &file, args[0], rank)

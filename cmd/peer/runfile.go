@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
@@ -119,7 +120,7 @@ func (f *runFile) again(s *session.Session, mode string) string {
 	}
 	cfg := s.Run.Config()
 	shorter := cfg.Shortened(rounds)
-	as := runFile{name: f.name, set: slices.Concat(f.set, shorter)}
+	as := runFile{name: f.name, set: slices.Concat(f.set, shorter), script: f.script}
 	if len(shorter) == 1 { // with the same script
 		as.faults = f.faults
 	}

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
-	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},

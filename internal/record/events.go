@@ -101,7 +101,7 @@ type Status struct {
 type Final struct {
 	Rank        int           `json:"rank"`
 	Rounds      int           `json:"rounds"`
-	Loss        float64       `json:"loss"`     // of this replica on the test set
+	Loss        float64       `json:"loss"`     // of this replica on the test set; NaN is written as null
 	Accuracy    float64       `json:"accuracy"` // NaN is written as null
 	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`

@@ -15,7 +15,7 @@ type Summary struct {
 	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
-	Loss         float64  `json:"loss"`       // mean over the replicas, test set
+	Loss         *float64 `json:"loss"`       // mean over the replicas, test set; null: a script told none
 	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
 	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if this process lacks the models

@@ -34,7 +34,7 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	if s.Data != nil {
 		row("data", "%s", s.Data)
 	}
-	row("test loss", "%s", short(&s.Loss))
+	row("test loss", "%s", short(s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))
 	row("consensus", "%s", short(s.Consensus))

@@ -17,6 +17,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -157,7 +158,7 @@ func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
 	if mode == "sim" && m.result.Compute > 0 {
 		args = append(args, "--compute", seconds(m.result.Compute).String())
 	}
-	return args, nil
+	return append(args, script.After(m.Script)...), nil
 }
 
 // lastError returns the error at the end of a process's log.

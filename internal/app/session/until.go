@@ -49,7 +49,8 @@ func ParseUntil(command string, settings []string) (Until, error) {
 
 // Check says why the condition cannot end a run.
 func (u Until) Check(run *experiment.Run) error {
-	if u.Targets.Accuracy > 0 && run.Config().Output.Evaluate == 0 {
+	cfg := run.Config()
+	if u.Targets.Accuracy > 0 && cfg.Output.Evaluate == 0 && !cfg.External() {
 		return configs.Errorf("output.evaluate",
 			"is 0, so that it is not known when accuracy %g is reached: give the rounds between evaluations", u.Targets.Accuracy)
 	}

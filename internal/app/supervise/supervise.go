@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/fault"
@@ -60,6 +61,7 @@ type Lab struct {
 	Resume   bool     // the peers go on from their checkpoints
 	Words    []string // further flags of each peer: how much it logs
 	Lost     int      // exit code of a peer that has lost the others
+	Script   []string // the command of the script that each peer starts; none for a built-in model
 }
 
 // Run starts the peers, attends them to their end, and returns their final models by rank.
@@ -100,8 +102,11 @@ func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	if l.Resume || life > 0 {
 		args = append(args, "--resume")
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, append(args, script.After(l.Script)...)...)
 	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
+	if len(l.Script) > 0 {
+		cmd.Env = machine.ShareThreads(cmd.Env, l.Session.Run.N())
+	}
 	return cmd
 }
 
