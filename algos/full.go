@@ -22,23 +22,34 @@ func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return dst, nil
 }
 
+// Check returns the largest magnitude in the messages of d coordinates. It returns a *MessageError for one that Mix
+// refuses.
+func (Full) Check(d int, in []Message) (largest float32, err error) {
+	for _, m := range in {
+		size, err := checkFloats(m, d)
+		if err != nil {
+			return 0, err
+		}
+		largest = max(largest, size)
+	}
+	return largest, nil
+}
+
 // Mix adds Σ_j w_j·(x_j − x) to acc. Both ends of an edge add exact negatives of each other. The worker's own payload
 // is not needed.
-func (Full) Mix(acc []float32, _ int, x []float32, _ []byte, in []Message) (Mixed, error) {
+func (f Full) Mix(acc []float32, _ int, x []float32, _ []byte, in []Message) (Mixed, error) {
 	const most = 32 // neighbours without an allocation
 	var (
 		payloads [most][]byte
 		factors  [most]float32
 		theirs   = payloads[:0]
 		weights  = factors[:0]
-		largest  float32
 	)
+	largest, err := f.Check(len(x), in)
+	if err != nil {
+		return Mixed{}, err
+	}
 	for _, m := range in {
-		size, err := checkFloats(m, len(x))
-		if err != nil {
-			return Mixed{}, err
-		}
-		largest = max(largest, size)
 		theirs, weights = append(theirs, m.Payload), append(weights, m.Weight)
 	}
 	gap, moved := kernel.Best().MixFloats(acc, x, theirs, weights)

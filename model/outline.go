@@ -1,6 +1,10 @@
 package model
 
-import "fmt"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
 
 // External is the name of the objective that a program of the user computes.
 const External = "external"
@@ -10,7 +14,7 @@ type Outline struct {
 	// Params lists all tensors in the order of the flat vector, which they fill without gaps.
 	Params []Param
 	// Exact is E, the number of elements at the end of the vector that travel in full precision whatever the codec.
-	// They are statistics, such as those of a batch normalization, and no parameters that are trained. 0 to Dim.
+	// They are statistics, such as those of a batch normalization, and no parameters that are trained. 0 to Dim − 1.
 	Exact int
 }
 
@@ -21,6 +25,16 @@ func (o *Outline) Dim() int {
 		d += p.Len()
 	}
 	return d
+}
+
+// Hash returns the SHA-256, in hexadecimal, of the names and shapes of all tensors and of the number of exact elements.
+func (o *Outline) Hash() string {
+	h := sha256.New()
+	for _, p := range o.Params {
+		fmt.Fprintf(h, "%q %d\n", p.Name, p.Shape)
+	}
+	fmt.Fprintf(h, "exact %d\n", o.Exact)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Check refuses tensors with gaps or without elements, names that occur twice, and more exact elements than there are.
@@ -44,8 +58,9 @@ func (o *Outline) Check() error {
 	switch {
 	case end < 1 || end > mostElements:
 		return fmt.Errorf("model: external: %d elements: want 1 to %d", end, mostElements)
-	case o.Exact < 0 || o.Exact > end:
-		return fmt.Errorf("model: external: %d exact elements of %d: want 0 to %d", o.Exact, end, end)
+	case o.Exact < 0 || o.Exact >= end:
+		return fmt.Errorf("model: external: %d exact elements of %d: want 0 to %d, or there is nothing to train", o.Exact,
+			end, end-1)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestOutlinesThatAreRefused(t *testing.T) {
 		{Outline{Params: []Param{{Name: "a", Shape: []int{1 << 30, 1 << 30, 1 << 30}}}}, `"a" has more than`},
 		{Outline{Params: []Param{{Name: "a", Shape: []int{1 << 30}}, {Name: "b", Off: 1 << 30, Shape: []int{1 << 30}}}},
 			"2147483648 elements: want 1"},
-		{Outline{Exact: 2, Params: []Param{{Name: "a"}}}, "2 exact elements of 1: want 0 to 1"},
+		{Outline{Exact: 1, Params: []Param{{Name: "a"}}}, "1 exact elements of 1: want 0 to 0, or there is nothing"},
 		{Outline{Exact: -1, Params: []Param{{Name: "a"}}}, "-1 exact elements"},
 	} {
 		if _, err := Measure(Spec{Name: External, Outline: &test.outline}); err == nil ||

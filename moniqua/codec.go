@@ -16,8 +16,8 @@ import (
 )
 
 // A Codec is the modulo codec of one worker. Its fields must not change after its first use; all workers of a run share
-// all of them except Rank and Control. The methods are safe for concurrent use unless the codec verifies or is
-// controlled.
+// all of them except Rank and Control. The methods are safe for concurrent use unless the codec verifies, is
+// controlled or has exact coordinates.
 //
 //	encode:  κ_i = ⌊x/D + u⌋, sent as the symbol κ_i mod N
 //	decode:  κ'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
@@ -35,8 +35,10 @@ type Codec struct {
 	Control  *Control            // of this worker: the source of Theta if θ changes during the run
 	Audit    *Audit              // shared by all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
+	Exact    int                 // E ≥ 0: the last E coordinates travel in full precision, see exact.go
 
 	verification verification
+	cut          cut
 }
 
 var _ algos.Codec = (*Codec)(nil)
@@ -117,9 +119,23 @@ func (c *Codec) noise(k int) rng.Key {
 	return rng.At(c.Seed, k)
 }
 
-// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with Verify the 8 bytes of their index hash to
-// dst. It fails, and leaves dst unchanged, if a coordinate is NaN or infinite or its index reaches ±2³¹.
+// Encode appends to dst the symbols of x but for its exact coordinates, quant.Packing.Len(len(x) − E) bytes. With
+// Verify the 8 bytes of their index hash follow, and then the exact coordinates, 4 bytes each. It fails, and leaves dst
+// unchanged, if a coordinate is NaN or infinite or its index reaches ±2³¹.
 func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
+	start, at := len(dst), c.before(len(x))
+	dst, err := c.encode(dst, k, x[:at])
+	if err != nil || at == len(x) {
+		return dst, err
+	}
+	if dst, err = (algos.Full{}).Encode(dst, k, x[at:]); err != nil {
+		return dst[:start], err
+	}
+	return dst, nil
+}
+
+// encode is Encode of the coordinates that are not exact.
+func (c *Codec) encode(dst []byte, k int, x []float32) ([]byte, error) {
 	if c.full(k) {
 		return algos.Full{}.Encode(dst, k, x)
 	}
@@ -154,11 +170,12 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 	if c.full(k) {
 		return quant.Floats(d)
 	}
-	l := quant.Layout{Levels: c.levels(k), Count: d}
+	at := c.before(d)
+	l := quant.Layout{Levels: c.levels(k), Count: at}
 	if c.Verify {
 		l.Tail = HashLen
 	}
-	return l
+	return l.Longer(floatBytes * (d - at))
 }
 
 // MaxPayload returns the largest size in bytes of a message or a repair of d coordinates in any round.
@@ -167,12 +184,13 @@ func (c *Codec) MaxPayload(d int) int {
 	if err != nil {
 		return 0 // the codec cannot be used
 	}
-	most := packing.Len(d)
+	at := c.before(d)
+	most := packing.Len(at) + floatBytes*(d-at)
 	if c.Verify {
-		most = max(most+HashLen, maxQuotients(d, blockOf(packing)))
+		most = max(most+HashLen, maxQuotients(at, blockOf(packing)))
 	}
 	if c.Control != nil {
-		most = max(most, 4*d) // full precision
+		most = max(most, floatBytes*d) // full precision
 	}
 	return most
 }
@@ -184,7 +202,14 @@ func (c *Codec) MaxPayload(d int) int {
 // The model x must be the one that mine encodes in the same round. If acc is not x, Mix returns an error for a model
 // that Encode would have refused. With Verify the error is an *algos.MismatchError if indices were recovered wrongly
 // and there is no Repair yet.
+//
+// Gap leaves out exact coordinates, on which θ does not depend.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+	return c.mixExact(k, gathered{acc: acc, x: x, mine: mine, in: in}, c.mix)
+}
+
+// mix is Mix of the coordinates that are not exact.
+func (c *Codec) mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
 	if c.full(k) {
 		return algos.Full{}.Mix(acc, k, x, mine, in)
 	}

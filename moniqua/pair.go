@@ -113,7 +113,7 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 		return algos.Mixed{}, err
 	}
 	if p.theta == 0 {
-		return algos.Full{}.Mix(acc, number, x, mine, in)
+		return p.mixExact(number, gathered{acc: acc, x: x, mine: mine, in: in}, algos.Full{}.Mix)
 	}
 	for _, m := range in {
 		if err := m.Believe(float32(p.theta)); err != nil {

@@ -44,6 +44,11 @@ type Described interface {
 	Properties() Properties
 }
 
+// A Varying compressor has payloads of several layouts; Layout does not tell which one a payload has.
+type Varying interface {
+	LayoutOf(d int, payload []byte) Layout
+}
+
 // A Scaler is an unbiased compressor that can be scaled to a contraction.
 type Scaler interface{ Scale() error }
 

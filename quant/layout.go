@@ -64,6 +64,15 @@ func (l Layout) Len() int {
 	return n + l.Count/l.Bucket*packing.Len(l.Bucket) + packing.Len(l.Count%l.Bucket)
 }
 
+// Longer returns l with n more bytes at the end. Where a layout cannot describe so many, it describes no parts.
+func (l Layout) Longer(n int) Layout {
+	if l.Tail+n > math.MaxUint16 {
+		return Bytes(l.Len() + n)
+	}
+	l.Tail += n
+	return l
+}
+
 // Buckets returns the number of buckets.
 func (l Layout) Buckets() int {
 	switch {

@@ -19,9 +19,9 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	}
 	c := r.cfg.Algorithm.Compressor
 	row, _ := registry.FindCompressor(c.Name)
-	if row.Has("k") && c.K > r.dim {
+	if d := r.dim - r.exact; row.Has("k") && r.dim > 0 && c.K > d {
 		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model with %d parameters",
-			c.Name, c.K, r.dim).
+			c.Name, c.K, d).
 			With("algorithm.compressor.name", "model.name", "model.hidden", "model.dim", "data.name")
 	}
 	made, err := r.typical().compressor(0)
@@ -50,9 +50,26 @@ func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {
 func (b *builder) compressor(sender topology.Rank) (quant.Compressor, error) {
 	stream := rng.Stream(b.cfg.Seed, int(sender))
 	if b.controlled() {
-		return b.switched(b.cfg.Algorithm.Controller.MaxBits, stream)
+		return b.exactly(b.switched(b.cfg.Algorithm.Controller.MaxBits, stream))
 	}
-	return newCompressor(b.cfg.Algorithm.Compressor, b.dim, stream)
+	return b.exactly(newCompressor(b.cfg.Algorithm.Compressor, b.compressed(), stream))
+}
+
+// compressed returns the number of elements that compressors get. Before it is known, they are made for a vector of
+// some length, which tells their properties.
+func (r *Run) compressed() int {
+	if r.dim == 0 {
+		return max(sample, r.cfg.Algorithm.Compressor.K)
+	}
+	return r.dim - r.exact
+}
+
+// exactly returns a compressor that leaves out the exact elements, from one for the others.
+func (r *Run) exactly(c quant.Compressor, err error) (quant.Compressor, error) {
+	if err != nil || r.exact == 0 {
+		return c, err
+	}
+	return quant.NewExact(c, r.exact)
 }
 
 // newCompressor returns the C(·) of vectors of d parameters.

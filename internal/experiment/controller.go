@@ -89,6 +89,6 @@ func (b *builder) switched(most int, stream uint64) (quant.Compressor, error) {
 	return quant.NewSwitched(a.Controller.MinBits, most, b.chosen(), func(bits int) (quant.Compressor, error) {
 		of := a.Compressor
 		of.Bits = bits
-		return newCompressor(of, b.dim, stream)
+		return newCompressor(of, b.compressed(), stream)
 	})
 }

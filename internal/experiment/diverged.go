@@ -46,7 +46,11 @@ func (r *Run) remedy() string {
 	case r.Compresses() && a.Gamma > 0:
 		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
-	remedies = append(remedies, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
+	if r.cfg.External() {
+		remedies = append(remedies, "a smaller learning rate in the program")
+	} else {
+		remedies = append(remedies, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
+	}
 	return "try " + strings.Join(remedies, ", or ")
 }
 

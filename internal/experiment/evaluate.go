@@ -10,10 +10,10 @@ import (
 )
 
 // Evaluates reports whether models are evaluated after k rounds: where output.evaluate divides k. The end of the run
-// does not count, because results are evaluated anyway.
+// does not count, because results are evaluated anyway. The program of an external model evaluates it when it likes.
 func (r *Run) Evaluates(k int) bool {
 	every := r.cfg.Output.Evaluate
-	return every > 0 && k > 0 && k%every == 0
+	return every > 0 && !r.cfg.External() && k > 0 && k%every == 0
 }
 
 // Scored wraps the gradient next of worker w. In every round k with an evaluation it first evaluates the replica x_k

@@ -16,6 +16,9 @@ import (
 // New assembles cfg as far as that needs no samples. Settings that contradict each other are a *configs.Error at the
 // key. Missing data can be a *data.MissingError for sets whose shape is in their files. Notes of the loader are kept,
 // see Notes.
+//
+// An external model without an outline gives a run of unknown size: Dim is 0, and there are no workers. Graph, links,
+// settings and sections are those of the whole run, apart from the section script and a gamma of auto.
 func New(cfg configs.Config, notes ...string) (*Run, error) {
 	r := &Run{cfg: cfg, notes: notes}
 	var err error
@@ -46,11 +49,10 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.theta, r.control, err = r.chooseTheta(); err != nil {
 		return nil, err
 	}
-	size, err := r.measure()
-	if err != nil {
+	if r.extent, err = r.measure(); err != nil {
 		return nil, err
 	}
-	r.layout, r.dim, r.sample, r.scorer = size.Layout, size.Dim, size.Sample, newScorer(r)
+	r.scorer = newScorer(r)
 	if err := r.checkController(); err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 		return nil, err
 	}
 	r.warnings = slices.Concat(clipping, compressing)
-	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed {
+	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.dim > 0 {
 		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
 			return nil, err
 		}
@@ -107,10 +109,14 @@ func newSchedule(t configs.Train) (train.Schedule, error) {
 }
 
 // measure returns the size of the model.
-func (r *Run) measure() (model.Size, error) {
+func (r *Run) measure() (extent, error) {
 	size, err := model.Measure(r.modelSpec(0, 1))
 	if err != nil {
-		return size, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
+		return extent{}, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	return size, nil
+	e := extent{layout: size.Layout, dim: size.Dim, sample: size.Sample}
+	if o := r.cfg.Model.Outline; o != nil {
+		e.exact = o.Exact
+	}
+	return e, nil
 }

@@ -27,11 +27,11 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 	if r.controlled() {
 		c.Bits = a.Controller.MinBits
 	}
-	f, err := faithful(c, r.dim)
+	f, err := faithful(c, r.compressed())
 	if err != nil {
 		return 0, err
 	}
-	made, err := newCompressor(c, r.dim, 0)
+	made, err := newCompressor(c, r.compressed(), 0)
 	if err != nil {
 		return 0, err
 	}

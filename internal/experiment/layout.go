@@ -43,8 +43,8 @@ func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layo
 		if err != nil {
 			return nil, err
 		}
-		if switched, ok := c.(*quant.Switched); ok {
-			return func(f gossip.Frame) quant.Layout { return switched.LayoutOf(b.dim, f.Payload) }, nil
+		if varying, ok := c.(quant.Varying); ok {
+			return func(f gossip.Frame) quant.Layout { return varying.LayoutOf(b.dim, f.Payload) }, nil
 		}
 		layout := c.Layout(b.dim)
 		return func(gossip.Frame) quant.Layout { return layout }, nil
@@ -75,8 +75,9 @@ func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
 	l := quant.Floats(r.dim)
 	l.Tail = gossip.CensusBytes(r.N())
 	if r.quantized() && l.Len() != len(f.Payload) {
-		l.Levels, l.Word = r.levels(), 0
-		l.Tail += max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen))
+		l.Levels, l.Word, l.Count = r.levels(), 0, r.dim-r.exact
+		l = l.Longer(floatBytes * r.exact)
+		return l.Longer(max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen)))
 	}
 	return l
 }

@@ -140,7 +140,7 @@ func modelPayload(r *Run) int {
 	if err != nil {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked the levels
 	}
-	return packing.Len(r.dim)
+	return packing.Len(r.dim-r.exact) + floatBytes*r.exact
 }
 
 // verifiedPayload is modelPayload for codecs that verify: they may have to send repairs, or start in full precision.

@@ -70,7 +70,7 @@ func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*
 	}
 	return moniqua.NewPair(moniqua.Codec{
 		Levels: b.levels(), Rounding: rounding, Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
-		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.audit,
+		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.audit, Exact: b.exact,
 	}, peer, control)
 }
 

@@ -8,7 +8,7 @@ import (
 // A Prediction is the traffic of a worker in a round that exchanges, known before training. It counts neither repairs
 // nor entropy coding, and the fewest bits where they change.
 type Prediction struct {
-	Payload int     // bytes of a message
+	Payload int     // bytes of a message; 0 if the size of the model is not known
 	Frames  []int   // by hop: messages of the worker that sends the most
 	Mean    float64 // messages of a worker, over all workers
 
@@ -26,8 +26,12 @@ func (r *Run) Predict() Prediction {
 
 // steadyPayload returns the bytes of a usual message.
 func (r *Run) steadyPayload() int {
+	if r.dim == 0 {
+		return 0
+	}
 	if r.Compresses() && r.controlled() {
-		fewest, err := r.typical().switched(r.cfg.Algorithm.Controller.MinBits, 0)
+		t := r.typical()
+		fewest, err := t.exactly(t.switched(r.cfg.Algorithm.Controller.MinBits, 0))
 		if err != nil {
 			panic("internal error: experiment: " + err.Error()) // checkController has made one of more bits
 		}

@@ -37,7 +37,10 @@ func checkShards(c configs.Config, info data.Info) error {
 func (r *Run) Memory() int64 {
 	const vectors = 4
 	of := vectors
-	if r.data == nil {
+	switch {
+	case r.cfg.External():
+		of++ // the vector that the program shares
+	case r.data == nil:
 		of += 2 // curvatures and optimum of a quadratic
 	}
 	return floatBytes * (int64(of)*int64(r.dim) + int64(r.cfg.Train.Batch)*int64(r.sample))

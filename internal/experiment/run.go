@@ -27,13 +27,20 @@ type Run struct {
 	bound    float64             // on the update direction, 0 = none
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
-	layout   []model.Param
-	dim      int
-	sample   int // floats of memory for every sample of a batch
+	extent
 	scorer   *scorer
+	program  *Program // of an external model, nil where none runs
 	coder    entropy.Coder
 	notes    []string // of the loader
 	warnings []string
+}
+
+// An extent is the size of a model, zero before it is known.
+type extent struct {
+	layout []model.Param
+	dim    int // d
+	exact  int // E: so many elements at the end travel in full precision
+	sample int // floats of memory for every sample of a batch
 }
 
 // A network says which workers hear each other, and over which links.
@@ -59,13 +66,17 @@ func (r *Run) typical() *builder { return &builder{Run: r} }
 func (r *Run) Config() configs.Config { return r.cfg }
 
 // Sections returns the settings that all peers and all parts of the run must share. The run's name is not among them,
-// because it is compared separately.
+// because it is compared separately. An external model of known size has the section script, with the hash of the names
+// and shapes of its tensors.
 func (r *Run) Sections() []configs.Section {
 	sections := r.cfg.Sections()
 	for i, s := range sections {
 		if s.Name == "run" {
 			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
 		}
+	}
+	if o := r.cfg.Model.Outline; r.cfg.External() && o != nil {
+		sections = append(sections, scriptSection(o))
 	}
 	return sections
 }
@@ -86,7 +97,8 @@ func (r *Run) Network() shape.Network { return r.links }
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }
 
-// Dim returns the number of parameters of the model.
+// Dim returns the number of parameters of the model, with exact elements. It is 0 for an external model without an
+// outline, whose size only its program knows.
 func (r *Run) Dim() int { return r.dim }
 
 // Layout returns the names and shapes of the parameters.
@@ -107,7 +119,7 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 	m := r.cfg.Model
 	s := model.Spec{
 		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
-		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
+		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker, Outline: m.Outline,
 	}
 	if r.data != nil {
 		info := r.data.sources[0].Info // all sources have one form

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -43,6 +44,9 @@ func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, erro
 		return model.Score{}, fmt.Errorf("experiment: evaluate: a model of %d parameters, want %d", len(x), r.dim)
 	}
 	s := r.scorer
+	if r.cfg.External() {
+		return model.Score{}, errors.New("experiment: evaluate: the program of an external model evaluates it")
+	}
 	if r.data == nil {
 		mean, err := s.mean()
 		if err != nil {

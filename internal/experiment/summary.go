@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -186,7 +187,9 @@ func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(do
 	} else if len(models) != r.N() {
 		return nil
 	}
-	if len(models) == 0 || slices.ContainsFunc(models, func(x []float32) bool { return len(x) != r.dim }) {
+	if len(models) == 0 || slices.ContainsFunc(models, func(x []float32) bool {
+		return len(x) == 0 || len(x) != cmp.Or(r.dim, len(models[0]))
+	}) {
 		return nil
 	}
 	mean := Mean(models)
@@ -203,11 +206,11 @@ func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(do
 }
 
 // ScoresMean says whether the mean of the replicas can be evaluated. With batch normalization it has no running
-// statistics.
+// statistics, and only its program can evaluate an external model.
 func (r *Run) ScoresMean() bool {
 	m := r.cfg.Model
 	kind, _ := model.Find(m.Name)
-	return !kind.Has("norm") || m.Norm != "batch"
+	return !kind.External && (!kind.Has("norm") || m.Norm != "batch")
 }
 
 // Mean returns the mean of models of one length, summed in float64 in the order

@@ -159,7 +159,7 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Verify, c.Audit = a.Theta.Verify, b.audit
+	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.audit, b.exact
 	if b.controlled() {
 		c.Levels, c.Bits = 1<<a.Controller.MaxBits, b.chosen()
 	}

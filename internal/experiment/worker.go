@@ -21,7 +21,8 @@ type Worker struct {
 	// Bound returns the modulo codec's bound after some rounds, with its violations and repairs.
 	Bound func(rounds int) record.Theta
 	// Evaluate scores x on the test split, with this worker's running statistics where the model has them. It must not
-	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done.
+	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done. Nil for an
+	// external model: loss and accuracy are then what its program says.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
 
 	again func(s *state.Snapshot) (*Worker, error)
@@ -118,6 +119,9 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 
 // worker builds the worker with its shard of the data.
 func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
+	if b.cfg.External() {
+		return b.external(s)
+	}
 	objective, err := model.New(b.modelSpec(int(b.rank), b.cfg.Train.Batch))
 	if err != nil {
 		return nil, err
@@ -126,13 +130,25 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	x := make([]float32, b.dim)
+	objective.Init(x, b.cfg.Seed)
+	w, err := b.trained(x, oracle, s)
+	if err != nil {
+		return nil, err
+	}
+	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
+		return b.scorer.own(b.rank, objective, x, watch)
+	}
+	return w, nil
+}
+
+// trained builds a worker with an oracle. It starts at x, or from the saved state s.
+func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) (*Worker, error) {
 	if s != nil {
 		if err := s.Load("oracle", oracle); err != nil {
 			return nil, err
 		}
 	}
-	x := make([]float32, b.dim)
-	objective.Init(x, b.cfg.Seed)
 	w, err := b.body(x, s)
 	if err != nil {
 		return nil, err
@@ -148,9 +164,6 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 			err = b.Diverged(err)
 		}
 		return loss, err
-	}
-	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
-		return b.scorer.own(b.rank, objective, x, watch)
 	}
 	return w, nil
 }

@@ -32,6 +32,7 @@ type Rule struct {
 	Momentum    float64 // μ of heavy-ball momentum, [0, 1)
 	WeightDecay float64 // λ, ≥ 0: the gradient of λ/2·|x|²
 	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
+	Exact       int     // so many coordinates at the end are not clipped, because they do not travel by a codec
 }
 
 // check refuses numbers out of range, NaN and Inf.
@@ -66,6 +67,9 @@ func FromShard(shard data.Set, s data.Sampler) Batches {
 	}
 }
 
+// A Gradient writes the gradient of round k at x into g, of the length of x, and returns the loss.
+type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+
 // An Oracle computes the update directions of one worker,
 //
 //	g = ∇f_i(x; batch k) + λ·x
@@ -80,12 +84,14 @@ func FromShard(shard data.Set, s data.Sampler) Batches {
 // Apart from m, a direction is a function of (x, k) alone. An Oracle is not
 // safe for concurrent use.
 type Oracle struct {
-	tier      kernel.Tier
-	worker    int
-	objective model.Objective
-	batches   Batches
+	tier     kernel.Tier
+	worker   int
+	gradient Gradient
+	keeper   any  // of the state of gradient, nil or no state.Keeper without one
+	optional bool // a loss of 0 says that there is none
 
 	decay, mu, bound float32
+	exact            int
 	momentum         []float32 // nil if μ = 0
 	clipped          int
 	scale            float64 // of the loss: the first one, at least 1; 0 before it
@@ -97,13 +103,30 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
 	o := &Oracle{
-		tier: kernel.Best(), worker: worker, objective: f, batches: batches,
-		decay: float32(r.WeightDecay), mu: float32(r.Momentum), bound: roundDown(r.Bound),
+		tier: kernel.Best(), worker: worker, keeper: f,
+		gradient: func(g []float32, k int, x []float32) (float32, error) { return f.Gradient(g, x, batches(k)), nil },
+		decay:    float32(r.WeightDecay), mu: float32(r.Momentum), bound: roundDown(r.Bound), exact: r.Exact,
 	}
 	if o.mu > 0 {
 		o.momentum = make([]float32, f.Dim())
 	}
 	return o, nil
+}
+
+// NewExternal returns the oracle of a worker whose directions a program outside computes. Its state is that program's,
+// apart from the scale of the loss. An error of the program is returned as it is. A loss of 0 says that the program has
+// told none. The rule may have a bound only.
+func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
+	}
+	if r.Momentum != 0 || r.WeightDecay != 0 {
+		return nil, fmt.Errorf("train: worker %d: the program has the optimizer: want no momentum and no weight decay, got %v "+
+			"and %v", worker, r.Momentum, r.WeightDecay)
+	}
+	return &Oracle{
+		tier: kernel.Best(), worker: worker, gradient: update, optional: true, bound: roundDown(r.Bound), exact: r.Exact,
+	}, nil
 }
 
 // Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g:
@@ -112,12 +135,11 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
 	}
-	loss = o.objective.Gradient(g, x, o.batches(k))
-	if o.scale == 0 {
-		o.scale = max(1, math.Abs(float64(loss)))
+	if loss, err = o.gradient(g, k, x); err != nil {
+		return loss, err
 	}
-	if v := float64(loss); !(v <= worst*o.scale) || math.IsInf(v, 0) {
-		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
+	if err := o.judge(k, loss); err != nil {
+		return loss, err
 	}
 	if o.decay > 0 {
 		vec.Axpy(g, o.decay, x)
@@ -130,9 +152,24 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 	}
 	o.clipped = 0
 	if o.bound > 0 {
-		o.clipped = clip(g, o.bound)
+		o.clipped = clip(g[:len(g)-o.exact], o.bound)
 	}
 	return loss, nil
+}
+
+// judge returns an error if the loss of round k is out of all proportion to the first one.
+func (o *Oracle) judge(k int, loss float32) error {
+	v := float64(loss)
+	if o.optional && v == 0 {
+		return nil
+	}
+	if o.scale == 0 {
+		o.scale = max(1, math.Abs(v))
+	}
+	if !(v <= worst*o.scale) || math.IsInf(v, 0) {
+		return fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
+	}
+	return nil
 }
 
 // Clipped returns how many coordinates of the last direction were clipped.
@@ -168,5 +205,5 @@ func (o *Oracle) State(v *state.Visit) {
 		v.Floats("momentum", o.momentum)
 	}
 	v.Double("scale", &o.scale)
-	v.Part("model", o.objective)
+	v.Part("model", o.keeper)
 }
