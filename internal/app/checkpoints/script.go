@@ -3,12 +3,16 @@ package checkpoints
 import (
 	"errors"
 	"fmt"
-	"math"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/vec"
+	"gossiptrainer/internal/train"
 )
 
 // A Program is the user's script that trains the worker. Its state belongs to each checkpoint.
@@ -22,42 +26,42 @@ type Program interface {
 	Cost() time.Duration
 }
 
-// A Script is the part of a checkpoint that belongs to the user's script.
-type Script struct {
-	Start []float32 // the vector at round 0; nil where the checkpoint is of a later round
-	Blob  []byte    // its state; nil: none
+// startFile holds the vector at round 0 of an external model. A worker that dies before its first checkpoint begins
+// there again, when no other worker has the vector any more.
+const startFile = "start.safetensors"
+
+// keepStart writes the vector at round 0.
+func (s *Store) keepStart(run *experiment.Run, p Program) error {
+	return train.Write(filepath.Join(s.dir, startFile), train.Saved{X: p.Start(), Layout: run.Layout()})
 }
 
-// Names of the tensors of a script in a checkpoint.
-const (
-	startTensor = "script/start"
-	blobTensor  = "script/state"
-)
-
-// scriptOf takes the script's part out of a checkpoint.
-func scriptOf(s *state.Snapshot) (Script, error) {
-	var found Script
-	if s == nil {
-		return found, nil
+// startVector returns the vector at round 0, nil if none is kept.
+func (s *Store) startVector() ([]float32, error) {
+	if cfg := s.run.Config(); !cfg.External() {
+		return nil, nil
 	}
-	for _, t := range s.Tensors {
-		switch t.Name {
-		case startTensor:
-			if t.Type != "F32" || !(vec.MaxAbsLE(t.Data) <= math.MaxFloat32) {
-				return found, &state.Error{Name: t.Name, Err: errors.New("must be finite floats")}
-			}
-			found.Start = make([]float32, len(t.Data)/4)
-			vec.ReadLE(found.Start, t.Data)
-		case blobTensor:
-			found.Blob = t.Data
-		}
+	saved, err := train.Read(filepath.Join(s.dir, startFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return found, nil
+	return saved.X, err
 }
 
-// keepScript adds the script's part to the checkpoints. The script gives its state before it trains in that round, so
-// none follows after the last round.
-func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
+// blobTensor is the name of the script's state in a checkpoint.
+const blobTensor = "script/state"
+
+// blobOf returns the state of the script in a checkpoint, nil if there is none.
+func blobOf(s *state.Snapshot) []byte {
+	at := slices.IndexFunc(s.Tensors, func(t state.Tensor) bool { return t.Name == blobTensor })
+	if at < 0 {
+		return nil
+	}
+	return s.Tensors[at].Data
+}
+
+// keepScript adds the script's state to the checkpoints. The script gives it before it trains in that round, so none
+// follows after the last round.
+func keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 	take, write, final := kept.Take, kept.Write, false
 	kept.Take = func(k int) {
 		take(k)
@@ -69,11 +73,7 @@ func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snaps
 	}
 	kept.Cost = p.Cost
 	kept.Write = func(k int) error {
-		switch {
-		case k == 0:
-			start := state.Tensor{Name: startTensor, Type: "F32", Data: vec.AppendLE(nil, p.Start())}
-			return s.write(0, &state.Snapshot{Tensors: []state.Tensor{start}})
-		case final:
+		if k == 0 || final {
 			return write(k)
 		}
 		blob, err := p.State(k)
@@ -85,4 +85,9 @@ func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snaps
 		}
 		return write(k)
 	}
+}
+
+// isOfScript reports whether a setting is known only once the script has told its size.
+func isOfScript(key string) bool {
+	return key == "algorithm.gamma" || strings.HasPrefix(key, "script.") || key == "script"
 }

@@ -103,7 +103,10 @@ type Origin struct {
 	Round int
 	State *state.Snapshot // nil at round 0
 	Kept  bool            // the worker keeps checkpoints
-	Script
+	// Start is the vector at round 0 of an external model that returns there; nil: not known. Blob is the state of its
+	// script; nil: none.
+	Start []float32
+	Blob  []byte
 }
 
 // Open builds the worker and returns its checkpoints, nil if the run keeps none. Until Close no other process can open
@@ -129,16 +132,14 @@ func (s *Store) Find(from Start) (Origin, error) {
 		return Origin{}, err
 	}
 	o := Origin{Kept: found != nil || s.keeps()}
-	if found == nil {
+	if found != nil && found.Round > 0 {
+		o.Round, o.State, o.Blob = found.Round, found.State, blobOf(found.State)
 		return o, nil
 	}
-	if o.Script, err = scriptOf(found.State); err != nil {
-		return o, err
+	if from != Fresh {
+		o.Start, err = s.startVector()
 	}
-	if found.Round > 0 {
-		o.Round, o.State = found.Round, found.State
-	}
-	return o, nil
+	return o, err
 }
 
 // Begin builds the worker of a run at its origin, and returns its checkpoints. The program is nil for a built-in model.
@@ -146,6 +147,11 @@ func (s *Store) Begin(o Origin, run *experiment.Run, p Program) (*experiment.Wor
 	w, err := run.Resume(s.rank, o.State)
 	if err != nil || !o.Kept {
 		return w, nil, err
+	}
+	if p != nil && o.State == nil {
+		if err := s.keepStart(run, p); err != nil {
+			return nil, nil, err
+		}
 	}
 	kept, err := s.keep(w, o.Round, p)
 	return w, kept, err
@@ -227,7 +233,7 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
 	}
 	if p != nil {
-		s.keepScript(kept, p, taken)
+		keepScript(kept, p, taken)
 	}
 	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
 	if !ok {
@@ -265,6 +271,9 @@ func (s *Store) manifest(k int) checkpoint.Manifest {
 // training. They are not legal if step sizes depend on their number, because repeated rounds would differ from those
 // that other workers have seen.
 func (s *Store) legal(d checkpoint.Difference) bool {
+	if cfg := s.run.Config(); cfg.External() && cfg.Model.Outline == nil && isOfScript(d.Key) {
+		return true
+	}
 	var then, now int
 	if d.Key != "train.rounds" || s.run.Config().Train.Schedule != "constant" {
 		return false

@@ -19,12 +19,33 @@ type Results struct {
 }
 
 // Complete adds the score of the replica to a result, and saves the model. It tells watch how many samples of how many
-// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged.
+// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged. The result of an external model has the
+// score that its script has told.
 func (r *Results) Complete(
 	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
 ) error {
+	if w.Evaluate != nil {
+		if err := score(final, run, w, watch); err != nil {
+			return err
+		}
+	}
+	var err error
+	if final.Data, err = run.Rows(w.Rank); err != nil {
+		return err
+	}
+	final.Theta, final.Bits, final.Peak = w.Bound(final.Rounds), w.MeanBits(), machine.PeakMemory()
 	x := w.Machine.Params()
-	score, err := w.Evaluate(x, watch)
+	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
+		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
+	}}
+	const float = 4 // bytes
+	space := runfolder.SpaceError{Dir: r.Dir, Key: "output.dir", What: "a final model", Need: float * int64(len(x))}
+	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
+}
+
+// score adds the score of the replica to a result.
+func score(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
+	score, err := w.Evaluate(w.Machine.Params(), watch)
 	if err != nil {
 		return err
 	}
@@ -32,17 +53,8 @@ func (r *Results) Complete(
 		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
 			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
 	}
-	if final.Data, err = run.Rows(w.Rank); err != nil {
-		return err
-	}
-	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
-	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, machine.PeakMemory()
-	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
-		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
-	}}
-	const float = 4 // bytes
-	space := runfolder.SpaceError{Dir: r.Dir, Key: "output.dir", What: "a final model", Need: float * int64(len(x))}
-	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
+	final.Loss, final.Accuracy = score.Loss, score.Accuracy
+	return nil
 }
 
 // Models reads the final models of the peers that finished the run, by rank; nil for the others.
