@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
@@ -148,6 +149,15 @@ func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir st
 		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
 		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
 	})
+}
+
+// script returns the options of a script whose output goes to w: of a quiet console, its errors alone.
+func (c *console) script(command []string, w io.Writer) script.Options {
+	o := script.Options{Command: command, Out: w, Err: w, Log: c.logger(w)}
+	if c.quiet {
+		o.Out = io.Discard
+	}
+	return o
 }
 
 // newDisplay returns the display of a running run.

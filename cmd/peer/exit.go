@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -33,6 +34,7 @@ const (
 	exitTraining = 5   // NaN, divergence, or a violated bound
 	exitData     = 6   // data missing, damaged or not the published files
 	exitState    = 7   // checkpoint missing, of another run, or in use
+	exitScript   = 8   // the user's script failed, or ended before the run
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
@@ -73,6 +75,8 @@ func exitCode(err error) int {
 		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
 		isA[*state.Error](err):
 		return exitState
+	case isA[*script.Error](err):
+		return exitScript
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),

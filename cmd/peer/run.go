@@ -9,7 +9,9 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/node/identity"
@@ -58,10 +60,16 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 }
 
 func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
-	run, secret, err := file.assembleOwn(args)
+	loaded, secret, err := file.loadOwn(args)
 	if err != nil {
 		return err
 	}
+	said := script.NewOutlet(c.err)
+	run, child, err := peer.Assemble(ctx, loaded, preflight.Own, c.script(file.script, said))
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	defer child.Close()
 	path, err := peer.KeyPath(run.Config().Node.Key)
 	if err != nil {
 		return err
@@ -80,6 +88,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.End()
+	said.Lead(s.Display)
 	if err := s.Folder.Mark(who.ID()); err != nil {
 		return err
 	}
@@ -93,7 +102,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start()}
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child}
 	if err := part.Take(ctx); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
 			c.sayStopped(s, again)

@@ -93,9 +93,11 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 	return preflight.Assemble(loaded)
 }
 
-// assembleOwn is assemble for a peer on a LAN, which has a secret and may have data of its own.
-func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
-	loaded, err := f.load(args)
+// loadOwn is load for a peer on a LAN, which has a secret and may have data of its own.
+func (f *runFile) loadOwn(args []string) (loaded *configs.Loaded, secret string, err error) {
+	if loaded, err = f.load(args); err == nil {
+		err = script.Check(loaded, f.script, f.command("run"))
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,11 +107,7 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if secret, err = peer.Secret(loaded); err != nil {
 		return nil, "", err
 	}
-	if err := peer.OwnFolder(loaded); err != nil {
-		return nil, "", err
-	}
-	run, err = preflight.AssembleHere(loaded, "run")
-	return run, secret, err
+	return loaded, secret, peer.OwnFolder(loaded)
 }
 
 // again returns the command that repeats a finished run in another mode.

@@ -20,7 +20,7 @@ func (m *Matrix) checkScript(cell configs.Cell, loaded *configs.Loaded) error {
 		return advice.Usage(fmt.Errorf("model.name is external, but mode is %s: only the processes of a lab start scripts",
 			m.file.Mode), "set mode: lab in the comparison, or type --mode lab")
 	case len(cell.Tune) > 0:
-		return advice.Usagef("model.name is external, but values are tuned by the simulator, which starts no scripts: "+
+		return advice.Usagef("model.name is external, but values are tuned by the simulator, which starts no scripts: " +
 			"give each value of tune an algorithm of its own")
 	}
 	return nil

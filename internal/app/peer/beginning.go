@@ -28,7 +28,7 @@ func Assemble(
 	loaded.Config.Model.Outline = child.Outline()
 	run, err := build(loaded)
 	if err != nil {
-		child.Stop(ctx, err)
+		child.Refuse(err)
 		return nil, nil, err
 	}
 	return run, child, nil
@@ -61,6 +61,7 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 	if b.Child == nil {
 		return nil
 	}
+	b.Tell(int(b.rank), observe)
 	if err := b.Meet(ctx, n, b.at.Start, b.at.State != nil); err != nil {
 		return err
 	}
@@ -77,5 +78,5 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 	return b.Welcome(script.Place{
 		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(), Rounds: cfg.Train.Rounds, Round: b.at.Round,
 		Checkpoints: b.kept != nil,
-	}, b.w.Machine.Params(), b.at.Blob, observe)
+	}, b.w.Machine.Params(), b.at.Blob)
 }

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/lab"
@@ -20,14 +21,12 @@ import (
 
 // A Supervised is a peer that a supervisor has started.
 type Supervised struct {
-	Path string // the resolved run file, in the folder of the run
-	Rank int
-	From checkpoints.Start
-	Log  *slog.Logger
-	Out  io.Writer // gets messages to the user
-	// Script is the command of an external model, and Said gets its standard output.
-	Script []string
-	Said   io.Writer
+	Path   string // the resolved run file, in the folder of the run
+	Rank   int
+	From   checkpoints.Start
+	Log    *slog.Logger
+	Out    io.Writer      // gets messages to the user
+	Script script.Options // of an external model
 }
 
 // Run runs the peer up to its result, which it reports to the supervisor.
@@ -36,7 +35,7 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	if err != nil {
 		return err
 	}
-	run, child, err := Assemble(ctx, loaded, preflight.Assemble, p.script())
+	run, child, err := Assemble(ctx, loaded, preflight.Assemble, p.Script)
 	if err != nil {
 		return err
 	}

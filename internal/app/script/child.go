@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/python"
 )
@@ -25,9 +23,8 @@ import (
 // Options say how a script is started.
 type Options struct {
 	Command []string
-	Rank    int // before each line of its output; −1: none
-	Out     io.Writer
-	Err     io.Writer
+	Out     io.Writer // gets lines of its standard output
+	Err     io.Writer // gets lines of its standard error
 	Log     *slog.Logger
 }
 
@@ -50,18 +47,8 @@ type Child struct {
 	start  []float32 // of the script; after Meet that of the run
 	folder string    // of gossip.py
 	room   atomic.Pointer[meeting]
-
-	turn   sync.Mutex // held while the script has the vector
-	saving int        // round before which the script is asked for its state, −1: none
-	usual  time.Duration
-	cost   atomic.Int64 // nanoseconds
-
-	mu      sync.Mutex
-	rank    int
-	round   int // that the script was told last
-	scores  func(record.Event)
-	score   *record.Score // the newest
-	stopped bool
+	turns
+	scores
 }
 
 // A meeting is the room in which a script takes means, until ctx ends.
@@ -70,9 +57,27 @@ type meeting struct {
 	ctx context.Context
 }
 
-// Begin starts the script and waits until it has told its size. The caller must Close it.
+// turns is what a worker knows of the steps of its script.
+type turns struct {
+	turn   sync.Mutex // held while the script has the vector
+	saving int        // round before which the script was asked for its state last
+	usual  time.Duration
+	spent  time.Duration // in hand-over, up to the last step
+	cost   atomic.Int64  // nanoseconds of the last state
+}
+
+// scores is what a script has told of its model.
+type scores struct {
+	mu     sync.Mutex
+	rank   int
+	tell   func(record.Event)
+	newest record.Score // of Round −1 before any
+}
+
+// Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
 func Begin(ctx context.Context, o Options) (*Child, error) {
-	c := &Child{Late: NewLate(), o: o, saving: -1, scores: func(record.Event) {}}
+	c := &Child{Late: NewLate(), o: o, turns: turns{saving: -1},
+		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
@@ -80,8 +85,8 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if err := python.Install(c.folder); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
-	c.script, err = bridge.Start(ctx, bridge.Options{
-		Command: o.Command, Rank: o.Rank, Out: o.Out, Err: o.Err, PythonPath: c.folder, Log: o.Log,
+	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
+		Command: o.Command, Rank: -1, Out: o.Out, Err: o.Err, PythonPath: c.folder, Log: o.Log,
 		Loss: c.Late.Loss, Score: c.note, Average: c.average,
 	})
 	if err != nil {
@@ -93,7 +98,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	defer late.Stop()
 	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()
-		return nil, err
+		return nil, c.fate(err)
 	}
 	return c, nil
 }
@@ -141,68 +146,22 @@ type Place struct {
 }
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
-func (c *Child) Welcome(p Place, x []float32, blob []byte, observe func(record.Event)) error {
-	c.mu.Lock()
-	c.rank, c.round, c.scores = p.Rank, p.Round, observe
-	c.mu.Unlock()
+func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
 	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
 		c.o.Log.Warn("the script begins without its state: optimizer and data order are those of its start", "round", p.Round)
 	}
-	return c.script.Welcome(bridge.Welcome{
-		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed, Checkpoints: p.Checkpoints,
+	err := c.script.Welcome(bridge.Welcome{
+		Version: bridge.Version,
+		Run:     p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed, Checkpoints: p.Checkpoints,
 	}, x, blob)
+	return c.fate(err)
 }
 
-// Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y.
-func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	c.mu.Lock()
-	c.round = k
-	c.mu.Unlock()
-	late := time.AfterFunc(patience, func() {
-		c.o.Log.Warn("the script has not taken its step yet: it must call opt.step or peer.step once a round", "round", k)
-	})
-	defer late.Stop()
-	began := time.Now()
-	loss, err := c.script.Gradient(g, k, x)
-	if err != nil {
-		return loss, c.fate(err)
-	}
-	took := time.Since(began)
-	if c.saving == k {
-		c.cost.Store(int64(max(0, took-c.usual)))
-	} else {
-		c.usual = took
-	}
-	c.Late.Stepped(k, c.script.HandOver())
-	return loss, nil
-}
-
-var _ work.Gradient = (*Child)(nil).Gradient
-
-// SaveBefore asks the script for its state before round k, in which it has not begun to train.
-func (c *Child) SaveBefore(k int) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	c.saving = k
-	c.script.SaveBefore(k)
-}
-
-// State waits for the state before round k.
-func (c *Child) State(k int) ([]byte, error) { return c.script.State(k) }
-
-// Cost is how much longer the last step with a state took than the one before.
-func (c *Child) Cost() time.Duration { return time.Duration(c.cost.Load()) }
-
-// note takes a score of the script.
-func (c *Child) note(accuracy, loss float64) {
+// Tell sends the scores of the script, as those of a worker, to observe from now on.
+func (c *Child) Tell(rank int, observe func(record.Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.score = &record.Score{Rank: c.rank, Round: c.round, Loss: loss, Accuracy: accuracy}
-	if c.round > 0 {
-		c.scores(record.Event{Score: c.score})
-	}
+	c.rank, c.tell = rank, observe
 }
 
 // average answers a script that wants the mean of all workers' vectors.
@@ -214,46 +173,18 @@ func (c *Child) average(call int, x []float32) ([]float32, error) {
 	return m.Average(m.ctx, call, x)
 }
 
-// Finish tells the script that the worker has done its rounds, with the final vector x, and waits until the script has
-// ended. It returns the loss and the accuracy that the script has told last, NaN if none.
-func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
-	defer c.Late.Flush()
-	end := bridge.End{Why: "finished", Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
-	if rounds < planned {
-		end.Why, end.Message = "target", fmt.Sprintf("the run ends after %d rounds", rounds)
-	}
-	c.mu.Lock()
-	c.round = rounds
-	c.mu.Unlock()
-	defer context.AfterFunc(ctx, c.script.Interrupt)()
-	if err := c.script.End(end, x); err != nil {
-		return 0, 0, c.fate(err)
-	}
-	if err := c.script.Wait(); err != nil {
-		return 0, 0, c.fate(err)
-	}
+// note takes a score of the script.
+func (c *Child) note(round int, s bridge.Score) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.score == nil {
-		return math.NaN(), math.NaN(), nil
-	}
-	return c.score.Loss, c.score.Accuracy, nil
+	c.newest = record.Score{Rank: c.rank, Round: round, Loss: orNaN(s.Loss), Accuracy: orNaN(s.Accuracy)}
+	told := c.newest
+	c.tell(record.Event{Score: &told})
 }
 
-// Stop ends a script whose worker ends with an error. After an interruption the script may save what it has.
-func (c *Child) Stop(ctx context.Context, why error) {
-	end := bridge.End{Why: "stopped", Message: why.Error(), Round: c.round}
-	if ctx.Err() != nil {
-		end.Why = "interrupted"
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
 	}
-	_ = c.script.End(end, nil) // it may be gone
-	c.Close()
-}
-
-// Close kills the script if it still runs, and removes its folder.
-func (c *Child) Close() {
-	c.script.Kill()
-	_ = c.script.Wait()
-	c.Late.Flush()
-	_ = os.RemoveAll(filepath.Clean(c.folder)) // a leftover file does no harm
+	return *v
 }

@@ -41,7 +41,7 @@ func Train(
 	final, w, err := o.train(ctx, n, run, w)
 	if err != nil {
 		if o.Script != nil {
-			o.Script.Stop(ctx, err)
+			o.Script.Stop(ctx, err, final.Rounds, w.Machine.Params())
 		}
 		return final, err
 	}
@@ -49,8 +49,8 @@ func Train(
 	n.Say(testing)
 	if o.Script != nil {
 		final.Loss, final.Accuracy, err = o.Script.Finish(ctx, final.Rounds, w.Rounds, w.Machine.Params())
-		if err != nil {
-			return final, err
+		if err != nil { // the script's: the model is there
+			return final, errors.Join(err, o.Complete(&final, run, w, nil))
 		}
 	}
 	watch := EachSecond(func(share float64) {
