@@ -55,6 +55,9 @@ func (b *builder) compressor(sender topology.Rank) (quant.Compressor, error) {
 	return b.exactly(newCompressor(b.cfg.Algorithm.Compressor, b.compressed(), stream))
 }
 
+// sample is the length of the vector with which compressors are measured.
+const sample = 1 << 16
+
 // compressed returns the number of elements that compressors get. Before it is known, they are made for a vector of
 // some length, which tells their properties.
 func (r *Run) compressed() int {

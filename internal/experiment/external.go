@@ -1,33 +1,21 @@
 package experiment
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/work"
-	"gossiptrainer/model"
 )
 
 // The program of an external model takes the local steps: from x it goes to some y, with whatever optimizer it has.
-// Algorithms get g = x − y as the update direction and have the step size 1, so they do with the update y − x what they
-// do with −α_k times a gradient.
-
-// A Program is what a worker of an external model needs of its program.
-type Program struct {
-	// Start is x_0, of the length of the outline; the worker keeps it. Nil where the worker begins from a saved state.
-	Start []float32
-	// Gradient writes g = x − y. It returns the loss that the program has told last, 0 before any.
-	Gradient work.Gradient
-}
+// Algorithms get g = x − y as the update direction and have the step size 1. So the update y − x takes the place of
+// −α_k times a gradient.
 
 // Programmed returns a copy of r whose methods Worker, Resume and Join build the worker of an external model that p
-// trains, in a process of its own. The run needs an outline. The saved state of the worker holds nothing of the program.
-// Worker.Evaluate is nil, and the loss and accuracy of a result are left to the caller.
+// trains, in a process of its own. The run needs an outline. The saved state of the worker holds nothing of the
+// program. Worker.Evaluate is nil, and the loss and accuracy of a result are left to the caller.
 func (r *Run) Programmed(p Program) *Run {
 	programmed := *r // a run does not change, so both may share it
 	programmed.program = &p
@@ -40,8 +28,10 @@ func (r *Run) CheckInside() error {
 	if !r.cfg.External() {
 		return nil
 	}
-	return configs.Errorf("model.name", "a program trains an external model, in a process per worker: "+
-		"peer lab or peer run starts them, and a comparison in mode lab; for this command take another model")
+	e := configs.Errorf("model.name", "a program of its own trains an external model, in a process per worker, "+
+		"and nothing here starts programs")
+	e.Problems[0].Hint = "use peer lab, peer run or a comparison of mode lab, or take another model"
+	return e
 }
 
 // external builds the worker of a program. It starts where the program does, or from the saved state s.
@@ -64,16 +54,4 @@ func (b *builder) external(s *state.Snapshot) (*Worker, error) {
 		return nil, err
 	}
 	return b.trained(x, oracle, s)
-}
-
-// scriptSection returns the settings on which the programs of all peers must agree.
-func scriptSection(o *model.Outline) configs.Section {
-	text, err := json.Marshal(struct {
-		Elements int    `json:"elements"`
-		Hash     string `json:"hash"`
-	}{o.Dim(), o.Hash()})
-	if err != nil {
-		panic("internal error: experiment: " + err.Error()) // a number and a text
-	}
-	return configs.Section{Name: "script", JSON: text, Hash: sha256.Sum256(text)}
 }

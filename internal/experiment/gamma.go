@@ -5,9 +5,6 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// sample is the length of the vector with which compressors are measured.
-const sample = 1 << 16
-
 const (
 	// mostGain is the gain at and above which error feedback amplifies errors at every step size.
 	mostGain = 2

@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -11,6 +10,7 @@ import (
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -43,6 +43,14 @@ type extent struct {
 	sample int // floats of memory for every sample of a batch
 }
 
+// A Program is what a worker of an external model needs of its program.
+type Program struct {
+	// Start is x_0, of the length of the outline; the worker keeps it. Nil where the worker begins from a saved state.
+	Start []float32
+	// Gradient writes g = x − y. It returns the loss that the program has told last, 0 before any.
+	Gradient work.Gradient
+}
+
 // A network says which workers hear each other, and over which links.
 type network struct {
 	graph *topology.Graph
@@ -64,22 +72,6 @@ func (r *Run) typical() *builder { return &builder{Run: r} }
 
 // Config returns the configuration of the run.
 func (r *Run) Config() configs.Config { return r.cfg }
-
-// Sections returns the settings that all peers and all parts of the run must share. The run's name is not among them,
-// because it is compared separately. An external model of known size has the section script, with the hash of the names
-// and shapes of its tensors.
-func (r *Run) Sections() []configs.Section {
-	sections := r.cfg.Sections()
-	for i, s := range sections {
-		if s.Name == "run" {
-			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
-		}
-	}
-	if o := r.cfg.Model.Outline; r.cfg.External() && o != nil {
-		sections = append(sections, scriptSection(o))
-	}
-	return sections
-}
 
 // Graph returns the graph of the configuration. All-reduce has a graph of its own, whose weights play no part. Its
 // messages go around the ring in one direction, or over all edges of a complete graph or a star.

@@ -96,6 +96,10 @@ const (
 	startLevels = 256
 )
 
+// usualUpdate is what a step of an external model changes a parameter by, as far as one can guess. It takes the place of
+// the step size, so that theta starts on the small side there too.
+const usualUpdate = 1. / 1024
+
 // checkedControl returns the constructor of each worker's control, or why there can be none.
 func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*moniqua.Control, error), error) {
 	plan, err := r.controlPlan(rounding)
@@ -123,6 +127,9 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 	plan, err := r.otherPlan(rounding)
 	if err != nil {
 		return plan, err
+	}
+	if r.cfg.External() {
+		plan.Start *= usualUpdate
 	}
 	t := r.cfg.Train
 	plan.Unit = portable(moniqua.LargestStep(r.schedule.At, t.Rounds, r.cfg.Algorithm.LocalSteps))

@@ -5,41 +5,11 @@ import (
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
-
-// A Worker is one worker of a run at the beginning of a round: the task for its driver, and figures about its results.
-type Worker struct {
-	work.Task
-	// MeanBits returns the mean of the bits per parameter so far.
-	MeanBits func() float64
-	// Bound returns the modulo codec's bound after some rounds, with its violations and repairs.
-	Bound func(rounds int) record.Theta
-	// Evaluate scores x on the test split, with this worker's running statistics where the model has them. It must not
-	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done. Nil for an
-	// external model: loss and accuracy are then what its program says.
-	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
-
-	again func(s *state.Snapshot) (*Worker, error)
-}
-
-// Again returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a worker
-// from Workers supports it.
-func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
-
-// Tasks returns the tasks of workers, for a driver that runs all of them.
-func Tasks(workers []*Worker) []work.Task {
-	tasks := make([]work.Task, len(workers))
-	for i, w := range workers {
-		tasks[i] = w.Task
-	}
-	return tasks
-}
 
 // builder returns the builder of a worker of the run.
 func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
@@ -142,32 +112,6 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	return w, nil
 }
 
-// trained builds a worker with an oracle. It starts at x, or from the saved state s.
-func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) (*Worker, error) {
-	if s != nil {
-		if err := s.Load("oracle", oracle); err != nil {
-			return nil, err
-		}
-	}
-	w, err := b.body(x, s)
-	if err != nil {
-		return nil, err
-	}
-	w.Save = func(s *state.Snapshot) {
-		s.Begin()
-		s.Save("machine", w.Machine)
-		s.Save("oracle", oracle)
-	}
-	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
-		loss, err := oracle.Gradient(g, k, x)
-		if err != nil {
-			err = b.Diverged(err)
-		}
-		return loss, err
-	}
-	return w, nil
-}
-
 // oracle builds the oracle that takes the gradients of the worker.
 func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Oracle, error) {
 	batches := train.NoData
@@ -181,27 +125,4 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 	return train.NewOracle(int(b.rank), objective, batches, train.Rule{
 		Momentum: b.cfg.Train.Momentum, WeightDecay: b.cfg.Train.WeightDecay, Bound: b.bound,
 	})
-}
-
-// body builds a worker without a gradient oracle. It starts at x, or from the saved state s.
-func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
-	machine, err := b.machine(x, s)
-	if err != nil {
-		return nil, err
-	}
-	layout, err := b.layouts(machine)
-	if err != nil {
-		return nil, err
-	}
-	theta := b.thetaOf(machine)
-	bits, mean := b.bits()
-	return &Worker{
-		Task: work.Task{
-			Rank: b.rank, Row: b.row, Closing: b.Closing(b.rank), Machine: machine, Rounds: b.cfg.Train.Rounds,
-			Asynchronous: b.Asynchronous(), MaxPayload: b.payload(), Entropy: b.coder, Layout: layout,
-			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
-		},
-		MeanBits: mean,
-		Bound:    func(rounds int) record.Theta { return b.bounds(machine, theta, rounds) },
-	}, nil
 }

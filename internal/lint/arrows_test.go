@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "internal/node/socket", "internal/node/identity",
+	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
 		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node"},
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},

@@ -121,8 +121,8 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
 	if r.Momentum != 0 || r.WeightDecay != 0 {
-		return nil, fmt.Errorf("train: worker %d: the program has the optimizer: want no momentum and no weight decay, got %v "+
-			"and %v", worker, r.Momentum, r.WeightDecay)
+		return nil, fmt.Errorf("train: worker %d: the program has the optimizer: want no momentum and no weight decay, "+
+			"got %v and %v", worker, r.Momentum, r.WeightDecay)
 	}
 	return &Oracle{
 		tier: kernel.Best(), worker: worker, gradient: update, optional: true, bound: roundDown(r.Bound), exact: r.Exact,

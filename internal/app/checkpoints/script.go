@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gossiptrainer/gossip/state"
@@ -85,9 +84,4 @@ func keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 		}
 		return write(k)
 	}
-}
-
-// isOfScript reports whether a setting is known only once the script has told its size.
-func isOfScript(key string) bool {
-	return key == "algorithm.gamma" || strings.HasPrefix(key, "script.") || key == "script"
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -270,8 +271,11 @@ func (s *Store) manifest(k int) checkpoint.Manifest {
 // legal reports whether a run may resume although a setting has changed. More rounds are legal: people continue
 // training. They are not legal if step sizes depend on their number, because repeated rounds would differ from those
 // that other workers have seen.
+//
+// In a process that does not train an external model, its size is not known, and so neither is what follows from it.
 func (s *Store) legal(d checkpoint.Difference) bool {
-	if cfg := s.run.Config(); cfg.External() && cfg.Model.Outline == nil && isOfScript(d.Key) {
+	unknown := d.Key == "algorithm.gamma" && d.Now == `"auto"` || strings.HasPrefix(d.Key, "script.") && d.Now == ""
+	if unknown && s.run.Dim() == 0 {
 		return true
 	}
 	var then, now int

@@ -74,6 +74,10 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 		if err := m.endsOf(cell, run); err != nil {
 			return nil, "", err
 		}
+		if run.Dim() == 0 {
+			return nil, "", m.inCell(cell, loaded.Locate(configs.Errorf("model.name",
+				"the size of an external model is known once its program joins: there is no forecast")))
+		}
 		f := forecastOf(run)
 		f.Network, f.Label = cell.Network, cell.Label
 		all = append(all, f)

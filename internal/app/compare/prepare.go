@@ -30,6 +30,11 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err != nil {
 			return m.inCell(cell, err)
 		}
+		if m.file.Mode == "sim" || len(cell.Tune) > 0 { // which sim searches
+			if err := run.CheckInside(); err != nil {
+				return m.inCell(cell, loaded.Locate(err))
+			}
+		}
 		if err := run.FindData(); err != nil {
 			return err
 		}

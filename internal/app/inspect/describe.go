@@ -60,6 +60,10 @@ func Describe(run *experiment.Run) string {
 	if cfg.LearnsFromData() {
 		learns += " on " + cfg.Data.Name
 	}
+	size := plural.Of(run.Dim(), "parameter")
+	if run.Dim() == 0 {
+		size = "a size that is known once its program joins"
+	}
 	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), describeAlgorithm(run), learns,
-		plural.Of(run.Dim(), "parameter"), plural.Of(cfg.Train.Rounds, "round"))
+		size, plural.Of(cfg.Train.Rounds, "round"))
 }

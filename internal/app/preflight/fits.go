@@ -53,7 +53,11 @@ func Own(loaded *configs.Loaded) (*experiment.Run, error) { return AssembleHere(
 // fits refuses a run that cannot work on this machine before it allocates anything. memory is the free memory in bytes,
 // 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
-	if mode != "sim" {
+	if mode == "sim" {
+		if err := run.CheckInside(); err != nil {
+			return err
+		}
+	} else {
 		if err := canMeet(run.Network()); err != nil {
 			return err
 		}

@@ -1,0 +1,171 @@
+package bridge
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Version is the version of the protocol. Both sides name theirs, and either refuses another.
+const Version = 1
+
+// HeaderLen is the length of a message's header in bytes.
+const HeaderLen = 24
+
+// A Kind says what a message is.
+type Kind uint32
+
+// The kinds of messages.
+const (
+	KindHello   Kind = 1 + iota // script: its outline, a JSON Hello
+	KindWelcome                 // peer: the run, a JSON Welcome
+	KindGo                      // peer: the region holds x of the round
+	KindEnd                     // peer: no further round, a JSON End
+	KindStep                    // script: the region holds x after the local update
+	KindLog                     // script: the loss of a round, a JSON Loss
+	KindScore                   // script: an evaluation, a JSON Score
+	KindState                   // both: a blob
+	KindAverage                 // script: the region holds the vector to be averaged
+	KindMean                    // peer: the region holds the mean
+	KindBye                     // script: it ends well
+	KindError                   // both: why the sender ends, a JSON Failure
+	KindStart                   // script, frames only: the script's own start vector
+	KindVector                  // peer, frames only: the vector of the Welcome or End that follows
+)
+
+var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "AVERAGE", "MEAN",
+	"BYE", "ERROR", "START", "VECTOR"}
+
+// Valid reports whether k is a kind of the protocol.
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindVector }
+
+func (k Kind) String() string {
+	if !k.Valid() {
+		return "kind " + strconv.FormatUint(uint64(k), 10)
+	}
+	return kindNames[k]
+}
+
+// FlagState on a GO or END asks for a STATE of the round. On a WELCOME it announces one.
+const FlagState uint32 = 1
+
+// Limits of bodies that hold no vector, in bytes.
+const (
+	maxHello = 64 << 20
+	maxNote  = 64 << 10 // of a LOG, SCORE, BYE or ERROR
+	maxState = 16 << 30
+)
+
+// A Header is the fixed part of a message. Numbers are little-endian.
+type Header struct {
+	Kind   Kind
+	Flags  uint32
+	Round  uint64
+	Length uint64 // of the body, in bytes
+}
+
+// Put writes the header to the first HeaderLen bytes of b.
+func (h Header) Put(b []byte) {
+	_ = b[:HeaderLen]
+	binary.LittleEndian.PutUint32(b, uint32(h.Kind))
+	binary.LittleEndian.PutUint32(b[4:], h.Flags)
+	binary.LittleEndian.PutUint64(b[8:], h.Round)
+	binary.LittleEndian.PutUint64(b[16:], h.Length)
+}
+
+// ParseHeader reads a header from the first HeaderLen bytes of b. Its kind is valid and its flags are known. A reader
+// compares the length with the limit of the kind.
+func ParseHeader(b []byte) (Header, error) {
+	if len(b) < HeaderLen {
+		return Header{}, fmt.Errorf("a header of %d bytes: want %d", len(b), HeaderLen)
+	}
+	h := Header{
+		Kind:   Kind(binary.LittleEndian.Uint32(b)),
+		Flags:  binary.LittleEndian.Uint32(b[4:]),
+		Round:  binary.LittleEndian.Uint64(b[8:]),
+		Length: binary.LittleEndian.Uint64(b[16:]),
+	}
+	if !h.Kind.Valid() {
+		return Header{}, fmt.Errorf("%v is no kind of message of version %d", h.Kind, Version)
+	}
+	if h.Flags&^FlagState != 0 {
+		return Header{}, fmt.Errorf("%v with flags %#x: version %d knows only %#x", h.Kind, h.Flags, Version, FlagState)
+	}
+	return h, nil
+}
+
+// A Memory says how vectors travel.
+type Memory string
+
+// The two ways.
+const (
+	Memfd  Memory = "memfd"  // in a region that both map
+	Frames Memory = "frames" // as bodies of messages
+)
+
+// A Hello is the body of a HELLO.
+type Hello struct {
+	Version int    `json:"version"`
+	Client  string `json:"client"` // the program that speaks, for instance gossip.py
+	Memory  Memory `json:"memory"`
+	Outline
+}
+
+// A Welcome is the body of a WELCOME.
+type Welcome struct {
+	Version     int    `json:"version"`
+	Run         string `json:"run"` // its name
+	Rank        int    `json:"rank"`
+	Size        int    `json:"size"`   // workers of the run
+	Rounds      int    `json:"rounds"` // of the whole run
+	Round       int    `json:"round"`  // first round that the script will take
+	Seed        uint64 `json:"seed"`
+	Checkpoints bool   `json:"checkpoints"` // the peer may ask for STATE
+}
+
+// A Reason says why a run ended.
+type Reason string
+
+// The reasons.
+const (
+	Finished    Reason = "finished"    // all rounds are done
+	Target      Reason = "target"      // the run has reached its target
+	Interrupted Reason = "interrupted" // the user stopped the run
+	Stopped     Reason = "stopped"     // the run stopped for another reason, which Message gives
+)
+
+// An End is the body of an END. The header has Round, the number of rounds that are done.
+type End struct {
+	Why     Reason `json:"why"`
+	Message string `json:"message"`
+	Round   int    `json:"-"`
+}
+
+// A Loss is the body of a LOG. A loss that is not finite is null.
+type Loss struct {
+	Loss *float64 `json:"loss"`
+}
+
+// A Score is the body of a SCORE. Either figure may be missing.
+type Score struct {
+	Accuracy *float64 `json:"accuracy,omitempty"` // 0 to 1
+	Loss     *float64 `json:"loss,omitempty"`
+}
+
+// A Failure is the body of an ERROR.
+type Failure struct {
+	Message string `json:"message"` // what went wrong
+	Hint    string `json:"hint"`    // what to do; may be empty
+}
+
+// AppendMessage appends a message with a JSON body to b.
+func AppendMessage(b []byte, kind Kind, round int, body any) ([]byte, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", kind, err)
+	}
+	var head [HeaderLen]byte
+	Header{Kind: kind, Round: uint64(round), Length: uint64(len(text))}.Put(head[:])
+	return append(append(b, head[:]...), text...), nil
+}

@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/model"
+)
+
+// A Worker is one worker of a run at the beginning of a round: the task for its driver, and figures about its results.
+type Worker struct {
+	work.Task
+	// MeanBits returns the mean of the bits per parameter so far.
+	MeanBits func() float64
+	// Bound returns the modulo codec's bound after some rounds, with its violations and repairs.
+	Bound func(rounds int) record.Theta
+	// Evaluate scores x on the test split, with this worker's running statistics where the model has them. It must not
+	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done. Nil for an
+	// external model: loss and accuracy are then what its program says.
+	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
+
+	again func(s *state.Snapshot) (*Worker, error)
+}
+
+// Again returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a worker
+// from Workers supports it.
+func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
+
+// Tasks returns the tasks of workers, for a driver that runs all of them.
+func Tasks(workers []*Worker) []work.Task {
+	tasks := make([]work.Task, len(workers))
+	for i, w := range workers {
+		tasks[i] = w.Task
+	}
+	return tasks
+}
+
+// trained builds a worker with an oracle. It starts at x, or from the saved state s.
+func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) (*Worker, error) {
+	if s != nil {
+		if err := s.Load("oracle", oracle); err != nil {
+			return nil, err
+		}
+	}
+	w, err := b.body(x, s)
+	if err != nil {
+		return nil, err
+	}
+	w.Save = func(s *state.Snapshot) {
+		s.Begin()
+		s.Save("machine", w.Machine)
+		s.Save("oracle", oracle)
+	}
+	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
+		loss, err := oracle.Gradient(g, k, x)
+		if err != nil {
+			err = b.Diverged(err)
+		}
+		return loss, err
+	}
+	return w, nil
+}
+
+// body builds a worker without a gradient oracle. It starts at x, or from the saved state s.
+func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
+	machine, err := b.machine(x, s)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := b.layouts(machine)
+	if err != nil {
+		return nil, err
+	}
+	theta := b.thetaOf(machine)
+	bits, mean := b.bits()
+	return &Worker{
+		Task: work.Task{
+			Rank: b.rank, Row: b.row, Closing: b.Closing(b.rank), Machine: machine, Rounds: b.cfg.Train.Rounds,
+			Asynchronous: b.Asynchronous(), MaxPayload: b.payload(), Entropy: b.coder, Layout: layout,
+			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
+		},
+		MeanBits: mean,
+		Bound:    func(rounds int) record.Theta { return b.bounds(machine, theta, rounds) },
+	}, nil
+}
