@@ -41,11 +41,12 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// scripted is arguments for a command that takes a script's command after --.
-func scripted(least, most int, script *[]string) cobra.PositionalArgs {
+// scripted is arguments for a command that takes a script's command after --. The script may take its time to end.
+func (c *console) scripted(least, most int, script *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if at := cmd.ArgsLenAtDash(); at >= 0 {
+		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) {
 			args, *script = args[:at], args[at:]
+			c.resort.Store(int64(lastResortScript))
 		}
 		return arguments(least, most)(cmd, args)
 	}

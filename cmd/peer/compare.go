@@ -38,7 +38,7 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
   peer compare fig1/report/comparison.yaml -o again`,
-		Args: scripted(1, 1, &o.Script),
+		Args: c.scripted(1, 1, &o.Script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(faults) > 0 {
 				return advice.Usagef("compare: --fault: cells play the script of their run file: " +

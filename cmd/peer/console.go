@@ -46,12 +46,16 @@ type console struct {
 	quiet   bool
 	verbose int
 
+	resort *atomic.Int64 // nanoseconds from a signal to the end in any case
+
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		lost: new(atomic.Pointer[func() string])}
+	c := &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
+		resort: new(atomic.Int64), lost: new(atomic.Pointer[func() string])}
+	c.resort.Store(int64(lastResort))
+	return c
 }
 
 // say writes one message to the user.

@@ -40,7 +40,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
   peer lab my-run.yaml --until loss=0.4 --until time=10m
   peer lab torch.yaml -- python3 train.py --lr 0.1
   peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
-		Args: scripted(0, 1, &file.script),
+		Args: c.scripted(0, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			restarts, err := supervise.ParseRestart(restart)
 			if err != nil {

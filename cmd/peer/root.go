@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +17,7 @@ import (
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := withSignals(context.Background(), func(err error) {
+	ctx, cancel := withSignals(context.Background(), func() time.Duration { return time.Duration(c.resort.Load()) }, func(err error) {
 		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})

@@ -39,7 +39,7 @@ COMMAND is your own script, where the run file says model.name: external. The pe
   peer run lan-ring --set node.join_secret_file=lan.secret
   peer run torch.yaml -- python3 train.py
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
-		Args: scripted(1, 1, &file.script),
+		Args: c.scripted(1, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if supervised {
 				return runSupervised(cmd.Context(), c, &file, args[0], rank)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const longRun = `
@@ -125,7 +126,7 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 // The first signal ends the context, the second one the process.
 func TestASecondSignalGivesUp(t *testing.T) {
 	given := make(chan error)
-	ctx, cancel := withSignals(t.Context(), func(err error) { given <- err })
+	ctx, cancel := withSignals(t.Context(), func() time.Duration { return lastResort }, func(err error) { given <- err })
 	defer cancel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		if err := syscall.Kill(os.Getpid(), signal); err != nil {

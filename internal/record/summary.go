@@ -28,6 +28,7 @@ type Summary struct {
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
+	Parts        *Parts   `json:"parts,omitempty"`  // of a round of a script; nil for a built-in model
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
 	// MissedFaults are the faults of the script whose moment the run did not reach, in its order.

@@ -31,6 +31,10 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("ended at", "%s", s.Ended)
 	}
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
+	if p := s.Parts; p != nil {
+		row("round", "%s compute, %s wait, %s codec, %s hand-over", milliseconds(p.Compute), milliseconds(p.Wait),
+			milliseconds(p.Codec), milliseconds(p.HandOver))
+	}
 	if s.Data != nil {
 		row("data", "%s", s.Data)
 	}
@@ -93,6 +97,9 @@ func short(v *float64) string {
 	}
 	return strconv.FormatFloat(*v, 'g', 4, 64)
 }
+
+// milliseconds writes seconds for people.
+func milliseconds(s float64) string { return strconv.FormatFloat(1e3*s, 'f', 2, 64) + " ms" }
 
 // Size writes a number of bytes for people, in decimal units.
 func Size(bytes int64) string {

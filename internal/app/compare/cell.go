@@ -118,7 +118,7 @@ func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 		m.pace.share = at.Share
 		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
 	}})
-	err = lab.RunTied(ctx, cmd, cellGrace)
+	err = lab.RunTied(ctx, cmd, m.grace())
 	shown.Clear()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))

@@ -2,10 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/report"
 )
 
@@ -44,4 +46,12 @@ func (m *Matrix) noteScript() error {
 		})
 	}
 	return err
+}
+
+// grace is how long a cell may take to end after an interruption.
+func (m *Matrix) grace() time.Duration {
+	if len(m.Script) > 0 {
+		return cellGrace + bridge.DefaultGrace
+	}
+	return cellGrace
 }

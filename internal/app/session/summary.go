@@ -23,6 +23,7 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
+	summary.Parts = s.parts.Mean()
 	summary.MissedFaults = s.missedFaults(finals)
 	s.Display.Close()
 	for _, f := range summary.MissedFaults {

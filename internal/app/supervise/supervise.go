@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
@@ -17,6 +18,7 @@ import (
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
 )
@@ -84,6 +86,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		History:    l.History,
 		Event:      l.Event,
 		Log:        l.Log,
+		Grace:      l.grace(),
 	})
 	if err != nil {
 		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
@@ -93,6 +96,17 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		return nil, err
 	}
 	return worker.Models(l.Folder, run.N(), l.Finals())
+}
+
+// ScriptGrace is how long peers with scripts have between the order to stop and being killed.
+const ScriptGrace = bridge.DefaultGrace + lab.DefaultGrace
+
+// grace returns the time from the order to stop to the kill.
+func (l *Lab) grace() time.Duration {
+	if len(l.Script) > 0 {
+		return ScriptGrace
+	}
+	return lab.DefaultGrace
 }
 
 // peer returns the command that starts a peer; life counts its earlier starts.
