@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/work"
@@ -40,6 +41,9 @@ func supervised(ctx context.Context, c *console, rank int, do func(context.Conte
 	said := describe(err)
 	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
 		Again: errors.Is(err, work.ErrGone)}
+	if own, ok := errors.AsType[*script.Error](err); ok { // names its round itself
+		failure.Reason = own.Error()
+	}
 	if stop, ok := errors.AsType[*node.StoppedError](err); ok {
 		failure.Echo = stop.Rank != topology.Rank(rank)
 	}

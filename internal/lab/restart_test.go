@@ -75,7 +75,7 @@ func TestAPeerThatMaySucceedAgainIsStartedAgain(t *testing.T) {
 	if err := s.run(t.Context(), "finish", "fail once"); err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(s.lines, "\n"); !strings.Contains(text, "1 the script was killed after round 7: started again") {
+	if text := strings.Join(s.lines, "\n"); !strings.Contains(text, "1 the script was killed: started again") {
 		t.Errorf("log %q, want the peer's own words", text)
 	}
 	s = &stage{t: t, restarts: 2}

@@ -264,7 +264,11 @@ func (s *supervisor) restart(rank int, err error) bool {
 	}
 	p.deaths = append(p.deaths, now)
 	why := p.deathOf(err).Reason
-	s.options.Log(rank, fmt.Sprintf("%s after round %d: started again", why, p.round))
+	where := fmt.Sprintf(" after round %d", p.round)
+	if p.dying != nil { // it has said where
+		where = ""
+	}
+	s.options.Log(rank, why+where+": started again")
 	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: why}})
 	s.start(rank)
 	return true

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
@@ -92,19 +91,12 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
-	late := time.AfterFunc(patience, func() {
-		o.Log.Warn("the script has not joined the run yet: it must call gossip.join", "script", advice.Command(o.Command...))
-	})
-	defer late.Stop()
 	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()
 		return nil, c.fate(err)
 	}
 	return c, nil
 }
-
-// patience is how long a script may take for one step, or to join, before the log says so.
-const patience = time.Minute
 
 // Outline returns the names and shapes of the vector.
 func (c *Child) Outline() *model.Outline {

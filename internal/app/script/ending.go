@@ -18,14 +18,6 @@ type Error struct{ err error }
 func (e *Error) Error() string { return e.err.Error() }
 func (e *Error) Unwrap() error { return e.err }
 
-// Hint says what to do.
-func (e *Error) Hint() string {
-	if exit, ok := errors.AsType[*bridge.Exit](e.err); ok {
-		return exit.Advice
-	}
-	return ""
-}
-
 // fate returns an error of the bridge as one of the script. A script that a signal has killed may start again with its
 // worker: its error wraps work.ErrGone.
 func (c *Child) fate(err error) error {
@@ -108,6 +100,6 @@ func (c *Child) Close() {
 
 // Refuse ends a script that has joined, but does not fit the run.
 func (c *Child) Refuse(why error) {
-	_ = c.script.Refuse(why.Error(), "") // it may be gone
+	c.script.Refuse(why.Error(), "")
 	c.Close()
 }

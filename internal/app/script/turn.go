@@ -6,6 +6,9 @@ import (
 	"gossiptrainer/internal/work"
 )
 
+// patience is how long a script may take for one step before the log says so.
+const patience = time.Minute
+
 // Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y.
 func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	c.turn.Lock()
