@@ -47,6 +47,7 @@ func Load(src Source) (*Loaded, error) {
 	if err := json.Unmarshal(text, &l.Config); err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
+	l.placeData()
 	edgeError := l.readEdges()
 	problems := l.judge(bad, edgeError)
 	for i := len(l.layers) - 1; i >= 0; i-- {

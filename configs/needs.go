@@ -195,8 +195,24 @@ var (
 		on:    []string{"data.name"},
 		holds: func(c *Config, _ string) bool { return c.Data.Name != "glyphs" },
 		why:   func(*Config) string { return "the data set glyphs is built in, no file is read" },
-		hint:  func(*Config) string { return "set data.name to the data set in that folder, libsvm for your own" },
+		hint: func(*Config) string {
+			return "set data.name to the data set in that folder; file with data.path for your own"
+		},
 		value: "", stated: true,
+	}
+	inFolder = need{
+		on:    []string{"data.name"},
+		holds: func(c *Config, _ string) bool { return c.Data.Name != "file" },
+		why:   func(*Config) string { return "the data set file is named by data.path" },
+		hint:  func(*Config) string { return "leave it out, and set data.path to the file" },
+		value: "", stated: true,
+	}
+	ofFile   = only("data.name", "file")
+	untested = need{
+		on:    []string{"data.test"},
+		holds: func(c *Config, _ string) bool { return c.Data.Test == "" },
+		why:   func(*Config) string { return "data.test names a file of test samples" },
+		hint:  func(*Config) string { return "give one of data.test and data.test_share" },
 	}
 	limitedRate = need{
 		on: []string{"limit.rate", "limit.links"},

@@ -14,7 +14,7 @@ import (
 // change no result of a simulation.
 func private() []string {
 	return []string{
-		"data.dir", "output.dir", "checkpoint.dir", "peers",
+		"data.dir", "data.path", "data.test", "output.dir", "checkpoint.dir", "peers",
 		"node.listen", "node.key", "node.join_secret", "node.join_secret_file", "node.metrics",
 	}
 }
@@ -29,6 +29,7 @@ func Private(key string) bool {
 func (c Config) Portable() []byte {
 	standard := Default()
 	c.Data.Dir, c.Output.Dir, c.Checkpoint.Dir = standard.Data.Dir, standard.Output.Dir, standard.Checkpoint.Dir
+	c.Data.Path, c.Data.Test = standard.Data.Path, standard.Data.Test
 	c.Peers = standard.Peers
 	n := &c.Node
 	n.Listen, n.Metrics = standard.Node.Listen, standard.Node.Metrics

@@ -38,7 +38,9 @@ func (c Config) Sections() []Section {
 		section("algorithm", c.Algorithm),
 		section("data", struct {
 			Data
-			Dir string `json:"dir,omitempty"` // hides Data.Dir
+			Dir  string `json:"dir,omitempty"`  // hides Data.Dir
+			Path string `json:"path,omitempty"` // hides Data.Path
+			Test string `json:"test,omitempty"` // hides Data.Test
 		}{Data: c.Data}),
 		section("model", c.Model),
 		section("train", c.Train),

@@ -1,6 +1,9 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // A MissingError says that a file of a data set does not exist.
 type MissingError struct {
@@ -10,12 +13,18 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
+	if e.Set == fileName {
+		return fmt.Sprintf("data: %s: not found", filepath.Join(e.Dir, e.File))
+	}
 	return fmt.Sprintf("data: %s: %s: not found in %s or its folder %s", e.Set, e.File, e.Dir, e.Set)
 }
 
 // Hint returns a command, or the files to put into the folder.
 func (e *MissingError) Hint() string {
-	if e.Set == libsvmName {
+	switch e.Set {
+	case fileName:
+		return "set data.path, and data.test or data.label where you use them, to files or folders that exist"
+	case libsvmName:
 		return fmt.Sprintf("put %s and %s into %s", libsvmTrain, libsvmTest, e.Dir)
 	}
 	return "peer data fetch " + e.Set

@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 )
 
 // A FileReport is the result of Verify for one file.
@@ -63,6 +67,62 @@ func fileSum(path string) (int64, string, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// FileSums returns the files of a set of the user with their sizes and checksums. A folder has the checksum of the sums
+// of its files, in the order of their names.
+func FileSums(spec FileSpec) ([]FileReport, error) {
+	var all []FileReport
+	paths := []string{spec.Path}
+	if spec.Test != "" {
+		paths = append(paths, spec.Test)
+	}
+	for _, path := range paths {
+		files, err := parts(path, spec.Columns)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			r := FileReport{File: filepath.Base(file), Path: file}
+			if r.Size, r.SHA256, err = treeSum(file); err != nil {
+				return nil, err
+			}
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// parts returns a file, and the file of its labels if there is one.
+func parts(path string, c Columns) ([]string, error) {
+	kind, err := sniff(path)
+	if _, number := strconv.Atoi(c.Label); err != nil || kind != formatNPY && kind != formatIDX || number == nil {
+		return []string{path}, err
+	}
+	labels, err := labelsBeside(path, c.Label)
+	if labels == "" {
+		return []string{path}, err
+	}
+	return []string{path, labels}, err
+}
+
+// treeSum is fileSum for a file or a folder.
+func treeSum(root string) (size int64, sum string, err error) {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return fileSum(root)
+	}
+	h := sha256.New()
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		n, part, err := fileSum(path)
+		size += n
+		name, _ := filepath.Rel(root, path) // path is below root
+		fmt.Fprintf(h, "%s  %s\n", part, filepath.ToSlash(name))
+		return err
+	})
+	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
 // Sums returns the files of a set below dir with their sizes and actual checksums. A built-in set has no files.

@@ -39,8 +39,8 @@ func (r *Run) FindData() error {
 	return nil
 }
 
-// newDataset opens the data set of a run file, nil for an objective without data. It reads samples only of libsvm,
-// because only its files tell their shape.
+// newDataset opens the data set of a run file, nil for an objective without data. It reads samples only of the
+// user's own files, because only these tell their shape.
 func newDataset(cfg configs.Config) (*dataset, error) {
 	if !cfg.LearnsFromData() {
 		return nil, nil
@@ -86,24 +86,50 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 // openData opens the source that all workers share, or one per worker.
 func openData(cfg configs.Config) ([]*data.Source, error) {
 	c := cfg.Data
-	dirs := []string{c.Dir}
-	if strings.Contains(c.Dir, configs.RankPattern) {
-		dirs = nil
+	ranks := []configs.Data{c}
+	if c.PerRank() {
+		ranks = nil
 		for rank := range cfg.Topology.Size {
-			dirs = append(dirs, strings.ReplaceAll(c.Dir, configs.RankPattern, strconv.Itoa(rank)))
+			ranks = append(ranks, c.OfRank(rank))
 		}
 	}
-	for i, dir := range dirs {
+	if c.Name == "file" {
+		specs := make([]data.FileSpec, len(ranks))
+		for i, r := range ranks {
+			specs[i] = FileSpec(r)
+		}
+		return data.OpenFiles(specs)
+	}
+	dirs := make([]string, len(ranks))
+	for i, r := range ranks {
 		var err error
-		if dirs[i], err = data.Root(dir); err != nil && c.Name != "glyphs" {
+		if dirs[i], err = data.Root(r.Dir); err != nil && c.Name != "glyphs" {
 			return nil, err
 		}
 	}
 	if c.Name == "libsvm" {
-		return data.OpenOwn(dirs, data.Form{Features: c.Dimension, Labels: c.Labels})
+		form := data.Form{Features: c.Dimension}
+		for _, label := range c.Labels {
+			v, err := strconv.ParseFloat(string(label), 64)
+			if err != nil {
+				return nil, configs.Errorf("data.labels", "labels of libsvm are numbers, got %q", label)
+			}
+			form.Labels = append(form.Labels, v)
+		}
+		return data.OpenOwn(dirs, form)
 	}
 	source, err := data.Open(c.Name, dirs[0])
 	return []*data.Source{source}, err
+}
+
+// FileSpec returns how the data set file of a run file is read.
+func FileSpec(d configs.Data) data.FileSpec {
+	return data.FileSpec{
+		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
+		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
+			Header: d.Header},
+		Standardise: d.Standardise, Features: d.Dimension, Classes: data.ClassNames(configs.Texts(d.Labels)),
+	}
 }
 
 // CheckTogether refuses to start all workers on this machine if each needs files of its own and the run file names one
@@ -113,7 +139,10 @@ func (r *Run) CheckTogether() error {
 		return nil
 	}
 	example := filepath.Join(r.cfg.Data.Dir, configs.RankPattern)
-	return configs.Errorf("data.dir", "with data.partition: local each worker needs a folder of its own: "+
+	if c := r.cfg.Data; c.Name == "file" {
+		example = filepath.Join(filepath.Dir(c.Path), configs.RankPattern, filepath.Base(c.Path))
+	}
+	return configs.Errorf(r.cfg.Data.FolderKey(), "with data.partition: local each worker needs files of its own: "+
 		"on one machine write %s for its rank, as in %s", configs.RankPattern, example).With("data.partition")
 }
 

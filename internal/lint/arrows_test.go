@@ -16,16 +16,19 @@ var layers = [][]string{
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
 		"internal/record"},
 	// a sub-package with a row of its own stands before its parent
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault",
+		"python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
-		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node"},
+		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
+		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
-	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
+		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
@@ -55,8 +58,9 @@ var siblings = map[string][]string{
 	"internal/node/join":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
+	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
 	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
-		"internal/node/join", "internal/node/telemetry", "internal/node/link"},
+		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no

@@ -37,6 +37,7 @@ var shortFiles = map[string]string{
 	"quant/levels/gradient.go":      "one file per rule of levels",
 	"quant/nuqsgd.go":               "one file per compressor",
 	"model/mlp.go":                  "one file per model",
+	"python/embed.go":               "it only embeds a file",
 }
 
 // givenCalls may have more parameters: a library calls them.

@@ -20,6 +20,8 @@ type Counters struct {
 	Sent, Received record.Bytes
 	// Telemetry counts the received bytes of gossipsub, which are part of Received.Wire alone.
 	Telemetry int64
+	// Vectors counts the bytes of the start and of averages, which are part of Wire alone.
+	Vectors struct{ Sent, Received int64 }
 }
 
 // LinkBytes counts the bytes exchanged with one neighbour.
@@ -31,6 +33,7 @@ func (n *Node) Counters() Counters {
 	links, topic := n.links, n.topic
 	n.mu.Unlock()
 	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
+	c.Vectors.Sent, c.Vectors.Received = n.vectors.Carried()
 	if links != nil {
 		c.Links = links.Carried() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()

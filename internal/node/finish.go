@@ -26,13 +26,15 @@ func (n *Node) Say(s record.Status) {
 }
 
 // Finish tells all workers this one's result and collects theirs. It ends when all workers have all
-// results, or when the missing workers have been silent for 5 seconds, on slow links longer. It fails
-// if another worker stopped the run, or ctx ended.
+// results, or when the missing workers have been silent for 5 seconds, on slow links longer. Meanwhile
+// others may fetch what this worker has published. It fails if another worker stopped the run, or ctx
+// ended.
 func (n *Node) Finish(ctx context.Context, f record.Final) ([]record.Final, error) {
 	t := n.statusTopic()
 	if t == nil {
 		return nil, fmt.Errorf("node: finish: worker %d has not run", f.Rank)
 	}
+	n.vectors.Leave()
 	status := record.Event{Status: &record.Status{Rank: f.Rank, State: record.Finished}}
 	for _, e := range []record.Event{{Final: &f}, status} {
 		n.observe(e)

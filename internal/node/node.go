@@ -30,6 +30,7 @@ import (
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/internal/node/telemetry"
+	"gossiptrainer/internal/node/vector"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
@@ -92,6 +93,7 @@ type Node struct {
 	me   handshake.Hello // sent to every peer; Join fills in the rank
 
 	admission handshake.Admission
+	vectors   *vector.Service
 
 	refused refusals
 	vitals  vitals
@@ -112,6 +114,7 @@ type stage struct {
 	links  *link.Links
 	topic  *telemetry.Topic
 	closed bool
+	lost   vector.Absence // of a worker during an average
 }
 
 // New starts a peer that listens but knows no other peer yet. The caller must Close it.
@@ -141,6 +144,9 @@ func New(o Options) (*Node, error) {
 		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
 	}
 	n.me.Declare(o.Sections)
+	n.vectors = vector.New(vector.Config{
+		Host: h, Hello: n.hello, Admission: &n.admission, Detect: o.Detect, Refused: &n.refused.Refusals, Log: n.log,
+	})
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {
 			return nil, errors.Join(err, n.Close())
@@ -224,10 +230,18 @@ func (n *Node) adopt(r *join.Roster) {
 	n.gate.Know(r.IDs)
 	n.host.Know(r.Self, r.IDs)
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.roster = r
 	n.me.Rank = int(r.Self)
 	n.vitals.settle(n.me.Rank)
+	n.mu.Unlock()
+	n.vectors.Know(r.Members)
+}
+
+// hello returns what this peer says to members that it meets without a link.
+func (n *Node) hello() handshake.Hello {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.me
 }
 
 // Join returns this peer's rank: at once with a roster or alone, otherwise when the roll call is
@@ -306,6 +320,7 @@ func (n *Node) Stop(reason string) {
 	if t == nil {
 		return
 	}
+	n.vectors.Leave()
 	why := &StoppedError{Rank: n.roster.Self, Reason: reason}
 	t.Stop(why)
 	t.StopOthers(why)
@@ -323,6 +338,7 @@ func (n *Node) Close() error {
 	}
 	n.cancel()
 	n.gate.Close()
+	n.vectors.Close()
 	var errs []error
 	if topic != nil {
 		topic.Close()

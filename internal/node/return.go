@@ -33,7 +33,9 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 		return Place{}, nil, leftBehind(errors.New("only a synchronous run on a ring takes a lost worker back"))
 	}
 	defer idle(a)()
+	n.mu.Lock()
 	n.me.Epoch = randomEpoch() // to the others it is not the process that they have left behind
+	n.mu.Unlock()
 	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining,
 		Detail: "asking for a place in the run that goes on"}})
 	var last error

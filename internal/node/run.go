@@ -39,8 +39,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	n.mu.Lock()
 	first := n.links == nil
-	n.links = links
+	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
+	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
 		n.wg.Go(func() { roll.Release(n.needs) })
 	}
@@ -92,12 +93,13 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	return c
 }
 
-// needs reports whether the links use the connection with id.
+// needs reports whether the links or the vectors use the connection with id.
 func (n *Node) needs(id libp2p.ID) bool {
 	n.mu.Lock()
-	l := n.links
+	l, r := n.links, n.roster
 	n.mu.Unlock()
-	return l.Serves(id)
+	rank, known := r.Rank(id)
+	return l.Serves(id) || known && n.vectors.Serves(rank)
 }
 
 // isUnwanted reports whether no neighbour works with this worker. Then it must not stop the run of the

@@ -32,7 +32,10 @@ var remedies = []Remedy{
 		"refused a stranger silently",
 		"closed a connection that showed no secret in time",
 	}},
-	{"lost-neighbours", []string{"going on without a neighbour", "closing a gap of the ring"}},
+	{"lost-neighbours", []string{
+		"going on without a neighbour", "closing a gap of the ring",
+		"a lost worker is left out of the average", "the average waits for a lost worker",
+	}},
 	{"returning-workers", []string{
 		"taking back a worker", "taken back into the run",
 		"handshake with a returning worker failed", "a returning worker has not received its state",

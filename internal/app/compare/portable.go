@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 )
 
@@ -112,15 +112,11 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 		return nil
 	}
 	workers := 1
-	if strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+	if cfg.Data.PerRank() {
 		workers = cfg.Topology.Size // each has files of its own
 	}
 	for rank := range workers {
-		root, err := data.Root(strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank)))
-		if err != nil {
-			return err
-		}
-		files, err := data.Sums(cfg.Data.Name, root)
+		files, err := sums(cfg.Data.OfRank(rank))
 		if err != nil {
 			return err
 		}
@@ -133,4 +129,16 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 		}
 	}
 	return nil
+}
+
+// sums returns the files of a data set with their checksums.
+func sums(d configs.Data) ([]data.FileReport, error) {
+	if d.Name == "file" {
+		return data.FileSums(experiment.FileSpec(d))
+	}
+	root, err := data.Root(d.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return data.Sums(d.Name, root)
 }

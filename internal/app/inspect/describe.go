@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"fmt"
+	"path/filepath"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
@@ -53,12 +55,20 @@ func Live(run *experiment.Run) live.Run {
 	}
 }
 
+// setName names the data set of a run for people.
+func setName(cfg configs.Config) string {
+	if cfg.Data.Name == "file" {
+		return filepath.Base(cfg.Data.Path)
+	}
+	return cfg.Data.Name
+}
+
 // Describe describes a run in one line.
 func Describe(run *experiment.Run) string {
 	cfg := run.Config()
 	learns := cfg.Model.Name
 	if cfg.LearnsFromData() {
-		learns += " on " + cfg.Data.Name
+		learns += " on " + setName(cfg)
 	}
 	size := plural.Of(run.Dim(), "parameter")
 	if run.Dim() == 0 {

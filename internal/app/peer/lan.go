@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
@@ -56,12 +55,12 @@ func Secret(loaded *configs.Loaded) (string, error) {
 // OwnFolder puts the rank of this machine into data.dir, if the run file names a folder per rank.
 func OwnFolder(loaded *configs.Loaded) error {
 	cfg := &loaded.Config
-	if !strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+	if !cfg.Data.PerRank() {
 		return nil
 	}
 	if len(cfg.Peers) == 0 {
-		return loaded.Locate(configs.Errorf("data.dir", "without a roster this machine has no rank before "+
-			"it has shown its data: name its folder, as in --set data.dir=FOLDER"))
+		return loaded.Locate(configs.Errorf(cfg.Data.FolderKey(), "without a roster this machine has no rank before "+
+			"it has shown its data: name its own, as in --set %s=NAME", cfg.Data.FolderKey()))
 	}
 	path, err := KeyPath(cfg.Node.Key)
 	if err != nil {
@@ -75,7 +74,7 @@ func OwnFolder(loaded *configs.Loaded) error {
 	if rank < 0 {
 		return loaded.Locate(configs.Errorf("peers", "this machine's id %s is not in the roster", who.ID()))
 	}
-	cfg.Data.Dir = strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank))
+	cfg.Data = cfg.Data.OfRank(rank)
 	return nil
 }
 
@@ -101,7 +100,7 @@ func dataAdvice(cfg configs.Config) string {
 			"to what all their files need together"
 	}
 	what := "copy the same files to all machines"
-	if cfg.Data.Name == "libsvm" {
+	if cfg.Data.Own() {
 		what += ", or set data.partition: local, with which each machine trains on all rows of its own"
 	}
 	return what

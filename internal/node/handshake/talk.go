@@ -38,6 +38,7 @@ const (
 	AboutBallot   // ballot of a roll call
 	AboutPlace    // place in a run that has gone on
 	aboutSettings // sections that differ
+	AboutVector   // a vector: the request, signs of life, the answer
 )
 
 // MaxMessage bounds a message, in bytes: a roll call's ballot with MaxWorkers ids.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/internal/app/module"
+)
+
+func newPython(c *console) *cobra.Command {
+	return parent(&cobra.Command{
+		Use:     "python",
+		Short:   "put gossip.py where scripts find it that no peer starts",
+		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py\n  peer python install",
+	}, &cobra.Command{
+		Use:   "path",
+		Short: "print a folder with gossip.py, for PYTHONPATH",
+		Args:  arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := module.Folder()
+			if err == nil {
+				fmt.Fprintln(c.out, dir)
+			}
+			return err
+		},
+	}, &cobra.Command{
+		Use:   "install [PYTHON]",
+		Short: "copy gossip.py to the packages of PYTHON (default: python3)",
+		Args:  arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := module.Install(cmd.Context(), append(args, "python3")[0])
+			if err == nil {
+				fmt.Fprintln(c.out, path)
+			}
+			return err
+		},
+	})
+}

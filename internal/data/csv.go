@@ -1,0 +1,271 @@
+package data
+
+// Comma-separated values, Y. Shafranovich, RFC 4180 (2005): also with semicolons or tabs.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	csvRecord  = 16 << 20 // bytes of a row, about
+	csvColumns = 1 << 20
+	csvSniff   = 64 << 10 // bytes in which the first line must end for its delimiter to be found
+)
+
+// csvRows are the rows of a CSV file.
+type csvRows struct {
+	path   string
+	comma  rune
+	header bool
+	names  []string // of all columns; nil without a header
+	width  int      // columns
+	chosen selection
+}
+
+var _ rows = (*csvRows)(nil)
+
+// openCSV reads the first rows of a CSV file.
+func openCSV(path string, c Columns) (*csvRows, error) {
+	t := &csvRows{path: path}
+	err := withFile(path, func(cur *cursor) error {
+		r, err := t.reader(cur)
+		if err != nil {
+			return err
+		}
+		first, err := r.next()
+		if err == io.EOF {
+			return atLine(path, 1, "the file is empty")
+		}
+		if err != nil {
+			return err
+		}
+		first = slices.Clone(first)
+		second, err := r.next()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		return t.begin(first, second, c)
+	})
+	return t, err
+}
+
+// begin decides about the header and the columns.
+func (t *csvRows) begin(first, second []string, c Columns) error {
+	t.width = len(first)
+	switch {
+	case t.width == 1:
+		return atLine(t.path, 1, "one column only: want a label and values with , ; or tabs between them")
+	case t.width > csvColumns:
+		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
+	}
+	var err error
+	if t.header, err = hasHeader(first, c.Header); err != nil {
+		return atLine(t.path, 1, "%w", err)
+	}
+	if t.header {
+		for i, name := range first {
+			first[i] = strings.TrimSpace(name)
+		}
+		t.names = first
+	}
+	if t.chosen, err = c.choose(t.names, t.width); err != nil {
+		return atLine(t.path, 1, "%w", err)
+	}
+	for _, at := range t.chosen.features {
+		if t.header && t.names[at] == "" {
+			return atLine(t.path, 1, "column %d has no name: if it numbers the rows, leave it out with "+
+				`data.skip: ["%d"], else give it a name`, at+1, at+1)
+		}
+	}
+	if t.header && second == nil {
+		return atLine(t.path, 2, "the file has a header, but no rows")
+	}
+	return nil
+}
+
+// hasHeader decides whether the first line has names. Where it is not told, a line without any number has names.
+func hasHeader(first []string, want string) (bool, error) {
+	if want == "present" || want == "absent" {
+		return want == "present", nil
+	}
+	numbers, counting := 0, true
+	for i, field := range first {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil {
+			continue
+		}
+		numbers++
+		counting = counting && (v == float64(i) || v == float64(i+1))
+	}
+	if numbers > 2 && counting {
+		return false, fmt.Errorf("the first line counts its columns: set data.header to present if it has their names, " +
+			"to absent if it is a row")
+	}
+	return numbers == 0, nil
+}
+
+func (t *csvRows) form() form {
+	names := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs"}
+	head := "no header"
+	if t.header {
+		head = "a header"
+	}
+	return t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+}
+
+func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error) error {
+	return withFile(t.path, func(cur *cursor) error {
+		r, err := t.reader(cur)
+		if err != nil {
+			return err
+		}
+		if t.header {
+			if _, err := r.next(); err != nil {
+				return err
+			}
+		}
+		values := make([]float32, len(t.chosen.features))
+		for i := 0; ; i++ {
+			fields, err := r.next()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if len(fields) != t.width {
+				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line", i+1, len(fields),
+					t.width)
+			}
+			label, err := t.row(values, fields, i, r, judge)
+			if err != nil {
+				return err
+			}
+			if err := see(i, record{label: label, floats: values}); err != nil {
+				return &FormatError{t.path, fmt.Sprintf("row %d (line %d)", i+1, r.line(0)), err}
+			}
+		}
+	})
+}
+
+// row parses the fields of row i.
+func (t *csvRows) row(values []float32, fields []string, i int, r *csvLines, judge func(*CellError) error) (string,
+	error) {
+	bad := func(at int, reason string) error {
+		return judge(&CellError{File: t.path, Row: i + 1, Line: r.line(at), Column: columnName(t.names, at),
+			Missing: reason == missingCell || reason == noLabel, Reason: reason})
+	}
+	for k, at := range t.chosen.features {
+		var reason string
+		if values[k], reason = number(fields[at]); reason != "" {
+			if err := bad(at, reason); err != nil {
+				return "", err
+			}
+		}
+	}
+	label := classOf(fields[t.chosen.label])
+	if label == "" {
+		return "", bad(t.chosen.label, noLabel)
+	}
+	return strings.Clone(label), nil
+}
+
+// csvLines reads records with a bound on their length.
+type csvLines struct {
+	path    string
+	from    *bounded
+	records *csv.Reader
+}
+
+// reader begins to read. The first call finds the delimiter.
+func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
+	from := &bounded{r: cur, left: csvRecord}
+	buffered := bufio.NewReaderSize(from, csvSniff)
+	head, _ := buffered.Peek(csvSniff) // a short file, or an error that the next read returns
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return nil, atOffset(t.path, 0, "the text is UTF-16: save it as UTF-8")
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		head = head[3:]
+		_, _ = buffered.Discard(3) // was peeked
+	}
+	if at := bytes.IndexByte(head, 0); at >= 0 {
+		return nil, atOffset(t.path, int64(at), "a zero byte: this is no text")
+	}
+	if t.comma == 0 {
+		t.comma = delimiter(head)
+	}
+	r := csv.NewReader(buffered)
+	r.Comma, r.ReuseRecord, r.FieldsPerRecord = t.comma, true, -1
+	return &csvLines{t.path, from, r}, nil
+}
+
+// delimiter returns the tab, semicolon or comma outside quotes in the first line, in this order.
+func delimiter(head []byte) rune {
+	var seen [3]bool
+	quoted := false
+	for _, b := range bytes.TrimLeft(head, "\r\n") {
+		if b == '"' {
+			quoted = !quoted
+		}
+		if b == '\n' && !quoted {
+			break
+		}
+		if at := strings.IndexByte("\t;,", b); at >= 0 && !quoted {
+			seen[at] = true
+		}
+	}
+	switch {
+	case seen[0]:
+		return '\t'
+	case seen[1]:
+		return ';'
+	}
+	return ','
+}
+
+// next returns the next record, io.EOF at the end. It is valid until the next call.
+func (l *csvLines) next() ([]string, error) {
+	l.from.left = csvRecord
+	fields, err := l.records.Read()
+	if err == nil || err == io.EOF {
+		return fields, err
+	}
+	if located, ok := errors.AsType[*FormatError](err); ok {
+		return nil, located
+	}
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+		return nil, &FormatError{l.path, fmt.Sprintf("line %d, character %d", parse.Line, parse.Column), parse.Err}
+	}
+	return nil, &FormatError{l.path, fmt.Sprintf("offset %d", l.records.InputOffset()), err}
+}
+
+// line returns the line of a field of the last record.
+func (l *csvLines) line(field int) int {
+	line, _ := l.records.FieldPos(field)
+	return line
+}
+
+// bounded is a reader that fails after so many bytes.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("a row with more than %d bytes: is a quote left open, or is a line without an end", csvRecord)
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

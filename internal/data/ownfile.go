@@ -1,0 +1,326 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/internal/rng"
+)
+
+// A FileSpec names files of the user and how they are read.
+type FileSpec struct {
+	Path, Test  string  // files, or folders of pictures; Test "": a share of Path, or the test arrays of an .npz
+	TestShare   float64 // of the rows of Path, drawn at random but always the same, where there is no test file
+	Columns     Columns
+	Standardise bool     // subtract mean and divide by deviation of the train split, by column or channel
+	Features    int      // of a sample; 0 = as the files have
+	Classes     []string // in order; empty = those of the files
+}
+
+// testDomain addresses the random numbers that choose test rows. They do not change with the seed of a run, because no
+// data set does.
+const testDomain = 0x7465737420726f77 // "test row"
+
+var errChanged = errors.New("the file has changed while it was read")
+
+// A userSet is one set of the user while its form is determined.
+type userSet struct {
+	spec  FileSpec
+	files []rows // train and test, or one that is split
+	names []string
+	known map[string]uint8 // names by position
+	y     [][]uint8        // by file and row: position in names
+}
+
+// OpenFiles opens sets of the user, which get one form: classes and features of all. It reads the files: it returns
+// *MissingError if there is none, *FormatError with row and column for a value that is missing or no finite number.
+func OpenFiles(specs []FileSpec) ([]*Source, error) {
+	sets := make([]*userSet, len(specs))
+	for i, spec := range specs {
+		sets[i] = &userSet{spec: spec, known: map[string]uint8{}}
+		if err := sets[i].open(); err != nil {
+			return nil, err
+		}
+	}
+	if err := agree(sets); err != nil {
+		return nil, err
+	}
+	classes := specs[0].Classes
+	for _, s := range sets {
+		if err := s.scan(); err != nil {
+			return nil, err
+		}
+		if len(specs[0].Classes) == 0 {
+			classes = append(classes, s.names...)
+		}
+	}
+	classes, err := settleClasses(specs[0], classes)
+	if err != nil {
+		return nil, err
+	}
+	sources := make([]*Source, len(sets))
+	for i, s := range sets {
+		if sources[i], err = s.source(classes); err != nil {
+			return nil, err
+		}
+	}
+	return sources, nil
+}
+
+// open finds the files of the set.
+func (s *userSet) open() error {
+	train, err := openRows(s.spec.Path, s.spec.Columns, trainPart)
+	if err != nil {
+		return err
+	}
+	s.files = []rows{train}
+	test := s.spec.Test
+	if test == "" && holdsTest(s.spec.Path, s.spec.Columns) {
+		test = s.spec.Path
+	}
+	if test == "" {
+		return nil
+	}
+	held, err := openRows(test, s.spec.Columns, testPart)
+	s.files = append(s.files, held)
+	return err
+}
+
+// agree checks that all files have one form. Files in LIBSVM text get the most features of all.
+func agree(sets []*userSet) error {
+	want := sets[0].spec.Features
+	most := want
+	var all []rows
+	for _, s := range sets {
+		all = append(all, s.files...)
+		for _, f := range s.files {
+			if n := f.form().shape.Features(); want > 0 && (n > want || n < want && !isSparse(f)) {
+				return fmt.Errorf("data: %s: %d values in a sample, but data.dimension is %d", s.spec.Path, n, want)
+			}
+			most = max(most, f.form().shape.Features())
+		}
+	}
+	for _, f := range all {
+		if sparse, ok := f.(*sparseRows); ok {
+			sparse.features = most
+		}
+	}
+	first := all[0].form()
+	for _, f := range all[1:] {
+		other := f.form()
+		if other.shape != first.shape || other.pixels != first.pixels {
+			return fmt.Errorf("data: %s: samples of %s (%s), but the first file has %s (%s)", nameOf(f), shapeText(other),
+				other.format, shapeText(first), first.format)
+		}
+		for k := range other.columns {
+			if other.columns[k] != first.columns[k] && !isNumber(other.columns[k]) && !isNumber(first.columns[k]) {
+				return fmt.Errorf("data: %s: value %d is %s, but %s in the first file: order the columns alike", nameOf(f), k+1,
+					other.columns[k], first.columns[k])
+			}
+		}
+	}
+	return nil
+}
+
+func isSparse(f rows) bool {
+	_, ok := f.(*sparseRows)
+	return ok
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+// shapeText writes the shape of a sample: 28x28x1 or 4.
+func shapeText(f form) string {
+	if f.shape.H == 1 && f.shape.W == 1 {
+		return strconv.Itoa(f.shape.C)
+	}
+	return fmt.Sprintf("%dx%dx%d", f.shape.H, f.shape.W, f.shape.C)
+}
+
+// nameOf returns the file of rows.
+func nameOf(f rows) string {
+	switch f := f.(type) {
+	case *csvRows:
+		return f.path
+	case *parquetRows:
+		return f.path
+	case *sparseRows:
+		return f.path
+	case *imageFolder:
+		return f.path
+	case *arrayRows:
+		return f.x.name
+	}
+	return ""
+}
+
+// numbered returns the names 1..n.
+func numbered(n int) []string {
+	names := make([]string, n)
+	for k := range names {
+		names[k] = strconv.Itoa(k + 1)
+	}
+	return names
+}
+
+// scan reads the labels of all files, and checks all values.
+func (s *userSet) scan() error {
+	s.y = make([][]uint8, len(s.files))
+	for k, f := range s.files {
+		features := f.form().shape.Features()
+		err := f.scan(func(i int, r record) error {
+			if (i+1)*features > libsvmDenseSize {
+				return fmt.Errorf("%d rows of %d values: more than %d values in a file", i+1, features, libsvmDenseSize)
+			}
+			at, err := s.class(r.label)
+			s.y[k] = append(s.y[k], at)
+			return err
+		}, strict)
+		if err != nil {
+			return err
+		}
+		if len(s.y[k]) == 0 {
+			return atFile(nameOf(f), "the file has no samples")
+		}
+	}
+	if len(s.files) == 1 && len(s.y[0]) < 2 {
+		return atFile(nameOf(s.files[0]), "one sample cannot be split: want at least 2, or a file of its own as data.test")
+	}
+	return nil
+}
+
+// class returns the position of a label among the names so far.
+func (s *userSet) class(label string) (uint8, error) {
+	if at, ok := s.known[label]; ok {
+		return at, nil
+	}
+	if want := s.spec.Classes; len(want) > 0 && !slices.Contains(want, label) {
+		return 0, fmt.Errorf("label %.40q: data.labels has %s", label, several(want))
+	}
+	if v, err := strconv.ParseFloat(label, 64); err == nil && v != math.Trunc(v) {
+		return 0, fmt.Errorf("label %s is no whole number: models classify and learn no regression targets; "+
+			"name the column of the classes with data.label, or round its values", label)
+	}
+	if len(s.names) == libsvmClasses {
+		return 0, fmt.Errorf("label %.40q: more than %d different labels: models classify and learn no regression "+
+			"targets; name the column of the classes with data.label", label, libsvmClasses)
+	}
+	at := uint8(len(s.names))
+	label = strings.Clone(label)
+	s.known[label] = at
+	s.names = append(s.names, label)
+	return at, nil
+}
+
+// settleClasses returns the classes in order, each once.
+func settleClasses(spec FileSpec, classes []string) ([]string, error) {
+	if len(spec.Classes) > 0 {
+		return spec.Classes, nil
+	}
+	SortClasses(classes)
+	classes = slices.Compact(classes)
+	switch {
+	case len(classes) > libsvmClasses:
+		return nil, fmt.Errorf("data: %s: more than %d different labels in all files", spec.Path, libsvmClasses)
+	case len(classes) == 1:
+		return nil, atFile(spec.Path, "all samples have the label %.40q, so there is nothing to learn: name another column "+
+			"with data.label, or all classes with data.labels if other machines have more", classes[0])
+	}
+	return classes, nil
+}
+
+// SortClasses sorts names of classes: by value if all are numbers, else by their bytes.
+func SortClasses(classes []string) {
+	if slices.ContainsFunc(classes, func(c string) bool { return !isNumber(c) }) {
+		slices.Sort(classes)
+		return
+	}
+	slices.SortStableFunc(classes, func(a, b string) int {
+		x, _ := strconv.ParseFloat(a, 64)
+		y, _ := strconv.ParseFloat(b, 64)
+		return compareFloats(x, y)
+	})
+}
+
+func compareFloats(x, y float64) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// source returns the set with these classes.
+func (s *userSet) source(classes []string) (*Source, error) {
+	f := s.files[0].form()
+	r := &fileReader{files: s.files, where: make([][]int32, len(s.files))}
+	for k, y := range s.y {
+		for i, at := range y {
+			y[i] = uint8(slices.Index(classes, s.names[at]))
+		}
+		r.where[k] = make([]int32, len(y))
+		for i := range y {
+			r.where[k][i] = int32(i)
+		}
+	}
+	r.y = [2][]uint8{s.y[0], s.y[len(s.y)-1]}
+	if len(s.files) == 1 {
+		r.split(s.y[0], s.spec.TestShare)
+	}
+	r.info = Info{
+		Name: filepath.Base(s.spec.Path), Title: f.format, Shape: f.shape, Classes: classes,
+		Train: len(r.y[trainPart]), Test: len(r.y[testPart]),
+	}
+	if f.pixels {
+		r.info.Norm = plainPixels(f.shape.C)
+	}
+	if s.spec.Standardise {
+		if err := r.standardise(); err != nil {
+			return nil, err
+		}
+	}
+	return &Source{Info: r.info, reader: r}, nil
+}
+
+// plainPixels maps bytes to 0..1.
+func plainPixels(channels int) *Normalization {
+	n := &Normalization{Scale: 255, Mean: make([]float64, channels), Std: make([]float64, channels)}
+	for c := range n.Std {
+		n.Std[c] = 1
+	}
+	return n
+}
+
+// split draws the test rows of a file that holds both parts. Both parts keep the order of the file.
+func (r *fileReader) split(y []uint8, share float64) {
+	order := make([]int, len(y))
+	for i := range order {
+		order[i] = i
+	}
+	shuffle(order, rng.Stream(testDomain, 0))
+	tests := min(max(int(math.Round(share*float64(len(y)))), 1), len(y)-1)
+	r.where[0] = make([]int32, len(y))
+	for _, i := range order[:tests] {
+		r.where[0][i] = -1
+	}
+	r.y = [2][]uint8{}
+	for i, label := range y {
+		if r.where[0][i] < 0 {
+			r.where[0][i] = ^int32(len(r.y[testPart]))
+			r.y[testPart] = append(r.y[testPart], label)
+		} else {
+			r.where[0][i] = int32(len(r.y[trainPart]))
+			r.y[trainPart] = append(r.y[trainPart], label)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package data
+
+// Apache Parquet: columns in groups of rows. Only flat columns of numbers are read, and a flat column of labels.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetRows are the rows of a Parquet file.
+type parquetRows struct {
+	path   string
+	names  []string // of all columns
+	chosen selection
+	made   form
+}
+
+var _ rows = (*parquetRows)(nil)
+
+// openParquet reads the footer of a Parquet file.
+func openParquet(path string, c Columns) (*parquetRows, error) {
+	t := &parquetRows{path: path}
+	c.Header = ""
+	return t, t.with(func(f *parquet.File) error {
+		columns := f.Schema().Columns()
+		for _, column := range columns {
+			t.names = append(t.names, strings.Join(column, "."))
+		}
+		if len(columns) < 2 {
+			return t.at("the footer", "%d columns: want a label and values", len(columns))
+		}
+		var err error
+		if t.chosen, err = c.choose(t.names, len(columns)); err != nil {
+			return t.at("the footer", "%w", err)
+		}
+		for _, at := range append([]int{t.chosen.label}, t.chosen.features...) {
+			leaf, _ := f.Schema().Lookup(columns[at]...)
+			if why := unfit(leaf, at == t.chosen.label); why != "" {
+				return t.at("column "+columnName(t.names, at), "%s: leave the column out with data.skip", why)
+			}
+		}
+		t.made = t.chosen.tableForm(fmt.Sprintf("Parquet with %d columns", len(columns)), t.names)
+		return nil
+	})
+}
+
+// unfit says why a column cannot be read, "" if it can.
+func unfit(leaf parquet.LeafColumn, label bool) string {
+	if leaf.Node == nil || len(leaf.Path) > 1 || leaf.MaxRepetitionLevel > 0 {
+		return "it is nested"
+	}
+	kind := leaf.Node.Type()
+	if logical := kind.LogicalType(); logical != nil {
+		switch logical.Value.(type) {
+		case *format.StringType, *format.EnumType, nil:
+		case *format.IntType:
+			if !logical.Value.(*format.IntType).IsSigned && logical.Value.(*format.IntType).BitWidth >= 32 {
+				return "unsigned numbers of 32 bits or more: store them signed"
+			}
+		default:
+			return fmt.Sprintf("values of type %s are no plain numbers", kind)
+		}
+	}
+	switch kind.Kind() {
+	case parquet.Boolean, parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
+		return ""
+	case parquet.ByteArray:
+		if label {
+			return ""
+		}
+		return "its values are texts"
+	}
+	return fmt.Sprintf("values of type %s are no numbers", kind)
+}
+
+func (t *parquetRows) at(place, reason string, args ...any) error {
+	return &FormatError{t.path, place, fmt.Errorf(reason, args...)}
+}
+
+// with opens the file. The library panics on some damaged files.
+func (t *parquetRows) with(read func(*parquet.File) error) (err error) {
+	file, err := os.Open(t.path)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	defer file.Close()
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.at("its content", "the file is damaged: %v", p)
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return t.at("the footer", "%w", err)
+	}
+	return read(f)
+}
+
+func (t *parquetRows) form() form { return t.made }
+
+func (t *parquetRows) scan(see func(int, record) error, judge func(*CellError) error) error {
+	return t.with(func(f *parquet.File) error {
+		out := record{floats: make([]float32, len(t.chosen.features))}
+		row := 0
+		for _, group := range f.RowGroups() {
+			read := group.Rows()
+			err := t.group(read, group.NumRows(), func(values parquet.Row) error {
+				if err := t.row(&out, values, row, judge); err != nil {
+					return err
+				}
+				row++
+				if err := see(row-1, out); err != nil {
+					return t.at(fmt.Sprintf("row %d", row), "%w", err)
+				}
+				return nil
+			})
+			if err = errors.Join(err, read.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// group reads the rows of a group.
+func (t *parquetRows) group(read parquet.Rows, want int64, see func(parquet.Row) error) error {
+	buffer := make([]parquet.Row, 64)
+	for seen := int64(0); ; {
+		n, err := read.ReadRows(buffer)
+		for _, values := range buffer[:n] {
+			if err := see(values); err != nil {
+				return err
+			}
+		}
+		seen += int64(n)
+		switch {
+		case err == io.EOF && seen != want:
+			return t.at("a group of rows", "it ends after %d rows, want %d", seen, want)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return t.at("a group of rows", "%w", err)
+		case n == 0:
+			return t.at("a group of rows", "no row follows, want %d more", want-seen)
+		}
+	}
+}
+
+// row takes the values of one row.
+func (t *parquetRows) row(out *record, values parquet.Row, i int, judge func(*CellError) error) error {
+	if len(values) != len(t.names) {
+		return t.at(fmt.Sprintf("row %d", i+1), "%d values, want %d", len(values), len(t.names))
+	}
+	bad := func(at int, reason string) error {
+		return judge(&CellError{File: t.path, Row: i + 1, Column: columnName(t.names, at),
+			Missing: reason == missingCell || reason == noLabel, Reason: reason})
+	}
+	for k, at := range t.chosen.features {
+		var reason string
+		if out.floats[k], reason = parquetNumber(values[at]); reason != "" {
+			if err := bad(at, reason); err != nil {
+				return err
+			}
+		}
+	}
+	out.label = parquetClass(values[t.chosen.label])
+	if out.label == "" {
+		return bad(t.chosen.label, noLabel)
+	}
+	return nil
+}
+
+func parquetNumber(v parquet.Value) (float32, string) {
+	switch v.Kind() {
+	case parquet.Boolean:
+		if v.Boolean() {
+			return 1, ""
+		}
+		return 0, ""
+	case parquet.Int32:
+		return float32(v.Int32()), ""
+	case parquet.Int64:
+		return float32(v.Int64()), ""
+	case parquet.Float:
+		return narrow(float64(v.Float()))
+	case parquet.Double:
+		return narrow(v.Double())
+	}
+	return number("")
+}
+
+func parquetClass(v parquet.Value) string {
+	switch {
+	case v.IsNull():
+		return ""
+	case v.Kind() == parquet.ByteArray:
+		return classOf(string(v.ByteArray()))
+	case v.Kind() == parquet.Int64:
+		return classOf(v.String())
+	case v.Kind() == parquet.Double:
+		return classOfNumber(v.Double())
+	}
+	f, reason := parquetNumber(v)
+	if reason != "" {
+		return ""
+	}
+	return classOfNumber(float64(f))
+}

@@ -1,0 +1,118 @@
+package python
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// interpreter returns a Python: the one that PEER_PYTHON names, else that of the system, else the first of PATH.
+func interpreter(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("PEER_PYTHON"), "/usr/bin/python3", "python3"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("SKIPPED: there is no python3")
+	return ""
+}
+
+// importing returns a Python that has the given modules.
+func importing(t *testing.T, modules string) string {
+	t.Helper()
+	python := interpreter(t)
+	if out, err := exec.CommandContext(t.Context(), python, "-c", "import "+modules).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: %s cannot import %s: %s", python, modules, out)
+	}
+	return python
+}
+
+func TestModuleFollowsTheProtocol(t *testing.T) {
+	for name, needs := range map[string]string{
+		"test_script": "numpy", "test_torch": "torch, numpy", "test_data": "torch, numpy",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, file := range []string{name, "fakepeer"} { // so that a cached result is that of these files
+				if _, err := os.ReadFile(filepath.Join("tests", file+".py")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run(t, importing(t, needs), "tests", "-W", "ignore", "-m", "unittest", name)
+		})
+	}
+}
+
+// run runs Python with the module of this folder.
+func run(t *testing.T, python, dir string, args ...string) string {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, append([]string{"-B"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+here, "OMP_NUM_THREADS=1", "PEER_SOCKET=", "PEER_DATA=absent")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+func TestExampleRunsAlone(t *testing.T) {
+	folder := filepath.Join("..", "examples", "pytorch")
+	script, err := os.ReadFile(filepath.Join(folder, "train.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the script of the module's documentation, word for word
+	for _, line := range strings.Split(documented(t), "\n") {
+		if !strings.Contains(string(script), "\n"+line+"\n") {
+			t.Errorf("train.py lacks the line %q of gossip.py", line)
+		}
+	}
+	out := run(t, importing(t, "torch"), folder, "train.py")
+	if want := "after 188 rounds"; !strings.Contains(out, want) {
+		t.Errorf("%q is not in\n%s", want, out)
+	}
+}
+
+// documented returns the script in the first comment of gossip.py, without explanations.
+func documented(t *testing.T) string {
+	t.Helper()
+	_, text, found := strings.Cut(string(source), "    model = Net()\n")
+	script, _, closed := strings.Cut(text, "\n\n")
+	if !found || !closed {
+		t.Fatal("gossip.py documents no script")
+	}
+	lines := strings.Split("    model = Net()\n"+script, "\n")
+	for i, line := range lines {
+		line, _, _ = strings.Cut(line, "  #")
+		lines[i] = strings.TrimRight(strings.TrimPrefix(line, "    "), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestInstalledFileIsTheOneOfTheRepository(t *testing.T) {
+	dir := t.TempDir()
+	if err := Install(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "gossip.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("gossip.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Error("the installed file differs")
+	}
+	if err := Install(filepath.Join(dir, "absent")); err == nil {
+		t.Error("a folder that does not exist is no error")
+	}
+}

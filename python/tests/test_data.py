@@ -1,0 +1,239 @@
+"""The worker's part of the data, and the return from a checkpoint to the same batch."""
+
+import random
+import unittest
+
+import numpy
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+import gossip
+from fakepeer import BYE, Run
+
+torch.set_num_threads(1)
+
+
+class Numbers(Dataset):
+    """The numbers from 0, each with noise from the random numbers of torch, NumPy and Python."""
+
+    def __init__(self, count, noise=0.0):
+        self.count, self.noise = count, noise
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        noise = torch.rand(()).item() + numpy.random.rand() + random.random()
+        return torch.tensor(float(i) + self.noise * noise)
+
+
+def seen(loader):
+    """Return a worker that steps once per batch and returns the batches."""
+    def worker(rank):
+        random.seed(rank)
+        peer = gossip.join(torch.nn.Linear(1, 1))
+        batches = []
+        for batch in peer.shard(loader):
+            batches.append(batch.tolist() if hasattr(batch, "tolist") else batch)
+            peer.step()
+        return batches
+    return worker
+
+
+class Shards(unittest.TestCase):
+    def test_every_sample_goes_to_one_worker(self):
+        for workers in (0, 2):
+            loader = DataLoader(Numbers(23), batch_size=4, shuffle=True, num_workers=workers)
+            run = Run(n=2, rounds=6)(seen(loader))
+            self.assertEqual(run.codes, [0, 0])
+            for rank in range(2):
+                batches = run.returned[rank]
+                one_pass = [len(b) for b in batches[:3]]
+                self.assertEqual(one_pass, [4, 4, 4 if rank == 0 else 3])
+                samples = sum(batches[:3], [])
+                self.assertEqual(sorted(samples), [float(i) for i in range(rank, 23, 2)])
+                self.assertNotEqual(samples, sorted(samples), "the samples are not shuffled")
+                self.assertEqual(sorted(sum(batches[3:], [])), sorted(samples))
+                self.assertNotEqual(batches[3:], batches[:3], "the second pass has the order of the first")
+            again = Run(n=2, rounds=6)(seen(loader))
+            self.assertEqual(again.returned, run.returned)
+            self.assertEqual([c.others for c in run.connections], [[], []], "a data-loader worker spoke to the peer")
+
+    def test_options_of_the_loader(self):
+        loader = DataLoader(Numbers(10), batch_size=2, drop_last=True)
+        self.assertEqual(Run(n=2, rounds=3)(seen(loader)).returned[1], [[1, 3], [5, 7], [1, 3]])
+        loader = DataLoader(Numbers(6), batch_size=None, collate_fn=lambda x: x.item() + 100)
+        self.assertEqual(Run(n=2, rounds=4)(seen(loader)).returned[1], [101, 103, 105, 101])
+        sampler = [5, 4, 3, 2, 1, 0]  # a sampler of the script's own: every size-th batch
+        loader = DataLoader(Numbers(6), batch_size=1, sampler=sampler)
+        self.assertEqual(Run(n=2, rounds=4)(seen(loader)).returned[1], [[4], [2], [0], [4]])
+
+    def test_any_iterable(self):
+        self.assertEqual(Run(n=2, rounds=4)(seen("abcde")).returned, [list("acea"), list("bdbd")])
+
+    def test_mistakes(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            for data, message in ((iter("abc"), "an iterator cannot"), (map(str, "abc"), "an iterator cannot"),
+                                  (DataLoader(Numbers(1)), "fewer than the 2 workers"),
+                                  (DataLoader(Numbers(6), batch_size=4, drop_last=True), "fewer than a batch")):
+                with self.assertRaisesRegex(gossip.Error, message):
+                    peer.shard(data)
+            with self.assertRaisesRegex(gossip.Error, "no item for rank"):
+                list(peer.shard([]))
+            with self.assertRaisesRegex(gossip.Error, "batches went by without a step"):
+                list(peer.shard(range(10)))
+            while not peer.done:
+                peer.step()
+        self.assertEqual(Run(n=2, rounds=1)(worker).codes, [0, 0])
+
+    def test_losses_belong_to_their_rounds(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            if rank < 2:
+                for batch in peer.shard(range(100)):
+                    if rank == 0:  # before the step
+                        peer.log(peer.round)
+                        peer.step()
+                    else:  # after it, and before it too
+                        peer.log(torch.tensor(float(peer.round), requires_grad=True))
+                        round = peer.round
+                        peer.step()
+                        peer.log(round)
+                return
+            while not peer.done:  # without a shard: rank 2 after the step, rank 3 before it
+                round = peer.round
+                if rank == 3:
+                    peer.log(round)
+                peer.step()
+                if rank == 2:
+                    peer.log(round)
+            peer.evaluate(0.5)
+            peer.evaluate(loss=2)
+            peer.log(float("nan"))
+        run = Run(n=4, rounds=4)(worker)
+        self.assertEqual(run.codes, [0] * 4)
+        self.assertEqual(run.connections[0].logs, [(k, k) for k in range(4)])
+        self.assertEqual(run.connections[2].logs, [(k, k) for k in range(4)] + [(4, None)])
+        self.assertEqual(run.connections[3].logs, run.connections[2].logs)
+        self.assertEqual(run.connections[1].logs, [(k, k) for k in range(4) for _ in range(2)])
+        self.assertEqual(run.connections[2].scores, [(4, {"accuracy": 0.5}), (4, {"loss": 2})])
+
+
+class Resumes(unittest.TestCase):
+    """A run that goes on from a checkpoint ends as the undisturbed one."""
+
+    def check(self, make_loader, own_state=False, at=5, rounds=11):
+        def worker(rank):
+            torch.manual_seed(rank)
+            random.seed(rank)
+            numpy.random.seed(rank)
+            model = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Dropout(0.3), torch.nn.BatchNorm1d(4),
+                                        torch.nn.Linear(4, 1))
+            opt = torch.optim.AdamW(model.parameters(), 0.05)
+            scheduler = torch.optim.lr_scheduler.StepLR(opt, 2, 0.7) if own_state else None
+            peer = gossip.join(model, opt)
+            if own_state:
+                peer.state(model, opt, scheduler)
+            begin = peer.round
+            batches = []
+            for batch in peer.shard(make_loader()):
+                loss = F.mse_loss(model(batch.reshape(-1, 1) / 10), batch.reshape(-1, 1))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                if scheduler:
+                    scheduler.step()
+                peer.log(loss)
+                batches.append((peer.round, batch.tolist()))
+            return begin, batches, int(model[2].num_batches_tracked)
+
+        whole = Run(n=2, rounds=rounds, save=(at,))(worker)
+        self.assertEqual(whole.codes, [0, 0])
+        saved = [(whole.x[at][rank], whole.connections[rank].states[at]) for rank in range(2)]
+        rest = Run(n=2, rounds=rounds, first=at, saved=saved)(worker)
+        self.assertEqual(rest.codes, [0, 0])
+        for rank in range(2):
+            begin, batches, tracked = rest.returned[rank]
+            self.assertEqual(begin, at)
+            self.assertEqual(batches, whole.returned[rank][1][at:])
+            self.assertEqual(tracked, rounds)
+            self.assertEqual(rest.connections[rank].logs, whole.connections[rank].logs[at:])
+        numpy.testing.assert_array_equal(rest.x[rounds], whole.x[rounds])
+
+    def test_loader(self):
+        self.check(lambda: DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True))
+
+    def test_loader_at_a_pass_boundary(self):
+        self.check(lambda: DataLoader(Numbers(40, noise=1), batch_size=4, shuffle=True))
+
+    def test_loader_with_workers(self):
+        # torch seeds the random numbers of its workers, and those of Python, but not NumPy's
+        self.check(lambda: DataLoader(Quiet(28), batch_size=4, shuffle=True, num_workers=2))
+
+    def test_own_sampler(self):
+        weights = torch.arange(1.0, 29.0)
+        self.check(lambda: DataLoader(Numbers(28, noise=1), batch_size=4,
+                                      sampler=torch.utils.data.WeightedRandomSampler(weights, 28)))
+
+    def test_scheduler(self):
+        self.check(lambda: DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True), own_state=True)
+
+    def test_checkpoint_at_the_end_of_a_stopped_run(self):
+        loader = DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True)
+        whole = Run(n=2, rounds=6)(seen(loader))
+        first = Run(n=2, rounds=3, save=(3,), why="interrupted")(seen(loader))
+        saved = [(first.x[3][r], first.connections[r].states[3]) for r in range(2)]
+        rest = Run(n=2, rounds=6, first=3, saved=saved)(seen(loader))
+        self.assertEqual([whole.returned[r][3:] for r in range(2)], rest.returned)
+
+    def test_first_round(self):
+        self.check(lambda: DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True), at=0)
+
+    def test_without_a_shard(self):
+        def worker(rank):
+            model = torch.nn.Linear(2, 1)
+            opt = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+            peer = gossip.join(model, opt)
+            while not peer.done:
+                opt.zero_grad()
+                model(torch.rand(3, 2)).sum().backward()
+                opt.step()
+        whole = Run(n=2, rounds=6, save=(3, 5))(worker)
+        self.assertEqual(sorted(whole.connections[0].states), [3, 5])
+        rest = Run(n=2, rounds=6, first=3, saved=[(whole.x[3][r], whole.connections[r].states[3]) for r in range(2)])
+        numpy.testing.assert_array_equal(rest(worker).x[6], whole.x[6])
+
+    def test_another_script(self):
+        def first(rank):
+            model = torch.nn.Linear(2, 1)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            while not peer.done:
+                peer.step()
+
+        def second(rank):
+            model = torch.nn.Linear(2, 1)
+            peer = gossip.join(model)
+            with self.assertRaisesRegex(gossip.Error, "holds the states of Linear, SGD: call peer.state"):
+                peer.step()
+            with self.assertRaisesRegex(gossip.Error, "holds the states of Linear, SGD, not of Linear: resume with"):
+                peer.state(model)
+            with self.assertRaisesRegex(gossip.Error, "int has no state_dict"):
+                peer.state(5)
+            peer.state(model, torch.optim.SGD(model.parameters(), 0.1))
+            while not peer.done:
+                peer.step()
+        whole = Run(n=1, rounds=2, save=(1,))(first)
+        rest = Run(n=1, rounds=2, first=1, saved=[(whole.x[1][0], whole.connections[0].states[1])])(second)
+        self.assertEqual(rest.codes, [0])
+
+
+class Quiet(Numbers):
+    def __getitem__(self, i):
+        return torch.tensor(float(i) + torch.rand(()).item() + random.random())
+
+
+if __name__ == "__main__":
+    unittest.main()
