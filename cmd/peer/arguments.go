@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/supervise"
 )
 
 // parent makes cmd a command that only groups others.
@@ -46,7 +47,7 @@ func (c *console) scripted(least, most int, script *[]string) cobra.PositionalAr
 	return func(cmd *cobra.Command, args []string) error {
 		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) {
 			args, *script = args[:at], args[at:]
-			c.resort.Store(int64(lastResortScript))
+			c.resort.Extend(supervise.ScriptGrace)
 		}
 		return arguments(least, most)(cmd, args)
 	}

@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
-	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
@@ -46,16 +46,14 @@ type console struct {
 	quiet   bool
 	verbose int
 
-	resort *atomic.Int64 // nanoseconds from a signal to the end in any case
+	resort *signals.Resort
 
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
-	c := &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		resort: new(atomic.Int64), lost: new(atomic.Pointer[func() string])}
-	c.resort.Store(int64(lastResort))
-	return c
+	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
+		resort: new(signals.Resort), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one message to the user.
@@ -153,15 +151,6 @@ func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir st
 		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
 		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
 	})
-}
-
-// script returns the options of a script whose output goes to w: of a quiet console, its errors alone.
-func (c *console) script(command []string, w io.Writer) script.Options {
-	o := script.Options{Command: command, Out: w, Err: w, Log: c.logger(w)}
-	if c.quiet {
-		o.Out = io.Discard
-	}
-	return o
 }
 
 // newDisplay returns the display of a running run.

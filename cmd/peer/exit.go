@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -39,11 +39,6 @@ const (
 	exitSignal   = 128 // plus the signal's number
 )
 
-// A signalError ends a command after a signal.
-type signalError struct{ signal os.Signal }
-
-func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }
-
 // A reportedError has already been printed or sent: the process only exits with its code.
 type reportedError struct{ err error }
 
@@ -52,8 +47,8 @@ func (e *reportedError) Unwrap() error { return e.err }
 
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
-	if signal, ok := errors.AsType[*signalError](err); ok {
-		if number, ok := signal.signal.(syscall.Signal); ok {
+	if signal, ok := errors.AsType[*signals.Error](err); ok {
+		if number, ok := signal.Signal.(syscall.Signal); ok {
 			return exitSignal + int(number)
 		}
 	}
@@ -133,7 +128,7 @@ func inOurVoice(detail string) string {
 
 // stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.
 func stopped(ctx context.Context, err error) error {
-	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+	if cause, ok := errors.AsType[*signals.Error](context.Cause(ctx)); ok {
 		return cause
 	}
 	return err

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/kernel"
 )
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := withSignals(context.Background(), func() time.Duration { return time.Duration(c.resort.Load()) }, func(err error) {
+	ctx, cancel := signals.Context(context.Background(), c.resort, func(err error) {
 		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})

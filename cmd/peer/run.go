@@ -65,7 +65,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	said := script.NewOutlet(c.err)
-	run, child, err := peer.Assemble(ctx, loaded, preflight.Own, c.script(file.script, said))
+	run, child, err := peer.Assemble(ctx, loaded, preflight.Own,
+		script.Options{Command: file.script, Out: said, Quiet: c.quiet, Log: c.logger(said)})
 	if err != nil {
 		return stopped(ctx, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"gossiptrainer/internal/app/signals"
 )
 
 const longRun = `
@@ -126,7 +127,7 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 // The first signal ends the context, the second one the process.
 func TestASecondSignalGivesUp(t *testing.T) {
 	given := make(chan error)
-	ctx, cancel := withSignals(t.Context(), func() time.Duration { return lastResort }, func(err error) { given <- err })
+	ctx, cancel := signals.Context(t.Context(), new(signals.Resort), func(err error) { given <- err })
 	defer cancel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		if err := syscall.Kill(os.Getpid(), signal); err != nil {

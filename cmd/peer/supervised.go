@@ -22,7 +22,7 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 		from = checkpoints.Return
 	}
 	one := peer.Supervised{Path: path, Rank: rank, From: from, Log: c.logger(c.err), Out: c.err}
-	one.Script = c.script(file.script, c.err)
+	one.Script = script.Options{Command: file.script, Out: c.err, Quiet: c.quiet, Log: one.Log}
 	return supervised(ctx, c, rank, one.Run)
 }
 

@@ -12,14 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"gossiptrainer/internal/bridge"
 )
 
-// toy is a script without Python, for tests that need no more. It trains the mean of a square distance by momentum. An
-// argument like raise=5 says what goes wrong in that round: raise, exit0, exit3, kill (once, with the file of mark) or
-// stuck; nojoin, small and fork go wrong at the beginning, and late at the end. slow=20ms is the time of a step.
+// toy is a script without Python, for tests that need no more. It trains the mean of a square distance by momentum.
+//
+// An argument like raise=5 says that something goes wrong in that round: raise, exit0, exit3 or stuck. So does kill,
+// which needs the file of mark and does it once. With nojoin, small and fork it goes wrong at the beginning, and with
+// late at the end. With wait=FILE no round ends before that file is there.
 func toy() {
 	t := toyScript{rank: 3, args: map[string]string{}}
 	for _, arg := range os.Args[1:] {
@@ -113,8 +114,10 @@ func (t *toyScript) step(k int, save bool) error {
 			return err
 		}
 	}
-	if wait, err := time.ParseDuration(t.args["slow"]); err == nil {
-		time.Sleep(wait)
+	if file, ok := t.args["wait"]; ok {
+		if pipe, err := os.Open(file); err == nil { // a fifo, that opens when the test does
+			pipe.Close()
+		}
 	}
 	for name := range t.args {
 		if at, err := strconv.Atoi(t.args[name]); err != nil || at != k || t.rank != 3 {

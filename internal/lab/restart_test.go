@@ -80,7 +80,8 @@ func TestAPeerThatMaySucceedAgainIsStartedAgain(t *testing.T) {
 	}
 	s = &stage{t: t, restarts: 2}
 	peer, ok := errors.AsType[*PeerError](s.run(t.Context(), "wait", "fail always"))
-	if !ok || peer.Rank != 1 || peer.Code != 8 || peer.Reason != "the script was killed" || peer.Hint != "look for memory" {
+	if !ok || peer.Rank != 1 || peer.Code != 8 || peer.Reason != "the script was killed" ||
+		peer.Hint != "look for memory" {
 		t.Errorf("killed too often: got %+v, want the peer's own words", peer)
 	}
 	if n := strings.Count(strings.Join(s.lines, "\n"), "started again"); n != 2 {

@@ -1,6 +1,9 @@
 package record
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Parts are the parts of a round in seconds, as means over the recorded rounds of all workers.
 type Parts struct {
@@ -32,4 +35,11 @@ func (p *PartsSum) Mean() *Parts {
 	}
 	mean := func(sum time.Duration) float64 { return sum.Seconds() / float64(p.steps) }
 	return &Parts{mean(p.compute), mean(p.wait), mean(p.codec), mean(p.over)}
+}
+
+// String describes the parts for people.
+func (p *Parts) String() string {
+	const ms = 1e3
+	return fmt.Sprintf("%.2f ms compute, %.2f ms wait, %.2f ms codec, %.2f ms hand-over",
+		ms*p.Compute, ms*p.Wait, ms*p.Codec, ms*p.HandOver)
 }

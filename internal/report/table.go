@@ -31,9 +31,8 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("ended at", "%s", s.Ended)
 	}
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
-	if p := s.Parts; p != nil {
-		row("round", "%s compute, %s wait, %s codec, %s hand-over", milliseconds(p.Compute), milliseconds(p.Wait),
-			milliseconds(p.Codec), milliseconds(p.HandOver))
+	if s.Parts != nil {
+		row("round", "%s", s.Parts)
 	}
 	if s.Data != nil {
 		row("data", "%s", s.Data)
@@ -61,19 +60,23 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	for _, rank := range s.Missing {
 		row("no result", "peer %d ended before it told it; with checkpoints, --resume on all machines goes on", rank)
 	}
-	switch digest := fmt.Sprintf("%.16s", s.Digest); {
-	case len(s.Missing) > 0:
-		row("digest", "none without the results of all peers")
-	case len(s.Gone) > 0:
-		left := s.Peers - len(s.Gone)
-		row("digest", "%s, of the %s that %s left", digest, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
-	default:
-		row("digest", "%s", digest)
-	}
+	row("digest", "%s", digest(s))
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// digest writes the digest of a run, and of which peers it is.
+func digest(s *record.Summary) string {
+	short := fmt.Sprintf("%.16s", s.Digest)
+	switch left := s.Peers - len(s.Gone); {
+	case len(s.Missing) > 0:
+		return "none without the results of all peers"
+	case len(s.Gone) > 0:
+		return fmt.Sprintf("%s, of the %s that %s left", short, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
+	}
+	return short
 }
 
 // noCoder is the name for no entropy coder.
@@ -97,9 +100,6 @@ func short(v *float64) string {
 	}
 	return strconv.FormatFloat(*v, 'g', 4, 64)
 }
-
-// milliseconds writes seconds for people.
-func milliseconds(s float64) string { return strconv.FormatFloat(1e3*s, 'f', 2, 64) + " ms" }
 
 // Size writes a number of bytes for people, in decimal units.
 func Size(bytes int64) string {

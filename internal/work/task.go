@@ -18,8 +18,8 @@ import (
 // goroutine at a time, while the machine receives. It keeps neither g nor x.
 type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 
-// ErrGone is the error of a gradient whose process has been killed. A worker ends with it as if its own process had been
-// killed: it tells no other worker, and they wait for it as the run says.
+// ErrGone is the error of a gradient whose process has been killed. A worker ends with it as if its own process had
+// been killed: it tells no other worker, and they wait for it as the run says.
 var ErrGone = errors.New("the process that computes the updates is gone")
 
 // A Task is the work of one worker. It has the machine that a driver runs, the gradients for

@@ -23,9 +23,8 @@ func external(t *testing.T, start []float32) *experiment.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.Programmed(experiment.Program{Start: start, Gradient: func(g []float32, k int, x []float32) (float32, error) {
-		return 0, nil
-	}})
+	stays := func(g []float32, k int, x []float32) (float32, error) { return 0, nil }
+	return run.Programmed(experiment.Program{Start: start, Gradient: stays})
 }
 
 // A program counts what a store asks of it.

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"slices"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/checkpoints"
@@ -62,12 +63,13 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		return nil
 	}
 	b.Tell(int(b.rank), observe)
-	if err := b.Meet(ctx, n, b.at.Start, b.at.State != nil); err != nil {
-		return err
-	}
+	b.Enter(ctx, n)
 	p := experiment.Program{Gradient: b.Gradient}
 	if b.at.State == nil {
-		p.Start = b.Start()
+		if err := b.Meet(ctx, n, b.at.Start); err != nil {
+			return err
+		}
+		p.Start = slices.Clone(b.Start())
 	}
 	b.run = b.run.Programmed(p)
 	var err error

@@ -22,9 +22,17 @@ import (
 // Options say how a script is started.
 type Options struct {
 	Command []string
-	Out     io.Writer // gets lines of its standard output
-	Err     io.Writer // gets lines of its standard error
+	Out     io.Writer // gets its output
+	Quiet   bool      // its errors alone
 	Log     *slog.Logger
+}
+
+// said returns where the standard output of the script goes.
+func (o Options) said() io.Writer {
+	if o.Quiet {
+		return io.Discard
+	}
+	return o.Out
 }
 
 // A Room is what a script needs of the peers of its run.
@@ -85,7 +93,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
-		Command: o.Command, Rank: -1, Out: o.Out, Err: o.Err, PythonPath: c.folder, Log: o.Log,
+		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
 		Loss: c.Late.Loss, Score: c.note, Average: c.average,
 	})
 	if err != nil {
@@ -110,14 +118,13 @@ func (c *Child) Outline() *model.Outline {
 	return o
 }
 
-// Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns has known it
-// before, or begins later.
-func (c *Child) Meet(ctx context.Context, room Room, known []float32, later bool) error {
-	c.room.Store(&meeting{room, ctx})
-	switch {
-	case later:
-		return nil
-	case known != nil:
+// Enter gives the script the room of the run, in which it takes means until ctx ends.
+func (c *Child) Enter(ctx context.Context, room Room) { c.room.Store(&meeting{room, ctx}) }
+
+// Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns to round 0
+// has known it before.
+func (c *Child) Meet(ctx context.Context, room Room, known []float32) error {
+	if known != nil {
 		c.start = known
 		return nil
 	}
@@ -140,11 +147,12 @@ type Place struct {
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
 	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
-		c.o.Log.Warn("the script begins without its state: optimizer and data order are those of its start", "round", p.Round)
+		c.o.Log.Warn("the script begins without its state: optimizer and data order are those of its start",
+			"round", p.Round)
 	}
 	err := c.script.Welcome(bridge.Welcome{
-		Version: bridge.Version,
-		Run:     p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed, Checkpoints: p.Checkpoints,
+		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed,
+		Checkpoints: p.Checkpoints,
 	}, x, blob)
 	return c.fate(err)
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"sync"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
@@ -29,8 +30,8 @@ func After(command []string) []string {
 	return append([]string{separator}, command...)
 }
 
-// Check refuses a run of an external model without a command, a command for a built-in model, and a command that this
-// machine does not have. line is the command line so far, for the advice.
+// Check refuses a run of an external model without a command, and a command for a built-in model. It refuses a program
+// that this machine does not have. line is the command line so far, for the advice.
 func Check(loaded *configs.Loaded, command []string, line string) error {
 	external := loaded.Config.External()
 	switch {
@@ -99,4 +100,28 @@ func sum(name string) (File, error) {
 	hash := sha256.New()
 	size, err := io.Copy(hash, f)
 	return File{Name: name, Size: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, err
+}
+
+// An Outlet passes the output of a script to a writer that may change: to the screen, and then to the display of the
+// run.
+type Outlet struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// NewOutlet returns an outlet to a writer.
+func NewOutlet(to io.Writer) *Outlet { return &Outlet{to: to} }
+
+// Lead sends later lines to another writer.
+func (o *Outlet) Lead(to io.Writer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.to = to
+}
+
+// Write implements io.Writer.
+func (o *Outlet) Write(lines []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(lines)
 }

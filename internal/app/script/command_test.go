@@ -32,8 +32,10 @@ func TestACommandIsForExternalModels(t *testing.T) {
 		{model: "external", want: "model.name: is external: the command of your script is missing|" +
 			"type it after --: peer lab run.yaml -- python3 train.py"},
 		{model: "mlp", command: []string{"python3", "my train.py"},
-			want: "model.name: is mlp, which is built in, but a command follows --: python3 'my train.py'|model.name: external"},
-		{model: "external", command: []string{"no-such-program"}, usage: true, want: "no-such-program: command not found|path"},
+			want: "model.name: is mlp, which is built in, but a command follows --: python3 'my train.py'|" +
+				"model.name: external"},
+		{model: "external", command: []string{"no-such-program"}, usage: true,
+			want: "no-such-program: command not found|path"},
 		{model: "external", command: []string{plain}, usage: true, want: "no program that you may run|-- python3 " + plain},
 	} {
 		loaded, err := configs.Load(configs.Source{Set: []string{"model.name=" + test.model}})
