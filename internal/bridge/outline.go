@@ -11,7 +11,7 @@ import (
 
 // Limits of an outline.
 const (
-	MaxElements = math.MaxInt32 // of one vector: 8 GiB
+	MaxElements = min(math.MaxInt32, math.MaxInt/4) // of one vector: 8 GiB
 	maxTensors  = 1 << 20
 	maxName     = 1024 // bytes
 	maxRank     = 64   // dimensions of a tensor
@@ -89,14 +89,14 @@ func (t Tensor) size() (int, error) {
 	if len(t.Shape) > maxRank {
 		return 0, fmt.Errorf("%d dimensions: at most %d", len(t.Shape), maxRank)
 	}
-	size := 1
+	size := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > MaxElements {
 			return 0, fmt.Errorf("dimension %d: want 0 to %d", d, MaxElements)
 		}
-		if size *= d; size > MaxElements {
+		if size *= int64(d); size > MaxElements {
 			return 0, fmt.Errorf("shape %v: more than %d elements", t.Shape, MaxElements)
 		}
 	}
-	return size, nil
+	return int(size), nil
 }
