@@ -147,8 +147,7 @@ type Place struct {
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
 	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
-		c.o.Log.Warn("the script begins without its state: optimizer and data order are those of its start",
-			"round", p.Round)
+		c.o.Log.Warn("the script begins without its state", "round", p.Round)
 	}
 	err := c.script.Welcome(bridge.Welcome{
 		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed,

@@ -14,7 +14,7 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	late := time.AfterFunc(patience, func() {
-		c.o.Log.Warn("the script has not taken its step yet: it must call opt.step or peer.step once a round", "round", k)
+		c.o.Log.Warn("the script has not taken its step yet", "round", k)
 	})
 	defer late.Stop()
 	began := time.Now()
