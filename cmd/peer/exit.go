@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/signals"
@@ -33,7 +34,7 @@ const (
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // NaN, divergence, or a violated bound
 	exitData     = 6   // data missing, damaged or not the published files
-	exitState    = 7   // checkpoint missing, of another run, or in use
+	exitState    = 7   // checkpoint missing, of another run, or in use; model file of another model
 	exitScript   = 8   // the user's script failed, or ended before the run
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
@@ -68,7 +69,7 @@ func exitCode(err error) int {
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
 		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
-		isA[*state.Error](err):
+		isA[*models.FileError](err), isA[*state.Error](err):
 		return exitState
 	case isA[*script.Error](err):
 		return exitScript

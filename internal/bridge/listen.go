@@ -15,7 +15,7 @@ import (
 func (s *Script) listen() {
 	defer close(s.hungUp)
 	socket, err := s.ear.accept(func(err error) {
-		s.options.Log.Warn("refused a call to the script's socket", "err", err)
+		s.options.Log.Info("refused a call to the script's socket", "err", err)
 	})
 	s.ear.close() // one call is all
 	if err != nil {
@@ -166,8 +166,7 @@ func (s *Script) hearNote(c *conn, h Header) error {
 
 func (s *Script) hearLoss(round int, l Loss) {
 	if l.Loss == nil {
-		s.options.Log.Warn("the script's loss is not a finite number", "round", round)
-		return
+		return // parameters of a run that diverges are not finite either, and end it
 	}
 	s.lock.Lock()
 	s.news.loss = float32(*l.Loss)
@@ -177,13 +176,20 @@ func (s *Script) hearLoss(round int, l Loss) {
 	}
 }
 
-// oneLine returns the last line of a text that is not empty: of a traceback, the exception.
+// maxReason bounds the script's own account in an error, in bytes.
+const maxReason = 500
+
+// oneLine makes a text fit into an error: of a traceback the last line, of others all lines in one.
 func oneLine(text string) string {
-	all := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
-	if len(all) == 0 {
-		return ""
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "Traceback") {
+		text = text[strings.LastIndexByte(text, '\n')+1:]
 	}
-	return strings.TrimSpace(all[len(all)-1])
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "..."
+	}
+	return text
 }
 
 // wake leaves a sign for a goroutine that waits, unless there is one.

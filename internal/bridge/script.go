@@ -91,7 +91,7 @@ func Start(ctx context.Context, o Options) (*Script, error) {
 // Hello waits for the script to join. It returns the outline of its vector and its own start vector.
 func (s *Script) Hello(ctx context.Context) (Outline, []float32, error) {
 	stop := s.options.after(patience, func() {
-		s.options.Log.Warn("the script has not called gossip.join yet", "command", strings.Join(s.options.Command, " "))
+		s.options.Log.Info("the script has not called gossip.join yet", "command", strings.Join(s.options.Command, " "))
 	})
 	defer stop()
 	select {

@@ -102,5 +102,5 @@ func (s *Script) refuse(reason error, hint string) {
 		return
 	}
 	_ = c.sendJSON(Header{Kind: KindError}, Failure{reason.Error(), hint})
-	_ = c.socket.CloseWrite()
+	_ = c.socket.Close()
 }

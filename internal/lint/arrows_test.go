@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
 		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
-	{"internal/app/session"},
+	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench"},
 	{"cmd/peer"},

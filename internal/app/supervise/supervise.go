@@ -95,7 +95,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		}
 		return nil, err
 	}
-	return worker.Models(l.Folder, run.N(), l.Finals())
+	return worker.Models(l.Folder, run, l.Finals())
 }
 
 // ScriptGrace is how long peers with scripts have between the order to stop and being killed.
