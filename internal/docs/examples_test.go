@@ -80,8 +80,8 @@ var decoders = map[string]map[string]decoder{
 	"events.md":      records,
 	"checkpoints.md": checkpoints,
 	"journal.md":     journals,
-	"vectors.md":     vectors,
 	"bridge.md":      bridges,
+	"vectors.md":     vectors,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {
