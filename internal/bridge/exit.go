@@ -9,13 +9,16 @@ import (
 type Exit struct {
 	Rank    int    // negative: none
 	Command string // as the user gave it
+	Running bool   // it has closed its connection only
 	Code    int    // exit code; −1: a signal ended it, or it still runs
 	Signal  string // that ended it; "": none
+	Slow    bool   // it did not end in time after an interrupt
 	Joined  bool   // it has said HELLO
 	Rounds  int    // of the run; 0 before WELCOME
-	Done    int    // rounds for which it has taken its step
+	Done    int    // rounds that were over
+	Over    bool   // the peer had said END
 	Raised  string // the script's own account; "": none
-	Advice  string // what to do; "": nothing helps
+	Hint    string // the script's own advice; "": none
 }
 
 func (e *Exit) Error() string {
@@ -23,9 +26,65 @@ func (e *Exit) Error() string {
 	if e.Rank >= 0 {
 		fmt.Fprintf(&b, "worker %d: ", e.Rank)
 	}
-	fmt.Fprintf(&b, "the script %q ended", e.Command)
+	fmt.Fprintf(&b, "the script (%s) %s%s", e.Command, e.how(), e.when())
+	if advice := e.Advice(); advice != "" {
+		b.WriteString(": " + advice)
+	}
 	return b.String()
 }
 
-// Early reports whether the script ended before the run did.
-func (e *Exit) Early() bool { return e.Done < e.Rounds }
+// how says how the script ended.
+func (e *Exit) how() string {
+	switch {
+	case e.Slow:
+		return "did not end in time after the interrupt and was killed"
+	case e.Raised != "" && e.Code > 0:
+		return fmt.Sprintf("raised: %s (exit code %d)", e.Raised, e.Code)
+	case e.Raised != "":
+		return "raised: " + e.Raised
+	case e.Running:
+		return "closed its connection and goes on alone"
+	case e.Signal != "":
+		return fmt.Sprintf("was ended by a signal (%s)", e.Signal)
+	default:
+		return fmt.Sprintf("ended with exit code %d", e.Code)
+	}
+}
+
+// when says how far the run was.
+func (e *Exit) when() string {
+	switch {
+	case !e.Joined && e.Raised == "":
+		return " and never called gossip.join"
+	case !e.Joined:
+		return " when it joined"
+	case e.Over:
+		return " after the end of the run"
+	case e.Rounds == 0:
+		return " before the run began"
+	case e.Done == 0:
+		return fmt.Sprintf(" before its first step, of %d rounds", e.Rounds)
+	default:
+		return fmt.Sprintf(" after round %d of %d", e.Done, e.Rounds)
+	}
+}
+
+// Advice says what the user can do; "": nothing that the script has not said itself.
+func (e *Exit) Advice() string {
+	switch {
+	case e.Hint != "":
+		return e.Hint
+	case e.Raised != "" || e.Slow:
+		return ""
+	case e.Signal == "killed":
+		return "the system kills programs that take too much memory: look into its log"
+	case e.Code != 0 && !e.Running:
+		return "its output says why"
+	case !e.Joined:
+		return "call gossip.join(model, optimizer) before the training loop"
+	case e.Over:
+		return ""
+	default:
+		return "let its loop run over peer.shard(loader), or until peer.done"
+	}
+}

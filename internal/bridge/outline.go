@@ -3,7 +3,6 @@ package bridge
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"unicode/utf8"
@@ -11,7 +10,7 @@ import (
 
 // Limits of an outline.
 const (
-	MaxElements = math.MaxInt32 // of one vector: 8 GiB
+	MaxElements = min(math.MaxInt32, math.MaxInt/4) // of one vector: 8 GiB
 	maxTensors  = 1 << 20
 	maxName     = 1024 // bytes
 	maxRank     = 64   // dimensions of a tensor
@@ -32,15 +31,15 @@ type Outline struct {
 	Exact    int      `json:"exact"`
 }
 
-// Hash returns the SHA-256 of names, shapes, dtypes and the exact tail, as 64 hexadecimal digits. Workers of one run
+// Hash returns the SHA-256 of names, dtypes, shapes and the exact tail, as 64 hexadecimal digits. Workers of one run
 // have the same.
 func (o Outline) Hash() string {
-	text, err := json.Marshal(o)
-	if err != nil {
-		panic(err) // strings and integers always have a JSON form
+	h := sha256.New()
+	for _, t := range o.Tensors {
+		fmt.Fprintf(h, "%q %q %d\n", t.Name, t.Dtype, t.Shape)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	fmt.Fprintf(h, "exact %d of %d\n", o.Exact, o.Elements)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Check returns an error if the tensors do not make up the vector.
@@ -89,14 +88,14 @@ func (t Tensor) size() (int, error) {
 	if len(t.Shape) > maxRank {
 		return 0, fmt.Errorf("%d dimensions: at most %d", len(t.Shape), maxRank)
 	}
-	size := 1
+	size := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > MaxElements {
 			return 0, fmt.Errorf("dimension %d: want 0 to %d", d, MaxElements)
 		}
-		if size *= d; size > MaxElements {
+		if size *= int64(d); size > MaxElements {
 			return 0, fmt.Errorf("shape %v: more than %d elements", t.Shape, MaxElements)
 		}
 	}
-	return size, nil
+	return int(size), nil
 }

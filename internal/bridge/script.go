@@ -3,37 +3,58 @@ package bridge
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
-// DefaultGrace is the time that a script has between an interrupt and being killed.
-const DefaultGrace = 10 * time.Second
+// A Script is a running program that provides the update directions of one worker. One goroutine at a time calls
+// Hello, Welcome, Gradient and End, in this order. The other methods may be called from any goroutine. Wait follows
+// every Start; where the run fails, Kill or Interrupt comes before it.
+type Script struct {
+	options Options
+	child   *child
+	ear     *ear
+	forget  func() bool // stops listening to the end of the context
 
-// Options say how a script is started and who hears of its news.
-type Options struct {
-	Command []string // program and arguments
-	// Rank is the worker's; lines of the script's output begin with "[rank] ". A negative one: they are passed on as
-	// they are.
-	Rank       int
-	Out, Err   io.Writer // of the script's two outputs; nil: discarded
-	PythonPath string    // put before PYTHONPATH; "": nothing
-	Log        *slog.Logger
-	Grace      time.Duration // from Interrupt to the kill; 0: DefaultGrace
-	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard
-	// when Gradient returns for round k + 1 or Wait returns. Nil: losses are dropped.
-	Loss func(round int, loss float64)
-	// Score hears of evaluations; round is the number of rounds begun.
-	Score func(round int, s Score)
-	// Average returns the mean of x over all workers in the call with this number, 1 for the first. It may keep x until
-	// it returns. Nil: averaging is refused.
-	Average func(call int, x []float32) (mean []float32, err error)
+	joined  chan struct{} // closed when the outline and the start are there
+	stepped chan struct{} // one STEP
+	stated  chan struct{} // one STATE
+	hungUp  chan struct{} // closed when no further message comes
+	gone    chan struct{} // closed when lost is final
+
+	lock  sync.Mutex
+	turns turns
+	conn  *conn // nil before the script calls
+	greeting
+	news
+	spent Spent
 }
 
-// A Script is a running program that provides the update directions of one worker. One goroutine at a time calls
-// Hello, Welcome, Gradient and End, in this order. The other methods may be called from any goroutine.
-type Script struct{ options Options }
+// A greeting is the part of a Script's state that HELLO sets.
+type greeting struct {
+	outline Outline
+	region  *region
+}
+
+// News is the part of a Script's state that messages and the end change.
+type news struct {
+	loss    float32 // the newest
+	state   blob    // the newest
+	save    int     // the round before which a STATE is due; −1: none
+	rounds  int     // of the run
+	raised  Failure // the script's ERROR
+	refused error   // the peer's reason to end the conversation
+	lost    error   // what calls return that wait in vain
+}
+
+// A blob is the script's state before a round.
+type blob struct {
+	round int // −1: none
+	data  []byte
+}
 
 // Spent is how long the hand-over of vectors took, in sum.
 type Spent struct {
@@ -43,47 +64,218 @@ type Spent struct {
 	Rounds int
 }
 
-var errUnfinished = errors.New("the bridge is not built yet")
-
 // Start listens and starts the program with PEER_SOCKET in its environment. The end of ctx kills it.
-func Start(ctx context.Context, o Options) (*Script, error) { return nil, errUnfinished }
+func Start(ctx context.Context, o Options) (*Script, error) {
+	if len(o.Command) == 0 {
+		return nil, errors.New("the command of the script is empty: give it after --")
+	}
+	o = o.withDefaults()
+	e, err := listen()
+	if err != nil {
+		return nil, err
+	}
+	c, err := spawn(o, e.path)
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	s := &Script{options: o, child: c, ear: e, joined: make(chan struct{}), stepped: make(chan struct{}, 1),
+		stated: make(chan struct{}, 1), hungUp: make(chan struct{}), gone: make(chan struct{})}
+	s.save, s.state.round = -1, -1
+	s.forget = context.AfterFunc(ctx, s.Kill)
+	go s.listen()
+	go s.settle()
+	return s, nil
+}
 
 // Hello waits for the script to join. It returns the outline of its vector and its own start vector.
 func (s *Script) Hello(ctx context.Context) (Outline, []float32, error) {
-	return Outline{}, nil, errUnfinished
+	stop := s.options.after(patience, func() {
+		s.options.Log.Info("the script has not called gossip.join yet", "command", strings.Join(s.options.Command, " "))
+	})
+	defer stop()
+	select {
+	case <-s.joined:
+		return s.outline, slices.Clone(s.region.data), nil
+	case <-s.gone:
+		return Outline{}, nil, s.lost
+	case <-ctx.Done():
+		return Outline{}, nil, fmt.Errorf("wait for the script to call gossip.join: %w", context.Cause(ctx))
+	}
 }
 
 // Welcome tells the script the run and its start vector x. Blob is the state that it gave for the checkpoint from
 // which the run goes on; nil: there is none.
-func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error { return errUnfinished }
+func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
+	w.Version = Version
+	h := Header{Kind: KindWelcome}
+	if blob != nil {
+		h.Flags = FlagState
+	}
+	if err := s.say(KindWelcome, w.Round, h.Flags, x); err != nil {
+		return err
+	}
+	s.lock.Lock()
+	s.rounds = w.Rounds
+	s.lock.Unlock()
+	if err := s.sendAhead(); err != nil {
+		return s.why(err)
+	}
+	if err := s.conn.sendJSON(h, w); err != nil {
+		return s.why(err)
+	}
+	if blob == nil {
+		return nil
+	}
+	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(w.Round)}, blob))
+}
 
 // Gradient has the script take the local step of round k at x, and writes x minus the result into g. The loss is the
 // newest finite one that the script has logged, 0 before any. It is a work.Gradient.
 func (s *Script) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
-	return 0, errUnfinished
+	began := time.Now()
+	h := Header{Kind: KindGo, Flags: s.flags(k), Round: uint64(k)}
+	if err := s.say(KindGo, k, h.Flags, x); err != nil {
+		return 0, err
+	}
+	if err := s.conn.sendVector(h, s.region); err != nil {
+		return 0, s.why(err)
+	}
+	out := time.Now()
+	select {
+	case <-s.stepped:
+	case <-s.gone:
+		return 0, s.lost
+	}
+	stepped := time.Now()
+	s.region.step(g, x)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.spent.Out += out.Sub(began)
+	s.spent.Script += stepped.Sub(out)
+	s.spent.Back += time.Since(stepped)
+	s.spent.Rounds++
+	return s.news.loss, nil
 }
 
 // SaveBefore has Gradient of round k, or End after k rounds, ask the script for its state before that round.
-func (s *Script) SaveBefore(k int) {}
+func (s *Script) SaveBefore(k int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.save = k
+}
+
+// flags returns the flags of the GO or END of a round.
+func (s *Script) flags(k int) uint32 {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.save == k {
+		return FlagState
+	}
+	return 0
+}
 
 // State waits for the state before round k, for which SaveBefore(k) has asked.
-func (s *Script) State(k int) ([]byte, error) { return nil, errUnfinished }
+func (s *Script) State(k int) ([]byte, error) {
+	for {
+		s.lock.Lock()
+		b := s.state
+		s.lock.Unlock()
+		if b.round == k {
+			return b.data, nil
+		}
+		select {
+		case <-s.stated:
+		case <-s.gone:
+			return nil, s.lost
+		}
+	}
+}
 
 // End tells the script that no round follows, with the worker's final vector. The script may still average and
 // evaluate; Wait waits for it.
-func (s *Script) End(e End, x []float32) error { return errUnfinished }
+func (s *Script) End(e End, x []float32) error {
+	h := Header{Kind: KindEnd, Flags: s.flags(e.Round), Round: uint64(e.Round)}
+	if err := s.say(KindEnd, e.Round, h.Flags, x); err != nil {
+		return err
+	}
+	if err := s.sendAhead(); err != nil {
+		return s.why(err)
+	}
+	return s.why(s.conn.sendJSON(h, e))
+}
 
 // Refuse tells the script why the peer ends without it; hint says what to do. Nothing follows but Wait.
-func (s *Script) Refuse(message, hint string) error { return errUnfinished }
+func (s *Script) Refuse(message, hint string) {
+	s.refuse(errors.New(message), hint)
+}
 
-// Wait waits for the end of the program and its output. The error is nil if the script ended well, an *Exit otherwise.
-func (s *Script) Wait() error { return errUnfinished }
+// Wait waits for the end of the program and its output. The error is nil if the script ended well, or because of
+// Interrupt, Kill or Refuse. It is an *Exit where the script ended otherwise.
+func (s *Script) Wait() error {
+	<-s.child.silent
+	<-s.gone
+	s.forget()
+	s.lock.Lock()
+	if s.conn != nil {
+		_ = s.conn.socket.Close()
+	}
+	s.lock.Unlock()
+	return s.verdict()
+}
 
 // Interrupt sends the program an interrupt, the first time it is called. The program is killed after Options.Grace.
-func (s *Script) Interrupt() {}
+func (s *Script) Interrupt() { s.child.interrupt(s.options.Grace, s.options.after) }
 
 // Kill ends the program and all of its process group at once.
-func (s *Script) Kill() {}
+func (s *Script) Kill() { s.child.kill(asOrdered) }
 
 // Spent returns how long rounds took so far.
-func (s *Script) Spent() Spent { return Spent{} }
+func (s *Script) Spent() Spent {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.spent
+}
+
+// say takes the peer's turn and puts x into the region.
+func (s *Script) say(kind Kind, round int, flags uint32, x []float32) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.turns.phase == left { // settle finds out why
+		s.lock.Unlock()
+		<-s.gone
+		s.lock.Lock()
+	}
+	if s.lost != nil {
+		return s.lost
+	}
+	if s.refused != nil {
+		return s.refused
+	}
+	if s.region != nil && len(x) != len(s.region.data) {
+		return fmt.Errorf("a vector of %d elements for a script with %d", len(x), len(s.region.data))
+	}
+	if err := s.turns.say(kind, round, flags); err != nil {
+		return fmt.Errorf("the script: %w", err)
+	}
+	copy(s.region.data, x)
+	return nil
+}
+
+// sendAhead sends the vector of the WELCOME or END that follows, where it does not travel in shared memory.
+func (s *Script) sendAhead() error {
+	if s.region.chunk == nil {
+		return nil
+	}
+	return s.conn.sendVector(Header{Kind: KindVector}, s.region)
+}
+
+// why turns an error of writing into its reason. The connection does not survive one.
+func (s *Script) why(err error) error {
+	if err == nil {
+		return nil
+	}
+	_ = s.conn.socket.Close()
+	<-s.gone
+	return s.lost
+}

@@ -80,6 +80,7 @@ var decoders = map[string]map[string]decoder{
 	"events.md":      records,
 	"checkpoints.md": checkpoints,
 	"journal.md":     journals,
+	"bridge.md":      bridges,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {

@@ -1,0 +1,162 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// A conn carries messages. One goroutine reads; any may write.
+type conn struct {
+	socket *net.UnixConn
+	in     *bufio.Reader
+	first  bool            // no message is read yet
+	fd     int             // came with the first message; −1: none
+	header [HeaderLen]byte // of the message being read
+
+	writing sync.Mutex
+	out     [HeaderLen]byte // of the message being written
+}
+
+func newConn(socket *net.UnixConn) *conn {
+	return &conn{socket: socket, in: bufio.NewReaderSize(socket, chunkLen), first: true, fd: -1}
+}
+
+// next reads a header.
+func (c *conn) next() (Header, error) {
+	var err error
+	if c.first {
+		c.fd, err = readFirst(c.socket, c.header[:])
+		c.first = false
+	} else {
+		_, err = io.ReadFull(c.in, c.header[:])
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return Header{}, errors.New("the connection ended inside a header")
+	}
+	if err != nil {
+		return Header{}, err
+	}
+	return ParseHeader(c.header[:])
+}
+
+// body reads the body of a message. It takes memory as bytes arrive, so that a wrong length costs nothing.
+func (c *conn) body(h Header) ([]byte, error) {
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(c.in, int64(h.Length)))
+	if err == nil && uint64(n) < h.Length {
+		err = fmt.Errorf("the connection ended inside %v: %d of %d bytes came", h.Kind, n, h.Length)
+	}
+	return b.Bytes(), err
+}
+
+// decode reads the JSON body of a message into v. Unknown keys are errors.
+func (c *conn) decode(h Header, v any) error {
+	text, err := c.body(h)
+	if err != nil {
+		return err
+	}
+	return strict(h.Kind, text, v)
+}
+
+func strict(kind Kind, text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%v: %w", kind, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%v: something follows its JSON value", kind)
+	}
+	return nil
+}
+
+// send writes a message with a body of bytes.
+func (c *conn) send(h Header, body []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	h.Length = uint64(len(body))
+	h.Put(c.out[:])
+	if _, err := c.socket.Write(c.out[:]); err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := c.socket.Write(body)
+	return err
+}
+
+// sendJSON writes a message with a JSON body.
+func (c *conn) sendJSON(h Header, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("%v: %w", h.Kind, err)
+	}
+	return c.send(h, text)
+}
+
+// sendVector writes a message that hands the region over.
+func (c *conn) sendVector(h Header, r *region) error {
+	if r.chunk == nil {
+		return c.send(h, nil)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	h.Length = 4 * uint64(len(r.data))
+	h.Put(c.out[:])
+	if _, err := c.socket.Write(c.out[:]); err != nil {
+		return err
+	}
+	return r.writeTo(c.socket)
+}
+
+// readHello reads the body of HELLO and the region that came with it.
+func (c *conn) readHello(h Header) (Hello, *region, error) {
+	defer c.closeDescriptor()
+	text, err := c.body(h)
+	if err != nil {
+		return Hello{}, nil, err
+	}
+	// the version comes first: another version may have other keys
+	var version struct{ Version *int }
+	if err := json.Unmarshal(text, &version); err == nil && version.Version != nil && *version.Version != Version {
+		return Hello{}, nil, fmt.Errorf("the script speaks version %d of the bridge, the peer version %d: "+
+			"give both the same release, peer python install has the peer's", *version.Version, Version)
+	}
+	var hello Hello
+	if err := strict(KindHello, text, &hello); err != nil {
+		return Hello{}, nil, err
+	}
+	if version.Version == nil {
+		return Hello{}, nil, errors.New("HELLO: no version")
+	}
+	if err := hello.Check(); err != nil {
+		return Hello{}, nil, fmt.Errorf("HELLO: %w", err)
+	}
+	switch {
+	case hello.Memory == Frames && c.fd >= 0:
+		return Hello{}, nil, errors.New("HELLO: a descriptor came with memory \"frames\"")
+	case hello.Memory == Frames:
+		return hello, private(hello.Elements), nil
+	case hello.Memory != Memfd:
+		return Hello{}, nil, fmt.Errorf("HELLO: memory %q: want \"memfd\" or \"frames\"", hello.Memory)
+	case c.fd < 0:
+		return Hello{}, nil, errors.New("HELLO: no descriptor came with memory \"memfd\": " +
+			"send it by SCM_RIGHTS with the first byte of HELLO")
+	}
+	r, err := adopt(c.fd, hello.Elements)
+	return hello, r, err
+}
+
+func (c *conn) closeDescriptor() {
+	if c.fd >= 0 {
+		release(c.fd)
+	}
+	c.fd = -1
+}

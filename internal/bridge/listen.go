@@ -1,0 +1,201 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// listen is the goroutine that hears the script.
+func (s *Script) listen() {
+	defer close(s.hungUp)
+	socket, err := s.ear.accept(func(err error) {
+		s.options.Log.Info("refused a call to the script's socket", "err", err)
+	})
+	s.ear.close() // one call is all
+	if err != nil {
+		return // the program has ended before it called
+	}
+	c := newConn(socket)
+	s.lock.Lock()
+	s.conn = c
+	s.lock.Unlock()
+	if s.child.ended() { // settle may have looked for the connection too early
+		_ = socket.SetReadDeadline(time.Now().Add(s.options.linger))
+	}
+	for {
+		if err := s.hearOne(c); err != nil {
+			over := errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
+				errors.Is(err, errReset)
+			if !over {
+				s.refuse(fmt.Errorf("the script breaks the protocol of the bridge: %w", err), "docs/format/bridge.md describes it")
+			}
+			return
+		}
+	}
+}
+
+// hearOne reads and handles a message. An end of the connection is io.EOF or an error of the network.
+func (s *Script) hearOne(c *conn) error {
+	h, err := c.next()
+	if err != nil {
+		return err
+	}
+	s.lock.Lock()
+	err = s.turns.hear(h)
+	r := s.region
+	s.lock.Unlock()
+	if err != nil {
+		return err
+	}
+	switch h.Kind {
+	case KindHello:
+		return s.hearHello(c, h)
+	case KindStart, KindStep, KindAverage:
+		if h.Length > 0 {
+			if err := r.readFrom(c.in); err != nil {
+				return err
+			}
+		}
+		s.hearVector(h)
+		return nil
+	case KindState:
+		data, err := c.body(h)
+		if err == nil {
+			s.lock.Lock()
+			s.state = blob{int(h.Round), data}
+			s.lock.Unlock()
+			wake(s.stated)
+		}
+		return err
+	default:
+		return s.hearNote(c, h)
+	}
+}
+
+// hearHello takes the outline and the region.
+func (s *Script) hearHello(c *conn, h Header) error {
+	hello, r, err := c.readHello(h)
+	if err != nil {
+		s.refuse(err, "")
+		return net.ErrClosed
+	}
+	s.lock.Lock()
+	s.turns.greeted(hello)
+	s.outline, s.region = hello.Outline, r
+	s.lock.Unlock()
+	if hello.Memory == Memfd {
+		close(s.joined)
+	}
+	return nil
+}
+
+// hearVector acts on a vector that is in the region.
+func (s *Script) hearVector(h Header) {
+	switch h.Kind {
+	case KindStart:
+		close(s.joined)
+	case KindStep:
+		wake(s.stepped)
+	case KindAverage:
+		go s.average(int(h.Round))
+	}
+}
+
+// average answers a call of AVERAGE.
+func (s *Script) average(call int) {
+	if s.options.Average == nil {
+		s.refuse(errors.New("this run cannot average"), "leave out peer.average()")
+		return
+	}
+	mean, err := s.options.Average(call, slices.Clone(s.region.data))
+	if err != nil {
+		s.refuse(fmt.Errorf("average %d: %w", call, err), "")
+		return
+	}
+	if err := s.say(KindMean, call, 0, mean); err != nil {
+		return // the script has left
+	}
+	if err := s.conn.sendVector(Header{Kind: KindMean, Round: uint64(call)}, s.region); err != nil {
+		_ = s.conn.socket.Close()
+	}
+}
+
+// hearNote acts on a message that may come at any time. Nothing follows BYE and ERROR.
+func (s *Script) hearNote(c *conn, h Header) error {
+	switch h.Kind {
+	case KindLog:
+		var l Loss
+		if err := c.decode(h, &l); err != nil {
+			return err
+		}
+		s.hearLoss(int(h.Round), l)
+	case KindScore:
+		var score Score
+		if err := c.decode(h, &score); err != nil {
+			return err
+		}
+		s.lock.Lock()
+		done := int(s.turns.done)
+		s.lock.Unlock()
+		if s.options.Score != nil {
+			s.options.Score(done, score)
+		}
+	case KindBye:
+		if err := c.decode(h, &struct{}{}); err != nil {
+			return err
+		}
+		return io.EOF
+	case KindError:
+		var f Failure
+		if err := c.decode(h, &f); err != nil {
+			return err
+		}
+		s.lock.Lock()
+		s.raised = Failure{oneLine(f.Message), oneLine(f.Hint)}
+		s.lock.Unlock()
+		return io.EOF
+	}
+	return nil
+}
+
+func (s *Script) hearLoss(round int, l Loss) {
+	if l.Loss == nil {
+		return // parameters of a run that diverges are not finite either, and end it
+	}
+	s.lock.Lock()
+	s.news.loss = float32(*l.Loss)
+	s.lock.Unlock()
+	if s.options.Loss != nil {
+		s.options.Loss(round, *l.Loss)
+	}
+}
+
+// maxReason bounds the script's own account in an error, in bytes.
+const maxReason = 500
+
+// oneLine makes a text fit into an error: of a traceback the last line, of others all lines in one.
+func oneLine(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "Traceback") {
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "..."
+	}
+	return text
+}
+
+// wake leaves a sign for a goroutine that waits, unless there is one.
+func wake(sign chan struct{}) {
+	select {
+	case sign <- struct{}{}:
+	default:
+	}
+}

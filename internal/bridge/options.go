@@ -1,0 +1,57 @@
+package bridge
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// DefaultGrace is the time that a script has between an interrupt and being killed.
+const DefaultGrace = 10 * time.Second
+
+// defaultLinger is how long the bridge waits for the second of two signs of a script's end: the end of the process and
+// the end of its connection or output.
+const defaultLinger = 500 * time.Millisecond
+
+// patience is the time until the user hears that the script has not joined.
+const patience = time.Minute
+
+// Options say how a script is started and who hears of its news. Start needs a Command, and everything else has a
+// default.
+type Options struct {
+	Command []string // program and arguments
+	// Rank is the worker's; lines of the script's output begin with "[rank] ". A negative one: they are passed on as
+	// they are.
+	Rank       int
+	Out, Err   io.Writer // of the script's two outputs; nil: discarded
+	PythonPath string    // put before PYTHONPATH; "": nothing
+	Log        *slog.Logger
+	Grace      time.Duration // from Interrupt to the kill; 0: DefaultGrace
+	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard
+	// when Gradient returns for round k + 1 or Wait returns. Nil: losses are dropped.
+	Loss func(round int, loss float64)
+	// Score hears of evaluations; round is the number of rounds that are over. Nil: they are dropped.
+	Score func(round int, s Score)
+	// Average returns the mean of x over all workers in the call with this number, 1 for the first. It keeps x no
+	// longer than it runs. Nil: averaging is refused.
+	Average func(call int, x []float32) (mean []float32, err error)
+
+	linger time.Duration
+	after  func(time.Duration, func()) (stop func() bool)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.linger == 0 {
+		o.linger = defaultLinger
+	}
+	if o.after == nil {
+		o.after = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+	}
+	return o
+}

@@ -1,0 +1,436 @@
+package bridge
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A page collects output.
+type page struct {
+	lock sync.Mutex
+	text strings.Builder
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *page) String() string {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.text.String()
+}
+
+func start(t *testing.T, o Options) *Script {
+	t.Helper()
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Kill()
+		_ = s.Wait()
+		if _, err := os.Stat(s.ear.folder); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder of the socket is still there: %v", err)
+		}
+	})
+	return s
+}
+
+// memories are those of this system.
+func memories() []Memory {
+	if haveMemfd {
+		return []Memory{Memfd, Frames}
+	}
+	return []Memory{Frames}
+}
+
+// begin has a script join and welcomes it to a run of 4 rounds.
+func begin(t *testing.T, s *Script, blob []byte) []float32 {
+	t.Helper()
+	o, x, err := s.Hello(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := outline(); o.Hash() != want.Hash() || len(x) != want.Elements {
+		t.Fatalf("outline %v and %d elements, want %v", o, len(x), want)
+	}
+	if err := s.Welcome(Welcome{Run: "test", Rank: 3, Size: 8, Rounds: 4, Seed: 9}, x, blob); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestAScriptTrains(t *testing.T) {
+	for _, memory := range memories() {
+		t.Run(string(memory), func(t *testing.T) {
+			var out page
+			var losses, scores []string
+			s := start(t, Options{Command: actor("trains", string(memory)), Rank: 3, Out: &out, Err: &out,
+				Loss:  func(k int, loss float64) { losses = append(losses, fmt.Sprint(k, " ", loss)) },
+				Score: func(k int, s Score) { scores = append(scores, fmt.Sprint(k, " ", *s.Accuracy, s.Loss == nil)) },
+				Average: func(call int, x []float32) ([]float32, error) {
+					mean := slices.Clone(x)
+					mean[0] = 100 * float32(call)
+					return mean, nil
+				}})
+			x := begin(t, s, []byte("kept"))
+			if want := []float32{1, 2, 3, 4, 5, 6, 7}; !slices.Equal(x, want) {
+				t.Fatalf("start %v, want %v", x, want)
+			}
+			g := make([]float32, len(x))
+			s.SaveBefore(2)
+			for k := range 4 {
+				loss, err := s.Gradient(g, k, x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if loss != x[0]/2 {
+					t.Errorf("round %d: loss %v, want %v", k, loss, x[0]/2)
+				}
+				for i := range x {
+					if g[i] != x[i]/2 {
+						t.Fatalf("round %d: g %v at x %v, want half of it", k, g, x)
+					}
+					x[i] -= g[i]
+				}
+				if k == 2 {
+					if blob, err := s.State(2); err != nil || string(blob) != "state 2" {
+						t.Errorf("state %q: %v", blob, err)
+					}
+				}
+			}
+			s.SaveBefore(4)
+			if err := s.End(End{Why: Finished, Round: 4}, x); err != nil {
+				t.Fatal(err)
+			}
+			if blob, err := s.State(4); err != nil || string(blob) != "state 4" {
+				t.Errorf("state %q: %v", blob, err)
+			}
+			if err := s.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			want := "[3] rank 3 of 8, rounds 0 to 4, seed 9, blob \"kept\", start [1 2 3 4 5 6 7]\n" +
+				"[3] final [0.0625 0.125 0.1875 0.25 0.3125 0.375 0.4375]\n" +
+				"[3] mean [100 0.125 0.1875 0.25 0.3125 0.375 0.4375]\n"
+			if out.String() != want {
+				t.Errorf("output\n%swant\n%s", out.String(), want)
+			}
+			if want := []string{"0 0.5", "1 0.25", "2 0.125", "3 0.0625"}; !slices.Equal(losses, want) {
+				t.Errorf("losses %q, want %q", losses, want)
+			}
+			if want := []string{"4 0.5 true"}; !slices.Equal(scores, want) {
+				t.Errorf("scores %q, want %q", scores, want)
+			}
+			if spent := s.Spent(); spent.Rounds != 4 || spent.Script <= 0 {
+				t.Errorf("spent %+v", spent)
+			}
+		})
+	}
+}
+
+// Each script ends in its own way. The error of the call that waits says how, and so does Wait.
+func TestDeathIsExplained(t *testing.T) {
+	for role, want := range map[string]string{
+		"silent":         `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
+		"exits 3":        "ended with exit code 3 and never called gossip.join: its output says why",
+		"raises at once": "raised: ValueError: no parameters (exit code 1) when it joined",
+		"raises":         "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
+		"leaves":         "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
+		"is killed":      "was ended by a signal (killed) after round 1 of 4: the system kills programs",
+		"hangs up":       "closed its connection and goes on alone after round 1 of 4",
+		"says bye":       "closed its connection and goes on alone after round 1 of 4",
+		"steps twice":    "breaks the protocol of the bridge: STEP 0",
+	} {
+		t.Run(role, func(t *testing.T) {
+			if runtime.GOOS == "windows" && role == "is killed" {
+				t.Skip("SKIPPED: there are no signals")
+			}
+			s := start(t, Options{Command: actor(role, string(memories()[0])), Rank: 3})
+			err := lastError(s)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			if role == "hangs up" || role == "says bye" {
+				return // it has not ended
+			}
+			var exit *Exit
+			if err := s.Wait(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Wait: %v, want %q", err, want)
+			} else if role != "steps twice" && (!errors.As(err, &exit) || !strings.HasPrefix(err.Error(), "worker 3: ")) {
+				t.Errorf("Wait: %#v is no *Exit of worker 3", err)
+			}
+		})
+	}
+}
+
+// lastError goes through a run until a call fails.
+func lastError(s *Script) error {
+	_, x, err := s.Hello(context.Background())
+	if err != nil {
+		return err
+	}
+	if err := s.Welcome(Welcome{Rounds: 4}, x, nil); err != nil {
+		return err
+	}
+	for k := range 4 {
+		if _, err := s.Gradient(make([]float32, len(x)), k, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A wrong HELLO is refused at both ends.
+func TestWrongHelloIsRefused(t *testing.T) {
+	if !haveMemfd {
+		t.Skip("SKIPPED: there is no memfd")
+	}
+	for role, want := range map[string]string{
+		"bad size":        "the region has 4096 bytes: 5000 elements need 20000",
+		"bad seals":       "the region has seals 0x0: add F_SEAL_SHRINK and F_SEAL_GROW",
+		"bad version":     "the script speaks version 2 of the bridge, the peer version 1",
+		"bad outline":     "tensor 0, \"x\": with it the tensors have 5000 elements, the vector 4999",
+		"bad descriptors": "more than one descriptor came with HELLO",
+		"bad descriptor":  "no descriptor came with memory \"memfd\"",
+		"bad memory":      "memory \"mmap\": want \"memfd\" or \"frames\"",
+		"bad file":        "the region",
+		"bad key":         "unknown field \"colour\"",
+	} {
+		t.Run(role, func(t *testing.T) {
+			var out page
+			s := start(t, Options{Command: actor(role, t.TempDir()), Rank: -1, Out: &out})
+			if _, _, err := s.Hello(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			if err := s.Wait(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Wait: %v, want %q", err, want)
+			}
+			if told := strings.ReplaceAll(out.String(), `\"`, `"`); !strings.Contains(told, want) {
+				t.Errorf("the script hears %q, want %q", told, want)
+			}
+		})
+	}
+}
+
+func TestRefusedScriptHearsWhy(t *testing.T) {
+	var out page
+	s := start(t, Options{Command: actor("trains", string(memories()[0])), Rank: 0, Out: &out})
+	if _, _, err := s.Hello(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Refuse("worker 1 has other tensors", "give all the same script")
+	if err := s.Wait(); err == nil || err.Error() != "worker 1 has other tensors" {
+		t.Errorf("Wait: %v", err)
+	}
+	if want := `{"message":"worker 1 has other tensors","hint":"give all the same script"}`; !strings.Contains(out.String(),
+		want) {
+		t.Errorf("the script hears %q, want %s", out.String(), want)
+	}
+}
+
+func TestAveragingThatFailsEndsTheScript(t *testing.T) {
+	for want, average := range map[string]func(int, []float32) ([]float32, error){
+		"this run cannot average":     nil,
+		"average 1: worker 2 is gone": func(int, []float32) ([]float32, error) { return nil, errors.New("worker 2 is gone") },
+	} {
+		var out page
+		s := start(t, Options{Command: actor("trains", string(memories()[0])), Rank: 0, Out: &out, Average: average})
+		if err := s.End(End{}, nil); err == nil || !strings.Contains(err.Error(), "not the peer's turn") {
+			t.Errorf("End before HELLO: %v", err)
+		}
+		x := begin(t, s, nil)
+		if err := s.End(End{Why: Stopped, Message: "enough"}, x); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Wait(); err == nil || err.Error() != want {
+			t.Errorf("Wait: %v, want %q", err, want)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the script hears %q, want %q", out.String(), want)
+		}
+	}
+}
+
+// A timer keeps the calls that are due later; the test decides when.
+type timer struct{ set chan func() }
+
+func (tm timer) after(_ time.Duration, f func()) func() bool {
+	tm.set <- f
+	return func() bool { return true }
+}
+
+// ready waits for the line of a script that it is ready.
+func ready(t *testing.T, from io.Reader) {
+	t.Helper()
+	if line, err := bufio.NewReader(from).ReadString('\n'); err != nil || line != "[0] ready\n" {
+		t.Fatalf("line %q: %v", line, err)
+	}
+}
+
+func TestInterruptIsSentOnce(t *testing.T) {
+	from, to := io.Pipe()
+	timers := timer{make(chan func(), 9)}
+	s := start(t, Options{Command: actor("polite"), Rank: 0, Out: to, after: timers.after})
+	ready(t, from)
+	s.Interrupt()
+	s.Interrupt()
+	if len(timers.set) != 1 {
+		t.Errorf("%d timers, want one", len(timers.set))
+	}
+	if err := s.Wait(); err != nil {
+		t.Errorf("Wait: %v", err)
+	}
+	if code := s.child.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d: the script has not ended itself", code)
+	}
+	s.Interrupt()
+	s.Kill()
+	if _, _, err := s.Hello(t.Context()); !errors.Is(err, errOrdered) {
+		t.Errorf("Hello: %v", err)
+	}
+}
+
+func TestStubbornScriptIsKilled(t *testing.T) {
+	from, to := io.Pipe()
+	timers := timer{make(chan func(), 9)}
+	s := start(t, Options{Command: actor("stubborn"), Rank: 0, Out: to, after: timers.after})
+	ready(t, from)
+	s.Interrupt()
+	if s.child.ended() {
+		t.Fatal("an interrupt ended it")
+	}
+	(<-timers.set)()
+	err := s.Wait()
+	if err == nil || !strings.Contains(err.Error(), "did not end in time after the interrupt and was killed") {
+		t.Errorf("Wait: %v", err)
+	}
+}
+
+func TestKilledScriptIsNoError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	from, to := io.Pipe()
+	s, err := Start(ctx, Options{Command: actor("stubborn"), Rank: 0, Out: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready(t, from)
+	cancel()
+	if err := s.Wait(); err != nil {
+		t.Errorf("Wait: %v", err)
+	}
+}
+
+func TestNoProcessOfTheScriptStays(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: it needs /proc and process groups")
+	}
+	var out page
+	s := start(t, Options{Command: actor("forks", string(Memfd)), Rank: -1, Out: &out, linger: time.Minute})
+	if err := lastError(s); err == nil || !strings.Contains(err.Error(), "after round 1 of 4") {
+		t.Errorf("error %v", err)
+	}
+	if err := s.Wait(); err == nil {
+		t.Error("Wait: no error")
+	}
+	_, text, _ := strings.Cut(out.String(), "worker ")
+	pid, err := atoi(text)
+	if err != nil {
+		t.Fatalf("output %q: %v", out.String(), err)
+	}
+	for !gone(pid) { // the kernel closes its output first
+		runtime.Gosched()
+	}
+}
+
+func TestTheScriptDiesWithItsPeer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: only the Linux kernel ends children")
+	}
+	peer := exec.Command(os.Args[0], roleFlag+"parent")
+	out, err := peer.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := peer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("line %q: %v", line, err)
+	}
+	_ = peer.Process.Kill()
+	// the output ends when the script, which holds it, has ended
+	if _, err := lines.ReadString('\n'); !errors.Is(err, io.EOF) {
+		t.Errorf("after the death of the peer: %v", err)
+	}
+	_ = peer.Wait()
+}
+
+func TestEnvironmentOfTheScript(t *testing.T) {
+	env := environment([]string{"PYTHONPATH=a", "PYTHONPATH=b"}, "ours", "sock")
+	want := []string{"PEER_SOCKET=sock", "PYTHONPATH=ours" + string(os.PathListSeparator) + "b", "PYTHONUNBUFFERED=1"}
+	if !slices.Equal(env[2:], want) {
+		t.Errorf("environment %q, want %q at its end", env, want)
+	}
+	env = environment([]string{"PYTHONUNBUFFERED=x"}, "", "sock")
+	if want := []string{"PYTHONUNBUFFERED=x", "PEER_SOCKET=sock"}; !slices.Equal(env, want) {
+		t.Errorf("environment %q, want %q", env, want)
+	}
+	t.Setenv("PYTHONPATH", "theirs")
+	var out page
+	s := start(t, Options{Command: actor("environment"), Rank: 1, Out: &out, PythonPath: "ours"})
+	if err := s.Wait(); err == nil {
+		t.Error("no error of a script that never joins")
+	}
+	if want := "[1] ours" + string(os.PathListSeparator) + "theirs 1\n"; out.String() != want {
+		t.Errorf("output %q, want %q", out.String(), want)
+	}
+}
+
+func TestCommandsThatCannotStart(t *testing.T) {
+	if _, err := Start(t.Context(), Options{}); err == nil {
+		t.Error("an empty command starts")
+	}
+	_, err := Start(t.Context(), Options{Command: []string{"no-such-program-anywhere"}, Out: &page{}})
+	if err == nil || !strings.Contains(err.Error(), "no-such-program-anywhere") ||
+		!strings.Contains(err.Error(), "after --") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTheSocketIsPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: files have other permissions")
+	}
+	e, err := listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	for path, want := range map[string]os.FileMode{e.folder: 0o700, e.path: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v: want %v", path, info, err, want)
+		}
+	}
+	t.Setenv("TMPDIR", t.TempDir()+strings.Repeat("/x", 50))
+	if err := os.MkdirAll(os.Getenv("TMPDIR"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen(); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("a long path: %v", err)
+	}
+}
