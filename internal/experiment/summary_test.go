@@ -97,7 +97,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	if s := summarize(t, r, res); s.Digest != "" {
 		t.Errorf("a digest of one result out of two: %s", s.Digest)
 	}
-	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != 0 {
+	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != nil {
 		t.Errorf("without results: %+v", s)
 	}
 }
