@@ -14,7 +14,7 @@ import (
 // listen is the goroutine that hears the script.
 func (s *Script) listen() {
 	defer close(s.hungUp)
-	socket, err := s.ear.accept(func(err error) {
+	socket, err := s.ear.accept(os.Getuid(), func(err error) {
 		s.options.Log.Info("refused a call to the script's socket", "err", err)
 	})
 	s.ear.close() // one call is all

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -432,5 +433,33 @@ func TestTheSocketIsPrivate(t *testing.T) {
 	}
 	if _, err := listen(); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("a long path: %v", err)
+	}
+}
+
+func TestOtherUsersAreRefused(t *testing.T) {
+	if !haveMemfd {
+		t.Skip("SKIPPED: only Linux tells the user of a call")
+	}
+	e, err := listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	stranger, err := net.Dial("unix", e.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	var refusal error
+	_, err = e.accept(os.Getuid()+1, func(err error) {
+		refusal = err
+		e.close()
+	})
+	want := fmt.Sprintf("process %d of user %d called: only user %d may", os.Getpid(), os.Getuid(), os.Getuid()+1)
+	if err == nil || refusal == nil || refusal.Error() != want {
+		t.Errorf("accept: %v, refusal %v, want %q", err, refusal, want)
+	}
+	if _, err := stranger.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the stranger reads: %v", err)
 	}
 }
