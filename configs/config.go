@@ -164,6 +164,9 @@ type Train struct {
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
 	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
 	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
+	From        string  `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
+	// FromHash is the SHA-256 of the file From, in hex, made by Load; "" without one.
+	FromHash string `json:"-"`
 	// Slow is keyed by rank.
 	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of <asynchronous> alone"`
 }

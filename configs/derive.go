@@ -2,10 +2,14 @@ package configs
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"math/bits"
 	"path/filepath"
 
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/topology"
 )
 
@@ -65,20 +69,62 @@ func workers(edges [][2]topology.Rank) int {
 	return n
 }
 
-// readEdges reads the file of edges. Its name is relative to the run file. The configuration has the absolute name.
+// readFiles reads the files on whose content peers must agree. It returns the errors by key.
+func (l *Loaded) readFiles() map[string]error {
+	failed := map[string]error{}
+	for key, read := range map[string]func() error{"topology.file": l.readEdges, "train.from": l.hashStart} {
+		if err := read(); err != nil {
+			failed[key] = err
+		}
+	}
+	return failed
+}
+
+// locate makes the name of a file absolute. It is relative to the run file that has the key.
+func (l *Loaded) locate(key string, name *string) error {
+	if from := l.layers[l.level(key)]; from.file != nil && !filepath.IsAbs(*name) {
+		*name = filepath.Join(from.dir, *name)
+	}
+	path, err := filepath.Abs(*name)
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	*name = path
+	return nil
+}
+
+// hashStart computes the hash of the model from which workers start. Package experiment reads its numbers.
+func (l *Loaded) hashStart() error {
+	t := &l.Config.Train
+	if t.From == "" || !startsFromFile.holds(&l.Config, "") {
+		return nil
+	}
+	if err := l.locate("train.from", &t.From); err != nil {
+		return err
+	}
+	file, err := regular.Open(t.From)
+	if err != nil {
+		return fmt.Errorf("%s %s", t.From, reason(err))
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return fmt.Errorf("%s %s", t.From, reason(err))
+	}
+	t.FromHash = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// readEdges reads the file of edges.
 func (l *Loaded) readEdges() error {
 	t := &l.Config.Topology
 	if t.Kind != "edges" || t.File == "" {
 		return nil
 	}
-	if from := l.layers[l.level("topology.file")]; from.file != nil && !filepath.IsAbs(t.File) {
-		t.File = filepath.Join(from.dir, t.File)
+	if err := l.locate("topology.file", &t.File); err != nil {
+		return err
 	}
-	path, err := filepath.Abs(t.File)
-	if err != nil {
-		return fmt.Errorf("cannot be read: %w", err)
-	}
-	t.File = path
+	path := t.File
 	text, err := readBounded(path)
 	switch {
 	case err != nil:

@@ -2,20 +2,22 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// judge checks all rules and returns the problems. There are none to find if a file could not be read.
-func (l *Loaded) judge(bad []string, edgeError error) []Problem {
+// judge checks all rules and returns the problems. There are none to find if a run file could not be read. failed has
+// the errors of other files by the keys that name them.
+func (l *Loaded) judge(bad []string, failed map[string]error) []Problem {
 	for _, layer := range l.layers {
 		if slices.ContainsFunc(layer.problems, func(p Problem) bool { return p.Key == "" }) {
 			return nil
 		}
 	}
 	var problems []Problem
-	if edgeError != nil {
-		bad = append(bad, "topology.file")
-		p := Problem{Key: "topology.file", Message: edgeError.Error()}
+	for _, key := range slices.Sorted(maps.Keys(failed)) {
+		bad = append(bad, key)
+		p := Problem{Key: key, Message: failed[key].Error()}
 		problems = append(problems, l.layers[l.level(p.Key)].at(p, false))
 	}
 	for _, layer := range l.layers {

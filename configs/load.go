@@ -48,8 +48,7 @@ func Load(src Source) (*Loaded, error) {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	l.placeData()
-	edgeError := l.readEdges()
-	problems := l.judge(bad, edgeError)
+	problems := l.judge(bad, l.readFiles())
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		problems = slices.Concat(l.layers[i].problems, problems)
 	}

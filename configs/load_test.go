@@ -311,8 +311,8 @@ func TestOverridesNameTheirLayer(t *testing.T) {
 		want string
 	}{
 		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}},
-			"train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay, slow: --set " +
-				"train.batchs=3"},
+			"train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay, from, slow: " +
+				"--set train.batchs=3"},
 		{"unknown section in --set", Source{Set: []string{"trane.batch=3"}}, "did you mean train?"},
 		{"--set without value", Source{Set: []string{"train.batch"}}, "must be key=value: --set train.batch"},
 		{"--set with an empty number", Source{Set: []string{"train.batch="}}, "has no value: --set train.batch="},
@@ -369,6 +369,58 @@ func TestLayersWinInOrder(t *testing.T) {
 		if got := l.Origin(key); got != origin {
 			t.Errorf("origin of %s: want %s, got %s", key, origin, got)
 		}
+	}
+}
+
+// The name of a model to start from is relative to the file that has it. Peers compare its content.
+func TestModelsToStartFrom(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.safetensors": "abc", "b.safetensors": "abc", "run.yaml": "train: {from: a.safetensors}\n",
+		"lost.yaml": "train: {from: c.safetensors}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "run.yaml")
+	l, err := Load(Source{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	if got := l.Config.Train; got.From != filepath.Join(dir, "a.safetensors") || got.FromHash != sum {
+		t.Errorf("from %s with the hash %s, want %s", got.From, got.FromHash, sum)
+	}
+	same, err := Load(Source{File: file, Set: []string{"train.from=" + filepath.Join(dir, "b.safetensors")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := Load(Source{File: file, Set: []string{"train.from="}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range l.Config.Sections() {
+		if same.Config.Sections()[i].Hash != s.Hash {
+			t.Errorf("section %s depends on the name of the file", s.Name)
+		}
+		if differs := without.Config.Sections()[i].Hash != s.Hash; differs != (s.Name == "train") {
+			t.Errorf("section %s: differs with the content of the file: %v", s.Name, differs)
+		}
+	}
+	if text := string(l.Config.Portable()); !strings.Contains(text, "from: "+StartFile+"\n") {
+		t.Errorf("a portable file has no %s:\n%s", StartFile, text)
+	}
+	if given, err := l.Given(); err != nil || !strings.Contains(string(given), "from: "+StartFile+"\n") {
+		t.Errorf("the given keys have no %s: %s, error %v", StartFile, given, err)
+	}
+	_, err = Load(Source{File: filepath.Join(dir, "lost.yaml")})
+	if err == nil || !strings.Contains(err.Error(), "train.from: "+filepath.Join(dir, "c.safetensors")+" cannot be read") {
+		t.Errorf("a missing file: error %v", err)
+	}
+	if _, err := Load(Source{File: file, Set: []string{"model.name=quadratic", "train.from=lost"}}); err == nil ||
+		!strings.Contains(err.Error(), "has no effect") {
+		t.Errorf("a key without effect: error %v", err)
 	}
 }
 

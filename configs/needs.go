@@ -191,6 +191,16 @@ var (
 		why:   func(*Config) string { return "the program of an external model evaluates it" },
 		hint:  func(*Config) string { return "leave it out and evaluate in the program, or set model.name to another" },
 	}
+	startsFromFile = need{
+		on: samples.on, holds: samples.holds,
+		why: func(c *Config) string {
+			if c.External() {
+				return "an external model starts as the program of worker 0 says"
+			}
+			return "a " + c.Model.Name + " starts as its seed says"
+		},
+		hint: samples.hint,
+	}
 	fromFiles = need{
 		on:    []string{"data.name"},
 		holds: func(c *Config, _ string) bool { return c.Data.Name != "glyphs" },

@@ -37,11 +37,17 @@ func (c Config) Portable() []byte {
 	if c.Topology.File != "" {
 		c.Topology.File = EdgesFile
 	}
+	if c.Train.From != "" {
+		c.Train.From = StartFile
+	}
 	return c.YAML()
 }
 
 // EdgesFile is the name of the file of edges beside a portable run file that needs one.
 const EdgesFile = "edges.txt"
+
+// StartFile is the name of the model to start from beside a portable run file that needs one, and in a run folder.
+const StartFile = "start.safetensors"
 
 // Given returns the keys of all layers above the defaults as a run file, without those that belong to one machine.
 func (l *Loaded) Given() ([]byte, error) {
@@ -59,8 +65,11 @@ func (l *Loaded) Given() ([]byte, error) {
 			given.Delete(key)
 		}
 	}
-	if given.Exists("topology.file") {
-		if err := given.Set("topology.file", EdgesFile); err != nil {
+	for key, name := range map[string]string{"topology.file": EdgesFile, "train.from": StartFile} {
+		if !given.Exists(key) {
+			continue
+		}
+		if err := given.Set(key, name); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)
 		}
 	}

@@ -19,8 +19,9 @@ type Section struct {
 }
 
 // Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology, algorithm,
-// data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the data and the name (not
-// the content) of the file of edges. They may also differ in the addresses of the roster and the script of faults.
+// data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the data and the names (not
+// the content) of the file of edges and of the model to start from. They may also differ in the addresses of the roster
+// and the script of faults.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
 	for i, p := range c.Peers {
@@ -43,7 +44,10 @@ func (c Config) Sections() []Section {
 			Test string `json:"test,omitempty"` // hides Data.Test
 		}{Data: c.Data}),
 		section("model", c.Model),
-		section("train", c.Train),
+		section("train", struct {
+			Train
+			From string `json:"from"` // hides Train.From
+		}{c.Train, c.Train.FromHash}),
 		section("faults", struct {
 			Faults
 			Script []Fault `json:"script,omitempty"` // hides Faults.Script

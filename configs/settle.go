@@ -26,6 +26,9 @@ func (l *Loaded) settle(bad []string) ([]Problem, []string) {
 	if l.Config.Topology.Kind != "edges" {
 		l.Config.Topology.Edges = nil
 	}
+	if l.Config.Train.From == "" {
+		l.Config.Train.FromHash = ""
+	}
 	var problems []Problem
 	for _, i := range l.idle {
 		if !i.dropped {

@@ -33,6 +33,8 @@ const runningShare = 0.1
 
 func (b *builder) batchNorm(name string, in node, after activation) node {
 	l := &batchNorm{affine: b.affine(name, in, after)}
+	b.statistics(name+".running_mean", in.value.c)
+	b.statistics(name+".running_var", in.value.c)
 	for _, s := range []*[]float64{&l.mean, &l.deviation, &l.runMean, &l.runVar, &l.first, &l.second} {
 		*s = make([]float64, in.value.c)
 	}

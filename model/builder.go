@@ -14,6 +14,7 @@ type builder struct {
 	batch  int
 	dim    int
 	params []Param
+	form   Form
 	starts []start
 	input  node
 	layers []layer
@@ -78,7 +79,24 @@ func (b *builder) param(name string, s start, shape ...int) Param {
 	b.dim += p.Len()
 	b.params = append(b.params, p)
 	b.starts = append(b.starts, s)
+	b.form = append(b.form, inOrder(name, p))
 	return p
+}
+
+// files says how files hold the parameter that was appended last.
+func (b *builder) files(t Tensor) { b.form[len(b.form)-1] = t }
+
+// statistics appends running statistics to the form.
+func (b *builder) statistics(name string, length int) {
+	off := 0
+	for _, t := range b.form {
+		if t.statistic {
+			off += t.part.Len()
+		}
+	}
+	t := inOrder(name, Param{Name: name, Off: off, Shape: []int{length}})
+	t.statistic = true
+	b.form = append(b.form, t)
 }
 
 // A start says how a parameter begins: at centre plus or minus a uniform

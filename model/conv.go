@@ -60,6 +60,7 @@ func (b *builder) conv(name string, in node, s convShape) node {
 		norm.passOn()
 	}
 	l.weight = b.param(name+".weight", he(s.size*s.size*v.c), s.size, s.size, v.c, s.channels)
+	b.files(convTensor(l.weight))
 	from, to := v.grid(-s.pad, -s.pad, s.step), l.out.value.grid(0, 0, 1)
 	l.forwards = newProduct(s.size, s.size*v.c, v.stride(), s.channels)
 	l.forwards.place(l.chunk, h, w, from, to)

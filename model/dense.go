@@ -23,6 +23,7 @@ func (b *builder) dense(name string, in node, outputs int, s start) node {
 	inputs := in.value.size()
 	l := &dense{tier: b.tier, in: in, out: b.node(dims{1, 1, outputs, 0})}
 	l.weight = b.param(name+".weight", s, inputs, outputs)
+	b.files(denseTensor(l.weight, in.value.dims))
 	l.bias = newBias(b, name, outputs)
 	l.forwards = newProduct(1, inputs, inputs, outputs)
 	l.forwards.place(1, 1, b.batch, grid{pixel: inputs}, grid{pixel: outputs})

@@ -36,7 +36,8 @@ func Kinds() []Kind {
 			Name: "quadratic", Takes: []string{"dim", "spread"},
 			build: func(s Spec, _ kernel.Tier) (Model, error) { return newQuadratic(s) },
 			measure: func(s Spec) (Size, error) {
-				return Size{Layout: quadraticLayout(s.Dim), Dim: s.Dim}, s.checkQuadratic()
+				layout := quadraticLayout(s.Dim)
+				return Size{Layout: layout, Form: PlainForm(layout), Dim: s.Dim}, s.checkQuadratic()
 			},
 		},
 		network("logistic", buildLogistic),
@@ -69,8 +70,9 @@ func newOn(s Spec, tier kernel.Tier) (Model, error) {
 // A Size says what an objective takes, see Measure.
 type Size struct {
 	Layout []Param
-	Dim    int // parameters
-	Sample int // floats of memory beside them for every sample of a batch
+	Form   Form // how files hold it
+	Dim    int  // parameters
+	Sample int  // floats of memory beside them for every sample of a batch
 }
 
 // Measure returns the size of the objective that s describes. It allocates no more than one
@@ -111,7 +113,7 @@ func network(name string, build func(*builder, Spec) (node, error), takes ...str
 			if err != nil {
 				return Size{}, err
 			}
-			return Size{Layout: b.params, Dim: b.dim, Sample: b.floats}, nil
+			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats}, nil
 		},
 	}
 }

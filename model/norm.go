@@ -53,11 +53,12 @@ func (b *builder) affine(name string, in node, after activation) affine {
 	v := in.value
 	out := node{value: b.tensor(b.batch, v.dims), grad: b.scratch(b.batch, v.dims, b.turn%turns)}
 	b.turn++
-	return affine{
-		tier: b.tier, in: in, out: out, after: after,
-		gamma: b.param(name+".gamma", ones, v.c), beta: b.param(name+".beta", zeros, v.c),
-		sum: make([]float32, v.c), product: make([]float32, v.c),
-	}
+	l := affine{tier: b.tier, in: in, out: out, after: after, sum: make([]float32, v.c), product: make([]float32, v.c)}
+	l.gamma = b.param(name+".gamma", ones, v.c)
+	b.files(inOrder(name+".weight", l.gamma))
+	l.beta = b.param(name+".beta", zeros, v.c)
+	b.files(inOrder(name+".bias", l.beta))
+	return l
 }
 
 // normalize appends l, which has s inside. A convolution before it takes over two

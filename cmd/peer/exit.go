@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -32,7 +33,7 @@ const (
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // NaN, divergence, or a violated bound
 	exitData     = 6   // data missing, damaged or not the published files
-	exitState    = 7   // checkpoint missing, of another run, or in use
+	exitState    = 7   // checkpoint missing, of another run, or in use; model file of another model
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
@@ -71,7 +72,7 @@ func exitCode(err error) int {
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
 		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
-		isA[*state.Error](err):
+		isA[*models.FileError](err), isA[*state.Error](err):
 		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining

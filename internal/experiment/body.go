@@ -19,6 +19,9 @@ type Worker struct {
 	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done. Nil for an
 	// external model: loss and accuracy are then what its program says.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
+	// Statistics returns the running statistics with which Evaluate scores, none where the model has none. Nil for an
+	// external model.
+	Statistics func() []float32
 
 	again func(s *state.Snapshot) (*Worker, error)
 }

@@ -114,9 +114,10 @@ func (r *Run) measure() (extent, error) {
 	if err != nil {
 		return extent{}, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	e := extent{layout: size.Layout, dim: size.Dim, sample: size.Sample}
+	files, err := newModelFiles(r.cfg, size)
+	e := extent{files: files, dim: size.Dim, sample: size.Sample}
 	if o := r.cfg.Model.Outline; o != nil {
 		e.exact = o.Exact
 	}
-	return e, nil
+	return e, err
 }

@@ -37,7 +37,7 @@ type Run struct {
 
 // An extent is the size of a model, zero before it is known.
 type extent struct {
-	layout []model.Param
+	files  modelFiles
 	dim    int // d
 	exact  int // E: so many elements at the end travel in full precision
 	sample int // floats of memory for every sample of a batch
@@ -93,8 +93,8 @@ func (r *Run) N() int { return len(r.rows) }
 // outline, whose size only its program knows.
 func (r *Run) Dim() int { return r.dim }
 
-// Layout returns the names and shapes of the parameters.
-func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
+// Layout returns the names and shapes of the tensors in files of the model, see SavedModel.
+func (r *Run) Layout() []model.Param { return r.files.form.Layout() }
 
 // Row returns the neighbours that worker rank hears and tells.
 func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }

@@ -70,6 +70,7 @@ func Together(runs []*Run) ([][]*Worker, error) {
 			gradients: map[int]*sharedGradient{}}
 		for _, workers := range all {
 			workers[i].Gradient, workers[i].Evaluate = s.takeGradient, s.takeScore
+			workers[i].Statistics = w.Statistics
 		}
 	}
 	return all, nil

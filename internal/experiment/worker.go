@@ -100,8 +100,10 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := make([]float32, b.dim)
-	objective.Init(x, b.cfg.Seed)
+	x, err := b.begin(objective, s)
+	if err != nil {
+		return nil, err
+	}
 	w, err := b.trained(x, oracle, s)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,24 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
 		return b.scorer.own(b.rank, objective, x, watch)
 	}
+	w.Statistics = func() []float32 { return statisticsOf(objective) }
 	return w, nil
+}
+
+// begin returns the starting point of the worker: as its seed or a file says. A saved state s replaces it, and then no
+// file is read.
+func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32, error) {
+	x := make([]float32, b.dim)
+	if b.cfg.Train.From == "" || s != nil {
+		objective.Init(x, b.cfg.Seed)
+		return x, nil
+	}
+	start, err := b.files.start()
+	if err != nil {
+		return nil, err
+	}
+	copy(x, start.x)
+	return x, setStatistics(objective, start.statistics)
 }
 
 // oracle builds the oracle that takes the gradients of the worker.

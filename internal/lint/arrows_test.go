@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
-	{"internal/app/session"},
+	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench"},
 	{"cmd/peer"},

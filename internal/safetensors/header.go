@@ -32,7 +32,7 @@ type Header struct {
 // A Tensor is described by its name, the type of its elements and its shape.
 type Tensor struct {
 	Name  string
-	Type  string // F64, I64, U64, F32, I32, U32, U16 or U8
+	Type  string // see Size
 	Shape []int
 }
 
@@ -43,16 +43,16 @@ type entry struct {
 	Offsets []uint64 `json:"data_offsets"` // bytes, from the end of the header
 }
 
-// Size returns the bytes of an element of a type, 0 of an unknown type.
+// Size returns the bytes of an element of a type, 0 of an unknown type. Only types of floats have numbers, see Floats.
 func Size(dtype string) int {
 	switch dtype {
 	case "F64", "I64", "U64":
 		return 8
 	case "F32", "I32", "U32":
 		return 4
-	case "U16":
+	case "F16", "BF16", "I16", "U16":
 		return 2
-	case "U8":
+	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2":
 		return 1
 	}
 	return 0

@@ -44,7 +44,7 @@ func TestHeadersThatCannotBe(t *testing.T) {
 	for want, tensors := range map[string][]Tensor{
 		"used twice":    {{"a", "U8", nil}, {"a", "U8", nil}},
 		"reserved":      {{"__metadata__", "U8", nil}},
-		"not supported": {{"a", "BF16", nil}},
+		"not supported": {{"a", "F33", nil}},
 	} {
 		if _, err := (Header{Tensors: tensors}).Append(nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

@@ -2,9 +2,14 @@ package train
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/regular"
@@ -80,23 +85,101 @@ func (s Saved) header() (safetensors.Header, error) {
 	return h, nil
 }
 
-// Read loads a model file. All tensors must be float32 and fill the file
-// without gap or overlap.
+// Read loads a model file. Its tensors must be floats and fill the file without gap or overlap. Those of 16 and 64 bits
+// are converted to float32. Counters of batches, which PyTorch keeps beside batch normalizations, are left out.
 func Read(path string) (Saved, error) {
 	file, err := regular.Open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return Saved{}, fmt.Errorf("train: load model: %w", err)
-	}
-	s, err := Decode(bufio.NewReader(file), info.Size())
+	s, _, err := decodeFile(file)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// ReadKnown is Read of a file with a known SHA-256, in hex. It fails if the file has changed.
+func ReadKnown(path, sum string) (Saved, error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return Saved{}, fmt.Errorf("train: load model: %w", err)
+	}
+	defer file.Close()
+	s, got, err := decodeFile(file)
+	if err == nil && got != sum {
+		err = errors.New("the file has changed since it was first read")
+	}
+	if err != nil {
+		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// decodeFile decodes a file and computes its SHA-256.
+func decodeFile(file *os.File) (s Saved, sum string, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return Saved{}, "", err
+	}
+	hash := sha256.New()
+	s, err = Decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size())
+	return s, hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// ReadLayout is Read without the numbers: X is nil.
+func ReadLayout(path string) (Saved, error) {
+	file, h, err := open(path)
+	if err != nil {
+		return Saved{}, fmt.Errorf("train: load model: %w", err)
+	}
+	defer file.Close()
+	s := Saved{Metadata: h.Metadata}
+	if s.Layout, err = layoutOf(h); err != nil {
+		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// open opens a model file behind its header.
+func open(path string) (*os.File, safetensors.Header, error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return nil, safetensors.Header{}, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		var h safetensors.Header
+		if h, err = safetensors.Read(file, info.Size()); err == nil {
+			return file, h, nil
+		}
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return nil, safetensors.Header{}, errors.Join(err, file.Close())
+}
+
+// counter ends the name of a counter that PyTorch keeps beside a batch normalization.
+const counter = ".num_batches_tracked"
+
+// counts reports whether a tensor is such a counter.
+func counts(t safetensors.Tensor) bool { return strings.HasSuffix(t.Name, counter) && t.Len() == 1 }
+
+// layoutOf returns the layout of the tensors that Decode keeps.
+func layoutOf(h safetensors.Header) ([]model.Param, error) {
+	var layout []model.Param
+	end := 0
+	for _, t := range h.Tensors {
+		switch {
+		case counts(t):
+			continue
+		case !safetensors.Floats(t.Type):
+			return nil, fmt.Errorf("header: %q: dtype %q: only F32, F16, BF16 and F64 are supported", t.Name, t.Type)
+		}
+		layout = append(layout, model.Param{Name: t.Name, Off: end, Shape: t.Shape})
+		end += t.Len()
+	}
+	return layout, nil
 }
 
 // Decode reads a model in the safetensors format from size bytes of r. It allocates in proportion to size, for any
@@ -107,21 +190,45 @@ func Decode(r io.Reader, size int64) (Saved, error) {
 		return Saved{}, err
 	}
 	s := Saved{Metadata: h.Metadata}
-	end := 0
-	for _, t := range h.Tensors {
-		if t.Type != "F32" {
-			return Saved{}, fmt.Errorf("header: %q: dtype %q: only F32 is supported", t.Name, t.Type)
-		}
-		s.Layout = append(s.Layout, model.Param{Name: t.Name, Off: end, Shape: t.Shape})
-		end += t.Len()
+	if s.Layout, err = layoutOf(h); err != nil {
+		return Saved{}, err
 	}
-	s.X = make([]float32, end)
-	buf := make([]byte, 4*piece)
-	for x := range slices.Chunk(s.X, piece) {
-		if _, err := io.ReadFull(r, buf[:4*len(x)]); err != nil {
+	if len(s.Layout) > 0 {
+		last := s.Layout[len(s.Layout)-1]
+		s.X = make([]float32, last.Off+last.Len())
+	}
+	rest := s.X
+	for _, t := range h.Tensors {
+		if counts(t) {
+			_, err = io.CopyN(io.Discard, r, int64(t.Bytes()))
+		} else {
+			err = decodeTensor(rest[:t.Len()], r, t.Type)
+			rest = rest[t.Len():]
+		}
+		if err != nil {
 			return Saved{}, fmt.Errorf("tensors: %w", err)
 		}
-		vec.ReadLE(x, buf)
 	}
 	return s, nil
+}
+
+// decodeTensor reads floats of a type.
+func decodeTensor(x []float32, r io.Reader, dtype string) error {
+	size := safetensors.Size(dtype)
+	buf, numbers := make([]byte, size*piece), make([]float64, piece)
+	for x := range slices.Chunk(x, piece) {
+		raw := buf[:size*len(x)]
+		if _, err := io.ReadFull(r, raw); err != nil {
+			return err
+		}
+		if dtype == "F32" {
+			vec.ReadLE(x, raw)
+			continue
+		}
+		safetensors.Decode(numbers[:len(x)], raw, dtype)
+		for i, v := range numbers[:len(x)] {
+			x[i] = float32(v)
+		}
+	}
+	return nil
 }

@@ -145,6 +145,7 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 		return "", err
 	}
 	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
+	loaded.Config.Train.From = loaded.Config.Train.FromHash
 	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
 	for _, s := range configs.Arguments(cell.Until) {
 		text = fmt.Appendf(text, " until %s", s)

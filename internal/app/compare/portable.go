@@ -51,8 +51,13 @@ func (m *Matrix) portable() (map[string][]byte, error) {
 	if files[baseName], err = base.Given(); err != nil {
 		return nil, err
 	}
-	if edges := base.Config.Topology.File; edges != "" {
-		if files[configs.EdgesFile], err = os.ReadFile(edges); err != nil {
+	for name, file := range map[string]string{
+		configs.EdgesFile: base.Config.Topology.File, configs.StartFile: base.Config.Train.From,
+	} {
+		if file == "" {
+			continue
+		}
+		if files[name], err = os.ReadFile(file); err != nil {
 			return nil, err
 		}
 	}

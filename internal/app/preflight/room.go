@@ -13,12 +13,15 @@ const recordBytes = 600
 // fit.
 func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
 	cfg := run.Config()
-	peers := int64(run.N())
+	peers, files := int64(run.N()), int64(run.N())+1 // one for the average
 	if mode == "run" {
-		peers = 1
+		peers, files = 1, 1
+	}
+	if cfg.Train.From != "" {
+		files++ // the folder keeps the model that the run starts from
 	}
 	const float = 4 // bytes
-	models := float * int64(run.Dim()) * peers
+	models := float * int64(run.Dim()) * files
 	state := leastState(run, mode) * peers
 	record := recordBytes * peers * int64(cfg.Train.Rounds/max(1, cfg.Output.Every))
 	out := &runfolder.SpaceError{Dir: cfg.Output.Dir, Key: "output.dir", What: "the final models", Need: models}

@@ -7,9 +7,12 @@ package runfolder
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -84,11 +87,45 @@ func Open(cfg configs.Config, dir string) (*Folder, error) {
 
 // open writes the run file and opens the record.
 func (f *Folder) open(cfg configs.Config) (err error) {
+	if err := f.keepStart(&cfg); err != nil {
+		return err
+	}
 	if err := atomicfile.Write(f.Path(RunFile), cfg.WithoutSecrets().YAML(), Readable); err != nil {
 		return err
 	}
 	f.events, err = openEvents(f.Path(record.EventsFile))
 	return err
+}
+
+// keepStart copies the model that the run starts from. The run file of the folder then repeats the run without the
+// original. The configuration gets the name of the copy, relative to the folder.
+func (f *Folder) keepStart(cfg *configs.Config) error {
+	from, to := cfg.Train.From, f.Path(configs.StartFile)
+	if from == "" {
+		return nil
+	}
+	cfg.Train.From = configs.StartFile
+	if absolute, err := filepath.Abs(to); err == nil && absolute == from {
+		return nil // a run that resumes from its folder
+	}
+	source, err := regular.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	file, err := atomicfile.New(to, Readable)
+	if err != nil {
+		return err
+	}
+	defer file.Cleanup()
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(file, sum), source); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != cfg.Train.FromHash {
+		return fmt.Errorf("%s: the file has changed since it was first read: start again", from)
+	}
+	return file.Commit()
 }
 
 // Belong makes the folder that of one peer: only its steps show that the run has begun.

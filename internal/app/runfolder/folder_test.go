@@ -45,6 +45,46 @@ func TestAFolderDoesNotHoldTheSecret(t *testing.T) {
 	}
 }
 
+// The run file of a folder repeats the run, also when the model that it started from is gone.
+func TestAFolderKeepsTheModelToStartFrom(t *testing.T) {
+	original := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := os.WriteFile(original, []byte("a model"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := configs.Load(configs.Source{Set: []string{"train.from=" + original, "output.dir=" + t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Make(loaded.Config, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := os.Remove(original); err != nil {
+		t.Fatal(err)
+	}
+	again, err := configs.Load(configs.Source{File: f.Path(RunFile)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Config.Train; got.From != f.Path(configs.StartFile) || got.FromHash != loaded.Config.Train.FromHash {
+		t.Errorf("from %s with the hash %s", got.From, got.FromHash)
+	}
+	if f, err = Open(again.Config, f.Dir); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if text, err := os.ReadFile(f.Path(configs.StartFile)); err != nil || string(text) != "a model" {
+		t.Errorf("a resumed run leaves %q, error %v", text, err)
+	}
+	if err := os.WriteFile(original, []byte("another"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(loaded.Config, time.Now()); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Errorf("a file that has changed meanwhile: error %v", err)
+	}
+}
+
 func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()

@@ -47,6 +47,9 @@ func ModelPath(dir string, rank int) string {
 	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
 }
 
+// AveragePath returns where the mean of the final models is, in the folder of a run whose models are on one machine.
+func AveragePath(dir string) string { return filepath.Join(dir, "model.safetensors") }
+
 // RanksIn returns the ranks that have a checkpoint in a folder of checkpoints.
 func RanksIn(dir string) (ranks []int) {
 	entries, _ := os.ReadDir(dir) // one that cannot be read has none

@@ -16,13 +16,17 @@ import (
 )
 
 // Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
-// The models are the final ones by rank, nil if they are not on this machine.
+// The models are the final ones by rank, nil if they are not on this machine. Their average goes into the folder.
 func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
 	summary, err := s.Run.Summarize(experiment.Results{
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
+	if err == nil && models != nil {
+		results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+		err = results.SaveAverage(s.Run, finals, summary.Digest)
+	}
 	summary.MissedFaults = s.missedFaults(finals)
 	s.Display.Close()
 	for _, f := range summary.MissedFaults {

@@ -90,7 +90,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		}
 		return nil, err
 	}
-	return worker.Models(l.Folder, run.N(), l.Finals())
+	return worker.Models(l.Folder, run, l.Finals())
 }
 
 // peer returns the command that starts a peer; life counts its earlier starts.

@@ -37,23 +37,61 @@ func (r *Results) Complete(
 	}
 	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, machine.PeakMemory()
-	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
-		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
-	}}
-	const float = 4 // bytes
-	space := runfolder.SpaceError{Dir: r.Dir, Key: "output.dir", What: "a final model", Need: float * int64(len(x))}
+	return r.save(final, run, w)
+}
+
+// floatBytes are the bytes of a number in a model file.
+const floatBytes = 4
+
+// save writes the replica of a worker.
+func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.Worker) error {
+	var statistics []float32
+	if w.Statistics != nil {
+		statistics = w.Statistics()
+	}
+	model := run.SavedModel(w.Machine.Params(), statistics)
+	model.Metadata[experiment.MetaRank] = strconv.Itoa(final.Rank)
+	model.Metadata[experiment.MetaRounds] = strconv.Itoa(final.Rounds)
+	model.Metadata[experiment.MetaDigest] = final.Digest
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(model.X)),
+	}
 	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
 }
 
-// Models reads the final models of the peers that finished the run, by rank; nil for the others.
-func Models(f *runfolder.Folder, peers int, finals []record.Final) ([][]float32, error) {
-	models := make([][]float32, peers)
+// SaveAverage writes the mean of the replicas of the workers that finished the run, from their files. digest is that of
+// the run. Without a finished worker it writes nothing.
+func (r *Results) SaveAverage(run *experiment.Run, finals []record.Final, digest string) error {
+	if len(finals) == 0 {
+		return nil
+	}
+	mean := train.Averaging{Metadata: map[string]string{
+		experiment.MetaRank: "average", experiment.MetaDigest: digest,
+	}}
 	for _, final := range finals {
-		saved, err := train.Read(f.ModelPath(final.Rank))
+		mean.Files = append(mean.Files, runfolder.ModelPath(r.Dir, final.Rank))
+	}
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "the average model", Need: floatBytes * int64(run.Dim()),
+	}
+	return r.Saver.Save(space, func() error {
+		_, err := mean.Write(runfolder.AveragePath(r.Dir))
+		return err
+	})
+}
+
+// Models reads the final models of the peers that finished the run, by rank; nil for the others.
+func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) ([][]float32, error) {
+	models := make([][]float32, run.N())
+	for _, final := range finals {
+		path := f.ModelPath(final.Rank)
+		saved, err := train.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		models[final.Rank] = saved.X
+		if models[final.Rank], _, err = run.RestoredModel(saved, path); err != nil {
+			return nil, err
+		}
 	}
 	return models, nil
 }

@@ -88,7 +88,7 @@ func TestAResultIsCompletedAndSaved(t *testing.T) {
 	if err != nil || final.Loss != want.Loss || final.Bits != 8 || final.Rank != 1 {
 		t.Errorf("result %+v, error %v; want a loss of %v and 8 bits", final, err, want.Loss)
 	}
-	models, err := Models(folder, run.N(), []record.Final{final})
+	models, err := Models(folder, run, []record.Final{final})
 	if err != nil || models[0] != nil || !slices.Equal(models[1], w.Machine.Params()) {
 		t.Errorf("models %v, error %v; want that of worker 1 alone", models, err)
 	}

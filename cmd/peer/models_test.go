@@ -1,0 +1,217 @@
+//go:build !race
+
+// PyTorch alone takes longer under the race detector than all other tests.
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
+)
+
+// torchPython returns a Python that has PyTorch.
+func torchPython(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes minutes")
+	}
+	for _, python := range []string{os.Getenv("PEER_PYTHON"), "/usr/bin/python3", "python3"} {
+		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("SKIPPED: no Python has PyTorch: apt install python3-torch, or name one in PEER_PYTHON")
+	return ""
+}
+
+// pageScript writes the Python of docs/models.md into a file.
+func pageScript(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	for _, block := range regexp.MustCompile("(?ms)^```python \\w+\n(.*?)^```$").FindAllSubmatch(page, -1) {
+		all.Write(block[1])
+	}
+	path := filepath.Join(t.TempDir(), "page.py")
+	if err := os.WriteFile(path, all.Bytes(), 0o666); err != nil || all.Len() == 0 {
+		t.Fatal("no Python on the page", err)
+	}
+	return path
+}
+
+// A torchScore is what the page's script prints, or peer evaluate --json.
+type torchScore struct{ Loss, Accuracy float64 }
+
+// scoreOf runs a program that prints a score.
+func scoreOf(t *testing.T, program string, args ...string) (s torchScore) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	text, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s%s", program, args, err, text, complaint.String())
+	}
+	return s
+}
+
+// agree compares scores: one sample may be on the other side, where two logits are nearly equal.
+func agree(t *testing.T, got, want torchScore, samples int) {
+	t.Helper()
+	if math.Abs(got.Accuracy-want.Accuracy) > 1.001/float64(samples) || math.Abs(got.Loss-want.Loss) > 1e-4*want.Loss {
+		t.Errorf("PyTorch has %+v, the product %+v", got, want)
+	}
+}
+
+func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
+	python := torchPython(t)
+	page, images := pageScript(t), glyphImages(t)
+	program, err := exec.LookPath("peer") // TestMain has put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, settings := range map[string][]string{
+		"logistic": {"model={name: logistic}", "train.rounds=60"},
+		"mlp":      {"model={name: mlp, hidden: [40, 30]}", "train.rounds=60"},
+		"lenet":    {"model={name: lenet}", "train.rounds=40"},
+		"resnet":   {"model={name: resnet, depth: 8, norm: group}", "train.rounds=120", "train.batch=16"},
+		"resnet20": {"model={name: resnet, depth: 20, norm: batch}", "train.rounds=40", "train.batch=16"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			args := []string{"sim", "--quiet", "--compute=1ms", "--set=output.dir=" + dir,
+				"--set=topology={kind: complete, size: 2}"}
+			for _, s := range settings {
+				args = append(args, "--set="+s)
+			}
+			if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, file := range []string{"model.safetensors", "peer-1.safetensors"} {
+				files, err := filepath.Glob(filepath.Join(dir, "*", file))
+				if err != nil || len(files) != 1 {
+					t.Fatalf("%s: %v, %v", file, files, err)
+				}
+				want := scoreOf(t, program, "evaluate", files[0], "--json")
+				if want.Accuracy < 0.15 {
+					t.Errorf("%s: an accuracy of %v compares nothing", file, want.Accuracy)
+				}
+				agree(t, scoreOf(t, python, page, files[0], images), want, 2000)
+			}
+		})
+	}
+}
+
+// glyphImages writes the test split of the built-in data in the format of MNIST.
+func glyphImages(t *testing.T) string {
+	t.Helper()
+	_, test, err := data.Load("glyphs", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	norm, err := data.Lookup("glyphs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images, labels bytes.Buffer
+	images.Write(make([]byte, 16)) // the page skips the header
+	labels.Write(make([]byte, 8))
+	x := make([]float32, test.Shape.Features())
+	for i := range test.Len() {
+		test.Sample(x, i)
+		for _, v := range x {
+			images.WriteByte(byte(math.Round((float64(v)*norm.Norm.Std[0] + norm.Norm.Mean[0]) * norm.Norm.Scale)))
+		}
+		labels.WriteByte(byte(test.Label(i)))
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"images-idx3": images.Bytes(), "labels-idx1": labels.Bytes()} {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, err := w.Write(content)
+		if err := cmp.Or(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "t10k-"+name+"-ubyte.gz"), packed.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// No built-in data have images large enough for VGG-16, so it scores random images.
+func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
+	python := torchPython(t)
+	loaded, err := configs.Load(configs.Source{Set: []string{"model={name: vgg16, norm: batch}", "data.name=cifar-10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const samples, features = 30, 3 * 32 * 32
+	f, err := model.New(model.Spec{Name: "vgg16", Norm: "batch", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10,
+		Batch: samples})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := data.Lookup("cifar-10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, rows := sample.Batch{X: make([]float32, samples*features), Y: make([]int32, samples)}, []byte{}
+	random := rng.At(rng.Stream(1, 0), 0)
+	for i := range samples {
+		batch.Y[i] = int32(i % 10)
+		row := make([]byte, 1+features)
+		row[0] = byte(i % 10)
+		for p := range features / 3 {
+			for c := range 3 {
+				v := byte(256 * random.Uniform(uint32(i*features+3*p+c)))
+				row[1+c*features/3+p] = v
+				batch.X[i*features+3*p+c] = float32((float64(v)/255 - info.Norm.Mean[c]) / info.Norm.Std[c])
+			}
+		}
+		rows = append(rows, row...)
+	}
+	x, g := make([]float32, f.Dim()), make([]float32, f.Dim())
+	f.Init(x, 1)
+	for range 2 { // which move the running statistics
+		f.Gradient(g, x, batch)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "vgg.safetensors")
+	if err := train.Write(path, run.SavedModel(x, f.(model.Carrier).Statistics())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "test_batch.bin"), rows, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	score := f.Evaluate(x, batch)
+	agree(t, scoreOf(t, python, pageScript(t), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
+}

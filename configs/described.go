@@ -1,0 +1,32 @@
+package configs
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"gossiptrainer/model"
+)
+
+// DataSet returns the keys of the section data that name the set and are not their defaults. Keys of one machine are
+// not among them, nor are those that cut the set into shards.
+func (c Config) DataSet() map[string]any {
+	standard, _ := plainValue(Default().Data).(map[string]any)
+	given, _ := plainValue(c.Data).(map[string]any)
+	maps.DeleteFunc(given, func(key string, value any) bool {
+		if Private("data." + key) {
+			return true
+		}
+		cut := slices.Contains([]string{"partition", "per_worker", "alpha"}, key)
+		return cut || key != "name" && reflect.DeepEqual(value, standard[key])
+	})
+	return given
+}
+
+// ModelSettings returns the keys of the section model that have an effect.
+func (c Config) ModelSettings() map[string]any {
+	given, _ := plainValue(c.Model).(map[string]any)
+	kind, _ := model.Find(c.Model.Name)
+	maps.DeleteFunc(given, func(key string, _ any) bool { return key != "name" && !kind.Has(key) })
+	return given
+}

@@ -1,0 +1,67 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/model"
+)
+
+// guess finds the model whose names and shapes a file without metadata has.
+func (r Request) guess(head train.Saved, set []string) (*experiment.Run, error) {
+	var failed error // of the first model that cannot learn these data
+	var tried []string
+	for _, settings := range candidates(head.Layout) {
+		run, err := assemble("", slices.Concat(set, []string{settings}, r.Set))
+		if err != nil {
+			if _, unfit := errors.AsType[*configs.Error](err); !unfit {
+				return nil, err
+			}
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		if run.MatchModel(head, r.Model) == nil {
+			return run, nil
+		}
+		tried = append(tried, run.Config().Model.Name)
+	}
+	if len(tried) == 0 {
+		return nil, failed
+	}
+	return nil, &FileError{
+		fmt.Errorf("evaluate: %s: its metadata name no model, and its names and shapes are not those of %s", r.Model,
+			strings.Join(tried, ", ")),
+		"--set model.name=" + tried[0] + " shows how the file and that model differ",
+	}
+}
+
+// candidates returns the settings of the models that may have a layout, by what the names and shapes tell.
+func candidates(layout []model.Param) []string {
+	var hidden []string
+	blocks, norm := 0, "group"
+	for _, p := range layout {
+		if strings.HasPrefix(p.Name, "dense") && strings.HasSuffix(p.Name, ".weight") && len(p.Shape) == 2 {
+			hidden = append(hidden, fmt.Sprint(p.Shape[0]))
+		}
+		if strings.HasPrefix(p.Name, "stage1.block") && strings.HasSuffix(p.Name, ".conv1.weight") {
+			blocks++
+		}
+		if strings.HasSuffix(p.Name, ".running_mean") {
+			norm = "batch"
+		}
+	}
+	all := []string{"model={name: logistic}", "model={name: lenet}", "model={name: vgg16, norm: " + norm + "}"}
+	if len(hidden) > 1 {
+		all = append(all, "model={name: mlp, hidden: ["+strings.Join(hidden[:len(hidden)-1], ", ")+"]}")
+	}
+	if blocks > 0 {
+		all = append(all, fmt.Sprintf("model={name: resnet, depth: %d, norm: %s}", 6*blocks+2, norm))
+	}
+	return all
+}

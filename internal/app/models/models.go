@@ -1,0 +1,235 @@
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file from
+// a run file, flags, the file's metadata, or its names and shapes.
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/train"
+)
+
+// A FileError says that a model file cannot be read, or is for another model.
+type FileError struct {
+	err  error
+	hint string
+}
+
+func (e *FileError) Error() string { return e.err.Error() }
+func (e *FileError) Unwrap() error { return e.err }
+
+// Hint says what to do, "" where there is nothing to say.
+func (e *FileError) Hint() string { return e.hint }
+
+// A Request asks for the score of a model file.
+type Request struct {
+	Model   string   // path
+	RunFile string   // names model and data; "": the metadata of the model file do
+	Data    string   // name of another data set, "" for none
+	Set     []string // further keys of the run file, as in key=value
+}
+
+// A Score is the output of "evaluate".
+type Score struct {
+	File     string         `json:"file"`
+	Model    string         `json:"model"`
+	Data     string         `json:"data,omitempty"`
+	Run      string         `json:"run,omitempty"` // that trained it
+	Samples  int            `json:"samples"`
+	Loss     *float64       `json:"loss"`
+	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
+	Settings map[string]any `json:"settings"` // the section model, keys with effect alone
+}
+
+// Evaluate scores a model file on the test split.
+func Evaluate(r Request) (Score, error) {
+	head, err := train.ReadLayout(r.Model)
+	if err != nil {
+		return Score{}, unreadable("evaluate", err)
+	}
+	run, err := r.run(head)
+	if err != nil {
+		return Score{}, err
+	}
+	if err := run.MatchModel(head, r.Model); err != nil {
+		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), named(head)}
+	}
+	if err := run.FindData(); err != nil {
+		return Score{}, err
+	}
+	saved, err := train.Read(r.Model)
+	if err != nil {
+		return Score{}, unreadable("evaluate", err)
+	}
+	x, statistics, err := run.RestoredModel(saved, r.Model)
+	if err != nil {
+		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
+	}
+	score, err := run.ScoreModel(x, statistics, nil)
+	if err != nil {
+		return Score{}, err
+	}
+	cfg := run.Config()
+	done := Score{
+		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[experiment.MetaRun], Samples: score.Samples,
+		Loss: record.Number(score.Loss), Accuracy: record.Number(score.Accuracy), Settings: cfg.ModelSettings(),
+	}
+	if cfg.LearnsFromData() {
+		done.Data = cfg.Data.Name
+	}
+	return done, nil
+}
+
+// run assembles the run that evaluates a file.
+func (r Request) run(head train.Saved) (*experiment.Run, error) {
+	if r.RunFile != "" {
+		return assemble(r.RunFile, r.chosen())
+	}
+	set, err := r.data(head)
+	if err != nil {
+		return nil, err
+	}
+	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model.") {
+		set = append(set, experiment.MetaModel+"="+said)
+	} else if !r.sets("model.") {
+		return r.guess(head, set)
+	}
+	return assemble("", append(set, r.Set...))
+}
+
+// chosen returns the keys that the user gave.
+func (r Request) chosen() []string {
+	if r.Data == "" {
+		return r.Set
+	}
+	return append([]string{"data.name=" + r.Data}, r.Set...)
+}
+
+// data returns the settings of everything but the model. A worker is enough, except where the objective is a mean over
+// workers.
+func (r Request) data(head train.Saved) ([]string, error) {
+	said := head.Metadata[experiment.MetaData]
+	same := r.Data == "" || strings.Contains(said, fmt.Sprintf(`"name":%q`, r.Data))
+	named := said != "" && same && !r.sets("data.name=", "data=")
+	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
+	switch {
+	case named:
+		return []string{"topology={kind: complete, size: 1}", "data=" + said}, nil
+	case r.Data != "":
+		return []string{"topology={kind: complete, size: 1}", "data.name=" + r.Data}, nil
+	case r.sets("data.name=", "data="):
+		return []string{"topology={kind: complete, size: 1}"}, nil
+	case peers != "" && seed != "" && head.Metadata[experiment.MetaModel] != "":
+		return []string{"topology={kind: complete, size: " + peers + "}", "seed=" + seed}, nil
+	}
+	return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no data set", r.Model),
+		"name one with --data, or give a run file")
+}
+
+// sets reports whether the user has set a key with one of the prefixes.
+func (r Request) sets(prefixes ...string) bool {
+	for _, s := range r.Set {
+		for _, p := range prefixes {
+			if strings.HasPrefix(s, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unreadable explains why a model file could not be read.
+func unreadable(command string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return advice.Usage(fmt.Errorf("%s: %w", command, err), "a run leaves model.safetensors in its folder")
+	}
+	return &FileError{fmt.Errorf("%s: %w", command, err), ""}
+}
+
+// named says which model and which data the metadata of a file name.
+func named(head train.Saved) string {
+	of, data := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
+	switch {
+	case of == "":
+		return "its metadata name no model: give a run file, or --set model.name=..."
+	case data == "":
+		return "its metadata name the model " + of
+	}
+	return fmt.Sprintf("its metadata name the model %s and the data %s: leave out run file, --data and --set", of, data)
+}
+
+// Write prints the score.
+func (s Score) Write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "model\t%s\n", s.Model)
+	if s.Data != "" {
+		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, plural.Of(s.Samples, "sample"))
+	}
+	for _, v := range []struct {
+		name  string
+		value *float64
+	}{{"loss", s.Loss}, {"accuracy", s.Accuracy}} {
+		if v.value != nil {
+			fmt.Fprintf(t, "%s\t%.4f\n", v.name, *v.value)
+		}
+	}
+	return t.Flush()
+}
+
+// An Average is the output of "average".
+type Average struct {
+	File     string   `json:"file"`
+	Of       []string `json:"of"`
+	Tensors  int      `json:"tensors"`
+	Elements int      `json:"elements"`
+	Kept     []string `json:"kept"` // tensors of whole numbers that differ: they are those of the first file
+}
+
+// AverageFiles writes the mean of model files, of this program or of others, to the file out.
+func AverageFiles(files []string, out string) (Average, error) {
+	if out == "" {
+		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
+	}
+	done, err := train.Averaging{Files: files}.Write(out)
+	if err != nil {
+		hint := "all files must come from one model"
+		if _, differs := errors.AsType[*train.LayoutError](err); differs {
+			return Average{}, &FileError{err, hint}
+		}
+		return Average{}, unreadable("average", err)
+	}
+	if done.Kept == nil {
+		done.Kept = []string{}
+	}
+	return Average{File: out, Of: files, Tensors: done.Tensors, Elements: done.Elements, Kept: done.Kept}, nil
+}
+
+// Write prints the result.
+func (a Average) Write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: the mean of %s, %s, %s\n", a.File, plural.Of(len(a.Of), "file"),
+		plural.Of(a.Tensors, "tensor"), plural.Of(a.Elements, "element"))
+	if err == nil && len(a.Kept) > 0 {
+		_, err = fmt.Fprintf(w, "of the first file, since they hold whole numbers: %s\n", strings.Join(a.Kept, ", "))
+	}
+	return err
+}
+
+// assemble builds the run of a run file, or of none for "", with settings and the environment.
+func assemble(file string, set []string) (*experiment.Run, error) {
+	loaded, err := configs.Load(configs.Source{File: file, Env: os.Environ(), Set: set})
+	if err != nil {
+		return nil, err
+	}
+	return preflight.Assemble(loaded)
+}

@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"gossiptrainer/internal/train"
+	"gossiptrainer/model"
+)
+
+// Keys of the metadata of model files.
+const (
+	MetaRun    = "run"    // name of the run
+	MetaSeed   = "seed"   // of the run
+	MetaPeers  = "peers"  // number of workers of the run
+	MetaRounds = "rounds" // that the replica has trained
+	MetaRank   = "rank"   // of the replica; "average" for the mean of all
+	MetaDigest = "digest" // of the replica, or of the run whose replicas are averaged
+	MetaModel  = "model"  // JSON: the section model of the run file, keys with effect alone
+	MetaData   = "data"   // JSON: the same of the section data
+	MetaInput  = "input"  // JSON: how PyTorch makes inputs of stored values, see input
+)
+
+// SavedModel returns a replica as files hold it: names and layout of PyTorch, and metadata of the run. A model without
+// running statistics has none.
+func (r *Run) SavedModel(x, statistics []float32) train.Saved {
+	metadata := r.described()
+	metadata["format"] = "pt" // says that the layout is PyTorch's
+	metadata[MetaRun], metadata[MetaSeed] = r.cfg.Name, strconv.FormatUint(r.cfg.Seed, 10)
+	metadata[MetaPeers] = strconv.Itoa(r.N())
+	return train.Saved{X: r.files.form.Export(x, statistics), Layout: r.Layout(), Metadata: metadata}
+}
+
+// RestoredModel returns the flat vector and the running statistics of a model file of this run, or of another one with
+// the same model. The error is a *train.LayoutError if names or shapes differ.
+func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []float32, err error) {
+	return r.files.restore(saved, path, r.cfg.Model.Name)
+}
+
+// MatchModel checks that a model file has the names and shapes of the run's model. The error is a *train.LayoutError.
+func (r *Run) MatchModel(saved train.Saved, path string) error {
+	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
+}
+
+// ScoreModel evaluates a model with running statistics as Evaluate does.
+func (r *Run) ScoreModel(x, statistics []float32, watch func(done, all int)) (model.Score, error) {
+	if r.data == nil {
+		return r.Evaluate(x)
+	}
+	objective, err := model.New(r.modelSpec(0, r.cfg.Train.Batch))
+	if err != nil {
+		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
+	}
+	if err := setStatistics(objective, statistics); err != nil {
+		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
+	}
+	return r.scorer.score(objective, x, r.data.common, watch)
+}
+
+// An input says how PyTorch makes inputs of stored values v of channel c: (v/Scale − Mean[c]) / Std[c].
+type input struct {
+	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
+	Classes []string  `json:"classes"`
+	Scale   float64   `json:"scale"`
+	Mean    []float64 `json:"mean"`
+	Std     []float64 `json:"std"`
+}
+
+// described returns the metadata of model and data.
+func (r *Run) described() map[string]string {
+	metadata := map[string]string{MetaModel: text(r.cfg.ModelSettings())}
+	if r.data == nil {
+		return metadata
+	}
+	metadata[MetaData] = text(r.cfg.DataSet())
+	info := r.data.sources[0].Info
+	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes, Scale: 1,
+		Mean: make([]float64, info.Shape.C), Std: make([]float64, info.Shape.C)}
+	for c := range in.Std {
+		in.Std[c] = 1
+	}
+	if n := info.Norm; n != nil {
+		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
+	}
+	metadata[MetaInput] = text(in)
+	return metadata
+}
+
+func text(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic("internal error: experiment: metadata: " + err.Error()) // names and finite numbers
+	}
+	return string(text)
+}

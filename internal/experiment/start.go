@@ -1,0 +1,89 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/model"
+)
+
+// modelFiles says how files hold the model of a run, and reads the one from which workers start.
+type modelFiles struct {
+	form  model.Form
+	start func() (startingPoint, error) // reads train.from once
+}
+
+// A startingPoint is a model from a file.
+type startingPoint struct{ x, statistics []float32 }
+
+// newModelFiles checks the names and shapes of the file train.from, if there is one.
+func newModelFiles(cfg configs.Config, size model.Size) (modelFiles, error) {
+	f := modelFiles{form: size.Form}
+	if f.form == nil {
+		f.form = model.PlainForm(size.Layout)
+	}
+	t := cfg.Train
+	if t.From == "" {
+		return f, nil
+	}
+	f.start = sync.OnceValues(func() (startingPoint, error) {
+		saved, err := train.ReadKnown(t.From, t.FromHash)
+		if err != nil {
+			return startingPoint{}, err
+		}
+		x, statistics, err := f.restore(saved, t.From, cfg.Model.Name)
+		return startingPoint{x, statistics}, err
+	})
+	head, err := train.ReadLayout(t.From)
+	if err == nil {
+		err = head.Match(f.form.Layout(), t.From, "the model "+cfg.Model.Name)
+	}
+	if err != nil {
+		return f, unfit(err)
+	}
+	return f, nil
+}
+
+// unfit says that the file train.from cannot be the start of the run.
+func unfit(err error) error {
+	e := configs.Errorf("train.from", "%v", err)
+	if differs, ok := errors.AsType[*train.LayoutError](err); ok {
+		e = configs.Errorf("train.from", "%s", differs.Short())
+		e.Problems[0].Hint = strings.Join(differs.Lists(), "\n      ")
+	}
+	return e.With("model.name", "model.hidden", "model.depth", "model.norm", "data.name")
+}
+
+// restore returns the flat vector and the running statistics that a file holds.
+func (f modelFiles) restore(saved train.Saved, path, name string) (x, statistics []float32, err error) {
+	layout := f.form.Layout()
+	if err := saved.Match(layout, path, "the model "+name); err != nil {
+		return nil, nil, err
+	}
+	y, err := saved.Ordered(layout)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	x, statistics = f.form.Import(y)
+	return x, statistics, nil
+}
+
+// statisticsOf returns the running statistics of an objective.
+func statisticsOf(f model.Objective) []float32 {
+	if c, ok := f.(model.Carrier); ok {
+		return c.Statistics()
+	}
+	return nil
+}
+
+func setStatistics(f model.Objective, s []float32) error {
+	c, ok := f.(model.Carrier)
+	if !ok {
+		return nil
+	}
+	return c.SetStatistics(s)
+}

@@ -1,0 +1,231 @@
+package train
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safetensors"
+	"gossiptrainer/model"
+)
+
+// An Averaging is a mean of model files that is to be written.
+type Averaging struct {
+	Files []string // paths, at least one
+	// Metadata goes into the file, beside the entries that are the same in all files; nil: those alone.
+	Metadata map[string]string
+}
+
+// An Averaged describes a mean of model files.
+type Averaged struct {
+	Tensors  int
+	Elements int
+	// Kept names the tensors without floats in which the files differ. They are those of the first file.
+	Kept []string
+}
+
+// Write writes the mean at path, which holds either its old content or the new one at any time. All files must have the
+// same tensors: names, shapes and types; the error of other files is a *LayoutError. Sums are float64, in the order of
+// the files, and memory does not grow with the models. Tensors of whole numbers are those of the first file.
+func (a Averaging) Write(path string) (Averaged, error) {
+	if len(a.Files) == 0 {
+		return Averaged{}, fmt.Errorf("train: average: no files")
+	}
+	all, err := a.sources()
+	if err != nil {
+		return Averaged{}, fmt.Errorf("train: average: %w", err)
+	}
+	out, err := atomicfile.New(path, 0o644)
+	if err != nil {
+		return Averaged{}, fmt.Errorf("train: average: %w", err)
+	}
+	defer out.Cleanup()
+	done, err := a.write(out, all)
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return Averaged{}, fmt.Errorf("train: average: %s: %w", path, err)
+	}
+	return done, nil
+}
+
+// A source is a file of which the mean is taken.
+type source struct {
+	path   string
+	header safetensors.Header
+	at     map[string]int64 // by tensor: where its elements begin
+}
+
+// sources reads the headers of all files and compares them.
+func (a Averaging) sources() ([]source, error) {
+	all := make([]source, len(a.Files))
+	for i, path := range a.Files {
+		var err error
+		if all[i], err = newSource(path); err != nil {
+			return nil, err
+		}
+		if err := all[i].like(all[0]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func newSource(path string) (source, error) {
+	s := source{path: path, at: map[string]int64{}}
+	file, h, err := open(path)
+	if err != nil {
+		return s, err
+	}
+	defer file.Close()
+	s.header = h
+	at, err := file.Seek(0, io.SeekCurrent)
+	for _, t := range h.Tensors {
+		s.at[t.Name] = at
+		at += int64(t.Bytes())
+	}
+	return s, err
+}
+
+// like checks that s has the tensors of the first source.
+func (s source) like(first source) error {
+	got := Saved{Layout: s.layout()}
+	if err := got.Match(first.layout(), s.path, first.path); err != nil {
+		return err
+	}
+	for _, t := range first.header.Tensors {
+		i := slices.IndexFunc(s.header.Tensors, func(o safetensors.Tensor) bool { return o.Name == t.Name })
+		if have := s.header.Tensors[i]; have.Type != t.Type {
+			return fmt.Errorf("%s: tensor %s has the dtype %s, but %s in %s", s.path, t.Name, have.Type, t.Type, first.path)
+		}
+	}
+	return nil
+}
+
+// layout returns names and shapes of all tensors.
+func (s source) layout() []model.Param {
+	layout := make([]model.Param, len(s.header.Tensors))
+	for i, t := range s.header.Tensors {
+		layout[i] = model.Param{Name: t.Name, Shape: t.Shape}
+	}
+	return layout
+}
+
+// share is how many elements are averaged at a time. Files are opened for each share, so that any number of them can be
+// averaged.
+const share = 1 << 20
+
+// write writes the header and the mean of every tensor.
+func (a Averaging) write(w io.Writer, all []source) (Averaged, error) {
+	h := safetensors.Header{Tensors: all[0].header.Tensors, Metadata: a.metadata(all)}
+	begin, err := h.Append(nil)
+	if err != nil {
+		return Averaged{}, err
+	}
+	out := bufio.NewWriter(w)
+	out.Write(begin) // Flush reports its error
+	done := Averaged{Tensors: len(h.Tensors)}
+	for _, t := range h.Tensors {
+		done.Elements += t.Len()
+		if safetensors.Floats(t.Type) {
+			err = writeMean(out, all, t)
+		} else {
+			err = done.keep(out, all, t)
+		}
+		if err != nil {
+			return Averaged{}, err
+		}
+	}
+	return done, out.Flush()
+}
+
+// metadata returns the entries that are the same in all files, and those given.
+func (a Averaging) metadata(all []source) map[string]string {
+	same := maps.Clone(all[0].header.Metadata)
+	for _, s := range all[1:] {
+		maps.DeleteFunc(same, func(key, value string) bool { return s.header.Metadata[key] != value })
+	}
+	if same == nil {
+		same = map[string]string{}
+	}
+	same["averaged"] = strconv.Itoa(len(all))
+	maps.Copy(same, a.Metadata)
+	return same
+}
+
+// writeMean writes the mean of a tensor of floats.
+func writeMean(w io.Writer, all []source, t safetensors.Tensor) error {
+	size := safetensors.Size(t.Type)
+	most := min(share, t.Len())
+	sum, numbers, raw := make([]float64, most), make([]float64, most), make([]byte, size*most)
+	for first := 0; first < t.Len(); first += share {
+		n := min(share, t.Len()-first)
+		clear(sum)
+		for _, s := range all {
+			if err := s.read(raw[:size*n], t.Name, int64(size*first)); err != nil {
+				return err
+			}
+			safetensors.Decode(numbers[:n], raw, t.Type)
+			for i, v := range numbers[:n] {
+				if math.IsNaN(v) {
+					return fmt.Errorf("%s: tensor %s: element %d is not a number", s.path, t.Name, first+i)
+				}
+				sum[i] += v
+			}
+		}
+		for i := range sum[:n] {
+			sum[i] /= float64(len(all))
+		}
+		if _, err := w.Write(safetensors.Append(raw[:0], sum[:n], t.Type)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep writes a tensor without floats as the first file has it.
+func (d *Averaged) keep(w io.Writer, all []source, t safetensors.Tensor) error {
+	size := safetensors.Size(t.Type)
+	differs := false
+	for first := 0; first < t.Len(); first += share {
+		n := size * min(share, t.Len()-first)
+		raw, other := make([]byte, n), make([]byte, n)
+		if err := all[0].read(raw, t.Name, int64(size*first)); err != nil {
+			return err
+		}
+		for _, s := range all[1:] {
+			if err := s.read(other, t.Name, int64(size*first)); err != nil {
+				return err
+			}
+			differs = differs || !bytes.Equal(raw, other)
+		}
+		if _, err := w.Write(raw); err != nil {
+			return err
+		}
+	}
+	if differs {
+		d.Kept = append(d.Kept, t.Name)
+	}
+	return nil
+}
+
+// read fills raw with the bytes of a tensor from an offset on.
+func (s source) read(raw []byte, name string, offset int64) error {
+	file, err := regular.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.ReadAt(raw, s.at[name]+offset); err != nil {
+		return fmt.Errorf("%s: tensor %s: %w", s.path, name, err)
+	}
+	return nil
+}
