@@ -357,6 +357,32 @@ func TestNoProcessOfTheScriptStays(t *testing.T) {
 	}
 }
 
+// A process that has left the group holds the connection and the output. Nothing waits for it.
+func TestEscapedProcessIsNotWaitedFor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: it needs process groups")
+	}
+	var out page
+	s := start(t, Options{Command: actor("escapes", string(Memfd)), Rank: -1, Out: &out, linger: 100 * time.Millisecond})
+	if err := lastError(s); err == nil || !strings.Contains(err.Error(), "with exit code 0 after round 1 of 4") {
+		t.Errorf("error %v", err)
+	}
+	if err := s.Wait(); err == nil {
+		t.Error("Wait: no error")
+	}
+	_, text, _ := strings.Cut(out.String(), "worker ")
+	pid, err := atoi(text)
+	if err != nil {
+		t.Fatalf("output %q: %v", out.String(), err)
+	}
+	if gone(pid) {
+		t.Error("the process has ended, so that the test shows nothing")
+	}
+	if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+		t.Errorf("kill process %d: %v", pid, err)
+	}
+}
+
 func TestTheScriptDiesWithItsPeer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: only the Linux kernel ends children")

@@ -46,7 +46,7 @@ func (t Tier) Momentum(g, m []float32, mu float32) {
 	}
 }
 
-// Subtract computes dst ← x − y. It is for vectors that are larger than the caches: dst goes to memory past them. x and
+// Subtract computes dst ← x − y for vectors that are larger than the caches. The result goes to memory past them. x and
 // y are at least as long as dst, and either may be dst.
 func (t Tier) Subtract(dst, x, y []float32) {
 	x, y = x[:len(dst)], y[:len(dst)]
