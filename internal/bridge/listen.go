@@ -57,10 +57,8 @@ func (s *Script) hearOne(c *conn) error {
 	case KindHello:
 		return s.hearHello(c, h)
 	case KindStart, KindStep, KindAverage:
-		if h.Length > 0 {
-			if err := r.readFrom(c.in); err != nil {
-				return err
-			}
+		if err := c.takeVector(h, r); err != nil {
+			return err
 		}
 		s.hearVector(h)
 		return nil

@@ -101,6 +101,7 @@ func (s *Script) refuse(reason error, hint string) {
 	if !first || c == nil {
 		return
 	}
+	_ = c.socket.SetWriteDeadline(time.Now().Add(s.options.linger)) // it may have stopped reading
 	_ = c.sendJSON(Header{Kind: KindError}, Failure{reason.Error(), hint})
 	_ = c.socket.Close()
 }
