@@ -65,7 +65,7 @@ var dataRules = []rule{
 	}},
 	{[]string{"data.path", "data.name"}, func(c *Config, wrong complain) {
 		if c.Data.Name == "file" && c.Data.Path == "" && c.LearnsFromData() {
-			wrong("data.path", "the data set file needs the name of your file, as in path: iris.csv")
+			wrong("data.path", "the data set file needs the name of your file: give data.path, as in path: iris.csv")
 		}
 	}},
 	{[]string{"data.standardise", "data.partition"}, func(c *Config, wrong complain) {

@@ -123,7 +123,6 @@ def _start(values: Any, objects: list, rounds: Optional[int]) -> Peer:
     peer = Peer(values, objects, rounds)
     if path:
         peer._connect(path)
-        _watch_over(peer)
     else:
         _say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1, and peer.shard passes once over "
              "its data; with others: peer lab FILE -- python3 " + os.path.basename(sys.argv[0] or "train.py"))
@@ -150,10 +149,10 @@ class Peer:
         self._process = os.getpid()
         self._closed = False
         self._owed = False  # the peer waits for the state before this round
-        self._saved: Optional[dict] = None  # what a checkpoint gave back and no object has taken yet
-        self._resumed: Optional[dict] = None  # where a checkpoint found the shard and the random numbers
+        self._checkpoint: Optional[dict] = None  # what _give_state gave, if the run goes on from there
+        self._restored = self._placed = True  # the objects, and the shard, are as the checkpoint says
         self._shard: Optional[_Shard] = None  # the one that runs
-        self._epoch = 0
+        self._epoch = 0  # of the next pass over the data
         self._batch_round: Optional[int] = None  # the round that began with this batch
         self._last_logged = self._averages = -1
         self._stepped = False
@@ -162,6 +161,7 @@ class Peer:
         values = self._values
         link = self._link = _Link(path, values.elements)
         values.attach(link.memory)
+        _watch_over(self)
         link.hello({"version": _VERSION, "client": "gossip.py", "elements": values.elements, "exact": values.exact,
                     "tensors": values.tensors, "memory": link.kind})
         _, flags, _, body = self._await(_WELCOME)
@@ -172,16 +172,16 @@ class Peer:
         self.rank, self.size, self.rounds = welcome["rank"], welcome["size"], welcome["rounds"]
         self.run, self.round, self.seed = welcome["run"], welcome["round"], welcome["seed"]
         if flags & _WITH_STATE:
-            self._saved = values.load(self._await(_STATE)[3])
+            self._checkpoint = values.load(self._await(_STATE)[3])
+            self._restored = self._placed = False
         values.adopt()
         self._turn()
-        if self._saved is not None:
-            self._resumed = self._saved
+        if self._checkpoint is not None:
             self._last_logged = self.round - 1
-            self._epoch = self._saved["shard"]["epoch"]
-            if self._saved["names"] == _names(self._objects):
+            self._epoch = self._checkpoint["shard"]["epoch"]
+            if self._checkpoint["names"] == _names(self._objects):
                 self.state(*self._objects)
-            _set_random(self._resumed["random"])
+            _set_random(self._checkpoint["random"])
 
     # -- rounds
 
@@ -204,6 +204,9 @@ class Peer:
     def _turn(self) -> None:
         """Wait until the vector is the script's again, for the next round or for good."""
         kind, flags, self.round, body = self._await(_GO, _END)
+        if kind == _END:
+            self.done, self.why = True, json.loads(body).get("why", "")
+            self._link.ending = self.why
         self._values.scatter()
         self._owed = bool(flags & _WITH_STATE)
         if self._owed and self._stepped and self._shard is None:  # a shard gives it before it fetches
@@ -214,8 +217,8 @@ class Peer:
         if self.done:
             raise Finished(f"the run ended after {self.round} rounds: leave the loop when peer.done is true "
                            "(peer.shard does so itself)")
-        if self._saved is not None:
-            raise Error(f"the checkpoint holds the states of {self._saved['names']}: "
+        if not self._restored:
+            raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}: "
                         "call peer.state with the same objects before the first step")
         if self._owed:
             self._give_state()
@@ -227,23 +230,19 @@ class Peer:
             raise Error("the peer is closed: use it inside the with block, or before the script ends")
 
     def _await(self, *kinds: int) -> tuple:
-        """Return the next message, which must be of one of the kinds. The end of the run may come before it."""
-        while True:
+        """Return the next message, which must be of one of the kinds."""
+        kind = _VECTOR
+        while kind == _VECTOR:  # the vector of the WELCOME or END that follows, and now in memory
             try:
-                message = self._link.receive()
+                kind, flags, round, body = self._link.receive()
             except (EOFError, OSError):
                 _leave(_GONE)
-            kind, _, _, body = message
-            if kind == _ERROR:
-                raise _Refusal(_advice(body))
-            if kind == _END:
-                self.done, self.why = True, json.loads(body).get("why", "")
-                self._link.ending = self.why
-            if kind in kinds:
-                return message
-            if kind not in (_END, _VECTOR):  # the vector of WELCOME or END comes before it, and is in memory now
-                raise Error(f"the peer sent a message of kind {kind} where one of {kinds} was due: "
-                            "use the gossip.py that `peer python path` names")
+        if kind == _ERROR:
+            raise _Refusal(_advice(body))
+        if kind not in kinds:
+            raise Error(f"the peer sent a message of kind {kind} where one of {kinds} was due: "
+                        "use the gossip.py that `peer python path` names")
+        return kind, flags, round, body
 
     def _wrap(self, optimizer: Any) -> None:
         """Make optimizer.step() end with a step of the peer.
@@ -332,19 +331,19 @@ class Peer:
             if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")) and not _is_array(each):
                 raise Error(f"{type(each).__name__} has no state_dict and load_state_dict, which state needs")
         self._objects = list(objects)
-        if self._resumed is None:
+        if self._checkpoint is None or self._stepped:
             return
-        if self._resumed["names"] != _names(objects):
-            raise Error(f"the checkpoint holds the states of {self._resumed['names']}, not of {_names(objects)}: "
+        if self._checkpoint["names"] != _names(objects):
+            raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}, not of {_names(objects)}: "
                         "resume with the script that wrote it")
-        for each, saved in zip(objects, self._resumed["objects"]):
+        for each, saved in zip(objects, self._checkpoint["objects"]):
             if _is_array(each):
                 each[...] = saved
             elif each is self._values.model:
                 self._values.restore(saved)
             else:
                 each.load_state_dict(saved)
-        self._saved = None
+        self._restored = True
 
     def _give_state(self) -> None:
         states = [each.copy() if _is_array(each) else self._values.kept() if each is self._values.model
@@ -359,12 +358,13 @@ class Peer:
 
     def close(self) -> None:
         """Tell the peer that the script ends well. The end of the with block, or of the script, does this."""
+        if self._owed and not self._closed and os.getpid() == self._process:
+            self._give_state()
         self._say_last(_BYE, {})
 
     def _fail(self, kind: type, problem: BaseException, trace: Any) -> None:
-        where = _where(trace)
-        self._say_last(_ERROR, {"message": "".join(traceback.format_exception_only(kind, problem)).strip() + where,
-                                "hint": "the script's output has the traceback"})
+        what = "".join(traceback.format_exception_only(kind, problem)).strip()[:2000]
+        self._say_last(_ERROR, {"message": what + _where(trace), "hint": "the script's output has the traceback"})
 
     def _say_last(self, kind: int, body: dict) -> None:
         if self._closed or os.getpid() != self._process:
@@ -399,8 +399,9 @@ def _is_array(value: Any) -> bool:
 
 
 def _where(trace: Any) -> str:
-    """Name the line of the script, not of this file, from which a traceback comes."""
-    frames = [frame for frame in traceback.extract_tb(trace) if frame.filename != __file__]
+    """Name the line of the script, not of this file or a library, from which a traceback comes."""
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    frames = [frame for frame in traceback.extract_tb(trace) if frame.filename == main]
     return f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
 
 
@@ -416,7 +417,7 @@ _PATIENCE = 100  # batches without a step, and a whole pass, before the script i
 
 class _Shard:
     def __init__(self, peer: Peer, data: Iterable) -> None:
-        if iter(data) is data:
+        if hasattr(data, "__next__"):
             raise Error("shard passes over the data more than once, which an iterator cannot do: "
                         "give a DataLoader, a list, or an object whose __iter__ starts anew")
         self.peer = peer
@@ -474,13 +475,16 @@ class _Shard:
                                 "or peer.step()")
         finally:
             if peer._shard is self:
+                if peer._owed and not peer._closed:  # the script left its loop just before the next batch
+                    peer._give_state()
                 peer._shard, peer._batch_round = None, None
 
     def _pass(self) -> Iterator:
         """Iterate over the batches of one pass. Each state is given before the next batch is fetched."""
         peer = self.peer
-        resumed, peer._resumed = peer._resumed, None
+        resumed = None if peer._placed else peer._checkpoint
         self.epoch, self.position, self.start = peer._epoch, 0, _get_random()
+        peer._epoch, peer._placed = peer._epoch + 1, True
         skip = resumed["shard"]["position"] if resumed else 0
         if resumed:
             self.start = resumed["shard"]["random"] or self.start
@@ -499,10 +503,9 @@ class _Shard:
             try:
                 batch = next(batches)
             except StopIteration:
-                break
+                return
             self.position += 1
             yield batch
-        peer._epoch += 1
 
     def _open(self, skip: int) -> Iterator:
         peer = self.peer
@@ -564,13 +567,13 @@ def _set_random(state: dict) -> None:
 # ---- the values that travel ------------------------------------------------------------------------------------------
 
 class _Slot:
-    """One tensor of the model, and its part of the vector. Places are where the model holds it, at least one."""
+    """One tensor of the model, and its part of the vector."""
 
     def __init__(self, name: str, tensor: Any, holder: dict, leaf: str) -> None:
         self.name, self.holder, self.leaf = name, holder, leaf
         self.shape, self.count, self.first = tensor.shape, tensor.numel(), tensor
         self.twins: list = []  # other tensors on the same memory: (name, tensor)
-        self.offset, self.view = 0, None
+        self.offset, self.view, self.address = 0, None, 0
 
     def tensor(self) -> Any:
         return self.holder[self.leaf]  # the script may have put another one there
@@ -651,6 +654,7 @@ class _Module:
             for slot in self.slots:
                 slot.view = self.part(self.vector, slot)
                 slot.view.copy_(slot.tensor())
+                slot.address = slot.view.data_ptr()
 
     @staticmethod
     def part(vector: Any, slot: _Slot) -> Any:
@@ -668,7 +672,7 @@ class _Module:
     def _away(self) -> list:
         """Return the tensors that are no views of the vector, of which load_state_dict and to() may make more."""
         pairs = ((slot, slot.tensor()) for slot in self.slots)
-        return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.view.data_ptr()]
+        return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
 
     def _staging(self, slot: _Slot) -> Any:
         """Return the slot's part of the staging buffer, which copies of accelerators reach without waiting."""
@@ -676,33 +680,32 @@ class _Module:
             self.pinned = self.torch.empty(self.elements, pin_memory=self.torch.cuda.is_available())
         return self.part(self.pinned, slot)
 
-    def _wait_for(self, tensors: Iterable) -> None:
-        for device in {tensor.device for tensor in tensors if tensor.is_cuda}:
-            self.torch.cuda.current_stream(device).synchronize()
-
     def gather(self) -> None:
         """Bring the vector up to date after a local step."""
         away = self._away()
         with self.torch.no_grad():
             values = [tensor for _, tensor in away]
             for i, (slot, tensor) in enumerate(away):
-                if tensor.is_cuda or _STAGE_ALL:
-                    values[i] = self._staging(slot).copy_(tensor, non_blocking=True)
-            self._wait_for(tensor for _, tensor in away)
+                if tensor.is_cuda or _STAGE_ALL:  # types and strides change on the accelerator, the copy is plain
+                    plain = tensor.to(self.torch.float32).contiguous()
+                    values[i] = self._staging(slot).copy_(plain, non_blocking=True)
+            for device in {tensor.device for _, tensor in away if tensor.is_cuda}:
+                self.torch.cuda.synchronize(device)
             for (slot, tensor), value in zip(away, values):
                 if tensor.dtype == self.torch.float32:
                     slot.view.copy_(value)
                 else:  # the master keeps what the parameter's type cannot hold
                     before = slot.view.to(tensor.dtype).double()
-                    slot.view.add_(value.to(device="cpu", dtype=self.torch.float64) - before)
+                    slot.view.add_(value.cpu().double() - before)
 
     def scatter(self) -> None:
         """Bring the tensors up to date after the peer has mixed."""
         with self.torch.no_grad():
             for slot, tensor in self._away():
-                staged = tensor.is_cuda or _STAGE_ALL
-                value = self._staging(slot).copy_(slot.view) if staged else slot.view
-                tensor.copy_(value, non_blocking=staged)  # gather waits before it uses the buffer again
+                value = slot.view
+                if tensor.is_cuda or _STAGE_ALL:  # gather waits before the buffer is used again
+                    value = self._staging(slot).copy_(value).to(tensor.device, non_blocking=True)
+                tensor.copy_(value)
 
     def copy(self, mean: Optional[bytearray]) -> Any:
         """Return a deep copy of the model, with the values of the vector mean if there is one."""
@@ -747,13 +750,11 @@ def _memory(tensor: Any) -> tuple:
 class _Array:
     """One NumPy array as the values that travel."""
 
-    model = exact = None
-
     def __init__(self, x: Any) -> None:
-        if not _is_array(x) or x.dtype.kind != "f" or not x.flags.writeable or x.size == 0:
-            raise Error("join_array needs a NumPy array of floating-point numbers that can be written, such as "
+        if not _is_array(x) or x.dtype not in ("float32", "float64") or not x.flags.writeable or x.size == 0:
+            raise Error("join_array needs a NumPy array of float32 or float64 that can be written, such as "
                         f"numpy.array(values, dtype='float32'), not {type(x).__name__}")
-        self.numpy, self.x, self.elements, self.exact = sys.modules["numpy"], x, x.size, 0
+        self.numpy, self.x, self.elements, self.exact, self.model = sys.modules["numpy"], x, x.size, 0, None
         self.tensors = [{"name": "x", "shape": list(x.shape), "dtype": str(x.dtype)}]
 
     def attach(self, memory: Any) -> None:
@@ -909,8 +910,8 @@ _leaving = threading.Lock()
 def _leave(reason: str) -> None:
     """End the process now. Other threads and cleanups might wait for a peer that never answers."""
     _leaving.acquire()  # and never released: two threads may notice at once
-    _say(reason)
-    try:
+    try:  # the outputs may be pipes to the peer, and broken
+        _say(reason)
         sys.stdout.flush()
     finally:
         os._exit(1)

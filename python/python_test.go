@@ -1,4 +1,4 @@
-package python
+package python_test
 
 import (
 	"os"
@@ -6,28 +6,26 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gossiptrainer/python"
 )
 
-// interpreter returns a Python: the one that PEER_PYTHON names, else that of the system, else the first of PATH.
-func interpreter(t *testing.T) string {
+// interpreter returns a Python that has the given modules: the one that PEER_PYTHON names, else that of the system,
+// else the first of PATH.
+func interpreter(t *testing.T, modules string) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("PEER_PYTHON"), "/usr/bin/python3", "python3"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
 		}
+		if out, err := exec.CommandContext(t.Context(), path, "-c", "import "+modules).CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: %s cannot import %s: %s", path, modules, out)
+		}
+		return path
 	}
 	t.Skip("SKIPPED: there is no python3")
 	return ""
-}
-
-// importing returns a Python that has the given modules.
-func importing(t *testing.T, modules string) string {
-	t.Helper()
-	python := interpreter(t)
-	if out, err := exec.CommandContext(t.Context(), python, "-c", "import "+modules).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: %s cannot import %s: %s", python, modules, out)
-	}
-	return python
 }
 
 func TestModuleFollowsTheProtocol(t *testing.T) {
@@ -40,19 +38,19 @@ func TestModuleFollowsTheProtocol(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			run(t, importing(t, needs), "tests", "-W", "ignore", "-m", "unittest", name)
+			run(t, interpreter(t, needs), "tests", "-W", "ignore", "-m", "unittest", name)
 		})
 	}
 }
 
 // run runs Python with the module of this folder.
-func run(t *testing.T, python, dir string, args ...string) string {
+func run(t *testing.T, program, dir string, args ...string) string {
 	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, append([]string{"-B"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"-B"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+here, "OMP_NUM_THREADS=1", "PEER_SOCKET=", "PEER_DATA=absent")
 	out, err := cmd.CombinedOutput()
@@ -74,7 +72,7 @@ func TestExampleRunsAlone(t *testing.T) {
 			t.Errorf("train.py lacks the line %q of gossip.py", line)
 		}
 	}
-	out := run(t, importing(t, "torch"), folder, "train.py")
+	out := run(t, interpreter(t, "torch"), folder, "train.py")
 	if want := "after 188 rounds"; !strings.Contains(out, want) {
 		t.Errorf("%q is not in\n%s", want, out)
 	}
@@ -83,6 +81,10 @@ func TestExampleRunsAlone(t *testing.T) {
 // documented returns the script in the first comment of gossip.py, without explanations.
 func documented(t *testing.T) string {
 	t.Helper()
+	source, err := os.ReadFile("gossip.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, text, found := strings.Cut(string(source), "    model = Net()\n")
 	script, _, closed := strings.Cut(text, "\n\n")
 	if !found || !closed {
@@ -98,7 +100,7 @@ func documented(t *testing.T) string {
 
 func TestInstalledFileIsTheOneOfTheRepository(t *testing.T) {
 	dir := t.TempDir()
-	if err := Install(dir); err != nil {
+	if err := python.Install(dir); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "gossip.py"))
@@ -112,7 +114,7 @@ func TestInstalledFileIsTheOneOfTheRepository(t *testing.T) {
 	if string(got) != string(want) {
 		t.Error("the installed file differs")
 	}
-	if err := Install(filepath.Join(dir, "absent")); err == nil {
+	if err := python.Install(filepath.Join(dir, "absent")); err == nil {
 		t.Error("a folder that does not exist is no error")
 	}
 }

@@ -16,8 +16,9 @@ func newData(c *console) *cobra.Command {
 		Use:   "data",
 		Short: "list, fetch and check data sets, and see how they are split",
 		Example: `  peer data fetch fashion-mnist
-  peer data split ring8 --set data.partition=dirichlet --set data.alpha=0.1`,
-	}, newDataList(c), newDataFetch(c), newDataVerify(c), newDataSplit(c))
+  peer data split ring8 --set data.partition=dirichlet --set data.alpha=0.1
+  peer data check iris.csv`,
+	}, newDataList(c), newDataFetch(c), newDataVerify(c), newDataSplit(c), newDataCheck(c))
 }
 
 func newDataList(c *console) *cobra.Command {
@@ -120,6 +121,29 @@ func newDataSplit(c *console) *cobra.Command {
 				return err
 			}
 			return c.print(partition, partition.Table)
+		},
+	}
+	file.addFlags(cmd)
+	c.addJSON(cmd)
+	return cmd
+}
+
+func newDataCheck(c *console) *cobra.Command {
+	var file runFile
+	cmd := &cobra.Command{
+		Use:   "check DATA [FILE]",
+		Short: "describe a data file of your own, and how a run would split it",
+		Example: `  peer data check iris.csv
+  peer data check pictures ring8 --set data.test_share=0.1 --set data.partition=dirichlet`,
+		Args: arguments(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			file.set = append(inspect.OwnFile(args[0]), file.set...)
+			loaded, err := file.load(args[1:])
+			if err != nil {
+				return err
+			}
+			check, err := inspect.CheckData(loaded)
+			return errors.Join(c.print(check, check.Write), err)
 		},
 	}
 	file.addFlags(cmd)

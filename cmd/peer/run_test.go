@@ -140,41 +140,60 @@ func TestTwoMachinesOfARosterTrainLikeTheSimulator(t *testing.T) {
 // A file that differs on one machine is named at both ends before anything is trained.
 func TestMachinesWithOtherDataRefuseEachOther(t *testing.T) {
 	t.Parallel()
-	s := newSiteOf(t, 2, `
+	for name, own := range map[string]func(folder string) []string{
+		"libsvm": func(folder string) []string { return []string{"--set", "data.dir=" + folder} },
+		"file":   ownPaths,
+	} {
+		s := newSiteOf(t, 2, `
 name: pair
 topology: {size: 2}
-data: {name: libsvm}
+data: {name: `+name+`}
 model: {name: logistic}
 train: {rounds: 20, batch: 1}
 output: {dir: out}
 `)
-	s.ownFiles("a", "1 1:1\n2 2:1\n")
-	s.ownFiles("b", "2 1:1\n1 2:1\n") // labels shifted
-	for i, m := range []*lanPeer{s.start(0, "--set", "data.dir=a"), s.start(1, "--set", "data.dir=b")} {
-		code, said := m.end(), m.stderr.String()
-		for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n",
-			"hint: copy the same files to all machines"} {
-			if code != exitNetwork || !strings.Contains(said, want) {
-				t.Errorf("peer %d: exit code %d, want %d and %q: %s", i, code, exitNetwork, want, said)
+		s.ownFiles("a", "1 1:1\n2 2:1\n")
+		s.ownFiles("b", "2 1:1\n1 2:1\n") // labels shifted
+		for i, m := range []*lanPeer{s.start(0, own("a")...), s.start(1, own("b")...)} {
+			code, said := m.end(), m.stderr.String()
+			for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n",
+				"hint: copy the same files to all machines"} {
+				if code != exitNetwork || !strings.Contains(said, want) {
+					t.Errorf("%s: peer %d: exit code %d, want %d and %q: %s", name, i, code, exitNetwork, want, said)
+				}
 			}
 		}
 	}
 }
 
+// ownPaths returns the flags that name the files of a folder as a user's own.
+func ownPaths(folder string) []string {
+	return []string{"--set", "data.path=" + folder + "/train.libsvm", "--set", "data.test=" + folder + "/test.libsvm"}
+}
+
 // Machines that train on their own files compute what the simulator does with all files.
 func TestMachinesWithOwnFilesTrainLikeTheSimulator(t *testing.T) {
 	t.Parallel()
-	s := newSiteOf(t, 2, `
+	for from, second := range map[string][]string{
+		"name: libsvm, dir: 'own-{rank}'":                                             {"--set", "data.dir=own-1"},
+		"name: file, path: 'own-{rank}/train.libsvm', test: 'own-{rank}/test.libsvm'": ownPaths("own-1"),
+	} {
+		trainLikeTheSimulator(t, newSiteOf(t, 2, `
 name: pair
 topology: {size: 2}
-data: {name: libsvm, dir: 'own-{rank}', partition: local, dimension: 4, labels: [1, 2]}
+data: {`+from+`, partition: local, dimension: 4, labels: [1, 2]}
 model: {name: logistic}
 train: {rounds: 20, batch: 1}
 output: {dir: out}
-`)
+`), second)
+	}
+}
+
+func trainLikeTheSimulator(t *testing.T, s *site, flags []string) {
+	t.Helper()
 	s.ownFiles("own-0", "1 1:1\n2 4:1\n1 1:2\n")
 	s.ownFiles("own-1", "2 2:1\n")
-	first, second := s.start(0), s.start(1, "--set", "data.dir=own-1")
+	first, second := s.start(0), s.start(1, flags...)
 	for i, m := range []*lanPeer{first, second} {
 		if code := m.end(); code != exitOK {
 			t.Fatalf("peer %d: exit code %d: %s", i, code, m.stderr.String())

@@ -29,6 +29,9 @@ type array struct {
 	open func(read func(*cursor) error) error
 }
 
+// arraySample bounds the values of a sample, before any of them is read.
+const arraySample = 1 << 24
+
 // arrayWhole bounds the bytes of an array that must be in memory, because its first index runs fastest.
 const arrayWhole = 1 << 31
 
@@ -55,6 +58,10 @@ func (a *array) check() error {
 			return atOffset(a.name, 0, "an array of shape %v: want at most %d values", a.dims, libsvmDenseSize)
 		}
 		total *= d
+	}
+	if total > 0 && a.perSample() > arraySample || len(a.dims) == 2 && a.dims[1] > csvColumns {
+		return atOffset(a.name, 0, "an array of shape %v: want at most %d values in a picture and %d in a row of a table",
+			a.dims, arraySample, csvColumns)
 	}
 	if total == 0 {
 		return atOffset(a.name, 0, "an array of shape %v has no samples or no values", a.dims)

@@ -221,8 +221,8 @@ func openLabels(path string) (*array, error) {
 	return nil, atOffset(path, 0, "%s holds no labels as .npy or IDX do", kind)
 }
 
-// labelsBeside returns the file of labels for a file of samples: the named one in the same folder, or the one whose
-// name has labels for images or y for x. It returns "" if there is none.
+// labelsBeside returns the file of labels for a file of samples, "" if there is none. It lies in the same folder and
+// has the given name, or that of the samples with labels for images, or y for x.
 func labelsBeside(path, name string) (string, error) {
 	dir, base := filepath.Split(path)
 	if name != "" {

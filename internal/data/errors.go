@@ -44,11 +44,16 @@ func (e *ChecksumError) Error() string {
 // A FormatError says where a file violates its format.
 type FormatError struct {
 	File  string
-	Place string // like "offset 16", of the decompressed content, or "line 3"
+	Place string // like "offset 16", of the decompressed content, or "line 3"; "": the whole file
 	Err   error
 }
 
-func (e *FormatError) Error() string { return fmt.Sprintf("data: %s: %s: %v", e.File, e.Place, e.Err) }
+func (e *FormatError) Error() string {
+	if e.Place == "" {
+		return fmt.Sprintf("data: %s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("data: %s: %s: %v", e.File, e.Place, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
@@ -59,4 +64,9 @@ func atOffset(file string, offset int64, format string, args ...any) error {
 
 func atLine(file string, line int, format string, args ...any) error {
 	return &FormatError{file, fmt.Sprintf("line %d", line), fmt.Errorf(format, args...)}
+}
+
+// atFile is for errors of a whole file.
+func atFile(file, format string, args ...any) error {
+	return &FormatError{File: file, Err: fmt.Errorf(format, args...)}
 }

@@ -18,7 +18,7 @@ import (
 
 const imagePixels = 1 << 24 // of a picture
 
-// A imageFolder is a folder with one folder of pictures per class. Samples are in the order of the classes' and files'
+// An imageFolder is a folder with one folder of pictures per class. Samples are in the order of the classes' and files'
 // names.
 type imageFolder struct {
 	path  string
@@ -58,10 +58,6 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 		return nil, atFile(path, "the folder is empty: want one folder of pictures per class")
 	}
 	return t, t.measure()
-}
-
-func atFile(path, reason string, args ...any) error {
-	return &FormatError{path, "the file", fmt.Errorf(reason, args...)}
 }
 
 // addClass notes the pictures of a class.

@@ -100,7 +100,7 @@ func agree(sets []*userSet) error {
 		all = append(all, s.files...)
 		for _, f := range s.files {
 			if n := f.form().shape.Features(); want > 0 && (n > want || n < want && !isSparse(f)) {
-				return fmt.Errorf("data: %s: %d values in a sample, but data.dimension is %d", s.spec.Path, n, want)
+				return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, want)
 			}
 			most = max(most, f.form().shape.Features())
 		}
@@ -114,12 +114,12 @@ func agree(sets []*userSet) error {
 	for _, f := range all[1:] {
 		other := f.form()
 		if other.shape != first.shape || other.pixels != first.pixels {
-			return fmt.Errorf("data: %s: samples of %s (%s), but the first file has %s (%s)", nameOf(f), shapeText(other),
-				other.format, shapeText(first), first.format)
+			return atFile(nameOf(f), "samples of %s (%s), but the first file has %s (%s)", shapeText(other), other.format,
+				shapeText(first), first.format)
 		}
 		for k := range other.columns {
 			if other.columns[k] != first.columns[k] && !isNumber(other.columns[k]) && !isNumber(first.columns[k]) {
-				return fmt.Errorf("data: %s: value %d is %s, but %s in the first file: order the columns alike", nameOf(f), k+1,
+				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", k+1,
 					other.columns[k], first.columns[k])
 			}
 		}
@@ -229,7 +229,7 @@ func settleClasses(spec FileSpec, classes []string) ([]string, error) {
 	classes = slices.Compact(classes)
 	switch {
 	case len(classes) > libsvmClasses:
-		return nil, fmt.Errorf("data: %s: more than %d different labels in all files", spec.Path, libsvmClasses)
+		return nil, atFile(spec.Path, "more than %d different labels in all files", libsvmClasses)
 	case len(classes) == 1:
 		return nil, atFile(spec.Path, "all samples have the label %.40q, so there is nothing to learn: name another column "+
 			"with data.label, or all classes with data.labels if other machines have more", classes[0])

@@ -3,6 +3,7 @@ package data
 // Apache Parquet: columns in groups of rows. Only flat columns of numbers are read, and a flat column of labels.
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+)
+
+const (
+	parquetFooter = 64 << 20 // bytes
+	parquetChunk  = 1 << 31  // bytes of a column in a group of rows, unpacked
 )
 
 // parquetRows are the rows of a Parquet file.
@@ -99,11 +105,48 @@ func (t *parquetRows) with(read func(*parquet.File) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
+	if err := t.checkFooter(file, info.Size()); err != nil {
+		return err
+	}
 	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return t.at("the footer", "%w", err)
 	}
+	if err := t.checkSizes(f); err != nil {
+		return err
+	}
 	return read(f)
+}
+
+// checkFooter checks the length of the footer, for which the library would take memory unseen.
+func (t *parquetRows) checkFooter(file io.ReaderAt, size int64) error {
+	var tail [8]byte
+	if size < 12 {
+		return t.at("the footer", "the file ends here, too early")
+	}
+	if _, err := file.ReadAt(tail[:], size-8); err != nil {
+		return t.at("the footer", "%w", err)
+	}
+	length := int64(binary.LittleEndian.Uint32(tail[:4]))
+	if string(tail[4:]) != "PAR1" || length > size-12 || length > parquetFooter {
+		return t.at("the footer", "it has %d bytes and ends with %q: the file is damaged or incomplete", length, tail[4:])
+	}
+	return nil
+}
+
+// checkSizes refuses pages that hold more than their chunk may: a chunk is a group's values of one column.
+func (t *parquetRows) checkSizes(f *parquet.File) error {
+	for i, group := range f.Metadata().RowGroups {
+		for _, chunk := range group.Columns {
+			m := chunk.MetaData
+			if group.NumRows < 0 || group.NumRows > libsvmDenseSize || m.NumValues > libsvmDenseSize ||
+				m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > parquetChunk {
+				return t.at(fmt.Sprintf("group of rows %d", i+1), "%d rows, %d values and %d bytes in a column: "+
+					"want at most %d and %d", group.NumRows, m.NumValues, m.TotalUncompressedSize, libsvmDenseSize, parquetChunk)
+			}
+		}
+	}
+	return nil
 }
 
 func (t *parquetRows) form() form { return t.made }

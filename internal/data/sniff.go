@@ -28,19 +28,21 @@ const (
 	formatImages  fileFormat = "folder of pictures"
 )
 
-// refused are the beginnings of files that are not read, and what to do.
-var refused = [...][2]string{
-	{"\x89HDF", "an HDF5 file: save the arrays with numpy.savez"},
-	{"\x80\x02", "a pickle, which could run code when read: save arrays with numpy.savez"},
-	{"\x80\x03", "a pickle, which could run code when read: save arrays with numpy.savez"},
-	{"\x80\x04", "a pickle, which could run code when read: save arrays with numpy.savez"},
-	{"\x80\x05", "a pickle, which could run code when read: save arrays with numpy.savez"},
-	{"\x89PNG", "one picture: want a folder with one folder of pictures per class"},
-	{"\xff\xd8\xff", "one picture: want a folder with one folder of pictures per class"},
-	{"SQLite format 3", "a database: save the table as CSV"},
-	{"ARROW1", "an Arrow file: save it as Parquet"},
-	{"{", "JSON: save it as CSV"},
-	{"[", "JSON: save it as CSV"},
+// refused returns the beginnings of files that are not read, and what to do.
+func refused() [][2]string {
+	return [][2]string{
+		{"\x89HDF", "an HDF5 file: save the arrays with numpy.savez"},
+		{"\x80\x02", "a pickle, which could run code when read: save arrays with numpy.savez"},
+		{"\x80\x03", "a pickle, which could run code when read: save arrays with numpy.savez"},
+		{"\x80\x04", "a pickle, which could run code when read: save arrays with numpy.savez"},
+		{"\x80\x05", "a pickle, which could run code when read: save arrays with numpy.savez"},
+		{"\x89PNG", "one picture: want a folder with one folder of pictures per class"},
+		{"\xff\xd8\xff", "one picture: want a folder with one folder of pictures per class"},
+		{"SQLite format 3", "a database: save the table as CSV"},
+		{"ARROW1", "an Arrow file: save it as Parquet"},
+		{"{", "JSON: save it as CSV"},
+		{"[", "JSON: save it as CSV"},
+	}
 }
 
 // sniff returns the format of a file by its first bytes.
@@ -76,7 +78,7 @@ func formatOf(path string, head []byte) (fileFormat, error) {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return "", atLine(path, 1, "the file is empty")
 	}
-	for _, r := range refused {
+	for _, r := range refused() {
 		if bytes.HasPrefix(head, []byte(r[0])) {
 			return "", atOffset(path, 0, "%s", r[1])
 		}

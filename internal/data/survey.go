@@ -21,6 +21,7 @@ type Survey struct {
 	First   []string       `json:"first"`   // of the bad values, with their places
 
 	known map[string]int // classes by position
+	worst *CellError     // the first
 	sums  []running
 }
 
@@ -125,10 +126,21 @@ func (s *Survey) count(e *CellError) error {
 	} else {
 		s.Wrong++
 	}
+	if s.worst == nil {
+		s.worst = e
+	}
 	if len(s.First) < surveyFirst {
 		s.First = append(s.First, e.Place()+": "+e.Reason)
 	}
 	return nil
+}
+
+// Bad returns the first bad value as an error, nil if there is none.
+func (s *Survey) Bad() error {
+	if s.worst == nil {
+		return nil
+	}
+	return s.worst.located()
 }
 
 func (s *Survey) end() {

@@ -239,6 +239,15 @@ func (r *Run) Partition() (data.Partition, error) {
 	return r.data.partition()
 }
 
+// Samples returns the rows of the train and the test split, of the first worker where each has files of its own.
+func (r *Run) Samples() (train, test int) {
+	if r.data == nil {
+		return 0, 0
+	}
+	info := r.data.sources[0].Info
+	return info.Train, info.Test
+}
+
 // Rows returns the rows that a worker trains on and is evaluated on, nil for an objective without data.
 func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 	d := r.data

@@ -231,7 +231,7 @@ func TestExternalModelsFollowTheAlgorithms(t *testing.T) {
 				want := reference(r, optimizer, a.form, rounds)
 				moved, most := 0., 1e-5
 				if r.Compresses() {
-					most = 5e-5 // models are sums of what was sent
+					most = 5e-5 // models are sums of messages
 				}
 				for i := range want {
 					for c, v := range want[i] {
@@ -333,8 +333,8 @@ func inspectMessages(t *testing.T, r *Run, all []*Worker) {
 		layout := w.Layout
 		send := w.Machine
 		w.Machine = &watched{Machine: send, see: func(f gossip.Frame) {
-			if f.Kind != gossip.Data || len(f.Payload) == 0 {
-				return
+			if f.Kind != gossip.Data || len(f.Payload) == 0 || r.Asynchronous() && len(f.Payload) == gossip.CensusBytes(r.N()) {
+				return // without a model
 			}
 			sizes[len(f.Payload)]++
 			l := layout(f)
@@ -391,7 +391,9 @@ func TestExternalModelsInPairs(t *testing.T) {
 			var digests []string
 			for range 2 {
 				r := outlined(t, "train.rounds=300", "topology.slack=0.2", "algorithm="+set)
-				_, res := simulate(t, r, programmed(t, r, "sgd", nil))
+				all := programmed(t, r, "sgd", nil)
+				inspectMessages(t, r, all)
+				_, res := simulate(t, r, all)
 				sum, err := r.digest(res.Finals)
 				if err != nil {
 					t.Fatal(err)
@@ -573,5 +575,17 @@ func TestAProgramOfAnotherSizeIsRefused(t *testing.T) {
 	var located *configs.Error
 	if _, err := r.Workers(); !errors.As(err, &located) {
 		t.Errorf("workers without a program: %v", err)
+	}
+}
+
+func TestTheExampleForPyTorch(t *testing.T) {
+	cfg := load(t, "../../examples/pytorch/ring8.yaml").Config
+	cfg.Model.Outline = &model.Outline{Params: []model.Param{{Name: "fc.weight", Shape: []int{10, 784}}}}
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.N() != 8 || r.Bits() != 8 || r.Label() != "moniqua" || cfg.Train.Rounds != 200 || len(r.Warnings()) > 0 {
+		t.Errorf("%d peers, %d bits, %s, %d rounds, %v", r.N(), r.Bits(), r.Label(), cfg.Train.Rounds, r.Warnings())
 	}
 }

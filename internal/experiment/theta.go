@@ -96,8 +96,8 @@ const (
 	startLevels = 256
 )
 
-// usualUpdate is what a step of an external model changes a parameter by, as far as one can guess. It takes the place of
-// the step size, so that theta starts on the small side there too.
+// usualUpdate is a guess at the change of a parameter in a step of an external model. It takes the place of the step
+// size, so that theta starts on the small side there too.
 const usualUpdate = 1. / 1024
 
 // checkedControl returns the constructor of each worker's control, or why there can be none.

@@ -297,3 +297,55 @@ func TestSchedulesOutOfRange(t *testing.T) {
 		t.Error("an unknown schedule was accepted")
 	}
 }
+
+// The oracle of a program has the checks of every other, but takes its directions as they are.
+func TestExternalOracle(t *testing.T) {
+	told := errors.New("the program has ended")
+	var loss float32
+	var err error
+	o, refused := NewExternal(3, func(g []float32, k int, x []float32) (float32, error) {
+		for c := range g {
+			g[c] = x[c] * float32(k)
+		}
+		return loss, err
+	}, Rule{Bound: 2, Exact: 1})
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	g, x := make([]float32, 3), []float32{1, -1, 4}
+	for k := range 4 { // no loss is known
+		if _, err := o.Gradient(g, k, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(g, []float32{2, -2, 12}) || o.Clipped() != 2 {
+		t.Errorf("direction %v with %d clipped", g, o.Clipped())
+	}
+	if loss = 5e5; o.judged(t, g, x) != nil {
+		t.Error("the first loss sets the scale")
+	}
+	if loss = 0; o.judged(t, g, x) != nil {
+		t.Error("no loss is no loss of 0")
+	}
+	if loss = 6e9; !errors.Is(o.judged(t, g, x), ErrDiverged) {
+		t.Error("a loss of 12000 times the first one is accepted")
+	}
+	if loss, err = 1, told; o.judged(t, g, x) != told {
+		t.Error("an error of the program is hidden")
+	}
+	err = nil
+	if x[0] = 2e15; !errors.Is(o.judged(t, g, x), ErrDiverged) {
+		t.Error("a parameter of 2e15 is accepted")
+	}
+	for _, r := range []Rule{{Momentum: 0.9}, {WeightDecay: 0.1}, {Bound: -1}} {
+		if _, err := NewExternal(0, nil, r); err == nil {
+			t.Errorf("%+v is accepted", r)
+		}
+	}
+}
+
+func (o *Oracle) judged(t *testing.T, g, x []float32) error {
+	t.Helper()
+	_, err := o.Gradient(g, 5, x)
+	return err
+}

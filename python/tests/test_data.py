@@ -69,6 +69,23 @@ class Shards(unittest.TestCase):
         loader = DataLoader(Numbers(6), batch_size=1, sampler=sampler)
         self.assertEqual(Run(n=2, rounds=4)(seen(loader)).returned[1], [[4], [2], [0], [4]])
 
+    def test_a_loop_that_is_left_goes_on_elsewhere(self):
+        loader = DataLoader(Numbers(60), batch_size=5, shuffle=True)
+
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            batches = []
+            while not peer.done:
+                for batch in peer.shard(loader):
+                    batches.append(batch.tolist())
+                    peer.step()
+                    if peer.round % 2 == 0:
+                        break
+            return batches
+        run = Run(n=1, rounds=4, save=(2, 4))(worker)
+        self.assertNotEqual(run.returned[0][:2], run.returned[0][2:])
+        self.assertEqual(sorted(run.connections[0].states), [2, 4], "a state was lost with the loop")
+
     def test_any_iterable(self):
         self.assertEqual(Run(n=2, rounds=4)(seen("abcde")).returned, [list("acea"), list("bdbd")])
 

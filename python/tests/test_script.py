@@ -65,7 +65,8 @@ LOOP = "peer = gossip.join_array(x)\nwhile not peer.done:\n    x += 1\n    peer.
 
 class Endings(unittest.TestCase):
     def test_goes_well(self):
-        script = Script(LOOP + "print(x[0], peer.round, peer.rank, peer.size, peer.rounds, peer.run, peer.seed, peer.why)")
+        script = Script(LOOP + "print(x[0], peer.round, peer.rank, peer.size, peer.rounds, peer.run, peer.seed, "
+                               "peer.why)")
         c = script.serve(3)
         self.assertEqual(c.until(BYE, ERROR)[0], BYE)
         self.assertEqual(script.end(), (0, "4.0 3 0 1 3 test 7 finished\n", ""))
@@ -92,8 +93,8 @@ class Endings(unittest.TestCase):
                         "print('after', peer.done)\n"
                         "try:\n    peer.log(1)\nexcept gossip.Error as problem:\n    print(problem)\n")
         self.assertEqual(script.serve(2).until(BYE, ERROR)[0], BYE)
-        self.assertEqual(script.end(), (0, "after True\nthe peer is closed: use it inside the with block, or before the "
-                                           "script ends\n", ""))
+        self.assertEqual(script.end(), (0, "after True\nthe peer is closed: use it inside the with block, or before "
+                                           "the script ends\n", ""))
 
     def test_exits(self):
         script = Script("peer = gossip.join_array(x)\nsys.exit(3)\n")
@@ -120,8 +121,7 @@ class Endings(unittest.TestCase):
         script.connection = Connection(script.listener)
         script.connection.send(ERROR, {"message": "this script differs", "hint": "use the same one"})
         code, _, err = script.end()
-        self.assertEqual(code, 1)
-        self.assertIn("this script differs\n  use the same one", err)
+        self.assertEqual((code, err), (1, "gossip: this script differs\n  use the same one (script.py, line 3)\n"))
 
     def test_refused_later(self):
         script = Script(LOOP)
@@ -150,6 +150,24 @@ class Endings(unittest.TestCase):
                 c.send(ERROR, {"message": last})
             c.socket.close()
             self.assertEqual(script.end(), (1, "", "gossip: " + want + "\n"))
+
+    def test_peer_dies_with_the_pipes_of_the_script(self):
+        script = Script("peer = gossip.join_array(x)\nprint('computes', flush=True)\nwhile True:\n    x + 1\n")
+        c = script.begin()
+        script.process.stdout.readline()
+        script.process.stdout.close()
+        script.process.stderr.close()
+        c.socket.close()
+        self.assertEqual(script.process.wait(60), 1)
+        script.listener.close()
+
+    def test_interrupt_while_others_are_awaited(self):
+        script = Script("gossip.join_array(x)\n")
+        c = script.connection = Connection(script.listener)
+        os.kill(script.process.pid, signal.SIGINT)
+        c.socket.settimeout(60)
+        self.assertEqual(c.until(BYE, ERROR)[0], BYE)
+        self.assertEqual(script.end()[0], -signal.SIGINT)
 
     def test_no_peer_at_the_address(self):
         done = subprocess.run([sys.executable, "-c", "import numpy, gossip; gossip.join_array(numpy.ones(2))"],

@@ -228,6 +228,31 @@ class Models(TorchTest):
     def test_scheduler_after_join(self):
         self.scheduled(False)
 
+    def test_scheduler_of_torch_2(self):
+        """Its schedulers ask for a bound method, leave a function, and look for a mark of their own."""
+        def patch(opt):
+            function = opt.step.__func__
+
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                opt._opt_called = True
+                return function.__get__(opt, opt.__class__)(*args, **kwargs)
+            wrapper._wrapped_by_lr_sched = True
+            opt.step = wrapper
+
+        def worker(rank):
+            model = torch.nn.Linear(4, 3)
+            opt = torch.optim.SGD(model.parameters(), 1.0)
+            if rank == 0:
+                patch(opt)
+            peer = gossip.join(model, opt)
+            if rank == 1:
+                patch(opt)
+            while not peer.done:
+                learn(model, opt, *batch(rank, peer.round))
+            return opt._opt_called, hasattr(opt.step, "_wrapped_by_lr_sched"), peer.round
+        self.assertEqual(Run(rounds=3)(worker).returned, [(True, True, 3)] * 2)
+
     def test_accumulation(self):
         def make(rank):
             torch.manual_seed(0)

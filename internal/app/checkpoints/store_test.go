@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
 
@@ -194,5 +195,40 @@ func TestSettingsThatMayChange(t *testing.T) {
 	}
 	if err := CheckAny(assembled(t), t.TempDir()); !errors.Is(err, checkpoint.ErrNone) {
 		t.Errorf("an empty folder: error %v, want that there is no checkpoint", err)
+	}
+}
+
+// Only a process with the program of an external model knows its size and what follows from it.
+func TestASupervisorKnowsNoSize(t *testing.T) {
+	outlined := func(elements int, gamma string) *experiment.Run {
+		loaded, err := configs.Load(configs.Source{Set: []string{"model.name=external", "algorithm={name: choco, gamma: " +
+			gamma + ", compressor: {name: sign}}"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if elements > 0 {
+			loaded.Config.Model.Outline = &model.Outline{Params: []model.Param{{Name: "a", Shape: []int{elements}}}}
+		}
+		run, err := experiment.New(loaded.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Programmed(experiment.Program{Start: make([]float32, elements)})
+	}
+	folder := t.TempDir()
+	save(t, outlined(50, "auto"), folder, 3, 0)
+	for _, test := range []struct {
+		name  string
+		run   *experiment.Run
+		legal bool
+	}{
+		{"the same", outlined(50, "auto"), true},
+		{"unknown", outlined(0, "auto"), true},
+		{"unknown, with another gamma", outlined(0, "0.9"), false},
+		{"another script", outlined(51, "auto"), false},
+	} {
+		if err := CheckAny(test.run, folder); (err == nil) != test.legal {
+			t.Errorf("%s: %v", test.name, err)
+		}
 	}
 }

@@ -23,6 +23,9 @@ type Forecast struct {
 	Payload   int64   `json:"payload_bytes"` // of all messages of such a round, mean per peer
 	Wire      int64   `json:"wire_bytes"`    // the same, encrypted
 	Least     float64 `json:"least_s"`       // such a round without its gradient
+
+	// Unknown: only the program of an external model knows its size. Payload, Wire and Least then have no meaning.
+	Unknown bool `json:"size_unknown,omitempty"`
 }
 
 // forecastOf predicts a run on the uplink of its run file.
@@ -31,7 +34,7 @@ func forecastOf(run *experiment.Run) Forecast {
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := Forecast{
 		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
-		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)),
+		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)), Unknown: run.Dim() == 0,
 	}
 	var now time.Duration
 	for _, frames := range p.Frames {
@@ -74,9 +77,8 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 		if err := m.endsOf(cell, run); err != nil {
 			return nil, "", err
 		}
-		if run.Dim() == 0 {
-			return nil, "", m.inCell(cell, loaded.Locate(configs.Errorf("model.name",
-				"the size of an external model is known once its program joins: there is no forecast")))
+		if err := m.checkInside(cell, loaded, run); err != nil {
+			return nil, "", err
 		}
 		f := forecastOf(run)
 		f.Network, f.Label = cell.Network, cell.Label
@@ -91,6 +93,10 @@ func WriteForecasts(w io.Writer, all []Forecast) error {
 	fmt.Fprintln(t,
 		"NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
 	for _, f := range all {
+		if f.Unknown {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t?\t?\t?\t?\t\n", f.Network, f.Label, f.Rounds, f.Exchanges)
+			continue
+		}
 		in := time.Duration(float64(f.Exchanges) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, f.Exchanges,
 			report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +67,37 @@ func TestCellsThatDifferInTheirNetworkRunTogether(t *testing.T) {
 		return len(g) == 1 && g[0] == i
 	}) {
 		t.Errorf("real peers together: %v", groups)
+	}
+}
+
+// Real peers can compare what only a program of the user computes, but a simulation cannot.
+func TestForecastsOfAnUnknownSize(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("run.yaml", "name: own\nmodel: {name: external}\n")
+	for mode, want := range map[string]string{"lab": "", "sim": "a program of its own trains an external model"} {
+		file, err := configs.LoadComparison(write(mode+".yaml", "name: own\nbase: run.yaml\nmode: "+mode+
+			"\nnetworks: [{name: LAN}]\nalgorithms: [{label: A, name: dpsgd}]\nseeds: [1]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _, err := Predict(file, nil)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", mode, err, want)
+			}
+			continue
+		}
+		var text strings.Builder
+		if err != nil || len(all) != 1 || !all[0].Unknown || WriteForecasts(&text, all) != nil ||
+			strings.Count(text.String(), "?") != 4 {
+			t.Errorf("%s: %+v, %v, printed\n%s", mode, all, err, text.String())
+		}
 	}
 }

@@ -27,10 +27,8 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err != nil {
 			return m.inCell(cell, err)
 		}
-		if m.file.Mode == "sim" || len(cell.Tune) > 0 { // which sim searches
-			if err := run.CheckInside(); err != nil {
-				return m.inCell(cell, loaded.Locate(err))
-			}
+		if err := m.checkInside(cell, loaded, run); err != nil {
+			return err
 		}
 		if err := run.FindData(); err != nil {
 			return err
@@ -53,6 +51,17 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		return err
 	}
 	return m.keepFiles()
+}
+
+// checkInside refuses a model that sim cannot train, where sim runs the cell or searches for its values.
+func (m *Matrix) checkInside(cell configs.Cell, loaded *configs.Loaded, run *experiment.Run) error {
+	if m.file.Mode != "sim" && len(cell.Tune) == 0 {
+		return nil
+	}
+	if err := run.CheckInside(); err != nil {
+		return m.inCell(cell, loaded.Locate(err))
+	}
+	return nil
 }
 
 // firstChoice returns the cell with the first choice of every value to tune. The defaults in their place may not be

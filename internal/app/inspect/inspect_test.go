@@ -254,3 +254,18 @@ func TestRunsAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
+	loaded, err := configs.Load(configs.Source{Set: []string{"model.name=external"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "run: ring of 8, dpsgd, moniqua 8 bit, external with a size that is known once its program joins, 300 rounds"
+	if got := Describe(run); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

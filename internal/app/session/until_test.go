@@ -52,4 +52,14 @@ func TestAnAccuracyIsKnownOnlyWhereModelsAreEvaluated(t *testing.T) {
 	if err := (Until{Targets: record.Targets{Loss: 0.9}}).Check(run); err != nil {
 		t.Errorf("a loss: %v", err)
 	}
+	external, err := configs.Load(configs.Source{Set: []string{"model.name=external"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = experiment.New(external.Config); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Until{Targets: record.Targets{Accuracy: 0.9}}).Check(run); err != nil {
+		t.Errorf("an accuracy that a program tells: %v", err)
+	}
 }
