@@ -262,6 +262,12 @@ func playJoined(s *stage, role string, memory Memory) {
 	case "says bye":
 		s.say(KindBye, 0, struct{}{})
 		select {}
+	case "stops in a body", "stops in a header":
+		text, cut := message(KindLog, 0, Loss{}), HeaderLen+2
+		if role == "stops in a header" {
+			cut = 5
+		}
+		must(s.c.Write(text[:cut]))
 	case "is killed":
 		_ = must(os.FindProcess(os.Getpid())).Kill()
 		select {}

@@ -37,9 +37,6 @@ func (c *conn) next() (Header, error) {
 	} else {
 		_, err = io.ReadFull(c.in, c.header[:])
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return Header{}, errors.New("the connection ended inside a header")
-	}
 	if err != nil {
 		return Header{}, err
 	}
@@ -51,7 +48,7 @@ func (c *conn) body(h Header) ([]byte, error) {
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(c.in, int64(h.Length)))
 	if err == nil && uint64(n) < h.Length {
-		err = fmt.Errorf("the connection ended inside %v: %d of %d bytes came", h.Kind, n, h.Length)
+		err = io.ErrUnexpectedEOF
 	}
 	return b.Bytes(), err
 }

@@ -146,15 +146,17 @@ func TestAScriptTrains(t *testing.T) {
 // Each script ends in its own way. The error of the call that waits says how, and so does Wait.
 func TestDeathIsExplained(t *testing.T) {
 	for role, want := range map[string]string{
-		"silent":         `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
-		"exits 3":        "ended with exit code 3 and never called gossip.join: its output says why",
-		"raises at once": "raised: ValueError: no parameters (exit code 1) when it joined",
-		"raises":         "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
-		"leaves":         "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
-		"is killed":      "was ended by a signal (killed) after round 1 of 4: the system kills programs",
-		"hangs up":       "closed its connection and goes on alone after round 1 of 4",
-		"says bye":       "closed its connection and goes on alone after round 1 of 4",
-		"steps twice":    "breaks the protocol of the bridge: STEP 0",
+		"stops in a header": "ended with exit code 0 after round 1 of 4",
+		"stops in a body":   "ended with exit code 0 after round 1 of 4",
+		"silent":            `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
+		"exits 3":           "ended with exit code 3 and never called gossip.join: its output says why",
+		"raises at once":    "raised: ValueError: no parameters (exit code 1) when it joined",
+		"raises":            "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
+		"leaves":            "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
+		"is killed":         "was ended by a signal (killed) after round 1 of 4: the system kills programs",
+		"hangs up":          "closed its connection and goes on alone after round 1 of 4",
+		"says bye":          "closed its connection and goes on alone after round 1 of 4",
+		"steps twice":       "breaks the protocol of the bridge: STEP 0",
 	} {
 		t.Run(role, func(t *testing.T) {
 			if runtime.GOOS == "windows" && role == "is killed" {

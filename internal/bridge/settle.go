@@ -3,12 +3,8 @@ package bridge
 import (
 	"errors"
 	"strings"
-	"syscall"
 	"time"
 )
-
-// errReset is the end of a connection whose other side left messages unread.
-var errReset error = syscall.ECONNRESET
 
 var errOrdered = errors.New("the script has been stopped")
 
