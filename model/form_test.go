@@ -59,8 +59,8 @@ func TestFormsReturnTheModel(t *testing.T) {
 	}
 }
 
-// Element (o, c, i, j) of a kernel in a file is element (i, j, c, o) in memory, and input (c, i, j) of a dense layer
-// is input (i, j, c).
+// Element (o, c, i, j) of a kernel in a file is element (i, j, c, o) in memory. Input (c, i, j) of a dense layer is
+// input (i, j, c).
 func TestFilesHaveTheOrderOfPyTorch(t *testing.T) {
 	size, err := Measure(Spec{Name: "lenet", Shape: sample.Shape{H: 12, W: 16, C: 2}, Classes: 3, Batch: 1})
 	if err != nil {

@@ -104,7 +104,7 @@ func TestARunWithoutRoomIsRefused(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitOther)
 	}
 	for _, want := range []string{"peer: output.dir: ",
-		": no room for the final models: 800 kB are needed, and 614.4 kB are free\n", "hint: make room, or set output.dir"} {
+		": no room for the final models: 1.2 MB are needed, and 614.4 kB are free\n", "hint: make room, or set output.dir"} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it does not say %q, but: %s", want, said)
 		}
@@ -160,6 +160,9 @@ func TestResultsWaitForRoom(t *testing.T) {
 		if info, err := os.Stat(runfolder.ModelPath(dirs[0], rank)); err != nil || info.Size() < 400000 {
 			t.Errorf("the model of peer %d: %v", rank, err)
 		}
+	}
+	if info, err := os.Stat(runfolder.AveragePath(dirs[0])); err != nil || info.Size() < 400000 {
+		t.Errorf("the average model: %v", err)
 	}
 }
 

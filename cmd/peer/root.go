@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/kernel"
 )
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := withSignals(context.Background(), func(err error) {
+	ctx, cancel := signals.Context(context.Background(), c.resort, func(err error) {
 		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})
@@ -59,7 +60,8 @@ func newRoot(c *console) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{newStatus(c), newReport(c), newEvaluate(c), newAverage(c), newConfig(c),
-		newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c), newID(c), newVersion(c), newCompletion(c)} {
+		newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c), newID(c), newVersion(c),
+		newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gossiptrainer/internal/train"
@@ -58,13 +59,14 @@ func (r *Run) ScoreModel(x, statistics []float32, watch func(done, all int)) (mo
 	return r.scorer.score(objective, x, r.data.common, watch)
 }
 
-// An input says how PyTorch makes inputs of stored values v of channel c: (v/Scale − Mean[c]) / Std[c].
+// An input says how PyTorch makes inputs of stored values v of channel c: (v/Scale − Mean[c]) / Std[c]. Data that are
+// standardised by their train split have none of the three.
 type input struct {
 	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
 	Classes []string  `json:"classes"`
-	Scale   float64   `json:"scale"`
-	Mean    []float64 `json:"mean"`
-	Std     []float64 `json:"std"`
+	Scale   float64   `json:"scale,omitempty"`
+	Mean    []float64 `json:"mean,omitempty"`
+	Std     []float64 `json:"std,omitempty"`
 }
 
 // described returns the metadata of model and data.
@@ -75,13 +77,13 @@ func (r *Run) described() map[string]string {
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
 	info := r.data.sources[0].Info
-	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes, Scale: 1,
-		Mean: make([]float64, info.Shape.C), Std: make([]float64, info.Shape.C)}
-	for c := range in.Std {
-		in.Std[c] = 1
-	}
-	if n := info.Norm; n != nil {
+	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes}
+	switch n := info.Norm; {
+	case r.cfg.Data.Standardise:
+	case n != nil:
 		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
+	default:
+		in.Scale, in.Mean, in.Std = 1, make([]float64, info.Shape.C), slices.Repeat([]float64{1}, info.Shape.C)
 	}
 	metadata[MetaInput] = text(in)
 	return metadata

@@ -116,8 +116,10 @@ func TestStartsThatAreRefused(t *testing.T) {
 	}
 	path := write(func(s *train.Saved) { s.Layout[1].Name = "dense1.b" })
 	_, err := assembleErr(append([]string{"train.from=" + path}, mlp...)...)
-	for _, want := range []string{"train.from: " + path + " does not fit the model mlp: it lacks dense1.bias, it has dense1.b",
-		path + " has: dense1.weight [3, 784], dense1.b [3]", "the model mlp has: dense1.weight [3, 784], dense1.bias [3]"} {
+	for _, want := range []string{
+		"train.from: " + path + " does not fit the model mlp: it lacks dense1.bias, it has dense1.b",
+		path + " has: dense1.weight [3, 784], dense1.b [3]", "the model mlp has: dense1.weight [3, 784], dense1.bias [3]",
+	} {
 		if err == nil || !strings.Contains(err.(*configs.Error).Detail(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}

@@ -1,19 +1,22 @@
-// Package models evaluates and averages model files for the command line. It finds the model and the data of a file from
-// a run file, flags, the file's metadata, or its names and shapes.
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file in
+// a run file, in flags, in the file's metadata, or by names and shapes.
 package models
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
@@ -36,8 +39,17 @@ func (e *FileError) Hint() string { return e.hint }
 type Request struct {
 	Model   string   // path
 	RunFile string   // names model and data; "": the metadata of the model file do
-	Data    string   // name of another data set, "" for none
+	Data    string   // name of another data set, or a file of samples; "" for none
 	Set     []string // further keys of the run file, as in key=value
+}
+
+// Of returns the request for the arguments of the command: the model file, and perhaps a run file.
+func (r Request) Of(args []string) Request {
+	r.Model = args[0]
+	if len(args) > 1 {
+		r.RunFile = args[1]
+	}
+	return r
 }
 
 // A Score is the output of "evaluate".
@@ -94,59 +106,80 @@ func Evaluate(r Request) (Score, error) {
 // run assembles the run that evaluates a file.
 func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	if r.RunFile != "" {
-		return assemble(r.RunFile, r.chosen())
+		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set))
 	}
 	set, err := r.data(head)
 	if err != nil {
 		return nil, err
 	}
-	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model.") {
+	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model", "model.name") {
 		set = append(set, experiment.MetaModel+"="+said)
-	} else if !r.sets("model.") {
+	} else if !r.sets("model", "model.name") {
 		return r.guess(head, set)
 	}
-	return assemble("", append(set, r.Set...))
+	return assemble("", slices.Concat(set, r.Set))
 }
 
-// chosen returns the keys that the user gave.
-func (r Request) chosen() []string {
-	if r.Data == "" {
-		return r.Set
+// ownFile is the data set of a file of the user.
+const ownFile = "file"
+
+// dataSet returns the name of the data set that the user chose, and the file of ownFile.
+func (r Request) dataSet() (name, path string) {
+	_, unknown := data.Lookup(r.Data)
+	if info, err := os.Stat(r.Data); unknown != nil && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		return ownFile, r.Data
 	}
-	return append([]string{"data.name=" + r.Data}, r.Set...)
+	return r.Data, ""
+}
+
+// chosen returns the settings of the data set that the user chose.
+func (r Request) chosen() []string {
+	switch name, path := r.dataSet(); {
+	case path != "":
+		return []string{"data.name=" + name, "data.path=" + path}
+	case name != "":
+		return []string{"data.name=" + name}
+	}
+	return nil
 }
 
 // data returns the settings of everything but the model. A worker is enough, except where the objective is a mean over
 // workers.
 func (r Request) data(head train.Saved) ([]string, error) {
 	said := head.Metadata[experiment.MetaData]
-	same := r.Data == "" || strings.Contains(said, fmt.Sprintf(`"name":%q`, r.Data))
-	named := said != "" && same && !r.sets("data.name=", "data=")
-	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
+	var named struct{ Name string }
+	_ = json.Unmarshal([]byte(said), &named) // other texts name nothing
+	alone := []string{"topology={kind: complete, size: 1}"}
+	name, path := r.dataSet()
 	switch {
-	case named:
-		return []string{"topology={kind: complete, size: 1}", "data=" + said}, nil
-	case r.Data != "":
-		return []string{"topology={kind: complete, size: 1}", "data.name=" + r.Data}, nil
-	case r.sets("data.name=", "data="):
-		return []string{"topology={kind: complete, size: 1}"}, nil
-	case peers != "" && seed != "" && head.Metadata[experiment.MetaModel] != "":
+	case r.sets("data", "data.name"):
+		return slices.Concat(alone, r.chosen()), nil
+	case name == "" && named.Name == ownFile && !r.sets("data.path"):
+		return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no path of its data", r.Model),
+			"name the file with --data")
+	case named.Name != "" && (name == "" || name == named.Name):
+		set := append(alone, "data="+said)
+		if path != "" {
+			set = append(set, "data.path="+path)
+		}
+		return set, nil
+	case name != "":
+		return slices.Concat(alone, r.chosen()), nil
+	}
+	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
+	if peers != "" && seed != "" && head.Metadata[experiment.MetaModel] != "" {
 		return []string{"topology={kind: complete, size: " + peers + "}", "seed=" + seed}, nil
 	}
 	return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no data set", r.Model),
 		"name one with --data, or give a run file")
 }
 
-// sets reports whether the user has set a key with one of the prefixes.
-func (r Request) sets(prefixes ...string) bool {
-	for _, s := range r.Set {
-		for _, p := range prefixes {
-			if strings.HasPrefix(s, p) {
-				return true
-			}
-		}
-	}
-	return false
+// sets reports whether the user has set one of the keys. Other keys of a section complete what the metadata say.
+func (r Request) sets(keys ...string) bool {
+	return slices.ContainsFunc(r.Set, func(s string) bool {
+		key, _, _ := strings.Cut(s, "=")
+		return slices.Contains(keys, key)
+	})
 }
 
 // unreadable explains why a model file could not be read.
@@ -159,14 +192,14 @@ func unreadable(command string, err error) error {
 
 // named says which model and which data the metadata of a file name.
 func named(head train.Saved) string {
-	of, data := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
+	of, samples := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
 	switch {
 	case of == "":
 		return "its metadata name no model: give a run file, or --set model.name=..."
-	case data == "":
+	case samples == "":
 		return "its metadata name the model " + of
 	}
-	return fmt.Sprintf("its metadata name the model %s and the data %s: leave out run file, --data and --set", of, data)
+	return fmt.Sprintf("its metadata name the model %s and the data %s: leave out run file, --data and --set", of, samples)
 }
 
 // Write prints the score.
