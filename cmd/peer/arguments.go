@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/supervise"
 )
 
 // parent makes cmd a command that only groups others.
@@ -38,6 +39,17 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return advice.Usage(fmt.Errorf("%s: unexpected argument %q", words(cmd), args[most]), hint)
 		}
 		return nil
+	}
+}
+
+// scripted is arguments for a command that takes a script's command after --. The script may take its time to end.
+func (c *console) scripted(least, most int, script *[]string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) {
+			args, *script = args[:at], args[at:]
+			c.resort.Extend(supervise.ScriptGrace)
+		}
+		return arguments(least, most)(cmd, args)
 	}
 }
 

@@ -17,7 +17,7 @@ func newCompare(c *console) *cobra.Command {
 	var o compare.Options
 	var faults []string // refused
 	cmd := &cobra.Command{
-		Use:   "compare FILE",
+		Use:   "compare FILE [-- COMMAND...]",
 		Short: "run algorithms against each other on several networks",
 		Long: `run algorithms against each other on several networks
 
@@ -26,6 +26,8 @@ from, networks, algorithms and seeds; every combination is a cell and is run by 
 sim. Started again with the same folder, it goes on: cells that are finished and whose
 settings have not changed are not run again. A cell that diverges is a result; if a cell
 fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.
+COMMAND is your own script, for cells with model.name: external; they need the mode lab. Its
+words and the contents of the files among them belong to the settings of a cell.
 
 The folder gets a report, as "peer report" makes it, and in its folder what makes the
 comparison again with the same digests: comparison.yaml, the run files of all cells, and
@@ -36,7 +38,7 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
   peer compare fig1/report/comparison.yaml -o again`,
-		Args: arguments(1, 1),
+		Args: c.scripted(1, 1, &o.Script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(faults) > 0 {
 				return advice.Usagef("compare: --fault: cells play the script of their run file: " +

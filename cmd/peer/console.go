@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
@@ -45,12 +46,14 @@ type console struct {
 	quiet   bool
 	verbose int
 
+	resort *signals.Resort
+
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
 	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		lost: new(atomic.Pointer[func() string])}
+		resort: new(signals.Resort), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one message to the user.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +14,8 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -34,14 +35,10 @@ const (
 	exitTraining = 5   // NaN, divergence, or a violated bound
 	exitData     = 6   // data missing, damaged or not the published files
 	exitState    = 7   // checkpoint missing, of another run, or in use; model file of another model
+	exitScript   = 8   // the user's script failed, or ended before the run
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
-
-// A signalError ends a command after a signal.
-type signalError struct{ signal os.Signal }
-
-func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }
 
 // A reportedError has already been printed or sent: the process only exits with its code.
 type reportedError struct{ err error }
@@ -51,8 +48,8 @@ func (e *reportedError) Unwrap() error { return e.err }
 
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
-	if signal, ok := errors.AsType[*signalError](err); ok {
-		if number, ok := signal.signal.(syscall.Signal); ok {
+	if signal, ok := errors.AsType[*signals.Error](err); ok {
+		if number, ok := signal.Signal.(syscall.Signal); ok {
 			return exitSignal + int(number)
 		}
 	}
@@ -74,6 +71,8 @@ func exitCode(err error) int {
 		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
 		isA[*models.FileError](err), isA[*state.Error](err):
 		return exitState
+	case isA[*script.Error](err):
+		return exitScript
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
@@ -130,7 +129,7 @@ func inOurVoice(detail string) string {
 
 // stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.
 func stopped(ctx context.Context, err error) error {
-	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+	if cause, ok := errors.AsType[*signals.Error](context.Cause(ctx)); ok {
 		return cause
 	}
 	return err

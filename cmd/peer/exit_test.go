@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -51,8 +52,8 @@ func TestExitCodes(t *testing.T) {
 		}), 6},
 		{"what a peer of the lab asks for", &lab.PeerError{Code: 6}, 6},
 		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
-		{"interrupt", &signalError{os.Interrupt}, 130},
-		{"termination", &signalError{syscall.SIGTERM}, 143},
+		{"interrupt", &signals.Error{Signal: os.Interrupt}, 130},
+		{"termination", &signals.Error{Signal: syscall.SIGTERM}, 143},
 		{"told already", &reportedError{advice.Usagef("x")}, 2},
 	}
 	for _, tt := range tests {
@@ -101,10 +102,10 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		}
 	}
 	for err, want := range map[error]string{
-		errors.New("cause"):               "docs/troubleshooting.md" + "#exit-code-1",
-		&data.MissingError{}:              "docs/troubleshooting.md" + "#exit-code-6",
-		&signalError{os.Interrupt}:        "",
-		&lab.PeerError{Code: exitNetwork}: "docs/troubleshooting.md" + "#exit-code-4",
+		errors.New("cause"):                  "docs/troubleshooting.md" + "#exit-code-1",
+		&data.MissingError{}:                 "docs/troubleshooting.md" + "#exit-code-6",
+		&signals.Error{Signal: os.Interrupt}: "",
+		&lab.PeerError{Code: exitNetwork}:    "docs/troubleshooting.md" + "#exit-code-4",
 	} {
 		if got := describe(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)
@@ -118,7 +119,7 @@ func TestWhatBreaksWhileStoppingIsNotTheReason(t *testing.T) {
 	if got := stopped(ctx, broken); got != broken {
 		t.Errorf("before a signal: %v", got)
 	}
-	cancel(&signalError{os.Interrupt})
+	cancel(&signals.Error{Signal: os.Interrupt})
 	if got := exitCode(stopped(ctx, broken)); got != 130 {
 		t.Errorf("after a signal: exit code %d, want 130", got)
 	}

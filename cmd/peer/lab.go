@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/supervise"
 	"gossiptrainer/internal/experiment"
@@ -18,7 +20,7 @@ func newLab(c *console) *cobra.Command {
 	var restart string
 	var until []string
 	cmd := &cobra.Command{
-		Use:   "lab [FILE]",
+		Use:   "lab [FILE] [-- COMMAND...]",
 		Short: "train with all peers of a run as processes on this machine",
 		Long: `train with all peers of a run as processes on this machine
 
@@ -28,13 +30,17 @@ started again and goes on from its newest checkpoint; the others wait for it.
 
 A run may end before its rounds are over: when it has trained for a time, or when it has
 reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
-one of them has begun; the result is that of a run of so many rounds.`,
+one of them has begun; the result is that of a run of so many rounds.
+
+COMMAND is your own script, where the run file says model.name: external. Each peer starts
+it once, and its output stands above the table behind the rank of the peer.`,
 		Example: `  peer lab
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --until loss=0.4 --until time=10m
+  peer lab torch.yaml -- python3 train.py --lr 0.1
   peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
-		Args: arguments(0, 1),
+		Args: c.scripted(0, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			restarts, err := supervise.ParseRestart(restart)
 			if err != nil {
@@ -75,13 +81,14 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		return err
 	}
 	defer s.End()
-	again := advice.Command("peer", "lab", s.Folder.Dir, "--resume")
+	again := advice.Command(slices.Concat([]string{"peer", "lab", s.Folder.Dir, "--resume"}, script.After(file.script))...)
 	c.loses(func() string { return s.Lost(again) })
 	if file.resume {
 		s.SayResumed()
 	}
 	s.EndAt(ends)
-	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Words: c.words(), Lost: exitNetwork}
+	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Words: c.words(), Lost: exitNetwork,
+		Script: file.script}
 	models, err := all.Run(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -92,7 +99,9 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	if err := c.summarize(s, models); err != nil {
 		return err
 	}
-	c.next(file.again(s, "sim"), all.WhySim())
+	if file.script == nil {
+		c.next(file.again(s, "sim"), all.WhySim())
+	}
 	return nil
 }
 

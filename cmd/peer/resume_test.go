@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/signals"
 )
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.
@@ -26,7 +27,7 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	c := silentConsole(t)
 	s := &session.Session{Run: run, Folder: &runfolder.Folder{Dir: t.TempDir()}}
 	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
-	signal := &signalError{os.Interrupt}
+	signal := &signals.Error{Signal: os.Interrupt}
 	c.breakOff(signal)
 	_, kept, err := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
 	if err != nil {

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/kernel"
 )
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := withSignals(context.Background(), func(err error) {
+	ctx, cancel := signals.Context(context.Background(), c.resort, func(err error) {
 		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})

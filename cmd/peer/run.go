@@ -9,7 +9,9 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/node/identity"
@@ -20,7 +22,7 @@ func newRun(c *console) *cobra.Command {
 	var rank int
 	var supervised bool
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE [-- COMMAND...]",
 		Short: "take part in a run as one peer, on a LAN",
 		Long: `take part in a run as one peer, on a LAN
 
@@ -30,11 +32,14 @@ every machine, says who belongs. Ctrl-C stops the run for all, and each peer say
 round is safe; the same command with --resume on all machines goes on, on each from the
 newest folder that has a checkpoint of its peer. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
-the same command, without --resume, brings it back.`,
+the same command, without --resume, brings it back.
+
+COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
   peer run lan-ring --set node.join_secret_file=lan.secret
+  peer run torch.yaml -- python3 train.py
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
-		Args: arguments(1, 1),
+		Args: c.scripted(1, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if supervised {
 				return runSupervised(cmd.Context(), c, &file, args[0], rank)
@@ -55,10 +60,17 @@ the same command, without --resume, brings it back.`,
 }
 
 func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
-	run, secret, err := file.assembleOwn(args)
+	loaded, secret, err := file.loadOwn(args)
 	if err != nil {
 		return err
 	}
+	said := script.NewOutlet(c.err)
+	run, child, err := peer.Assemble(ctx, loaded, preflight.Own,
+		script.Options{Command: file.script, Out: said, Quiet: c.quiet, Log: c.logger(said)})
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	defer child.Close()
 	path, err := peer.KeyPath(run.Config().Node.Key)
 	if err != nil {
 		return err
@@ -77,6 +89,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.End()
+	said.Lead(s.Display)
 	if err := s.Folder.Mark(who.ID()); err != nil {
 		return err
 	}
@@ -90,7 +103,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start()}
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child}
 	if err := part.Take(ctx); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
 			c.sayStopped(s, again)

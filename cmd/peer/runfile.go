@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
@@ -23,6 +24,7 @@ type runFile struct {
 	name   string
 	set    []string
 	faults []string
+	script []string // the command after --
 
 	resume bool
 	folder string // of the run to resume, if the user named it
@@ -38,7 +40,7 @@ func (f *runFile) addFlags(cmd *cobra.Command) {
 // load reads the run file: the argument, or the preset ring8 where there is none.
 func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	f.name = defaultPreset
-	if len(args) > 0 {
+	if args = args[:len(args)-len(f.script)]; len(args) > 0 {
 		f.name = args[0]
 	}
 	file := f.name
@@ -67,12 +69,15 @@ func (f *runFile) command(words ...string) string {
 	for _, fault := range f.faults {
 		words = append(words, "--fault", fault)
 	}
-	return advice.Command(words...)
+	return advice.Command(slices.Concat(words, script.After(f.script))...)
 }
 
 // assembleFor is assemble for sim and lab. It refuses runs that cannot work on this machine.
 func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
 	loaded, err := f.load(args)
+	if err == nil && mode != "sim" {
+		err = script.Check(loaded, f.script, f.command(mode))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +93,11 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 	return preflight.Assemble(loaded)
 }
 
-// assembleOwn is assemble for a peer on a LAN, which has a secret and may have data of its own.
-func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
-	loaded, err := f.load(args)
+// loadOwn is load for a peer on a LAN, which has a secret and may have data of its own.
+func (f *runFile) loadOwn(args []string) (loaded *configs.Loaded, secret string, err error) {
+	if loaded, err = f.load(args); err == nil {
+		err = script.Check(loaded, f.script, f.command("run"))
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -100,11 +107,7 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if secret, err = peer.Secret(loaded); err != nil {
 		return nil, "", err
 	}
-	if err := peer.OwnFolder(loaded); err != nil {
-		return nil, "", err
-	}
-	run, err = preflight.AssembleHere(loaded, "run")
-	return run, secret, err
+	return loaded, secret, peer.OwnFolder(loaded)
 }
 
 // again returns the command that repeats a finished run in another mode.
@@ -115,7 +118,7 @@ func (f *runFile) again(s *session.Session, mode string) string {
 	}
 	cfg := s.Run.Config()
 	shorter := cfg.Shortened(rounds)
-	as := runFile{name: f.name, set: slices.Concat(f.set, shorter)}
+	as := runFile{name: f.name, set: slices.Concat(f.set, shorter), script: f.script}
 	if len(shorter) == 1 { // with the same script
 		as.faults = f.faults
 	}

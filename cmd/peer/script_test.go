@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"peer": main})
+	testscript.Main(m, map[string]func(){"peer": main, "toy": toy})
 }
 
 // TestScripts runs the transcripts: each is a session of a user.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gossiptrainer/internal/app/signals"
 )
 
 const longRun = `
@@ -71,7 +73,7 @@ func (c *longCommand) end() (said string, code int) {
 		c.t.Error(err)
 	}
 	c.Wait()
-	if left := c.processes(); len(left) > 0 {
+	if left := c.within(); len(left) > 0 {
 		c.t.Errorf("processes left behind: %v", left)
 	}
 	if c.stdout.Len() > 0 {
@@ -80,19 +82,28 @@ func (c *longCommand) end() (said string, code int) {
 	return string(rest), c.ProcessState.ExitCode()
 }
 
-// processes returns the supervised peers of the command that live, by rank.
-func (c *longCommand) processes() map[int]int {
-	found := make(map[int]int)
+// within returns the words of all processes that live in the folder of the command, by number.
+func (c *longCommand) within() map[int][]string {
+	found := make(map[int][]string)
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
 		text, _ := os.ReadFile(path) // a process may be gone meanwhile
-		words := strings.Split(string(text), "\x00")
 		dir, _ := os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
-		if dir != c.Dir || len(words) < 5 || words[1] != "run" || words[3] != "--rank" {
-			continue
+		if number, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && dir == c.Dir {
+			found[number] = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 		}
-		rank, _ := strconv.Atoi(words[4])
-		found[rank], _ = strconv.Atoi(filepath.Base(filepath.Dir(path)))
+	}
+	return found
+}
+
+// processes returns the supervised peers of the command that live, by rank.
+func (c *longCommand) processes() map[int]int {
+	found := make(map[int]int)
+	for number, words := range c.within() {
+		if len(words) >= 5 && words[1] == "run" && words[3] == "--rank" {
+			rank, _ := strconv.Atoi(words[4])
+			found[rank] = number
+		}
 	}
 	return found
 }
@@ -125,7 +136,7 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 // The first signal ends the context, the second one the process.
 func TestASecondSignalGivesUp(t *testing.T) {
 	given := make(chan error)
-	ctx, cancel := withSignals(t.Context(), func(err error) { given <- err })
+	ctx, cancel := signals.Context(t.Context(), new(signals.Resort), func(err error) { given <- err })
 	defer cancel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		if err := syscall.Kill(os.Getpid(), signal); err != nil {

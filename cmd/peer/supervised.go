@@ -7,8 +7,10 @@ import (
 
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -20,15 +22,16 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 		from = checkpoints.Return
 	}
 	one := peer.Supervised{Path: path, Rank: rank, From: from, Log: c.logger(c.err), Out: c.err}
+	one.Script = script.Options{Command: file.script, Out: c.err, Quiet: c.quiet, Log: one.Log}
 	return supervised(ctx, c, rank, one.Run)
 }
 
 // supervised runs the work of a process that a supervisor has started, and reports a failure to it.
-func supervised(ctx context.Context, c *console, rank int, work func(context.Context, *lab.Client) error) error {
+func supervised(ctx context.Context, c *console, rank int, do func(context.Context, *lab.Client) error) error {
 	client := lab.Attach(c.in, c.out.File)
 	ctx, cancel := client.Context(ctx)
 	defer cancel()
-	err := work(ctx, client)
+	err := do(ctx, client)
 	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
 		return &reportedError{cause}
 	}
@@ -36,7 +39,11 @@ func supervised(ctx context.Context, c *console, rank int, work func(context.Con
 		return nil
 	}
 	said := describe(err)
-	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err)}
+	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
+		Again: errors.Is(err, work.ErrGone)}
+	if own, ok := errors.AsType[*script.Error](err); ok { // names its round itself
+		failure.Reason = own.Error()
+	}
 	if stop, ok := errors.AsType[*node.StoppedError](err); ok {
 		failure.Echo = stop.Rank != topology.Rank(rank)
 	}

@@ -84,6 +84,7 @@ var tables = map[string]reflect.Type{
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),
 	"Missed faults":       reflect.TypeFor[record.MissedFault](),
+	"Parts":               reflect.TypeFor[record.Parts](),
 	"Gone":                reflect.TypeFor[record.Gone](),
 	"Bytes":               reflect.TypeFor[record.Bytes](),
 	"Messages":            reflect.TypeFor[record.Messages](),

@@ -81,6 +81,7 @@ var decoders = map[string]map[string]decoder{
 	"checkpoints.md": checkpoints,
 	"journal.md":     journals,
 	"bridge.md":      bridges,
+	"vectors.md":     vectors,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"gossiptrainer/configs"
+	compared "gossiptrainer/internal/settings"
 	"gossiptrainer/model"
 )
 
@@ -27,12 +28,13 @@ func (r *Run) Sections() []configs.Section {
 
 // scriptSection returns the settings on which the programs of all peers must agree.
 func scriptSection(o *model.Outline) configs.Section {
-	text, err := json.Marshal(struct {
-		Elements int    `json:"elements"`
-		Hash     string `json:"hash"`
-	}{o.Dim(), o.Hash()})
-	if err != nil {
-		panic("internal error: experiment: " + err.Error()) // a number and a text
+	s := compared.Script{Elements: o.Dim(), Exact: o.Exact, Hash: o.Hash()}
+	for _, p := range o.Params {
+		s.Add(p.Name, p.Shape)
 	}
-	return configs.Section{Name: "script", JSON: text, Hash: sha256.Sum256(text)}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("internal error: experiment: " + err.Error()) // numbers and texts
+	}
+	return configs.Section{Name: compared.ScriptSection, JSON: text, Hash: sha256.Sum256(text)}
 }

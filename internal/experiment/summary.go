@@ -67,7 +67,7 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 	n := len(finals)
 	s.Rounds, s.PerWorker = finals[0].Rounds, make([]int, r.N())
 	s.Theta = sumThetas(finals)
-	mean, least := 0.0, math.Inf(1)
+	loss, mean, least := 0.0, 0.0, math.Inf(1)
 	var sent record.Bytes
 	var messages record.Messages
 	for _, f := range finals {
@@ -77,7 +77,7 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 			s.PerWorker[f.Rank] = f.Rounds
 		}
 		s.Time = max(s.Time, f.Time.Seconds())
-		s.Loss += f.Loss / float64(n)
+		loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
 		s.MeanBits += f.Bits / float64(n)
 		mean += f.Accuracy / float64(n)
@@ -92,6 +92,7 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
 	s.Effective = messages.Bits(r.Parameters())
+	s.Loss = record.Number(loss)
 	s.Accuracy.Mean, s.Accuracy.Min = record.Number(mean), record.Number(least)
 }
 

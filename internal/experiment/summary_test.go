@@ -53,7 +53,7 @@ func TestSummaryOfARun(t *testing.T) {
 	if *s.Accuracy.Mean != mean || *s.Accuracy.Min != least || s.Accuracy.AverageModel == nil {
 		t.Errorf("accuracy: want mean %v and min %v, got %+v", mean, least, s.Accuracy)
 	}
-	if s.TrainLoss <= 0 || s.Loss <= 0 || len(s.Digest) != 64 {
+	if s.TrainLoss <= 0 || s.Loss == nil || *s.Loss <= 0 || len(s.Digest) != 64 {
 		t.Errorf("losses and digest: %+v", s)
 	}
 	if s.Consensus == nil || *s.Consensus <= 0 || *s.Consensus >= s.Theta.Value*3 {
@@ -97,7 +97,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	if s := summarize(t, r, res); s.Digest != "" {
 		t.Errorf("a digest of one result out of two: %s", s.Digest)
 	}
-	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != 0 {
+	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != nil {
 		t.Errorf("without results: %+v", s)
 	}
 }

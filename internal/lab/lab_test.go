@@ -79,6 +79,13 @@ func play(role, rank string) int {
 		fmt.Fprintln(os.Stderr, "about to give up")
 		client.Fail(Failure{Reason: "loss is NaN", Hint: "lower train.step_size", Code: 5})
 		return 5
+	case "fail once", "fail always":
+		if role == "fail once" && os.Getenv("LAB_TEST_LIFE") != "0" {
+			client.Done()
+			return 0
+		}
+		client.Fail(Failure{Reason: "the script was killed", Hint: "look for memory", Code: 8, Again: true})
+		return 8
 	case "echo":
 		client.Fail(Failure{Reason: "peer 2 stopped the run", Code: 4, Echo: true})
 		return 4

@@ -20,10 +20,11 @@ type process struct {
 	contact Contact
 	ready   bool // it has sent its contact, in some life
 	progress
-	done      bool // its work is over
-	finished  bool // and its process has ended
-	lost      bool // the run goes on without it
-	failed    bool // it has reported why it gives up
+	done      bool     // its work is over
+	finished  bool     // and its process has ended
+	lost      bool     // the run goes on without it
+	failed    bool     // it has reported why it gives up
+	dying     *Failure // its report in this life that a new process may succeed
 	lastLines lastLines
 	lives     int // so far
 	deaths    []time.Time
@@ -53,7 +54,7 @@ func ordersPerLife(n int) int { return 4 + n }
 // news.
 func (p *process) begin(rank int, cmd *exec.Cmd, orders chan order, heard chan<- news) {
 	p.cmd, p.orders = cmd, orders
-	p.lastLines, p.holds = lastLines{}, false
+	p.lastLines, p.holds, p.dying = lastLines{}, false, nil
 	p.lives++
 	p.scripted = scripted{}
 	cmd.SysProcAttr = attributes()

@@ -37,7 +37,10 @@ type Failure struct {
 	Hint   string `json:"hint,omitempty"`
 	Code   int    `json:"code"`           // exit code, ≥ 1
 	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which reports the cause
-	Died   bool   `json:"-"`              // its process ended without a report
+	// Again says that a new process may succeed, as after the death of a process that this one needs. The supervisor
+	// treats the end of this process as a death.
+	Again bool `json:"again,omitempty"`
+	Died  bool `json:"-"` // its process ended without a report, or with Again
 }
 
 // An order is one line to a peer: exactly one field is set.

@@ -69,6 +69,30 @@ func TestAPeerThatSaysWhyItGivesUpIsNotStartedAgain(t *testing.T) {
 	}
 }
 
+// A peer may lose what a new process of it has, such as a child.
+func TestAPeerThatMaySucceedAgainIsStartedAgain(t *testing.T) {
+	s := &stage{t: t, restarts: 1}
+	if err := s.run(t.Context(), "finish", "fail once"); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(s.lines, "\n"); !strings.Contains(text, "1 the script was killed: started again") {
+		t.Errorf("log %q, want the peer's own words", text)
+	}
+	s = &stage{t: t, restarts: 2}
+	peer, ok := errors.AsType[*PeerError](s.run(t.Context(), "wait", "fail always"))
+	if !ok || peer.Rank != 1 || peer.Code != 8 || peer.Reason != "the script was killed" ||
+		peer.Hint != "look for memory" {
+		t.Errorf("killed too often: got %+v, want the peer's own words", peer)
+	}
+	if n := strings.Count(strings.Join(s.lines, "\n"), "started again"); n != 2 {
+		t.Errorf("started again %d times, want 2", n)
+	}
+	s = &stage{t: t, goOnWithout: func(f Failure) bool { return f.Died }}
+	if err := s.run(t.Context(), "finish", "fail always", "finish"); err != nil {
+		t.Errorf("the others did not go on: %v", err)
+	}
+}
+
 // No peer waits for the bye of a finished one: neither a peer that works then, nor one that starts
 // again later.
 func TestPeersHearOfThoseThatHaveFinished(t *testing.T) {

@@ -94,6 +94,9 @@ func (s *supervisor) handle(n news) {
 	case n.notice.Begun != nil:
 		p.begun, p.holds = max(p.begun, *n.notice.Begun), true
 		s.agree()
+	case n.notice.Failed != nil && n.notice.Failed.Again:
+		p.dying = n.notice.Failed
+		p.dying.Died = true
 	case n.notice.Failed != nil:
 		p.failed = true
 		if !s.goOnWithout(n.rank, n.notice.Failed) {
@@ -174,7 +177,7 @@ func (s *supervisor) handleEnd(rank int, err error) {
 		p.finished = true
 		s.tellFinished(rank)
 	}
-	if end := deathOf(err); !due && !s.goOnWithout(rank, end) {
+	if end := p.deathOf(err); !due && !s.goOnWithout(rank, end) {
 		s.fail(rank, end)
 	}
 }
@@ -260,8 +263,12 @@ func (s *supervisor) restart(rank int, err error) bool {
 		return false
 	}
 	p.deaths = append(p.deaths, now)
-	why := deathOf(err).Reason
-	s.options.Log(rank, fmt.Sprintf("%s after round %d: started again", why, p.round))
+	why := p.deathOf(err).Reason
+	where := fmt.Sprintf(" after round %d", p.round)
+	if p.dying != nil { // it has said where
+		where = ""
+	}
+	s.options.Log(rank, why+where+": started again")
 	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: why}})
 	s.start(rank)
 	return true
@@ -305,8 +312,11 @@ func (s *supervisor) kill() {
 	}
 }
 
-// deathOf describes how a process ended.
-func deathOf(err error) *Failure {
+// deathOf describes how a process ended: by its own report, or by the error of the system.
+func (p *process) deathOf(err error) *Failure {
+	if p.dying != nil {
+		return p.dying
+	}
 	if err == nil {
 		return &Failure{Reason: "its process ended before its work was done", Code: 1, Died: true}
 	}

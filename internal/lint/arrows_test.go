@@ -26,8 +26,10 @@ var layers = [][]string{
 		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
-	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
-	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/module"},
+	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal",
+		"internal/app/signals"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
+		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
@@ -44,6 +46,7 @@ var siblings = map[string][]string{
 	"internal/kernel":   {"internal/rng"},     // its random numbers
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
 	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
+	"internal/settings": {"internal/plural"},  // numbers of tensors
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there

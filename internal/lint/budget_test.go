@@ -22,6 +22,7 @@ const (
 var wideStructs = map[string]string{
 	"configs Compressor":                   "a section of a run file",
 	"internal/registry CompressorSettings": "that section without its keys",
+	"internal/record Step":                 "the JSON of a recorded round has these keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",
 	"internal/report Comparison":           "the JSON of a comparison has these keys",
 	"internal/node Options":                "the settings of a peer, filled in by name",

@@ -109,9 +109,9 @@ func (k *keeper) boundary(round int) {
 	switch {
 	case k.errand == never || k.errand == writing || round >= k.rounds:
 	case k.asked || k.errand != noting && k.due(round):
-		k.take(round)
-	case !time.Now().Before(k.copied.next):
-		k.copy(round)
+		k.take(round, k.Take)
+	case !time.Now().Before(k.nextCopy()):
+		k.copy(round, k.Take)
 	}
 }
 
@@ -122,16 +122,24 @@ func (k *keeper) due(round int) bool {
 
 // copy copies the state. It takes the smaller of the last two times as the cost, since other processes
 // may have used the processor during one of them.
-func (k *keeper) copy(round int) {
+func (k *keeper) copy(round int, take func(k int)) {
 	began := time.Now()
-	k.Take(round)
+	take(round)
 	took := time.Since(began)
 	k.copied = copied{round: round, took: took, next: began.Add(took + copyShare*min(took, k.copied.took))}
 }
 
+// nextCopy returns the earliest time of the next copy. The gradient may wait for a copy as rarely as the worker does.
+func (k *keeper) nextCopy() time.Time {
+	if k.Cost == nil || k.copied.round < 0 {
+		return k.copied.next
+	}
+	return k.copied.next.Add(copyShare * k.Cost())
+}
+
 // take copies the state for a checkpoint.
-func (k *keeper) take(round int) {
-	k.copy(round)
+func (k *keeper) take(round int, how func(k int)) {
+	k.copy(round, how)
 	k.asked, k.began = false, time.Now()
 	if k.errand != noting {
 		k.errand = due
@@ -152,7 +160,11 @@ func (k *keeper) finish(round int) bool {
 		k.last = settled
 	default:
 		k.last = taken
-		k.take(round)
+		how := k.Take
+		if k.Last != nil {
+			how = k.Last
+		}
+		k.take(round, how)
 	}
 	return k.last == settled
 }

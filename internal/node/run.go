@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -54,12 +55,15 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		d.hosting.requests = reception.requests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
+	if w.Late != nil {
+		d.observe = w.Late(d.observe)
+	}
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
 	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
-	if err != nil && !errors.Is(err, ErrLeftBehind) {
+	if err != nil && !errors.Is(err, ErrLeftBehind) && !errors.Is(err, work.ErrGone) {
 		d.status(record.Failed, err.Error(), nil)
 		if !isUnwanted(err) {
 			d.passOn(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/node/vector"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -29,6 +30,11 @@ func (n *Node) Fetch(ctx context.Context, rank topology.Rank, tag string, x []fl
 // they begin from a checkpoint. It returns when x is there, and then serves other workers. Its errors
 // are those of Fetch.
 func (n *Node) Start(ctx context.Context, x []float32) error {
+	if n.me.Rank > 0 {
+		n.observe(record.Event{Status: &record.Status{
+			Rank: n.me.Rank, State: record.Joining, Detail: "waiting for the start of worker 0",
+		}})
+	}
 	return vectorError(n.vectors.Start(ctx, x))
 }
 

@@ -61,6 +61,11 @@ type Checkpoints struct {
 	// k = 0.
 	Take  func(k int)
 	Write func(k int) error
+	// Last is called after the last round in the place of Take, because no gradient follows; nil: Take is.
+	Last func(k int)
+	// Cost is how long the last copy has kept the gradient waiting; nil: not at all. The node copies less often where it
+	// is long.
+	Cost func() time.Duration
 	// Round is the round in which the worker begins: that of its checkpoint, 0 without one.
 	Round int
 	// Every is the number of rounds between two checkpoints, Period the time; 0 means never. The

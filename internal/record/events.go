@@ -50,18 +50,20 @@ func (m Messages) Bits(parameters int) float64 {
 
 // A Step is one worker's record of one finished round.
 type Step struct {
-	Rank     int           `json:"rank"`
-	Round    int           `json:"round"`      // rounds finished, 1..
-	Time     time.Duration `json:"time_ns"`    // since the first round began; virtual in sim
-	Loss     float64       `json:"loss"`       // mini-batch training loss
-	Gap      float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
-	Moved    int           `json:"moved"`      // coordinates with a non-zero index difference
-	Theta    float64       `json:"theta"`      // 0: none
-	Bits     int           `json:"bits"`       // per parameter of the messages
-	Compute  time.Duration `json:"compute_ns"` // gradient, this round
-	Wait     time.Duration `json:"wait_ns"`    // for neighbours, this round
-	Codec    time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
-	Sent     Bytes         `json:"sent"`       // since the start
+	Rank    int           `json:"rank"`
+	Round   int           `json:"round"`      // rounds finished, 1..
+	Time    time.Duration `json:"time_ns"`    // since the first round began; virtual in sim
+	Loss    float64       `json:"loss"`       // mini-batch training loss
+	Gap     float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
+	Moved   int           `json:"moved"`      // coordinates with a non-zero index difference
+	Theta   float64       `json:"theta"`      // 0: none
+	Bits    int           `json:"bits"`       // per parameter of the messages
+	Compute time.Duration `json:"compute_ns"` // gradient, this round
+	Wait    time.Duration `json:"wait_ns"`    // for neighbours, this round
+	Codec   time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
+	// HandOver is the time of the copies to and from the user's script, this round; 0 of a built-in model.
+	HandOver time.Duration `json:"handover_ns,omitempty"`
+	Sent     Bytes         `json:"sent"` // since the start
 	Received Bytes         `json:"received"`
 	Messages Messages      `json:"messages"` // sent since the start
 	// Effective is the bits per parameter of the messages sent since the start.
@@ -99,7 +101,7 @@ type Status struct {
 type Final struct {
 	Rank        int           `json:"rank"`
 	Rounds      int           `json:"rounds"`
-	Loss        float64       `json:"loss"`     // of this replica on the test set
+	Loss        float64       `json:"loss"`     // of this replica on the test set; NaN is written as null
 	Accuracy    float64       `json:"accuracy"` // NaN is written as null
 	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`

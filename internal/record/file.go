@@ -121,30 +121,21 @@ func (r *Run) Within(l Limits) error {
 	return nil
 }
 
-// MarshalJSON writes a Final with null for an accuracy that has no meaning.
+// MarshalJSON writes a Final with null for a loss or an accuracy that has no meaning.
 func (f Final) MarshalJSON() ([]byte, error) {
 	type plain Final
 	return json.Marshal(struct {
 		plain
+		Loss     *float64 `json:"loss"`
 		Accuracy *float64 `json:"accuracy"`
-	}{plain(f), Number(f.Accuracy)})
+	}{plain(f), Number(f.Loss), Number(f.Accuracy)})
 }
 
 // UnmarshalJSON reads a Final; null becomes NaN.
 func (f *Final) UnmarshalJSON(text []byte) error {
 	type plain Final
-	both := struct {
-		*plain
-		Accuracy *float64 `json:"accuracy"`
-	}{plain: (*plain)(f)}
-	if err := json.Unmarshal(text, &both); err != nil {
-		return err
-	}
-	f.Accuracy = math.NaN()
-	if both.Accuracy != nil {
-		f.Accuracy = *both.Accuracy
-	}
-	return nil
+	f.Loss, f.Accuracy = math.NaN(), math.NaN() // null leaves them as they are
+	return json.Unmarshal(text, (*plain)(f))
 }
 
 // MarshalJSON writes a Score with null for a loss or an accuracy that has no meaning.

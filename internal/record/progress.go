@@ -8,14 +8,15 @@ import (
 
 // A Moment is the progress of a run at a time.
 type Moment struct {
-	Time    time.Duration
-	Round   float64 // mean over the workers
-	Loss    float64 // mean over the workers of their last mini-batch losses
-	Gap     float64 // largest
-	Compute time.Duration
-	Wait    time.Duration
-	Codec   time.Duration // means over the workers, of their last recorded rounds
-	Sent    Bytes         // mean over the workers
+	Time     time.Duration
+	Round    float64 // mean over the workers
+	Loss     float64 // mean over the workers of their last mini-batch losses
+	Gap      float64 // largest
+	Compute  time.Duration
+	Wait     time.Duration
+	Codec    time.Duration
+	HandOver time.Duration // means over the workers, of their last recorded rounds
+	Sent     Bytes         // mean over the workers
 }
 
 // Progress returns the moments of a run. With n workers, every n-th step completes a moment, once all workers have one.
@@ -77,6 +78,7 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 		m.Compute += s.Compute
 		m.Wait += s.Wait
 		m.Codec += s.Codec
+		m.HandOver += s.HandOver
 		m.Sent.Payload += s.Sent.Payload
 		m.Sent.Stream += s.Sent.Stream
 		m.Sent.Wire += s.Sent.Wire
@@ -86,6 +88,7 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 	m.Compute /= time.Duration(n)
 	m.Wait /= time.Duration(n)
 	m.Codec /= time.Duration(n)
+	m.HandOver /= time.Duration(n)
 	m.Sent = Bytes{m.Sent.Payload / int64(n), m.Sent.Stream / int64(n), m.Sent.Wire / int64(n)}
 	return m
 }

@@ -15,7 +15,7 @@ type Summary struct {
 	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
-	Loss         float64  `json:"loss"`       // mean over the replicas, test set
+	Loss         *float64 `json:"loss"`       // mean over the replicas, test set; null: a script told none
 	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
 	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if this process lacks the models
@@ -28,6 +28,7 @@ type Summary struct {
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
+	Parts        *Parts   `json:"parts,omitempty"`  // of a round of a script; nil for a built-in model
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
 	// MissedFaults are the faults of the script whose moment the run did not reach, in its order.

@@ -105,7 +105,7 @@ func WriteRuns(w io.Writer, runs []*record.Summary) error {
 	for _, s := range runs {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, bits(s),
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
-			short(&s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
+			short(s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
 		if coded {
 			fmt.Fprintf(t, "%s\t%s\t%s\t", coder(s), Size(s.BytesPerPeer.Stream), short(&s.Effective))
 		}

@@ -130,10 +130,10 @@ func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
 }
 
 func TestTableOfRuns(t *testing.T) {
-	mean, average := 0.875, 0.9
+	loss, mean, average := 0.5, 0.875, 0.9
 	var b bytes.Buffer
 	err := WriteRuns(&b, []*record.Summary{
-		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5,
+		{Algorithm: "moniqua-d2", Bits: 8, Loss: &loss, Time: 1.5,
 			Accuracy: record.Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: record.Bytes{Payload: 2_500_000}},
 		{Algorithm: "allreduce", Bits: 32},
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -35,7 +36,7 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 	f.Caption += fmt.Sprintf("Parts of a round on %s, as means over peers, rounds and seeds; the black mark is "+
 		"the least time of a round.", network.Name)
 	f.panels = append(f.panels, s.partBars(groups))
-	for _, part := range partsOfRound() {
+	for _, part := range partsOfRound(groups) {
 		f.legend = append(f.legend, entry{part.name, draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
 	}
 	return f
@@ -153,14 +154,20 @@ func addWhisker(p *plot.Plot, at int, e geomean) {
 	}
 }
 
-// partsOfRound returns the parts of a round, from below.
-func partsOfRound() []part {
-	return []part{
+// partsOfRound returns the parts of a round, from below. Hand-over is a part where any run has a script.
+func partsOfRound(groups []*Group) []part {
+	parts := []part{
 		{"gradient", color.RGBA{0, 114, 178, 255}, func(m record.Moment) float64 { return 1e3 * m.Compute.Seconds() }},
 		{"coding", color.RGBA{230, 159, 0, 255}, func(m record.Moment) float64 { return 1e3 * m.Codec.Seconds() }},
 		{"waiting for messages", color.RGBA{225, 225, 225, 255},
 			func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
+	over := part{"hand-over to the script", color.RGBA{204, 121, 167, 255},
+		func(m record.Moment) float64 { return 1e3 * m.HandOver.Seconds() }}
+	if slices.ContainsFunc(groups, func(g *Group) bool { return g.meanOf(over.of) > 0 }) {
+		parts = slices.Insert(parts, 1, over)
+	}
+	return parts
 }
 
 // partBars stacks the parts of a round and marks its least time.
@@ -172,7 +179,7 @@ func (s *Study) partBars(groups []*Group) *panel {
 		}
 		low := 0.0
 		p.words += "; " + g.Label + ":"
-		for _, part := range partsOfRound() {
+		for _, part := range partsOfRound(groups) {
 			mean := g.meanOf(part.of)
 			addBar(p.Plot, i, low, low+mean, part.color)
 			low += mean

@@ -31,10 +31,13 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("ended at", "%s", s.Ended)
 	}
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
+	if s.Parts != nil {
+		row("round", "%s", s.Parts)
+	}
 	if s.Data != nil {
 		row("data", "%s", s.Data)
 	}
-	row("test loss", "%s", short(&s.Loss))
+	row("test loss", "%s", short(s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))
 	row("consensus", "%s", short(s.Consensus))
@@ -57,19 +60,23 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	for _, rank := range s.Missing {
 		row("no result", "peer %d ended before it told it; with checkpoints, --resume on all machines goes on", rank)
 	}
-	switch digest := fmt.Sprintf("%.16s", s.Digest); {
-	case len(s.Missing) > 0:
-		row("digest", "none without the results of all peers")
-	case len(s.Gone) > 0:
-		left := s.Peers - len(s.Gone)
-		row("digest", "%s, of the %s that %s left", digest, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
-	default:
-		row("digest", "%s", digest)
-	}
+	row("digest", "%s", digest(s))
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// digest writes the digest of a run, and of which peers it is.
+func digest(s *record.Summary) string {
+	short := fmt.Sprintf("%.16s", s.Digest)
+	switch left := s.Peers - len(s.Gone); {
+	case len(s.Missing) > 0:
+		return "none without the results of all peers"
+	case len(s.Gone) > 0:
+		return fmt.Sprintf("%s, of the %s that %s left", short, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
+	}
+	return short
 }
 
 // noCoder is the name for no entropy coder.

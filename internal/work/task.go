@@ -3,8 +3,11 @@
 package work
 
 import (
+	"errors"
+
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -14,6 +17,10 @@ import (
 // length of x, and returns the loss of the mini-batch. A driver calls it from one
 // goroutine at a time, while the machine receives. It keeps neither g nor x.
 type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+
+// ErrGone is the error of a gradient whose process has been killed. A worker ends with it as if its own process had
+// been killed: it tells no other worker, and they wait for it as the run says.
+var ErrGone = errors.New("the process that computes the updates is gone")
 
 // A Task is the work of one worker. It has the machine that a driver runs, the gradients for
 // it, and the properties of its frames and its state that drivers need.
@@ -54,4 +61,7 @@ type Recording struct {
 	Theta func(k int) float64
 	// Bits returns the bits per parameter of the messages of round k; nil: unknown.
 	Bits func(k int) int
+	// Late wraps the receiver of the worker's events. It may hold steps back until their losses are known; nil: it
+	// holds none.
+	Late func(next func(record.Event)) func(record.Event)
 }

@@ -56,8 +56,8 @@ start() {
     code=0
     # shellcheck disable=SC2016  # the inner shell expands
     XDG_CONFIG_HOME="$work/$name" ip netns exec "$prefix-$ns" unshare --uts \
-      sh -c 'hostname "$1"; shift; exec "$@"' sh "host-$name" "$peer" run "$@" --json \
-      --set "output.dir=$work/$name/runs" --set "node.key=$work/$name/key" \
+      sh -c 'hostname "$1"; shift; exec "$@"' sh "host-$name" "$peer" run --json \
+      --set "output.dir=$work/$name/runs" --set "node.key=$work/$name/key" "$@" \
       >"$work/$name.out" 2>"$work/$name.err" || code=$?
     echo "$code" >"$work/$name.code"
   ) &
@@ -154,6 +154,32 @@ strangers_are_refused() {
   stop first
 }
 
+# Four machines start a user's script, one of them another version. That one ends, and each end says how the scripts
+# differ. With the right version in its place the run goes on.
+scripts() {
+  local name i set=(-v --set "node.join_secret_file=$work/secret" "$work/script.yaml") run=(python3 test/lan/script.py)
+  local right="2 tensors, 15 elements, hash [0-9a-f]*" wrong="1 tensor, 12 elements, hash [0-9a-f]*"
+  local difference="the first difference is tensor 2"
+  printf 'topology: {kind: ring, size: 4}\nmodel: {name: external}\ntrain: {rounds: 50}\n' >"$work/script.yaml"
+  for ((i = 0; i < 3; i++)); do start $i "script$i" "${set[@]}" -- "${run[@]}" fc.weight=12 fc.bias=3; done
+  start 3 otherscript "${set[@]}" -- "${run[@]}" fc.weight=12
+  refused otherscript "its script has other parameters: $right; here $wrong; $difference, fc.bias .3. there and missing here"
+  says otherscript "start the same script on every machine"
+  for ((i = 0; i < 3; i++)); do
+    says "script$i" "its script has other parameters: $wrong; here $right; $difference, missing there and fc.bias .3. here"
+    ! ended "script$i" || fail "another script has made script$i give up"
+  done
+  say "another version of a script: refused, both ends say which parameters differ"
+  start 3 script3 "${set[@]}" -- "${run[@]}" fc.weight=12 fc.bias=3
+  for ((i = 0; i < 4; i++)); do
+    name=script$i
+    until_true $deadline ended $name || { cat "$work/$name.err"; fail "$name does not end"; }
+    [ "$(cat "$work/$name.code")" = 0 ] || { cat "$work/$name.err"; fail "$name exits with $(cat "$work/$name.code")"; }
+    [ "$(field $name digest)" = "$(field script0 digest)" ] || fail "peers $i and 0 differ in the digest"
+  done
+  say "with the same script everywhere: trained, digest $(field script0 digest)"
+}
+
 # The user's own files: peers refuse a label that differs, and the partition "local" takes the data of each machine.
 own_files() {
   local set=(--set topology.size=2 --set train.rounds=50 --set data.name=libsvm --set model.name=logistic
@@ -205,6 +231,7 @@ alone() {
 make_lan
 eight_peers_train
 own_files
+scripts
 alone
 strangers_are_refused
 say "ok"

@@ -47,6 +47,13 @@ var remedies = []Remedy{
 		"could not stop the others",
 	}},
 	{"bad-messages", []string{"message could not be used", "cut off a neighbour"}},
+	{"scripts", []string{
+		"the script has not called gossip.join yet",
+		"the script has not taken its step yet",
+		"the script begins without its state",
+		"the script's loss is not a finite number",
+		"refused a call to the script's socket",
+	}},
 	{"no-entropy-coding", []string{"a message is sent without entropy coding"}},
 	{"checkpoints-not-written", []string{
 		"checkpoint not written: the run goes on, and later ones are tried without another warning",

@@ -99,33 +99,62 @@ func CheckAny(run *experiment.Run, folder string) error {
 	return nil
 }
 
+// An Origin is where a worker begins.
+type Origin struct {
+	Round int
+	State *state.Snapshot // nil at round 0
+	Kept  bool            // the worker keeps checkpoints
+	// Start is the vector at round 0 of an external model that returns there; nil: not known. Blob is the state of its
+	// script; nil: none.
+	Start []float32
+	Blob  []byte
+}
+
 // Open builds the worker and returns its checkpoints, nil if the run keeps none. Until Close no other process can open
 // the same store.
 func (s *Store) Open(from Start) (*experiment.Worker, *node.Checkpoints, error) {
+	o, err := s.Find(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Begin(o, s.run, nil)
+}
+
+// Find says where the worker begins. Until Close no other process can open the same store.
+func (s *Store) Find(from Start) (Origin, error) {
 	if s.run.Reweights() && from != Resume {
-		w, err := s.run.Worker(s.rank) // the others go on, so that its own checkpoint is useless
-		return w, nil, err
+		return Origin{}, nil // the others go on, so that its own checkpoint is useless
 	}
 	if err := s.claim(from); err != nil {
-		return nil, nil, err
+		return Origin{}, err
 	}
 	found, err := s.find(from)
 	if err != nil {
-		return nil, nil, err
+		return Origin{}, err
 	}
-	var begin *state.Snapshot
-	round := 0
+	o := Origin{Kept: found != nil || s.keeps()}
 	if found != nil && found.Round > 0 {
-		begin, round = found.State, found.Round
+		o.Round, o.State, o.Blob = found.Round, found.State, blobOf(found.State)
+		return o, nil
 	}
-	w, err := s.run.Resume(s.rank, begin)
-	if err != nil {
-		return nil, nil, err
+	if from != Fresh {
+		o.Start, err = s.startVector()
 	}
-	if found == nil && !s.keeps() {
-		return w, nil, nil
+	return o, err
+}
+
+// Begin builds the worker of a run at its origin, and returns its checkpoints. The program is nil for a built-in model.
+func (s *Store) Begin(o Origin, run *experiment.Run, p Program) (*experiment.Worker, *node.Checkpoints, error) {
+	w, err := run.Resume(s.rank, o.State)
+	if err != nil || !o.Kept {
+		return w, nil, err
 	}
-	kept, err := s.keep(w, round)
+	if p != nil && o.State == nil {
+		if err := s.keepStart(run, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	kept, err := s.keep(w, o.Round, p)
 	return w, kept, err
 }
 
@@ -191,7 +220,7 @@ func (s *Store) hintRank(err error) error {
 
 // keep returns the checkpoints of w, which is at the beginning of round. At the beginning of round 0 the run file gives
 // all of a worker's state.
-func (s *Store) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
+func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoints, error) {
 	c := s.run.Config().Checkpoint
 	taken := new(state.Snapshot)
 	write := func(k int) error {
@@ -203,6 +232,9 @@ func (s *Store) keep(w *experiment.Worker, round int) (*node.Checkpoints, error)
 	kept := &node.Checkpoints{
 		Take: func(int) { w.Save(taken) }, Write: write,
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
+	}
+	if p != nil {
+		keepScript(kept, p, taken)
 	}
 	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
 	if !ok {

@@ -17,6 +17,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -117,7 +118,7 @@ func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 		m.pace.share = at.Share
 		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
 	}})
-	err = lab.RunTied(ctx, cmd, cellGrace)
+	err = lab.RunTied(ctx, cmd, m.grace())
 	shown.Clear()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
@@ -157,7 +158,7 @@ func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
 	if mode == "sim" && m.result.Compute > 0 {
 		args = append(args, "--compute", seconds(m.result.Compute).String())
 	}
-	return args, nil
+	return append(args, script.After(m.Script)...), nil
 }
 
 // lastError returns the error at the end of a process's log.

@@ -150,7 +150,11 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 	for _, s := range configs.Arguments(cell.Until) {
 		text = fmt.Appendf(text, " until %s", s)
 	}
-	sum := sha256.Sum256(text)
+	by, err := m.identity()
+	if err != nil {
+		return "", fmt.Errorf("compare: %w", err)
+	}
+	sum := sha256.Sum256(append(text, by...))
 	return hex.EncodeToString(sum[:]), nil
 }
 

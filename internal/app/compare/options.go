@@ -17,6 +17,7 @@ type Options struct {
 	Mode     string   // sim or lab; "": that of the comparison
 	Only     []string // labels of the cells that are run; none: all
 	Set      []string // keys of the run file, as key=value, for all cells
+	Script   []string // the command that trains external models; none: they are built in
 	Process  Process
 	Talk     io.Writer       // gets lines about the progress of the comparison
 	Progress func() Progress // made for each process, which shows it

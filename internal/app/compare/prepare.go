@@ -23,6 +23,9 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := m.checkScript(cell, loaded); err != nil {
+			return m.inCell(cell, err)
+		}
 		run, err := preflight.Assemble(loaded)
 		if err != nil {
 			return m.inCell(cell, err)
@@ -49,6 +52,9 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	}
 	if err := m.tune(ctx); err != nil {
 		return err
+	}
+	if err := m.noteScript(); err != nil {
+		return fmt.Errorf("compare: %w", err)
 	}
 	return m.keepFiles()
 }

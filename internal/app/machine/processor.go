@@ -47,3 +47,12 @@ func ShareProcessors(env []string, peers int) []string {
 	share := max(1, runtime.NumCPU()/peers) + 1
 	return append(env, "GOMAXPROCS="+strconv.Itoa(min(share, runtime.NumCPU())))
 }
+
+// ShareThreads gives the script of each peer its share of the cores: numeric libraries take all of them otherwise, and
+// threads of several scripts hold each other up. It does not override settings of the user.
+func ShareThreads(env []string, peers int) []string {
+	if os.Getenv("OMP_NUM_THREADS") != "" {
+		return env
+	}
+	return append(env, "OMP_NUM_THREADS="+strconv.Itoa(max(1, runtime.NumCPU()/peers)))
+}

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
@@ -22,6 +23,8 @@ type Part struct {
 	Node node.Options
 	Rank int               // that the peer must get, or AnyRank
 	From checkpoints.Start // of its worker
+	// Script trains an external model; nil: the model is built in.
+	Script *script.Child
 }
 
 // Take joins the other peers, trains, and waits for the results of all peers, which come as events.
@@ -50,12 +53,16 @@ func (p *Part) Take(ctx context.Context) error {
 	p.Belong(given)
 	store := checkpoints.New(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
 	defer store.Close()
-	w, kept, err := store.Open(p.From)
-	if err != nil {
+	begin := beginning{Child: p.Script, run: p.Session.Run, store: store, rank: given}
+	if err := begin.find(p.From); err != nil {
 		return err
 	}
-	final, err := worker.Train(ctx, n, p.Session.Run, w, worker.Options{
-		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: kept,
+	if err := begin.meet(ctx, n, p.Hear); err != nil {
+		return err
+	}
+	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
+		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
+		Script: p.Script,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/lab"
@@ -20,11 +21,12 @@ import (
 
 // A Supervised is a peer that a supervisor has started.
 type Supervised struct {
-	Path string // the resolved run file, in the folder of the run
-	Rank int
-	From checkpoints.Start
-	Log  *slog.Logger
-	Out  io.Writer // gets messages to the user
+	Path   string // the resolved run file, in the folder of the run
+	Rank   int
+	From   checkpoints.Start
+	Log    *slog.Logger
+	Out    io.Writer      // gets messages to the user
+	Script script.Options // of an external model
 }
 
 // Run runs the peer up to its result, which it reports to the supervisor.
@@ -33,18 +35,19 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	if err != nil {
 		return err
 	}
-	run, err := preflight.Assemble(loaded)
+	run, child, err := Assemble(ctx, loaded, preflight.Assemble, p.Script)
 	if err != nil {
 		return err
 	}
+	defer child.Close()
 	store := checkpoints.New(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
 	defer store.Close()
-	w, kept, err := store.Open(p.From)
-	if err != nil {
+	begin := beginning{Child: child, run: run, store: store, rank: topology.Rank(p.Rank)}
+	if err := begin.find(p.From); err != nil {
 		return err
 	}
 	o := nodeOptions(run)
-	if kept != nil || run.Reweights() { // a peer that comes back is recognised by its key
+	if begin.at.Kept || run.Reweights() { // a peer that comes back is recognised by its key
 		if o.Identity, err = identity.Open(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}
@@ -66,10 +69,14 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	defer server.Close()
-	final, err := worker.Train(ctx, n, run, w, worker.Options{
+	if err := begin.meet(ctx, n, o.Observe); err != nil {
+		return err
+	}
+	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
 		Observe:     o.Observe,
-		Checkpoints: kept,
+		Checkpoints: begin.kept,
+		Script:      child,
 		Arbiter:     client,
 		Trial:       tryOn(run, client, n),
 		Through:     func(other topology.Rank) bool { return client.Finished(int(other)) },

@@ -47,6 +47,9 @@ func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) 
 	return run, err
 }
 
+// Own is AssembleHere for a peer of its own on a LAN.
+func Own(loaded *configs.Loaded) (*experiment.Run, error) { return AssembleHere(loaded, "run") }
+
 // fits refuses a run that cannot work on this machine before it allocates anything. memory is the free memory in bytes,
 // 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {

@@ -38,6 +38,12 @@ type Screen struct {
 // say writes one message to the user.
 func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n", args...) }
 
+// heard is what a session keeps of the steps.
+type heard struct {
+	last  []record.Step // by rank; Round 0 where there was none
+	parts record.PartsSum
+}
+
 // A Session is a run as its user sees it: events go to the record, to the display and, the
 // results, into the summary. Its methods may be called from several goroutines.
 type Session struct {
@@ -49,8 +55,8 @@ type Session struct {
 	History *record.History // of what real peers report
 	began   time.Time
 
-	mu     sync.Mutex
-	last   []record.Step // by rank; Round 0 where there was none
+	mu sync.Mutex
+	heard
 	finals []record.Final
 	edges  []record.Event
 	missed []missed
@@ -76,7 +82,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Run: run, began: time.Now(), last: make([]record.Step, run.N()),
+		Options: o, Run: run, began: time.Now(), heard: heard{last: make([]record.Step, run.N())},
 		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
 	}
 	if o.Dir == "" {
@@ -175,6 +181,7 @@ func (s *Session) enter(e record.Event) {
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.last):
 		s.last[e.Step.Rank] = *e.Step
+		s.parts.See(*e.Step)
 		if warning := s.watch.See(*e.Step); warning != "" {
 			fmt.Fprintln(s.Display, advice.Warning(warning))
 		}

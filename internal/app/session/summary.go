@@ -23,6 +23,7 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
+	summary.Parts = s.parts.Mean()
 	if err == nil && models != nil {
 		results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
 		err = results.SaveAverage(s.Run, finals, summary.Digest)
@@ -82,13 +83,17 @@ func WriteFinals(w io.Writer, finals []record.Final) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tDIGEST\t")
 	for _, f := range finals {
-		accuracy := "-"
-		if v := record.Number(f.Accuracy); v != nil {
-			accuracy = fmt.Sprintf("%.4f", *v)
-		}
-		fmt.Fprintf(t, "%d\t%d\t%.4f\t%s\t%s\t%.1f s\t%.8s\t\n",
-			f.Rank, f.Rounds, f.Loss, accuracy, report.Size(f.Sent.Wire), f.Time.Seconds(), f.Digest)
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t%.8s\t\n", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
+			report.Size(f.Sent.Wire), f.Time.Seconds(), f.Digest)
 	}
 	fmt.Fprintln(t)
 	return t.Flush()
+}
+
+// places writes a number to four places, and a dash where there is none.
+func places(v float64) string {
+	if record.Number(v) == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", v)
 }

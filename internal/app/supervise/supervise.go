@@ -9,13 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
 )
@@ -60,6 +63,7 @@ type Lab struct {
 	Resume   bool     // the peers go on from their checkpoints
 	Words    []string // further flags of each peer: how much it logs
 	Lost     int      // exit code of a peer that has lost the others
+	Script   []string // the command of the script that each peer starts; none for a built-in model
 }
 
 // Run starts the peers, attends them to their end, and returns their final models by rank.
@@ -82,6 +86,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		History:    l.History,
 		Event:      l.Event,
 		Log:        l.Log,
+		Grace:      l.grace(),
 	})
 	if err != nil {
 		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
@@ -93,6 +98,17 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 	return worker.Models(l.Folder, run, l.Finals())
 }
 
+// ScriptGrace is how long peers with scripts have between the order to stop and being killed.
+const ScriptGrace = bridge.DefaultGrace + lab.DefaultGrace
+
+// grace returns the time from the order to stop to the kill.
+func (l *Lab) grace() time.Duration {
+	if len(l.Script) > 0 {
+		return ScriptGrace
+	}
+	return lab.DefaultGrace
+}
+
 // peer returns the command that starts a peer; life counts its earlier starts.
 func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
@@ -100,8 +116,11 @@ func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	if l.Resume || life > 0 {
 		args = append(args, "--resume")
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, append(args, script.After(l.Script)...)...)
 	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
+	if len(l.Script) > 0 {
+		cmd.Env = machine.ShareThreads(cmd.Env, l.Session.Run.N())
+	}
 	return cmd
 }
 

@@ -19,12 +19,27 @@ type Results struct {
 }
 
 // Complete adds the score of the replica to a result, and saves the model. It tells watch how many samples of how many
-// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged.
+// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged. The result of an external model has the
+// score that its script has told.
 func (r *Results) Complete(
 	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
 ) error {
-	x := w.Machine.Params()
-	score, err := w.Evaluate(x, watch)
+	if w.Evaluate != nil {
+		if err := score(final, run, w, watch); err != nil {
+			return err
+		}
+	}
+	var err error
+	if final.Data, err = run.Rows(w.Rank); err != nil {
+		return err
+	}
+	final.Theta, final.Bits, final.Peak = w.Bound(final.Rounds), w.MeanBits(), machine.PeakMemory()
+	return r.save(final, run, w)
+}
+
+// score adds the score of the replica to a result.
+func score(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
+	score, err := w.Evaluate(w.Machine.Params(), watch)
 	if err != nil {
 		return err
 	}
@@ -32,12 +47,8 @@ func (r *Results) Complete(
 		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
 			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
 	}
-	if final.Data, err = run.Rows(w.Rank); err != nil {
-		return err
-	}
-	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
-	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, machine.PeakMemory()
-	return r.save(final, run, w)
+	final.Loss, final.Accuracy = score.Loss, score.Accuracy
+	return nil
 }
 
 // floatBytes are the bytes of a number in a model file.

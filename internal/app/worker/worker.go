@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
@@ -26,8 +27,10 @@ type Options struct {
 	Arbiter node.Arbiter
 	// Through reports which workers have ended well and are gone; nil: unknown.
 	Through func(topology.Rank) bool
-	// Trial is what a script makes of the worker; nil: nothing.
+	// Trial is what a script of faults makes of the worker; nil: nothing.
 	Trial *Trial
+	// Script trains an external model; nil: the model is built in. Train ends it.
+	Script *script.Child
 }
 
 // Train runs worker w on a node that has joined, tests its replica, and saves it. If the run has gone on without w, the
@@ -35,24 +38,42 @@ type Options struct {
 func Train(
 	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
 ) (record.Final, error) {
-	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{Checkpoints: o.Checkpoints}))
-	if errors.Is(err, node.ErrLeftBehind) {
-		var place *node.Place
-		if w, place, err = comeBack(ctx, n, run, w.Rank, o.Arbiter); err != nil {
-			return final, err
-		}
-		final, err = n.Run(ctx, o.driven(ctx, run, w, node.Worker{Place: place}))
-	}
+	final, w, err := o.train(ctx, n, run, w)
 	if err != nil {
+		if o.Script != nil {
+			o.Script.Stop(ctx, err, final.Rounds, w.Machine.Params())
+		}
 		return final, err
 	}
 	testing := record.Status{State: record.Testing}
 	n.Say(testing)
+	if o.Script != nil {
+		final.Loss, final.Accuracy, err = o.Script.Finish(ctx, final.Rounds, w.Rounds, w.Machine.Params())
+		if err != nil { // the script's: the model is there
+			return final, errors.Join(err, o.Complete(&final, run, w, nil))
+		}
+	}
 	watch := EachSecond(func(share float64) {
 		testing.Share = share
 		n.Say(testing)
 	})
 	return final, o.Complete(&final, run, w, watch)
+}
+
+// train does the rounds of w, or of the worker that comes back in its place, which it returns.
+func (o *Options) train(
+	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker,
+) (record.Final, *experiment.Worker, error) {
+	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{Checkpoints: o.Checkpoints}))
+	if !errors.Is(err, node.ErrLeftBehind) {
+		return final, w, err
+	}
+	back, place, err := comeBack(ctx, n, run, w.Rank, o.Arbiter)
+	if err != nil {
+		return final, w, err
+	}
+	final, err = n.Run(ctx, o.driven(ctx, run, back, node.Worker{Place: place}))
+	return final, back, err
 }
 
 // driven completes the options of a node for w; d says where it begins.
@@ -62,6 +83,9 @@ func (o *Options) driven(
 	d.Task = w.Task
 	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
+	if o.Script != nil {
+		d.Late = o.Script.Late.Observe
+	}
 	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d
 }

@@ -45,7 +45,7 @@ func (t *Talk) compareSections() error {
 	}
 	return t.Refuse(&RefusedError{
 		Reason: OtherSection, Section: names[0],
-		Detail: describeDifferences(names, mine, theirs), Advice: t.Mine.advice(names),
+		Detail: describeSections(names, mine, theirs), Advice: t.Mine.advice(names),
 	})
 }
 
@@ -81,6 +81,8 @@ func (h *Hello) advice(names []string) string {
 	for _, s := range h.full {
 		switch {
 		case !slices.Contains(names, s.Name):
+		case s.Name == settings.ScriptSection && s.Advice == "":
+			advice = sameScript
 		case s.Advice == "":
 			return sameFile
 		default:

@@ -86,26 +86,6 @@ func (a *averaging) clear() {
 	a.shelf.drop(tagPart, a.call)
 }
 
-// others calls do for all other workers at once, and returns the first error.
-func (a *averaging) others(ctx context.Context, do func(ctx context.Context, rank topology.Rank) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	for i := range a.members.Load().IDs {
-		rank := topology.Rank(i)
-		if rank == a.self {
-			continue
-		}
-		wg.Go(func() {
-			if err := do(ctx, rank); err != nil {
-				cancel(err) // the first one counts
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
 // meanOf returns the mean of the part that belongs to owner, over all workers that are there.
 func (a *averaging) meanOf(ctx context.Context, owner topology.Rank) ([]float32, error) {
 	from, to := a.part(owner)
@@ -114,8 +94,8 @@ func (a *averaging) meanOf(ctx context.Context, owner topology.Rank) ([]float32,
 	if from == to {
 		return nil, nil
 	}
-	r := request{
-		key: key{tagMean, a.call}, elements: uint64(len(a.x)), from: uint64(from), count: uint64(to - from),
+	r := Request{
+		Tag: tagMean, Call: a.call, Elements: uint64(len(a.x)), From: uint64(from), Count: uint64(to - from),
 	}
 	err := a.others(ctx, func(ctx context.Context, rank topology.Rank) error {
 		part := make([]float32, to-from)
@@ -162,7 +142,7 @@ func (a *averaging) take(ctx context.Context, owner topology.Rank, x []float32) 
 
 // patient fetches from a worker. If it is lost, here is false, or patient goes on or fails, as the call
 // has it.
-func (a *averaging) patient(ctx context.Context, rank topology.Rank, r request, x []float32) (here bool, err error) {
+func (a *averaging) patient(ctx context.Context, rank topology.Rank, r Request, x []float32) (here bool, err error) {
 	for {
 		err := a.fetch(ctx, rank, r, x)
 		switch {

@@ -32,12 +32,12 @@ func (s *Service) Fetch(ctx context.Context, rank topology.Rank, tag string, x [
 	return s.fetch(ctx, rank, whole(key{tag: tag}, len(x)), x)
 }
 
-func (s *Service) fetch(ctx context.Context, rank topology.Rank, r request, x []float32) error {
+func (s *Service) fetch(ctx context.Context, rank topology.Rank, r Request, x []float32) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })()
 	if err := s.pursue(ctx, rank, func() (bool, error) { return s.attempt(ctx, rank, r, x) }); err != nil {
-		return &Error{rank, r.key.String(), err}
+		return &Error{rank, r.key().String(), err}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Service) gone(rank topology.Rank, since time.Duration) bool {
 }
 
 // attempt asks a worker once. met reports whether both ends have passed the handshake.
-func (s *Service) attempt(ctx context.Context, rank topology.Rank, r request, x []float32) (met bool, err error) {
+func (s *Service) attempt(ctx context.Context, rank topology.Rank, r Request, x []float32) (met bool, err error) {
 	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], Protocol)
 	if err != nil {
 		return false, err
@@ -104,27 +104,31 @@ func (s *Service) attempt(ctx context.Context, rank topology.Rank, r request, x 
 }
 
 // request sends a request and receives the answer.
-func (s *Service) request(t *handshake.Talk, r request, x []float32) error {
+func (s *Service) request(t *handshake.Talk, r Request, x []float32) error {
 	t.Stream.SetDeadline(time.Now().Add(handshake.Timeout))
-	if err := t.Say(handshake.AboutVector, r.append(nil)); err != nil {
+	if err := t.Say(handshake.AboutVector, r.Append(nil)); err != nil {
 		return err
 	}
-	for {
+	for began, told := time.Now(), false; ; {
+		if !told && time.Since(began) > lostAfter {
+			told = true
+			s.Log.Info("still waiting for a vector", "vector", r.key(), "of", handshake.Short(t.Peer))
+		}
 		t.Stream.SetReadDeadline(time.Now().Add(max(stall, s.Detect)))
 		body, err := t.Expect(handshake.AboutVector, 8)
 		switch {
 		case err != nil:
 			return err
-		case len(body) == 8 && binary.LittleEndian.Uint64(body) == r.count:
+		case len(body) == 8 && binary.LittleEndian.Uint64(body) == r.Count:
 			return s.receive(t, r, x)
 		case len(body) > 0:
-			return t.Refuse(handshake.Refusal(handshake.Protocol, "malformed answer about vector %s", r.key))
+			return t.Refuse(handshake.Refusal(handshake.Protocol, "malformed answer about vector %s", r.key()))
 		}
 	}
 }
 
 // receive reads the values that send writes.
-func (s *Service) receive(t *handshake.Talk, r request, x []float32) error {
+func (s *Service) receive(t *handshake.Talk, r Request, x []float32) error {
 	sum, buf := r.checksum(), make([]byte, min(mostPiece, 4*len(x)))
 	for len(x) > 0 {
 		n := min(len(buf)/4, len(x))

@@ -74,7 +74,7 @@ func (s *Service) serve(t *handshake.Talk, to topology.Rank) error {
 	if err != nil {
 		return err
 	}
-	r, ok := parseRequest(body)
+	r, ok := ParseRequest(body)
 	if !ok {
 		return t.Refuse(handshake.Refusal(handshake.Protocol, "malformed request for a vector"))
 	}
@@ -82,29 +82,29 @@ func (s *Service) serve(t *handshake.Talk, to topology.Rank) error {
 	if err != nil {
 		return err
 	}
-	if n := uint64(len(p.x)); n != r.elements {
+	if n := uint64(len(p.x)); n != r.Elements {
 		return t.Refuse(handshake.Refusal(handshake.OtherShape, "vector %s has %d elements here, %d are wanted",
-			r.key, n, r.elements))
+			r.key(), n, r.Elements))
 	}
-	if err := s.send(t, r, p.x[r.from:r.from+r.count]); err != nil {
+	if err := s.send(t, r, p.x[r.From:r.From+r.Count]); err != nil {
 		return err
 	}
 	t.Stream.SetReadDeadline(time.Now().Add(stall))
 	if _, err := t.Expect(handshake.AboutYes, 0); err != nil {
 		return err
 	}
-	if r.count == r.elements {
-		s.shelf.fetched(r.key, p, to)
+	if r.Count == r.Elements {
+		s.shelf.fetched(r.key(), p, to)
 	}
 	return t.Stream.Close()
 }
 
 // await waits for a vector and shows signs of life meanwhile.
-func (s *Service) await(t *handshake.Talk, r request) (*publication, error) {
+func (s *Service) await(t *handshake.Talk, r Request) (*publication, error) {
 	beat := time.NewTicker(s.Detect / beatsPerDetect)
 	defer beat.Stop()
 	for {
-		p, no, changed := s.shelf.find(r.key)
+		p, no, changed := s.shelf.find(r.key())
 		if p != nil {
 			return p, nil
 		}
@@ -129,9 +129,9 @@ const mostPiece = 64 << 10
 
 // send writes the number of values, the values and their checksum. It takes turns with the frames of
 // links, piece by piece.
-func (s *Service) send(t *handshake.Talk, r request, x []float32) error {
+func (s *Service) send(t *handshake.Talk, r Request, x []float32) error {
 	t.Stream.SetWriteDeadline(time.Now().Add(stall))
-	if err := t.Say(handshake.AboutVector, binary.LittleEndian.AppendUint64(nil, r.count)); err != nil {
+	if err := t.Say(handshake.AboutVector, binary.LittleEndian.AppendUint64(nil, r.Count)); err != nil {
 		return err
 	}
 	sum, piece := r.checksum(), max(1, min(mostPiece, s.Host.Pieces(t.Peer))/4)

@@ -2,7 +2,11 @@ package vector
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -12,10 +16,14 @@ const tagStart = "start"
 // Start gives all workers the vector x of worker 0. Workers form a binary tree: worker r fetches from
 // worker (r−1)/2 and passes the vector on to workers 2r+1 and 2r+2. The call returns when x is there,
 // and goes on to serve. A worker with a checkpoint calls NoStart instead.
+//
+// A worker of other settings than the one before it fails if all other workers refuse it too. If one of
+// them accepts it, the one before it has the wrong settings, and Start waits until that one has been
+// started again.
 func (s *Service) Start(ctx context.Context, x []float32) error {
 	m := s.members.Load()
 	if m.Self != 0 {
-		if err := s.Fetch(ctx, (m.Self-1)/2, tagStart, x); err != nil {
+		if err := s.begin(ctx, (m.Self-1)/2, x); err != nil {
 			return err
 		}
 	}
@@ -31,3 +39,47 @@ func (s *Service) Start(ctx context.Context, x []float32) error {
 
 // NoStart refuses the start to workers that ask this one, unless Start has been called.
 func (s *Service) NoStart() { s.shelf.expire(tagStart, 1) }
+
+// betweenStarts is how long a worker waits before it asks one again that has other settings.
+const betweenStarts = time.Second
+
+// begin fetches the start from the worker before this one.
+func (s *Service) begin(ctx context.Context, before topology.Rank, x []float32) error {
+	for {
+		err := s.Fetch(ctx, before, tagStart, x)
+		no, refused := errors.AsType[*handshake.RefusedError](err)
+		if !refused || no.Reason == handshake.LostState || no.Reason == handshake.RunOver || s.unwanted(ctx, before) {
+			return err
+		}
+		s.Log.Info("waits for the start", "worker", int(before), "why", err)
+		socket.Sleep(ctx, betweenStarts)
+	}
+}
+
+// unwanted reports whether all workers besides one that has refused this one refuse it too. It is false
+// while some do not answer.
+func (s *Service) unwanted(ctx context.Context, but topology.Rank) bool {
+	return s.others(ctx, func(ctx context.Context, rank topology.Rank) error {
+		if rank == but {
+			return nil
+		}
+		err := s.meet(ctx, rank)
+		if no, refused := errors.AsType[*handshake.RefusedError](err); refused && no.Permanent() {
+			return nil
+		}
+		return errWanted
+	}) == nil
+}
+
+var errWanted = errors.New("not refused")
+
+// meet passes the handshake with a worker and wants nothing.
+func (s *Service) meet(ctx context.Context, rank topology.Rank) error {
+	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], Protocol)
+	if err != nil {
+		return err
+	}
+	defer stream.Reset()
+	defer context.AfterFunc(ctx, func() { stream.Reset() })()
+	return s.greet(handshake.New(stream), rank)
+}

@@ -120,3 +120,24 @@ func (s *Service) enter(rank topology.Rank) {
 	s.met[rank] = true
 	delete(s.absent, rank)
 }
+
+// others calls do for all other workers at once, and returns the first error.
+func (s *Service) others(ctx context.Context, do func(ctx context.Context, rank topology.Rank) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	m := s.members.Load()
+	for i := range m.IDs {
+		rank := topology.Rank(i)
+		if rank == m.Self {
+			continue
+		}
+		wg.Go(func() {
+			if err := do(ctx, rank); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}

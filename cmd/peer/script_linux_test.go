@@ -1,0 +1,78 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startScripts starts a run without end of four scripts.
+func startScripts(t *testing.T, script []string, args ...string) *longCommand {
+	t.Helper()
+	return startLong(t, slices.Concat(args, []string{"long.yaml", "--set", "model.name=external", "--set",
+		"checkpoint.every=20", "--"}, script)...)
+}
+
+// forking is a toy with a child of its own, as data loaders have them.
+var forking = []string{"toy", "fork"}
+
+// scripts returns the numbers of the toys.
+func (c *longCommand) scripts() (numbers []int) {
+	for number, words := range c.within() {
+		if filepath.Base(words[0]) == "toy" {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// Scripts hear of the end, and no process is left: neither a script nor what it has started.
+func TestASignalEndsScripts(t *testing.T) {
+	for _, args := range [][]string{{"lab"}, {"run", "--set", "topology.size=1"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			c := startScripts(t, forking, args...)
+			if want := map[string]int{"lab": 4, "run": 1}[args[0]]; len(c.scripts()) != want {
+				t.Errorf("%d scripts run, want %d", len(c.scripts()), want)
+			}
+			c.Process.Signal(syscall.SIGINT)
+			said, code := c.end()
+			again := strings.Contains(said, "next: peer "+args[0]) && strings.Contains(said, " -- toy fork ")
+			if code != 130 || !again {
+				t.Errorf("exit code %d; said %q", code, said)
+			}
+		})
+	}
+}
+
+func TestASecondSignalEndsScriptsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := startScripts(t, []string{"toy"}, "lab")
+	c.Process.Signal(syscall.SIGINT)
+	c.Process.Signal(syscall.SIGTERM)
+	if said, code := c.end(); code != 130 && code != 143 {
+		t.Errorf("exit code %d; said %q", code, said)
+	}
+}
+
+// The kernel kills scripts whose peer dies, and peers whose lab dies.
+func TestScriptsDieWithTheirLab(t *testing.T) {
+	t.Parallel()
+	c := startScripts(t, []string{"toy"}, "lab")
+	c.Process.Kill()
+	if said, code := c.end(); code != -1 {
+		t.Errorf("exit code %d; said %q", code, said)
+	}
+}
+
+func TestAScriptThatIsKilledTooOftenEndsTheRun(t *testing.T) {
+	t.Parallel()
+	c := startScripts(t, forking, "lab", "--restart", "never")
+	syscall.Kill(c.scripts()[0], syscall.SIGKILL)
+	said, code := c.end()
+	if code != exitScript || !strings.Contains(said, "the script (toy fork) was ended by a signal (killed) after round ") {
+		t.Errorf("exit code %d; said %q", code, said)
+	}
+}

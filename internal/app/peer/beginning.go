@@ -1,0 +1,84 @@
+package peer
+
+import (
+	"context"
+	"slices"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// Assemble builds a run from a run file. It starts the script of an external model first, which alone knows the size of
+// the model. The caller must Close the child, which is nil for a built-in model.
+func Assemble(
+	ctx context.Context, loaded *configs.Loaded, build func(*configs.Loaded) (*experiment.Run, error), o script.Options,
+) (*experiment.Run, *script.Child, error) {
+	if !loaded.Config.External() {
+		run, err := build(loaded)
+		return run, nil, err
+	}
+	child, err := script.Begin(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	loaded.Config.Model.Outline = child.Outline()
+	run, err := build(loaded)
+	if err != nil {
+		child.Refuse(err)
+		return nil, nil, err
+	}
+	return run, child, nil
+}
+
+// A beginning is a worker that is about to begin. A built-in model is built as soon as its checkpoint is known. An
+// external one needs the vector of worker 0 first, and so the other peers.
+type beginning struct {
+	*script.Child // nil: built in
+	run           *experiment.Run
+	store         *checkpoints.Store
+	rank          topology.Rank
+
+	at   checkpoints.Origin
+	w    *experiment.Worker
+	kept *node.Checkpoints
+}
+
+// find finds the checkpoint, and builds the worker of a built-in model.
+func (b *beginning) find(from checkpoints.Start) (err error) {
+	if b.at, err = b.store.Find(from); err != nil || b.Child != nil {
+		return err
+	}
+	b.w, b.kept, err = b.store.Begin(b.at, b.run, nil)
+	return err
+}
+
+// meet builds the worker of an external model, among the others on n, and tells the script where it begins.
+func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.Event)) error {
+	if b.Child == nil {
+		return nil
+	}
+	b.Tell(int(b.rank), observe)
+	b.Enter(ctx, n)
+	p := experiment.Program{Gradient: b.Gradient}
+	if b.at.State == nil {
+		if err := b.Meet(ctx, n, b.at.Start); err != nil {
+			return err
+		}
+		p.Start = slices.Clone(b.Start())
+	}
+	b.run = b.run.Programmed(p)
+	var err error
+	if b.w, b.kept, err = b.store.Begin(b.at, b.run, b.Child); err != nil {
+		return err
+	}
+	cfg := b.run.Config()
+	return b.Welcome(script.Place{
+		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(), Rounds: cfg.Train.Rounds, Round: b.at.Round,
+		Checkpoints: b.kept != nil,
+	}, b.w.Machine.Params(), b.at.Blob)
+}

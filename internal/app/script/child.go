@@ -1,0 +1,189 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/model"
+	"gossiptrainer/python"
+)
+
+// Options say how a script is started.
+type Options struct {
+	Command []string
+	Out     io.Writer // gets its output
+	Quiet   bool      // its errors alone
+	Log     *slog.Logger
+}
+
+// said returns where the standard output of the script goes.
+func (o Options) said() io.Writer {
+	if o.Quiet {
+		return io.Discard
+	}
+	return o.Out
+}
+
+// A Room is what a script needs of the peers of its run.
+type Room interface {
+	// Start gives all workers the vector x of worker 0.
+	Start(ctx context.Context, x []float32) error
+	// Average returns the mean of the vectors that all workers pass to the same call, from 1 on.
+	Average(ctx context.Context, call int, x []float32) ([]float32, error)
+}
+
+// A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
+// goroutines.
+type Child struct {
+	Late *Late // holds the steps of the worker back
+
+	o      Options
+	script *bridge.Script
+	shape  bridge.Outline
+	start  []float32 // of the script; after Meet that of the run
+	folder string    // of gossip.py
+	room   atomic.Pointer[meeting]
+	turns
+	scores
+}
+
+// A meeting is the room in which a script takes means, until ctx ends.
+type meeting struct {
+	Room
+	ctx context.Context
+}
+
+// turns is what a worker knows of the steps of its script.
+type turns struct {
+	turn   sync.Mutex // held while the script has the vector
+	saving int        // round before which the script was asked for its state last
+	usual  time.Duration
+	spent  time.Duration // in hand-over, up to the last step
+	cost   atomic.Int64  // nanoseconds of the last state
+}
+
+// scores is what a script has told of its model.
+type scores struct {
+	mu     sync.Mutex
+	rank   int
+	tell   func(record.Event)
+	newest record.Score // of Round −1 before any
+}
+
+// Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
+func Begin(ctx context.Context, o Options) (*Child, error) {
+	c := &Child{Late: NewLate(), o: o, turns: turns{saving: -1},
+		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
+	var err error
+	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	if err := python.Install(c.folder); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.folder))
+	}
+	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
+		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
+		Loss: c.Late.Loss, Score: c.note, Average: c.average,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.folder))
+	}
+	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
+		c.Close()
+		return nil, c.fate(err)
+	}
+	return c, nil
+}
+
+// Outline returns the names and shapes of the vector.
+func (c *Child) Outline() *model.Outline {
+	o := &model.Outline{Exact: c.shape.Exact}
+	end := 0
+	for _, t := range c.shape.Tensors {
+		p := model.Param{Name: t.Name, Shape: slices.Clone(t.Shape), Off: end}
+		o.Params = append(o.Params, p)
+		end += p.Len()
+	}
+	return o
+}
+
+// Enter gives the script the room of the run, in which it takes means until ctx ends.
+func (c *Child) Enter(ctx context.Context, room Room) { c.room.Store(&meeting{room, ctx}) }
+
+// Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns to round 0
+// has known it before.
+func (c *Child) Meet(ctx context.Context, room Room, known []float32) error {
+	if known != nil {
+		c.start = known
+		return nil
+	}
+	return room.Start(ctx, c.start)
+}
+
+// Start returns the vector at round 0, after Meet.
+func (c *Child) Start() []float32 { return c.start }
+
+// A Place is where a worker begins.
+type Place struct {
+	Run         string
+	Seed        uint64
+	Rank, Size  int
+	Rounds      int
+	Round       int // in which it begins
+	Checkpoints bool
+}
+
+// Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
+func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
+	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
+		c.o.Log.Warn("the script begins without its state", "round", p.Round)
+	}
+	err := c.script.Welcome(bridge.Welcome{
+		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed,
+		Checkpoints: p.Checkpoints,
+	}, x, blob)
+	return c.fate(err)
+}
+
+// Tell sends the scores of the script, as those of a worker, to observe from now on.
+func (c *Child) Tell(rank int, observe func(record.Event)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rank, c.tell = rank, observe
+}
+
+// average answers a script that wants the mean of all workers' vectors.
+func (c *Child) average(call int, x []float32) ([]float32, error) {
+	m := c.room.Load()
+	if m == nil {
+		return nil, errors.New("no other worker is known yet")
+	}
+	return m.Average(m.ctx, call, x)
+}
+
+// note takes a score of the script.
+func (c *Child) note(round int, s bridge.Score) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newest = record.Score{Rank: c.rank, Round: round, Loss: orNaN(s.Loss), Accuracy: orNaN(s.Accuracy)}
+	told := c.newest
+	c.tell(record.Event{Score: &told})
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}

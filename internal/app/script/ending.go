@@ -1,0 +1,105 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/work"
+)
+
+// An Error says that the script has failed, or has ended before the run.
+type Error struct{ err error }
+
+func (e *Error) Error() string { return e.err.Error() }
+func (e *Error) Unwrap() error { return e.err }
+
+// fate returns an error of the bridge as one of the script. A script that a signal has killed may start again with its
+// worker: its error wraps work.ErrGone.
+func (c *Child) fate(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if exit, ok := errors.AsType[*bridge.Exit](err); ok && exit.Signal != "" {
+		err = &goneError{err}
+	}
+	return &Error{err}
+}
+
+// A goneError is the end of a script by a signal.
+type goneError struct{ error }
+
+func (e *goneError) Unwrap() []error { return []error{e.error, work.ErrGone} }
+
+// Finish tells the script that the worker has done its rounds, with the final vector x, and waits until the script has
+// ended. It returns the loss and the accuracy that the script has told of this vector, NaN if none.
+func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
+	loss, accuracy = math.NaN(), math.NaN()
+	end := bridge.End{Why: bridge.Finished, Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
+	if rounds < planned {
+		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, c.script.Interrupt)()
+	c.turn.Lock()
+	err = c.script.End(end, x)
+	c.turn.Unlock()
+	if err == nil {
+		err = c.script.Wait()
+	}
+	if err != nil {
+		return loss, accuracy, c.fate(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.newest.Round == rounds {
+		loss, accuracy = c.newest.Loss, c.newest.Accuracy
+	}
+	return loss, accuracy, nil
+}
+
+// turnover is how long a script that is to end may keep the vector before it is interrupted.
+const turnover = 200 * time.Millisecond
+
+// Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
+// none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
+func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
+	defer c.Close()
+	if _, failed := errors.AsType[*Error](why); failed || x == nil {
+		return
+	}
+	end := bridge.End{Why: bridge.Stopped, Message: why.Error(), Round: rounds}
+	if ctx.Err() != nil {
+		end.Why = bridge.Interrupted
+	}
+	hurry := time.AfterFunc(turnover, c.script.Interrupt)
+	defer hurry.Stop()
+	c.turn.Lock()
+	err := c.script.End(end, x)
+	c.turn.Unlock()
+	c.script.Interrupt()
+	if err == nil {
+		_ = c.script.Wait() // the worker's own error counts
+	}
+}
+
+// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
+func (c *Child) Close() {
+	if c == nil {
+		return
+	}
+	c.script.Kill()
+	_ = c.script.Wait()
+	c.Late.Flush()
+	_ = os.RemoveAll(c.folder) // a leftover file does no harm
+}
+
+// Refuse ends a script that has joined, but does not fit the run.
+func (c *Child) Refuse(why error) {
+	c.script.Refuse(why.Error(), "")
+	c.Close()
+}
