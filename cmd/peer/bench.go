@@ -37,11 +37,7 @@ instructions.`,
 		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			report, err := bench.Codec(sizes, widths, rounds)
-			if err != nil {
-				return err
-			}
-			return c.print(report, report.Write)
+			return c.answer(bench.Codec(sizes, widths, rounds))
 		},
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 1_000_000, 10_000_000}, "coordinates of a `model`")
@@ -64,11 +60,7 @@ one neighbour.`,
 		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			report, err := bench.Compressors(size, bucket, rounds)
-			if err != nil {
-				return err
-			}
-			return c.print(report, report.Write)
+			return c.answer(bench.Compressors(size, bucket, rounds))
 		},
 	}
 	cmd.Flags().IntVar(&size, "size", 1_000_000, "coordinates of the `vector`")
@@ -100,11 +92,7 @@ same length between as many pairs of plain sockets, in turns with them, in one p
 			for i := range tasks {
 				tasks[i].Verify = verify
 			}
-			result, err := bench.Link(cmd.Context(), tasks, times)
-			if err != nil {
-				return err
-			}
-			return c.print(result, result.Write)
+			return c.answer(bench.Link(cmd.Context(), tasks, times))
 		},
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 25_500_000}, "coordinates of a `model`")
@@ -174,11 +162,7 @@ does nothing but multiply and add in registers, in turns with it.`,
 				}
 				runs = append(runs, run)
 			}
-			result, err := bench.Step(runs, times)
-			if err != nil {
-				return err
-			}
-			return c.print(result, result.Write)
+			return c.answer(bench.Step(runs, times))
 		},
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "override a key of the run files, as in `key=value`; may be repeated")

@@ -84,6 +84,14 @@ func (c *console) print(result any, text func(w io.Writer) error) error {
 	return c.printJSON(result)
 }
 
+// answer prints the result of a command, or returns the error that it ended with.
+func (c *console) answer(result interface{ Write(io.Writer) error }, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.print(result, result.Write)
+}
+
 func (c *console) printJSON(result any) error {
 	out := json.NewEncoder(c.out.File) // JSON is UTF-8 everywhere
 	out.SetEscapeHTML(false)

@@ -15,11 +15,7 @@ func newEvaluate(c *console) *cobra.Command {
 		Example: models.ExampleEvaluate,
 		Args:    arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			score, err := models.Evaluate(r.Of(args))
-			if err != nil {
-				return err
-			}
-			return c.print(score, score.Write)
+			return c.answer(models.Evaluate(r.Of(args)))
 		},
 		ValidArgsFunction: completeNames(nil),
 	}
@@ -39,11 +35,7 @@ func newAverage(c *console) *cobra.Command {
 		Example: models.ExampleAverage,
 		Args:    arguments(1, models.MostFiles),
 		RunE: func(_ *cobra.Command, files []string) error {
-			mean, err := models.AverageFiles(files, out)
-			if err != nil {
-				return err
-			}
-			return c.print(mean, mean.Write)
+			return c.answer(models.AverageFiles(files, out))
 		},
 		ValidArgsFunction: completeNames(nil),
 	}

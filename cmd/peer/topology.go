@@ -38,11 +38,7 @@ The kinds are ` + kindNames() + `.`,
 			if err != nil {
 				return err
 			}
-			report, err := inspect.NewGraph(g)
-			if err != nil {
-				return err
-			}
-			return c.print(report, report.Write)
+			return c.answer(inspect.NewGraph(g))
 		},
 	}
 	file.addFlags(cmd)

@@ -23,6 +23,18 @@ import (
 	"gossiptrainer/internal/train"
 )
 
+// AboutEvaluate is the help text of the command evaluate.
+const AboutEvaluate = `print loss and accuracy of a model file on a test split
+
+MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
+and shapes. Model and data are those of the run file FILE. Without it they are those that
+the metadata of MODEL name.`
+
+// ExampleEvaluate has examples of it.
+const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors
+  peer evaluate trained.safetensors --data fashion-mnist --json
+  peer evaluate trained.safetensors my-run.yaml`
+
 // A FileError says that a model file cannot be read, or is for another model.
 type FileError struct {
 	err  error
@@ -218,44 +230,6 @@ func (s Score) Write(w io.Writer) error {
 		}
 	}
 	return t.Flush()
-}
-
-// An Average is the output of "average".
-type Average struct {
-	File     string   `json:"file"`
-	Of       []string `json:"of"`
-	Tensors  int      `json:"tensors"`
-	Elements int      `json:"elements"`
-	Kept     []string `json:"kept"` // tensors of whole numbers that differ: they are those of the first file
-}
-
-// AverageFiles writes the mean of model files, of this program or of others, to the file out.
-func AverageFiles(files []string, out string) (Average, error) {
-	if out == "" {
-		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
-	}
-	done, err := train.Averaging{Files: files}.Write(out)
-	if err != nil {
-		hint := "all files must come from one model"
-		if _, differs := errors.AsType[*train.LayoutError](err); differs {
-			return Average{}, &FileError{err, hint}
-		}
-		return Average{}, unreadable("average", err)
-	}
-	if done.Kept == nil {
-		done.Kept = []string{}
-	}
-	return Average{File: out, Of: files, Tensors: done.Tensors, Elements: done.Elements, Kept: done.Kept}, nil
-}
-
-// Write prints the result.
-func (a Average) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: the mean of %s, %s, %s\n", a.File, plural.Of(len(a.Of), "file"),
-		plural.Of(a.Tensors, "tensor"), plural.Of(a.Elements, "element"))
-	if err == nil && len(a.Kept) > 0 {
-		_, err = fmt.Fprintf(w, "of the first file, since they hold whole numbers: %s\n", strings.Join(a.Kept, ", "))
-	}
-	return err
 }
 
 // assemble builds the run of a run file, or of none for "", with settings and the environment.

@@ -78,7 +78,8 @@ func TestOwnDataAreNamedAgain(t *testing.T) {
 	if err := os.WriteFile(table, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	path, _ := saved(t, asIs, "model={name: logistic}", "data={name: file, path: "+table+", test_share: 0.3}", "train.batch=4")
+	path, _ := saved(t, asIs, "model={name: logistic}",
+		"data={name: file, path: "+table+", test_share: 0.3}", "train.batch=4")
 	for _, r := range []Request{{Data: table}, {Set: []string{"data.path=" + table}}} {
 		r.Model = path
 		if got, err := Evaluate(r); err != nil || got.Samples != 30 || got.Data != "file" {

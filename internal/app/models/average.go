@@ -1,0 +1,62 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/train"
+)
+
+// MostFiles bounds the files of one average.
+const MostFiles = 1 << 16
+
+// AboutAverage is the help text of the command average.
+const AboutAverage = `average model files
+
+The files are safetensors files of any program. They must have the same tensors. Sums are
+in double precision; tensors of whole numbers are those of the first file.`
+
+// ExampleAverage has an example of it.
+const ExampleAverage = `  peer average a/peer-0.safetensors b/peer-1.safetensors -o model.safetensors`
+
+// An Average is the output of "average".
+type Average struct {
+	File     string   `json:"file"`
+	Of       []string `json:"of"`
+	Tensors  int      `json:"tensors"`
+	Elements int      `json:"elements"`
+	Kept     []string `json:"kept"` // tensors of whole numbers that differ: they are those of the first file
+}
+
+// AverageFiles writes the mean of model files, of this program or of others, to the file out.
+func AverageFiles(files []string, out string) (Average, error) {
+	if out == "" {
+		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
+	}
+	done, err := train.Averaging{Files: files}.Write(out)
+	if err != nil {
+		hint := "all files must come from one model"
+		if _, differs := errors.AsType[*train.LayoutError](err); differs {
+			return Average{}, &FileError{err, hint}
+		}
+		return Average{}, unreadable("average", err)
+	}
+	if done.Kept == nil {
+		done.Kept = []string{}
+	}
+	return Average{File: out, Of: files, Tensors: done.Tensors, Elements: done.Elements, Kept: done.Kept}, nil
+}
+
+// Write prints the result.
+func (a Average) Write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: the mean of %s, %s, %s\n", a.File, plural.Of(len(a.Of), "file"),
+		plural.Of(a.Tensors, "tensor"), plural.Of(a.Elements, "element"))
+	if err == nil && len(a.Kept) > 0 {
+		_, err = fmt.Fprintf(w, "of the first file, since they hold whole numbers: %s\n", strings.Join(a.Kept, ", "))
+	}
+	return err
+}
