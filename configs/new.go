@@ -15,7 +15,7 @@ topology: {kind: ring, size: 8}  # or torus {rows, cols}, complete, star, path, 
 algorithm:
   name: dpsgd                    # or ` + strings.Join(registry.Names(nil)[1:], ", ") + `
   bits: 8                        # per parameter; 32 = full precision
-data: {name: glyphs}             # built in; fashion-mnist, cifar-10, ... need "peer data fetch", libsvm is your own
+data: {name: glyphs}             # built in; fashion-mnist, cifar-10, ... need "peer data fetch", file is your own
 model: {name: mlp, hidden: [64]}
 train: {rounds: 300, batch: 32, step_size: 0.05}
 # limit: {rate: 100mbit, latency: 1ms}

@@ -910,9 +910,13 @@ _leaving = threading.Lock()
 def _leave(reason: str) -> None:
     """End the process now. Other threads and cleanups might wait for a peer that never answers."""
     _leaving.acquire()  # and never released: two threads may notice at once
-    try:  # the outputs may be pipes to the peer, and broken
-        _say(reason)
-        sys.stdout.flush()
+    try:
+        with contextlib.suppress(Exception):  # the outputs may be pipes to the peer, and broken
+            _say(reason)
+            sys.stdout.flush()
+        processes = sys.modules.get("multiprocessing")
+        for child in processes.active_children() if processes else ():  # such as the workers of a DataLoader
+            child.kill()
     finally:
         os._exit(1)
 

@@ -22,6 +22,7 @@ type block struct{ page, mark, text string }
 // marks say of a block why no test runs it; runnable blocks are run.
 var marks = []string{
 	runnable,
+	torch,
 	"data",     // needs a data set that is not built in
 	"machines", // needs several machines
 	"root",     // needs rights or an installed system
@@ -30,6 +31,9 @@ var marks = []string{
 }
 
 const runnable = "runnable"
+
+// torch marks blocks with scripts. A test runs them where a Python has PyTorch.
+const torch = "torch"
 
 var shell = regexp.MustCompile("(?ms)^ *```sh *([^\\n]*)\\n(.*?)^ *```$")
 
@@ -85,18 +89,48 @@ func TestDocumentsRun(t *testing.T) {
 		}
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			for _, b := range all {
-				sh := exec.CommandContext(t.Context(), "sh", "-e", "-c", b.text)
-				sh.Dir, sh.Env = dir, scratch(dir)
-				if out, err := sh.CombinedOutput(); err != nil {
-					t.Fatalf("%v:\n%s\n%s", err, b.text, out)
-				}
-			}
+			follow(t, all, t.TempDir())
 		})
 	}
 	if ran == 0 {
 		t.Error("no block is runnable")
+	}
+}
+
+// follow runs blocks one after the other in a folder, with further variables of the environment.
+func follow(t *testing.T, all []block, dir string, environment ...string) {
+	t.Helper()
+	for _, b := range all {
+		sh := exec.CommandContext(t.Context(), "sh", "-e", "-c", b.text)
+		sh.Dir, sh.Env = dir, append(scratch(dir), environment...)
+		if out, err := sh.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s\n%s", err, b.text, out)
+		}
+	}
+}
+
+func TestScriptsOfDocumentsRun(t *testing.T) {
+	python, err := exec.LookPath(torchPython(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for page, all := range documents(t) {
+		all = slices.DeleteFunc(all, func(b block) bool { return b.mark != torch })
+		ran += len(all)
+		if len(all) == 0 {
+			continue
+		}
+		t.Run(page, func(t *testing.T) {
+			bin := t.TempDir() // pages say python3, which may be one without PyTorch
+			if err := os.Symlink(python, filepath.Join(bin, "python3")); err != nil {
+				t.Fatal(err)
+			}
+			follow(t, all, t.TempDir(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		})
+	}
+	if ran == 0 {
+		t.Error("no page has a script")
 	}
 }
 
@@ -139,7 +173,7 @@ func commandLine(line string) []string {
 	for len(words) > 0 && strings.Contains(words[0], "=") { // variables of the environment
 		words = words[1:]
 	}
-	if len(words) == 0 || words[0] != "peer" {
+	if len(words) == 0 || words[0] != "peer" || len(words) > 1 && words[1] == "=" { // a variable of a script
 		return nil
 	}
 	var args []string

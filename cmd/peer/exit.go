@@ -111,20 +111,9 @@ func describe(err error) complaint {
 		c.context, c.hint = peer.Stderr, peer.Hint
 	}
 	if config, ok := errors.AsType[*configs.Error](err); ok {
-		c.text, c.hint = strings.TrimRight(inOurVoice(config.Detail()), "\n"), "" // it has hints of its own
+		c.text, c.hint = strings.TrimRight(advice.InOurVoice(config.Detail()), "\n"), "" // it has hints of its own
 	}
 	return c
-}
-
-// inOurVoice rewrites lines that begin with "error: " to begin as all our errors.
-func inOurVoice(detail string) string {
-	lines := strings.Split(detail, "\n")
-	for i, line := range lines {
-		if text, ok := strings.CutPrefix(line, "error: "); ok {
-			lines[i] = "peer: " + text
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.

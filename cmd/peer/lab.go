@@ -87,8 +87,8 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		s.SayResumed()
 	}
 	s.EndAt(ends)
-	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Words: c.words(), Lost: exitNetwork,
-		Script: file.script}
+	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
+		Quiet: c.quiet, Verbose: c.verbose}
 	models, err := all.Run(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -103,15 +103,4 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		c.next(file.again(s, "sim"), all.WhySim())
 	}
 	return nil
-}
-
-// words returns the flags with which another process prints as much as this one.
-func (c *console) words() (words []string) {
-	if c.quiet {
-		words = append(words, "--quiet")
-	}
-	for range c.verbose {
-		words = append(words, "--verbose")
-	}
-	return words
 }

@@ -60,7 +60,8 @@ func newRoot(c *console) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{newStatus(c), newReport(c), newEvaluate(c), newAverage(c), newConfig(c),
-		newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c), newID(c), newVersion(c), newCompletion(c)} {
+		newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c), newID(c), newVersion(c),
+		newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

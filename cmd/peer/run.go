@@ -60,7 +60,11 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 }
 
 func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
-	loaded, secret, err := file.loadOwn(args)
+	loaded, err := file.load(args)
+	if err != nil {
+		return err
+	}
+	secret, err := peer.Own(loaded, file.script, file.command("run"))
 	if err != nil {
 		return err
 	}

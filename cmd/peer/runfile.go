@@ -10,7 +10,6 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
@@ -91,23 +90,6 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 		return nil, err
 	}
 	return preflight.Assemble(loaded)
-}
-
-// loadOwn is load for a peer on a LAN, which has a secret and may have data of its own.
-func (f *runFile) loadOwn(args []string) (loaded *configs.Loaded, secret string, err error) {
-	if loaded, err = f.load(args); err == nil {
-		err = script.Check(loaded, f.script, f.command("run"))
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	if err := preflight.Unplayed(loaded); err != nil {
-		return nil, "", err
-	}
-	if secret, err = peer.Secret(loaded); err != nil {
-		return nil, "", err
-	}
-	return loaded, secret, peer.OwnFolder(loaded)
 }
 
 // again returns the command that repeats a finished run in another mode.

@@ -242,11 +242,14 @@ func playJoined(s *stage, role string, memory Memory) {
 		s.say(KindScore, 0, Score{Accuracy: &half})
 		s.say(KindBye, 0, struct{}{})
 		return
-	case "forks":
+	case "forks", "escapes":
 		worker := exec.Command(os.Args[0], roleFlag+"sleeper")
 		worker.Stdout = os.Stdout
 		file := must(s.c.File())
 		worker.ExtraFiles = []*os.File{file}
+		if role == "escapes" {
+			detach(worker)
+		}
 		must(0, worker.Start())
 		fmt.Println("worker", worker.Process.Pid)
 	}
@@ -255,10 +258,16 @@ func playJoined(s *stage, role string, memory Memory) {
 	case "raises":
 		s.say(KindError, 0, Failure{"RuntimeError: shapes differ", "look at layer 3"})
 		os.Exit(1)
-	case "leaves", "forks":
+	case "leaves", "forks", "escapes":
 	case "says bye":
 		s.say(KindBye, 0, struct{}{})
 		select {}
+	case "stops in a body", "stops in a header":
+		text, cut := message(KindLog, 0, Loss{}), HeaderLen+2
+		if role == "stops in a header" {
+			cut = 5
+		}
+		must(s.c.Write(text[:cut]))
 	case "is killed":
 		_ = must(os.FindProcess(os.Getpid())).Kill()
 		select {}

@@ -19,6 +19,7 @@ type conn struct {
 	fd     int             // came with the first message; −1: none
 	header [HeaderLen]byte // of the message being read
 
+	handing sync.Mutex // a script that answers early must not change the vector that it is being sent
 	writing sync.Mutex
 	out     [HeaderLen]byte // of the message being written
 }
@@ -36,9 +37,6 @@ func (c *conn) next() (Header, error) {
 	} else {
 		_, err = io.ReadFull(c.in, c.header[:])
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return Header{}, errors.New("the connection ended inside a header")
-	}
 	if err != nil {
 		return Header{}, err
 	}
@@ -50,7 +48,7 @@ func (c *conn) body(h Header) ([]byte, error) {
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(c.in, int64(h.Length)))
 	if err == nil && uint64(n) < h.Length {
-		err = fmt.Errorf("the connection ended inside %v: %d of %d bytes came", h.Kind, n, h.Length)
+		err = io.ErrUnexpectedEOF
 	}
 	return b.Bytes(), err
 }
@@ -106,6 +104,8 @@ func (c *conn) sendVector(h Header, r *region) error {
 	if r.chunk == nil {
 		return c.send(h, nil)
 	}
+	c.handing.Lock()
+	defer c.handing.Unlock()
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	h.Length = 4 * uint64(len(r.data))
@@ -114,6 +114,16 @@ func (c *conn) sendVector(h Header, r *region) error {
 		return err
 	}
 	return r.writeTo(c.socket)
+}
+
+// takeVector reads the body of a message that hands the region over, if it has one.
+func (c *conn) takeVector(h Header, r *region) error {
+	if h.Length == 0 {
+		return nil
+	}
+	c.handing.Lock()
+	defer c.handing.Unlock()
+	return r.readFrom(c.in)
 }
 
 // readHello reads the body of HELLO and the region that came with it.

@@ -47,14 +47,14 @@ func (e *ear) close() {
 	_ = os.RemoveAll(e.folder)
 }
 
-// accept waits for the one call of a process of this user.
-func (e *ear) accept(refused func(error)) (*net.UnixConn, error) {
+// accept waits for the one call of a process of a user.
+func (e *ear) accept(user int, refused func(error)) (*net.UnixConn, error) {
 	for {
 		c, err := e.listener.AcceptUnix()
 		if err != nil {
 			return nil, err
 		}
-		if err := sameUser(c); err != nil {
+		if err := callerIs(user, c); err != nil {
 			refused(err)
 			_ = c.Close()
 			continue

@@ -8,13 +8,17 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
+
+// ends are the errors of a connection that is over. The last is one whose other side left messages unread.
+var ends = []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, syscall.ECONNRESET}
 
 // listen is the goroutine that hears the script.
 func (s *Script) listen() {
 	defer close(s.hungUp)
-	socket, err := s.ear.accept(func(err error) {
+	socket, err := s.ear.accept(os.Getuid(), func(err error) {
 		s.options.Log.Info("refused a call to the script's socket", "err", err)
 	})
 	s.ear.close() // one call is all
@@ -30,8 +34,7 @@ func (s *Script) listen() {
 	}
 	for {
 		if err := s.hearOne(c); err != nil {
-			over := errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-				errors.Is(err, errReset)
+			over := slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 			if !over {
 				s.refuse(fmt.Errorf("the script breaks the protocol of the bridge: %w", err), "docs/format/bridge.md describes it")
 			}
@@ -40,7 +43,7 @@ func (s *Script) listen() {
 	}
 }
 
-// hearOne reads and handles a message. An end of the connection is io.EOF or an error of the network.
+// hearOne reads and handles a message. The end of the connection is one of ends.
 func (s *Script) hearOne(c *conn) error {
 	h, err := c.next()
 	if err != nil {
@@ -57,10 +60,8 @@ func (s *Script) hearOne(c *conn) error {
 	case KindHello:
 		return s.hearHello(c, h)
 	case KindStart, KindStep, KindAverage:
-		if h.Length > 0 {
-			if err := r.readFrom(c.in); err != nil {
-				return err
-			}
+		if err := c.takeVector(h, r); err != nil {
+			return err
 		}
 		s.hearVector(h)
 		return nil

@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"net"
+	"os/exec"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -9,7 +11,7 @@ import (
 
 const haveMemfd = true
 
-// region makes what a script maps: size bytes with seals. It returns the mapping and the descriptor.
+// makeRegion makes a region of size bytes with seals. It returns the mapping and the descriptor.
 func makeRegion(size, seals int) ([]float32, int, error) {
 	fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -38,3 +40,6 @@ func sendWith(c *net.UnixConn, message []byte, fds ...int) error {
 	}
 	return err
 }
+
+// detach has a program leave the session, and with it the process group, of its parent.
+func detach(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"runtime"
 	"unsafe"
 
@@ -41,8 +40,8 @@ func adopt(fd, elements int) (*region, error) {
 	return r, nil
 }
 
-// sameUser returns an error if the process at the other end belongs to another user.
-func sameUser(c *net.UnixConn) error {
+// callerIs returns an error if the process at the other end does not belong to a user.
+func callerIs(user int, c *net.UnixConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -57,8 +56,8 @@ func sameUser(c *net.UnixConn) error {
 	if failed != nil {
 		return fmt.Errorf("the user at the other end: %w", failed)
 	}
-	if int(peer.Uid) != os.Getuid() {
-		return fmt.Errorf("process %d of user %d called: only user %d may", peer.Pid, peer.Uid, os.Getuid())
+	if int(peer.Uid) != user {
+		return fmt.Errorf("process %d of user %d called: only user %d may", peer.Pid, peer.Uid, user)
 	}
 	return nil
 }

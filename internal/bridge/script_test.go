@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -145,15 +146,17 @@ func TestAScriptTrains(t *testing.T) {
 // Each script ends in its own way. The error of the call that waits says how, and so does Wait.
 func TestDeathIsExplained(t *testing.T) {
 	for role, want := range map[string]string{
-		"silent":         `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
-		"exits 3":        "ended with exit code 3 and never called gossip.join: its output says why",
-		"raises at once": "raised: ValueError: no parameters (exit code 1) when it joined",
-		"raises":         "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
-		"leaves":         "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
-		"is killed":      "was ended by a signal (killed) after round 1 of 4: the system kills programs",
-		"hangs up":       "closed its connection and goes on alone after round 1 of 4",
-		"says bye":       "closed its connection and goes on alone after round 1 of 4",
-		"steps twice":    "breaks the protocol of the bridge: STEP 0",
+		"stops in a header": "ended with exit code 0 after round 1 of 4",
+		"stops in a body":   "ended with exit code 0 after round 1 of 4",
+		"silent":            `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
+		"exits 3":           "ended with exit code 3 and never called gossip.join: its output says why",
+		"raises at once":    "raised: ValueError: no parameters (exit code 1) when it joined",
+		"raises":            "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
+		"leaves":            "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
+		"is killed":         "was ended by a signal (killed) after round 1 of 4: the system kills programs",
+		"hangs up":          "closed its connection and goes on alone after round 1 of 4",
+		"says bye":          "closed its connection and goes on alone after round 1 of 4",
+		"steps twice":       "breaks the protocol of the bridge: STEP 0",
 	} {
 		t.Run(role, func(t *testing.T) {
 			if runtime.GOOS == "windows" && role == "is killed" {
@@ -356,6 +359,32 @@ func TestNoProcessOfTheScriptStays(t *testing.T) {
 	}
 }
 
+// A process that has left the group holds the connection and the output. Nothing waits for it.
+func TestEscapedProcessIsNotWaitedFor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: it needs process groups")
+	}
+	var out page
+	s := start(t, Options{Command: actor("escapes", string(Memfd)), Rank: -1, Out: &out, linger: 100 * time.Millisecond})
+	if err := lastError(s); err == nil || !strings.Contains(err.Error(), "with exit code 0 after round 1 of 4") {
+		t.Errorf("error %v", err)
+	}
+	if err := s.Wait(); err == nil {
+		t.Error("Wait: no error")
+	}
+	_, text, _ := strings.Cut(out.String(), "worker ")
+	pid, err := atoi(text)
+	if err != nil {
+		t.Fatalf("output %q: %v", out.String(), err)
+	}
+	if gone(pid) {
+		t.Error("the process has ended, so that the test shows nothing")
+	}
+	if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+		t.Errorf("kill process %d: %v", pid, err)
+	}
+}
+
 func TestTheScriptDiesWithItsPeer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: only the Linux kernel ends children")
@@ -432,5 +461,33 @@ func TestTheSocketIsPrivate(t *testing.T) {
 	}
 	if _, err := listen(); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("a long path: %v", err)
+	}
+}
+
+func TestOtherUsersAreRefused(t *testing.T) {
+	if !haveMemfd {
+		t.Skip("SKIPPED: only Linux tells the user of a call")
+	}
+	e, err := listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	stranger, err := net.Dial("unix", e.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	var refusal error
+	_, err = e.accept(os.Getuid()+1, func(err error) {
+		refusal = err
+		e.close()
+	})
+	want := fmt.Sprintf("process %d of user %d called: only user %d may", os.Getpid(), os.Getuid(), os.Getuid()+1)
+	if err == nil || refusal == nil || refusal.Error() != want {
+		t.Errorf("accept: %v, refusal %v, want %q", err, refusal, want)
+	}
+	if _, err := stranger.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the stranger reads: %v", err)
 	}
 }

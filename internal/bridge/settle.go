@@ -3,12 +3,8 @@ package bridge
 import (
 	"errors"
 	"strings"
-	"syscall"
 	"time"
 )
-
-// errReset is the end of a connection whose other side left messages unread.
-var errReset error = syscall.ECONNRESET
 
 var errOrdered = errors.New("the script has been stopped")
 
@@ -101,6 +97,7 @@ func (s *Script) refuse(reason error, hint string) {
 	if !first || c == nil {
 		return
 	}
+	_ = c.socket.SetWriteDeadline(time.Now().Add(s.options.linger)) // it may have stopped reading
 	_ = c.sendJSON(Header{Kind: KindError}, Failure{reason.Error(), hint})
 	_ = c.socket.Close()
 }

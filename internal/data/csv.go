@@ -197,6 +197,9 @@ func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
 		head = head[3:]
 		_, _ = buffered.Discard(3) // was peeked
 	}
+	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
+		return nil, atLine(t.path, 1, "lines end with a carriage return alone: save the file with line feeds")
+	}
 	if at := bytes.IndexByte(head, 0); at >= 0 {
 		return nil, atOffset(t.path, int64(at), "a zero byte: this is no text")
 	}

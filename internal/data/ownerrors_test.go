@@ -65,6 +65,7 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"long line", "a.csv", append([]byte("1,2\n"), bytes.Repeat([]byte("9"), csvRecord+csvSniff)...),
 			Columns{}, "a row with more than"},
 		{"UTF-16", "a.csv", []byte("\xff\xfea\x00,\x00"), Columns{}, "UTF-16: save it as UTF-8"},
+		{"carriage returns", "a.csv", []byte("1,2\r3,4\r"), Columns{}, "a carriage return alone"},
 		{"binary", "a.csv", []byte("a,b\x00"), Columns{}, "a zero byte"},
 		{"one class", "a.csv", []byte("1,x\n2,x\n"), Columns{}, `all samples have the label "x"`},
 		{"one row", "a.csv", []byte("1,x\n"), Columns{}, "one sample cannot be split"},

@@ -71,6 +71,7 @@ func FuzzNPZ(f *testing.F) {
 func FuzzOwnIDX(f *testing.F) {
 	f.Add([]byte{0, 0, 11, 2, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add(binary.BigEndian.AppendUint32([]byte{0, 0, 14, 1}, 0xffffffff))
+	f.Add([]byte{0, 0, 11, 2, 0, 0, 0, 1, 0x1f, 0xff, 0xff, 0xff})
 	path := filepath.Join(f.TempDir(), "a-idx2")
 	f.Fuzz(func(t *testing.T, content []byte) { fuzzFile(t, path, content) })
 }

@@ -485,6 +485,17 @@ func TestRunsOfUnknownSize(t *testing.T) {
 	}
 }
 
+func TestModelFilesOfARunOfUnknownSize(t *testing.T) {
+	r, err := New(load(t, "", "model.name=external", "topology.size=2").Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := train.Saved{X: []float32{1, 2}, Layout: []model.Param{{Name: "a", Shape: []int{2}}}}
+	if x, _, err := r.RestoredModel(saved, "peer-0.safetensors"); err != nil || !slices.Equal(x, saved.X) {
+		t.Errorf("%v, %v: want the vector of the file", x, err)
+	}
+}
+
 func TestSummaryOfARunOfUnknownSize(t *testing.T) {
 	r, err := New(load(t, "", "model.name=external", "topology.size=2").Config)
 	if err != nil {

@@ -35,7 +35,11 @@ func (r *Run) SavedModel(x, statistics []float32) train.Saved {
 
 // RestoredModel returns the flat vector and the running statistics of a model file of this run, or of another one with
 // the same model. The error is a *train.LayoutError if names or shapes differ.
+// The file of an external model without an outline is taken as it is.
 func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []float32, err error) {
+	if r.dim == 0 {
+		return saved.X, nil, nil
+	}
 	return r.files.restore(saved, path, r.cfg.Model.Name)
 }
 

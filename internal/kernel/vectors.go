@@ -1,6 +1,10 @@
 package kernel
 
-import "gossiptrainer/internal/kernel/asm"
+import (
+	"unsafe"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Axpy computes dst ← dst + a·x, with a·x rounded before it is added. x is at
 // least as long as dst.
@@ -40,4 +44,34 @@ func (t Tier) Momentum(g, m []float32, mu float32) {
 		v := g[i] + float32(mu*m[i])
 		m[i], g[i] = v, v
 	}
+}
+
+// Subtract computes dst ← x − y for vectors that are larger than the caches. The result goes to memory past them. x and
+// y are at least as long as dst, and either may be dst.
+func (t Tier) Subtract(dst, x, y []float32) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	from, to := 0, 0
+	switch t {
+	case AVX512:
+		from, to = alignedPart(dst, 64)
+		asm.SubtractAVX512(dst[from:to], x[from:], y[from:])
+	case AVX2:
+		from, to = alignedPart(dst, 32)
+		asm.SubtractAVX2(dst[from:to], x[from:], y[from:])
+	}
+	for i := range from {
+		dst[i] = x[i] - y[i]
+	}
+	for i := to; i < len(dst); i++ {
+		dst[i] = x[i] - y[i]
+	}
+}
+
+// alignedPart returns the part of v that begins at a multiple of some bytes and has a multiple of twice as many.
+func alignedPart(v []float32, bytes int) (from, to int) {
+	from = -int(uintptr(unsafe.Pointer(unsafe.SliceData(v)))) & (bytes - 1) / 4
+	if from >= len(v) {
+		return 0, 0
+	}
+	return from, from + (len(v)-from)&^(bytes/2-1)
 }

@@ -47,3 +47,26 @@ func TestMomentumIsItsDefinition(t *testing.T) {
 		}
 	}
 }
+
+func TestSubtractIsTheSameInEveryTier(t *testing.T) {
+	const guard = 0.125
+	for _, tier := range Available() {
+		for n := range 100 {
+			for offset := range 17 { // of the first element from an aligned one
+				dst, x, y := random(1, n+offset+1), random(2, n+offset), random(3, n+2)
+				want := slices.Clone(dst)
+				for i := range n {
+					want[offset+i] = x[offset+i] - y[2+i]
+				}
+				want[n+offset], dst[n+offset] = guard, guard
+				if tier.Subtract(dst[offset:offset+n], x[offset:], y[2:]); !slices.Equal(dst, want) {
+					t.Fatalf("%v: wrong for length %d at %d", tier, n, offset)
+				}
+				want = want[offset : offset+n]
+				if tier.Subtract(x[offset:], x[offset:], y[2:]); !slices.Equal(x[offset:], want) {
+					t.Fatalf("%v: wrong in place for length %d at %d", tier, n, offset)
+				}
+			}
+		}
+	}
+}

@@ -34,9 +34,16 @@ func Add(dst, x, y []float32) {
 	}
 }
 
+// beyondCaches is the length from which on dst leaves the caches before anyone reads it: 32 MiB.
+const beyondCaches = 8 << 20
+
 // Sub computes dst ← x − y.
 func Sub(dst, x, y []float32) {
 	x, y = x[:len(dst)], y[:len(dst)]
+	if len(dst) >= beyondCaches {
+		kernel.Best().Subtract(dst, x, y)
+		return
+	}
 	for len(dst) >= 4 && len(x) >= 4 && len(y) >= 4 {
 		dst[0] = x[0] - y[0]
 		dst[1] = x[1] - y[1]

@@ -55,6 +55,20 @@ func TestElementwiseKernels(t *testing.T) {
 	}
 }
 
+// Vectors beyond the caches take another way to the same numbers.
+func TestSubOfALongVector(t *testing.T) {
+	x, y, dst := make([]float32, beyondCaches+3), make([]float32, beyondCaches+3), make([]float32, beyondCaches+3)
+	for i := range x {
+		x[i], y[i] = float32(i), float32(i%7)+0.5
+	}
+	Sub(dst, x, y)
+	for i, v := range dst {
+		if v != float32(i)-(float32(i%7)+0.5) {
+			t.Fatalf("element %d: %v", i, v)
+		}
+	}
+}
+
 func TestReductions(t *testing.T) {
 	for _, n := range lengths {
 		x, y := random(1, n), random(2, n)

@@ -151,6 +151,18 @@ class Endings(unittest.TestCase):
             c.socket.close()
             self.assertEqual(script.end(), (1, "", "gossip: " + want + "\n"))
 
+    def test_peer_dies_and_no_child_stays(self):
+        script = Script("import multiprocessing, threading\n"
+                        "peer = gossip.join_array(x)\n"
+                        "fork = multiprocessing.get_context('fork')\n"
+                        "fork.Process(target=threading.Event().wait, daemon=True).start()\n"
+                        "print('computes', flush=True)\n"
+                        "while True:\n    x + 1\n")
+        c = script.begin()
+        script.process.stdout.readline()
+        c.socket.close()
+        self.assertEqual(script.end()[0], 1)  # the child holds the output open while it lives
+
     def test_peer_dies_with_the_pipes_of_the_script(self):
         script = Script("peer = gossip.join_array(x)\nprint('computes', flush=True)\nwhile True:\n    x + 1\n")
         c = script.begin()

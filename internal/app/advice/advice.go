@@ -83,3 +83,14 @@ func Command(words ...string) string {
 
 // Next is the line that names a command that leads on from here.
 func Next(command, why string) string { return "next: " + command + "   " + why }
+
+// InOurVoice rewrites lines that begin with "error: " to begin as all our errors.
+func InOurVoice(detail string) string {
+	lines := strings.Split(detail, "\n")
+	for i, line := range lines {
+		if text, ok := strings.CutPrefix(line, "error: "); ok {
+			lines[i] = "peer: " + text
+		}
+	}
+	return strings.Join(lines, "\n")
+}

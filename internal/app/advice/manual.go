@@ -51,8 +51,6 @@ var remedies = []Remedy{
 		"the script has not called gossip.join yet",
 		"the script has not taken its step yet",
 		"the script begins without its state",
-		"the script's loss is not a finite number",
-		"refused a call to the script's socket",
 	}},
 	{"no-entropy-coding", []string{"a message is sent without entropy coding"}},
 	{"checkpoints-not-written", []string{

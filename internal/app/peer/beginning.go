@@ -6,12 +6,28 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
+
+// Own prepares a run file for a peer on a LAN, which has a secret and may have data of its own. It checks the command of
+// the script; line is the command line without it.
+func Own(loaded *configs.Loaded, command []string, line string) (secret string, err error) {
+	if err := script.Check(loaded, command, line); err != nil {
+		return "", err
+	}
+	if err := preflight.Unplayed(loaded); err != nil {
+		return "", err
+	}
+	if secret, err = Secret(loaded); err != nil {
+		return "", err
+	}
+	return secret, OwnFolder(loaded)
+}
 
 // Assemble builds a run from a run file. It starts the script of an external model first, which alone knows the size of
 // the model. The caller must Close the child, which is nil for a built-in model.

@@ -99,6 +99,8 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
+	late := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossip.join yet") })
+	defer late.Stop()
 	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()
 		return nil, c.fate(err)

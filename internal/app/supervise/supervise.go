@@ -61,7 +61,8 @@ type Lab struct {
 	*session.Session
 	Restarts int      // how many times a minute a dead peer is started again, or Unsaid
 	Resume   bool     // the peers go on from their checkpoints
-	Words    []string // further flags of each peer: how much it logs
+	Quiet    bool     // each peer logs errors alone
+	Verbose  int      // how much more each peer logs
 	Lost     int      // exit code of a peer that has lost the others
 	Script   []string // the command of the script that each peer starts; none for a built-in model
 }
@@ -112,7 +113,7 @@ func (l *Lab) grace() time.Duration {
 // peer returns the command that starts a peer; life counts its earlier starts.
 func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
-		"--supervised"}, l.Words...)
+		"--supervised"}, l.words()...)
 	if l.Resume || life > 0 {
 		args = append(args, "--resume")
 	}
@@ -122,6 +123,17 @@ func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 		cmd.Env = machine.ShareThreads(cmd.Env, l.Session.Run.N())
 	}
 	return cmd
+}
+
+// words returns the flags with which a peer logs as much as this process.
+func (l *Lab) words() (words []string) {
+	if l.Quiet {
+		words = append(words, "--quiet")
+	}
+	for range l.Verbose {
+		words = append(words, "--verbose")
+	}
+	return words
 }
 
 // spares returns the failures after which the run goes on: under the policy reweight, peers that died or lost the

@@ -29,7 +29,7 @@ func lead(t *testing.T, set ...string) *Lab {
 
 func TestAPeerIsStartedWithItsRankAndGoesOnLater(t *testing.T) {
 	l := lead(t)
-	l.Words = []string{"--verbose"}
+	l.Verbose = 1
 	cmd := l.peer("program", 3, 0)
 	want := []string{"program", "run", l.Folder.Path(runfolder.RunFile), "--rank", "3", "--supervised", "--verbose"}
 	if !slices.Equal(cmd.Args, want) {
@@ -37,6 +37,13 @@ func TestAPeerIsStartedWithItsRankAndGoesOnLater(t *testing.T) {
 	}
 	if again := l.peer("program", 3, 1); !slices.Equal(again.Args, append(want, "--resume")) {
 		t.Errorf("%q in its second life", again.Args)
+	}
+	l.Script = []string{"python3", "train.py"}
+	if cmd = l.peer("program", 3, 0); !slices.Equal(cmd.Args, append(want, "--", "python3", "train.py")) {
+		t.Errorf("%q with a script", cmd.Args)
+	}
+	if !slices.ContainsFunc(cmd.Env, func(s string) bool { return strings.HasPrefix(s, "OMP_NUM_THREADS=") }) {
+		t.Error("each script takes all cores")
 	}
 	l.Resume = true
 	if first := l.peer("program", 3, 0); !slices.Contains(first.Args, "--resume") {

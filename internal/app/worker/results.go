@@ -94,11 +94,16 @@ func (r *Results) SaveAverage(run *experiment.Run, finals []record.Final, digest
 // Models reads the final models of the peers that finished the run, by rank; nil for the others.
 func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) ([][]float32, error) {
 	models := make([][]float32, run.N())
+	cfg := run.Config()
 	for _, final := range finals {
 		path := f.ModelPath(final.Rank)
 		saved, err := train.Read(path)
 		if err != nil {
 			return nil, err
+		}
+		if cfg.External() { // only its script knows the names and shapes
+			models[final.Rank] = saved.X
+			continue
 		}
 		if models[final.Rank], _, err = run.RestoredModel(saved, path); err != nil {
 			return nil, err

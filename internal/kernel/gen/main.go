@@ -55,6 +55,7 @@ func topics() []topic {
 		{"extremes", extremes},
 		{"signs", signs},
 		{"sums", sums},
+		{"subtract", subtract},
 	}
 }
 
