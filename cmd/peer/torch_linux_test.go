@@ -60,8 +60,8 @@ func python(t *testing.T) string {
 	return program
 }
 
-// A script that dies and comes back from its checkpoint ends with the parameters of one that lives. The checkpoint
-// holds the state of AdamW, the statistics of the batch normalization and the place in the data.
+// A script that dies returns from its checkpoint and ends with the same parameters. The checkpoint has the state of
+// AdamW, the statistics of the batch normalization and the order of the data.
 func TestATorchScriptComesBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts Python many times")
