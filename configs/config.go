@@ -145,7 +145,7 @@ type Data struct {
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema_description:"objective; external = a program of your own, in any framework, that peer run, lab or compare starts"`
+	Name   string  `json:"name" jsonschema_description:"objective; external = your own script, in any framework, which peer run, lab or compare starts"`
 	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
 	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
 	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`

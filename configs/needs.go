@@ -171,7 +171,7 @@ var (
 		holds: func(c *Config, _ string) bool { return c.LearnsFromData() },
 		why: func(c *Config) string {
 			if c.External() {
-				return "the program of an external model reads its own samples"
+				return "the script of an external model reads its own samples"
 			}
 			return "a " + c.Model.Name + " has no samples"
 		},
@@ -180,22 +180,22 @@ var (
 	ownSteps = need{
 		on:    []string{"model.name"},
 		holds: func(c *Config, _ string) bool { return !c.External() },
-		why:   func(*Config) string { return "the program of an external model takes the local step" },
+		why:   func(*Config) string { return "the script of an external model takes the local step" },
 		hint: func(*Config) string {
-			return "leave it out and set the optimizer in the program, or set model.name to another"
+			return "leave it out and set the optimizer in the script, or set model.name to another"
 		},
 	}
 	ownScores = need{
 		on:    []string{"model.name"},
 		holds: func(c *Config, _ string) bool { return !c.External() },
-		why:   func(*Config) string { return "the program of an external model evaluates it" },
-		hint:  func(*Config) string { return "leave it out and evaluate in the program, or set model.name to another" },
+		why:   func(*Config) string { return "the script of an external model evaluates it" },
+		hint:  func(*Config) string { return "leave it out and evaluate in the script, or set model.name to another" },
 	}
 	startsFromFile = need{
 		on: samples.on, holds: samples.holds,
 		why: func(c *Config) string {
 			if c.External() {
-				return "an external model starts as the program of worker 0 says"
+				return "an external model starts as the script of worker 0 says"
 			}
 			return "a " + c.Model.Name + " starts as its seed says"
 		},

@@ -48,7 +48,11 @@ such a round takes at least on its network, without entropy coding.`,
 			}
 			session.Warn(c.talk(), run)
 			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
-			c.next(file.command("lab"), "run it on this machine")
+			again := file.command("lab")
+			if cfg := run.Config(); cfg.External() {
+				again += " -- python3 train.py"
+			}
+			c.next(again, "run it on this machine")
 			return nil
 		},
 	}

@@ -76,3 +76,24 @@ func TestAScriptThatIsKilledTooOftenEndsTheRun(t *testing.T) {
 		t.Errorf("exit code %d; said %q", code, said)
 	}
 }
+
+// A run that is interrupted and goes on ends as one that is not.
+func TestAnInterruptedScriptGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for seconds")
+	}
+	t.Parallel()
+	c := startScripts(t, []string{"toy"}, "lab", "--set", "train.rounds=1200")
+	c.Process.Signal(syscall.SIGINT)
+	said, code := c.end()
+	folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "long-*"))
+	if code != 130 || len(folders) != 1 || err != nil {
+		t.Fatalf("exit code %d, folders %q, error %v; said %q", code, folders, err, said)
+	}
+	again := digestPrinted(t, c.Dir, "lab", folders[0], "--quiet", "--resume", "--json", "--", "toy")
+	whole := digestPrinted(t, c.Dir, "lab", "long.yaml", "--quiet", "--json", "--set", "output.dir=whole", "--set",
+		"model.name=external", "--set", "train.rounds=1200", "--", "toy")
+	if again != whole {
+		t.Errorf("digest %.8s, want %.8s of a run that was not interrupted", again, whole)
+	}
+}

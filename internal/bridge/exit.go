@@ -77,7 +77,7 @@ func (e *Exit) Advice() string {
 	case e.Raised != "" || e.Slow:
 		return ""
 	case e.Signal == "killed":
-		return "the system kills programs that take too much memory: look into its log"
+		return "a user killed it, or the system for want of memory: see the log of the system"
 	case e.Code != 0 && !e.Running:
 		return "its output says why"
 	case !e.Joined:

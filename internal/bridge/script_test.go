@@ -153,7 +153,7 @@ func TestDeathIsExplained(t *testing.T) {
 		"raises at once":    "raised: ValueError: no parameters (exit code 1) when it joined",
 		"raises":            "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
 		"leaves":            "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
-		"is killed":         "was ended by a signal (killed) after round 1 of 4: the system kills programs",
+		"is killed":         "was ended by a signal (killed) after round 1 of 4: a user killed it, or the system",
 		"hangs up":          "closed its connection and goes on alone after round 1 of 4",
 		"says bye":          "closed its connection and goes on alone after round 1 of 4",
 		"steps twice":       "breaks the protocol of the bridge: STEP 0",

@@ -47,7 +47,7 @@ func (r *Run) remedy() string {
 		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
 	if r.cfg.External() {
-		remedies = append(remedies, "a smaller learning rate in the program")
+		remedies = append(remedies, "a smaller learning rate in the script")
 	} else {
 		remedies = append(remedies, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
 	}

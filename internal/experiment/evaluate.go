@@ -10,7 +10,7 @@ import (
 )
 
 // Evaluates reports whether models are evaluated after k rounds: where output.evaluate divides k. The end of the run
-// does not count, because results are evaluated anyway. The program of an external model evaluates it when it likes.
+// does not count, because results are evaluated anyway. The script of an external model evaluates it when it likes.
 func (r *Run) Evaluates(k int) bool {
 	every := r.cfg.Output.Evaluate
 	return every > 0 && !r.cfg.External() && k > 0 && k%every == 0

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/train"
 )
 
-// The program of an external model takes the local steps: from x it goes to some y, with whatever optimizer it has.
+// The script of an external model takes the local steps: from x it goes to some y, with whatever optimizer it has.
 // Algorithms get g = x − y as the update direction and have the step size 1. So the update y − x takes the place of
 // −α_k times a gradient.
 
@@ -28,8 +28,8 @@ func (r *Run) CheckInside() error {
 	if !r.cfg.External() {
 		return nil
 	}
-	e := configs.Errorf("model.name", "a program of its own trains an external model, in a process per worker, "+
-		"and nothing here starts programs")
+	e := configs.Errorf("model.name", "your own script trains an external model, in a process per worker, "+
+		"and this command starts no scripts")
 	e.Problems[0].Hint = "use peer lab, peer run or a comparison of mode lab, or take another model"
 	return e
 }
@@ -46,7 +46,7 @@ func (b *builder) external(s *state.Snapshot) (*Worker, error) {
 	case x == nil && s != nil:
 		x = make([]float32, b.dim)
 	case len(x) != b.dim:
-		return nil, fmt.Errorf("the program starts with %d elements, but its tensors have %d", len(x), b.dim)
+		return nil, fmt.Errorf("the script starts with %d elements, but its tensors have %d", len(x), b.dim)
 	}
 	oracle, err := train.NewExternal(int(b.rank), train.Gradient(b.program.Gradient),
 		train.Rule{Bound: b.bound, Exact: b.exact})

@@ -45,7 +45,7 @@ func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, erro
 	}
 	s := r.scorer
 	if r.cfg.External() {
-		return model.Score{}, errors.New("experiment: evaluate: the program of an external model evaluates it")
+		return model.Score{}, errors.New("experiment: evaluate: the script of an external model evaluates it")
 	}
 	if r.data == nil {
 		mean, err := s.mean()

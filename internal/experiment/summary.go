@@ -35,10 +35,15 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy,
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
+	bits := 0.0
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
+		bits += step.Effective / float64(len(res.Last))
 	}
 	r.sumFinals(&s, res.Finals)
+	if r.dim == 0 { // the workers know the size of their model
+		s.Effective = bits
+	}
 	s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
 	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
 		s.Ended = res.Ended

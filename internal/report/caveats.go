@@ -168,8 +168,9 @@ func (s *Study) Reproduce() string {
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
 	}
 	if s.Made != "" {
+		again := strings.TrimSpace("peer compare comparison.yaml -o again " + s.Script)
 		lines = append(lines, "made:    "+s.Made,
-			"again:   peer compare comparison.yaml -o again, in the folder of this report; digests are in data/digests.csv")
+			"again:   "+again+", in the folder of this report; digests are in data/digests.csv")
 	}
 	if s.Mode == "lab" {
 		lines = append(lines,

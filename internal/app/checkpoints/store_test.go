@@ -198,7 +198,7 @@ func TestSettingsThatMayChange(t *testing.T) {
 	}
 }
 
-// Only a process with the program of an external model knows its size and what follows from it.
+// Only a process with the script of an external model knows its size and what follows from it.
 func TestASupervisorKnowsNoSize(t *testing.T) {
 	outlined := func(elements int, gamma string) *experiment.Run {
 		loaded, err := configs.Load(configs.Source{Set: []string{"model.name=external", "algorithm={name: choco, gamma: " +

@@ -20,8 +20,10 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -60,7 +62,8 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 	}
 	m.result = report.Comparison{
 		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
-		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command, Version: o.Process.Version,
+		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command,
+		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),
 	}
 	if before, err := report.ReadComparison(m.Dir); err == nil {

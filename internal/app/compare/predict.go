@@ -24,7 +24,7 @@ type Forecast struct {
 	Wire      int64   `json:"wire_bytes"`    // the same, encrypted
 	Least     float64 `json:"least_s"`       // such a round without its gradient
 
-	// Unknown: only the program of an external model knows its size. Payload, Wire and Least then have no meaning.
+	// Unknown: only the script of an external model knows its size. Payload, Wire and Least then have no meaning.
 	Unknown bool `json:"size_unknown,omitempty"`
 }
 

@@ -72,7 +72,7 @@ func Describe(run *experiment.Run) string {
 	}
 	size := plural.Of(run.Dim(), "parameter")
 	if run.Dim() == 0 {
-		size = "a size that is known once its program joins"
+		size = "a size that is known once its script joins"
 	}
 	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), describeAlgorithm(run), learns,
 		size, plural.Of(cfg.Train.Rounds, "round"))

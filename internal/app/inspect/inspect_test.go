@@ -264,7 +264,7 @@ func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "run: ring of 8, dpsgd, moniqua 8 bit, external with a size that is known once its program joins, 300 rounds"
+	want := "run: ring of 8, dpsgd, moniqua 8 bit, external with a size that is known once its script joins, 300 rounds"
 	if got := Describe(run); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Own prepares a run file for a peer on a LAN, which has a secret and may have data of its own. It checks the command of
-// the script; line is the command line without it.
+// Own prepares a run file for a peer on a LAN, which has a secret and may have data of its own. It checks the command
+// of the script; line is the command line without it.
 func Own(loaded *configs.Loaded, command []string, line string) (secret string, err error) {
 	if err := script.Check(loaded, command, line); err != nil {
 		return "", err
