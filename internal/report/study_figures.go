@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"gossiptrainer/internal/record"
 )
@@ -190,6 +192,10 @@ func curves(groups []*Group, x abscissa, y quantity) *panel {
 			}
 		}
 		p.Add(line)
+		if mean[0].X == mean[len(mean)-1].X { // a line of one point has no length
+			p.Add(&plotter.Scatter{XYs: mean[:1], GlyphStyle: draw.GlyphStyle{
+				Color: line.Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}})
+		}
 	}
 	scale(p.Plot, positive)
 	p.words = words + "."

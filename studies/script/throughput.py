@@ -66,7 +66,7 @@ def peers(args, program, folder):
         "algorithm.name": "dpsgd", "algorithm.codec": "moniqua", "algorithm.bits": args.bits,
         "train.rounds": args.steps, "output.dir": folder,
     }
-    command = [program, "lab", "--quiet"]
+    command = [program, "lab"]  # --quiet drops what scripts print
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     command += ["--", sys.executable, str(HERE / "resnet20.py"), "--steps", str(args.steps)]
