@@ -86,6 +86,10 @@ func Evaluate(r Request) (Score, error) {
 	if err != nil {
 		return Score{}, err
 	}
+	if cfg := run.Config(); cfg.External() {
+		return Score{}, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it",
+			r.Model), "read its tensors as docs/models.md shows; peer average works for all models"}
+	}
 	if err := run.MatchModel(head, r.Model); err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), named(head)}
 	}

@@ -135,6 +135,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{Request{Model: strange, Data: "glyphs"}, "its names and shapes are not those of logistic, lenet",
 			"--set model.name=logistic shows", new(*FileError)},
 		{Request{Model: filepath.Join(t.TempDir(), "none")}, "none", "a run leaves", new(*advice.UsageError)},
+		{Request{Model: path, Set: []string{"model={name: external}"}}, "is a model of your own script", "peer average",
+			new(*FileError)},
 		{Request{Model: "models.go"}, "models.go: header", "", new(*FileError)},
 		{Request{Model: path, Data: "glyps"}, "data.name", "", new(*configs.Error)},
 	} {
