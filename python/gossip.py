@@ -73,6 +73,73 @@ def _say(text: str) -> None:
     print("gossip: " + text, file=sys.stderr, flush=True)
 
 
+# ---- seeds -----------------------------------------------------------------------------------------------------------
+
+# Scripts are reproducible without a line of their own: the peer gives the run's seed in PEER_SEED. Models are made
+# before join, so this file seeds each library when both are imported, in either order. All workers make the same
+# model. join then seeds by rank, so that dropout differs from worker to worker.
+
+_SEED = os.environ.get("PEER_SEED")
+_seeded: dict = {}  # by library: what tells a generator that only this file has seeded
+
+
+def _number(*address: Any) -> int:
+    """Return a seed of 56 bits: a script's own small seed is none of these."""
+    return int.from_bytes(hashlib.sha256(" ".join(map(str, address)).encode()).digest()[:7], "little")
+
+
+def _mark(name: str) -> Any:
+    """Return what tells whether a generator was seeded again, or used. For torch, use leaves it as it is."""
+    library = sys.modules[name]
+    if name == "torch":
+        return library.initial_seed()
+    return pickle.dumps(library.getstate() if name == "random" else library.random.get_state())
+
+
+def _seed(name: str, number: int) -> None:
+    library = sys.modules[name]
+    if name == "numpy":
+        library.random.seed([number >> 32, number & 0xffffffff])
+    elif name == "torch":
+        library.manual_seed(number)
+    else:
+        library.seed(number)
+    _seeded[name] = _mark(name)
+
+
+def _seed_by_rank(rank: int) -> None:
+    for name, mark in _seeded.items():
+        if _mark(name) == mark:  # else the script has chosen
+            _seed(name, _number(_SEED, rank))
+
+
+class _Seeder:
+    """Seeds torch and NumPy as soon as they are imported."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name not in ("numpy", "torch"):
+            return None
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path
+                                  if finder is not self and hasattr(finder, "find_spec"))), None)
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
+
+        def load_and_seed(module: Any) -> None:
+            load(module)
+            _seed(name, _number(_SEED))
+
+        spec.loader.exec_module = load_and_seed
+        return spec
+
+
+if _SEED is not None:
+    for _library in ("random", "numpy", "torch"):
+        if _library in sys.modules:
+            _seed(_library, _number(_SEED))
+    sys.meta_path.insert(0, _Seeder())
+
+
 # ---- joining ---------------------------------------------------------------------------------------------------------
 
 _joined: Optional[Peer] = None  # one per process
@@ -171,6 +238,7 @@ class Peer:
                         "use the one that `peer python path` names")
         self.rank, self.size, self.rounds = welcome["rank"], welcome["size"], welcome["rounds"]
         self.run, self.round, self.seed = welcome["run"], welcome["round"], welcome["seed"]
+        _seed_by_rank(self.rank)
         if flags & _WITH_STATE:
             self._checkpoint = values.load(self._await(_STATE)[3])
             self._restored = self._placed = False

@@ -47,7 +47,7 @@ type pipe struct {
 func spawn(o Options, socket string) (*child, error) {
 	c := &child{linger: o.linger, exited: make(chan struct{}), silent: make(chan struct{})}
 	c.cmd = exec.Command(o.Command[0], o.Command[1:]...)
-	c.cmd.Env = environment(os.Environ(), o.PythonPath, socket)
+	c.cmd.Env = environment(append(os.Environ(), o.Env...), o.PythonPath, socket)
 	c.cmd.SysProcAttr = attributes()
 	var lock sync.Mutex
 	var theirs []*os.File

@@ -25,6 +25,7 @@ type Options struct {
 	Rank       int
 	Out, Err   io.Writer // of the script's two outputs; nil: discarded
 	PythonPath string    // put before PYTHONPATH; "": nothing
+	Env        []string  // more of its environment, as name=value
 	Log        *slog.Logger
 	Grace      time.Duration // from Interrupt to the kill; 0: DefaultGrace
 	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard

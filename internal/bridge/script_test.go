@@ -420,12 +420,14 @@ func TestEnvironmentOfTheScript(t *testing.T) {
 		t.Errorf("environment %q, want %q", env, want)
 	}
 	t.Setenv("PYTHONPATH", "theirs")
+	t.Setenv("PEER_SEED", "1")
 	var out page
-	s := start(t, Options{Command: actor("environment"), Rank: 1, Out: &out, PythonPath: "ours"})
+	s := start(t, Options{Command: actor("environment"), Rank: 1, Out: &out, PythonPath: "ours",
+		Env: []string{"PEER_SEED=7"}})
 	if err := s.Wait(); err == nil {
 		t.Error("no error of a script that never joins")
 	}
-	if want := "[1] ours" + string(os.PathListSeparator) + "theirs 1\n"; out.String() != want {
+	if want := "[1] ours" + string(os.PathListSeparator) + "theirs 1 7\n"; out.String() != want {
 		t.Errorf("output %q, want %q", out.String(), want)
 	}
 }

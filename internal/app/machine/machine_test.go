@@ -74,3 +74,16 @@ func TestAUserWhoSetsGOMAXPROCSKeepsIt(t *testing.T) {
 		t.Errorf("with more peers than cores: %q", got)
 	}
 }
+
+func TestScriptsShareTheCores(t *testing.T) {
+	t.Setenv("OMP_NUM_THREADS", "")
+	for peers, want := range map[int]int{1: runtime.NumCPU(), 2: max(1, runtime.NumCPU()/2), 1000: 1} {
+		if env := ShareThreads([]string{"A=b"}, peers); len(env) != 2 || env[1] != fmt.Sprintf("OMP_NUM_THREADS=%d", want) {
+			t.Errorf("%d peers: environment %q, want %d threads", peers, env, want)
+		}
+	}
+	t.Setenv("OMP_NUM_THREADS", "3")
+	if env := ShareThreads([]string{"A=b"}, 2); len(env) != 1 {
+		t.Errorf("environment %q overrides the user's", env)
+	}
+}

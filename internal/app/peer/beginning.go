@@ -38,6 +38,7 @@ func Assemble(
 		run, err := build(loaded)
 		return run, nil, err
 	}
+	o.Seed = loaded.Config.Seed
 	child, err := script.Begin(ctx, o)
 	if err != nil {
 		return nil, nil, err

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 // Options say how a script is started.
 type Options struct {
 	Command []string
+	Seed    uint64    // of the run
 	Out     io.Writer // gets its output
 	Quiet   bool      // its errors alone
 	Log     *slog.Logger
@@ -94,6 +96,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
+		Env:  []string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)},
 		Loss: c.Late.Loss, Score: c.note, Average: c.average,
 	})
 	if err != nil {
