@@ -199,7 +199,7 @@ func play(role string, args []string) {
 		fmt.Println("ready")
 		select {}
 	case "environment":
-		fmt.Println(os.Getenv("PYTHONPATH"), os.Getenv("PYTHONUNBUFFERED"))
+		fmt.Println(os.Getenv("PYTHONPATH"), os.Getenv("PYTHONUNBUFFERED"), os.Getenv("PEER_SEED"))
 		return
 	}
 	s := call()
