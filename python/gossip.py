@@ -191,8 +191,8 @@ def _start(values: Any, objects: list, rounds: Optional[int]) -> Peer:
     if path:
         peer._connect(path)
     else:
-        _say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1, and peer.shard passes once over "
-             "its data; with others: peer lab FILE -- python3 " + os.path.basename(sys.argv[0] or "train.py"))
+        _say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1: peer.shard passes once over "
+             "its data, and peer.done needs join(rounds=...); with others: peer lab FILE -- python3 " + os.path.basename(sys.argv[0] or "train.py"))
     _joined = peer
     return peer
 
@@ -221,7 +221,8 @@ class Peer:
         self._shard: Optional[_Shard] = None  # the one that runs
         self._epoch = 0  # of the next pass over the data
         self._batch_round: Optional[int] = None  # the round that began with this batch
-        self._last_logged = self._averages = -1
+        self._last_logged = -1
+        self._averages = 0  # calls so far, by which all workers recognise the same one
         self._stepped = False
 
     def _connect(self, path: str) -> None:
@@ -246,6 +247,7 @@ class Peer:
         self._turn()
         if self._checkpoint is not None:
             self._last_logged = self.round - 1
+            self._averages = self._checkpoint["averages"]
             self._epoch = self._checkpoint["shard"]["epoch"]
             if self._checkpoint["names"] == _names(self._objects):
                 self.state(*self._objects)
@@ -375,7 +377,7 @@ class Peer:
         self._check_usable()
         if self._link is None:
             return self._values.copy(None)
-        self._averages = max(self._averages, 0) + 1
+        self._averages += 1
         with self._link.whole():
             self._values.gather()
             own = bytes(self._link.vector)
@@ -417,7 +419,8 @@ class Peer:
         states = [each.copy() if _is_array(each) else self._values.kept() if each is self._values.model
                   else each.state_dict() for each in self._objects]
         shard = self._shard.place() if self._shard else {"epoch": self._epoch, "position": 0, "random": {}}
-        content = {"names": _names(self._objects), "objects": states, "random": _get_random(), "shard": shard}
+        content = {"names": _names(self._objects), "objects": states, "random": _get_random(), "shard": shard,
+                   "averages": self._averages}
         self._owed = False
         with self._link.whole():
             self._link.send(_STATE, self._values.dump(content), round=self.round)

@@ -14,9 +14,10 @@ func newPython(c *console) *cobra.Command {
 		Short:   "put gossip.py where scripts find it that no peer starts",
 		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py\n  peer python install",
 	}, &cobra.Command{
-		Use:   "path",
-		Short: "print a folder with gossip.py, for PYTHONPATH",
-		Args:  arguments(0, 0),
+		Use:     "path",
+		Short:   "print a folder with gossip.py, for PYTHONPATH",
+		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py",
+		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := module.Folder()
 			if err == nil {
@@ -25,9 +26,10 @@ func newPython(c *console) *cobra.Command {
 			return err
 		},
 	}, &cobra.Command{
-		Use:   "install [PYTHON]",
-		Short: "copy gossip.py to the packages of PYTHON (default: python3)",
-		Args:  arguments(0, 1),
+		Use:     "install [PYTHON]",
+		Short:   "copy gossip.py to the packages of PYTHON (default: python3)",
+		Example: "  peer python install\n  peer python install /usr/bin/python3",
+		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := module.Install(cmd.Context(), append(args, "python3")[0])
 			if err == nil {

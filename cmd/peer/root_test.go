@@ -54,6 +54,7 @@ func TestExamplesAreCommandsThatExist(t *testing.T) {
 				t.Errorf("%s: an example without the program: %q", cmd.CommandPath(), line)
 				continue
 			}
+			call, _, _ = strings.Cut(call, " -- ") // the command of a script follows
 			words := strings.Fields(call)
 			target, rest, err := root.Find(words)
 			if err != nil || target == root {

@@ -571,7 +571,7 @@ func TestUpdatesOfProgramsAreChecked(t *testing.T) {
 		update, loss = bad.update, bad.loss
 		var diverged *DivergedError
 		if _, err := w.Gradient(g, 2, x); !errors.As(err, &diverged) || !errors.Is(err, train.ErrDiverged) ||
-			!strings.Contains(diverged.Hint(), "learning rate in the program") {
+			!strings.Contains(diverged.Hint(), "learning rate in the script") {
 			t.Errorf("update %v, loss %v: %v", bad.update, bad.loss, err)
 		}
 	}

@@ -41,7 +41,7 @@ func (g *Goal) Reached(s Step) bool {
 	}
 	g.recent = append(g.recent, m)
 	g.recent = g.recent[max(0, len(g.recent)-Smoothing):]
-	if g.left.Loss > 0 && len(g.recent) == Smoothing && smoothed(g.recent) <= g.left.Loss {
+	if g.left.Loss > 0 && len(g.recent) == Smoothing && isAtMost(smoothed(g.recent), g.left.Loss) {
 		g.left.Loss = 0
 	}
 	if g.left.Accuracy > 0 && g.scored() {

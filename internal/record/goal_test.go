@@ -68,3 +68,17 @@ func TestGoalWaitsForBothTargets(t *testing.T) {
 		t.Errorf("the loss is reached at event %d, the accuracy at %d, both at %d", loss, accuracy, both)
 	}
 }
+
+// A script that logs no loss leaves 0 in the records, which reaches no target.
+func TestARunWithoutLossesReachesNoTarget(t *testing.T) {
+	run := twoWorkers(0, 0, 0, 0, 0, 0)
+	for _, e := range run.Events {
+		e.Step.Loss = 0
+	}
+	if at := goalAt(run, Targets{Loss: 0.5}); at != -1 {
+		t.Errorf("the goal is reached at event %d", at)
+	}
+	if got := run.ReachLoss(0.5); got != nil {
+		t.Errorf("the report says %+v", got)
+	}
+}

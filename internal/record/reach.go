@@ -54,7 +54,7 @@ func (r *Run) ReachLoss(target float64) *Reached {
 	losses := Smooth(moments)
 	for i := Smoothing - 1; i < len(moments); i++ {
 		switch {
-		case losses[i] > target:
+		case !isAtMost(losses[i], target):
 		case i < Smoothing: // the first that counts: earlier losses are unknown
 			return between(Moment{}, moments[i], 1)
 		default:
@@ -63,6 +63,10 @@ func (r *Run) ReachLoss(target float64) *Reached {
 	}
 	return nil
 }
+
+// isAtMost reports whether a smoothed loss is at most target. A loss of 0 stands for none: the script of an external
+// model has logged none.
+func isAtMost(loss, target float64) bool { return loss != 0 && loss <= target }
 
 // ReachAccuracy returns when the accuracy on the test set first was at least target, nil if it was in no evaluation.
 func (r *Run) ReachAccuracy(target float64) *Reached {

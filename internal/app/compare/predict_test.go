@@ -81,7 +81,7 @@ func TestForecastsOfAnUnknownSize(t *testing.T) {
 		return path
 	}
 	write("run.yaml", "name: own\nmodel: {name: external}\n")
-	for mode, want := range map[string]string{"lab": "", "sim": "a program of its own trains an external model"} {
+	for mode, want := range map[string]string{"lab": "", "sim": "your own script trains an external model"} {
 		file, err := configs.LoadComparison(write(mode+".yaml", "name: own\nbase: run.yaml\nmode: "+mode+
 			"\nnetworks: [{name: LAN}]\nalgorithms: [{label: A, name: dpsgd}]\nseeds: [1]\n"), nil)
 		if err != nil {

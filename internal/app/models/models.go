@@ -120,6 +120,10 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	if r.RunFile != "" {
 		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set))
 	}
+	if r.ofScript(head) {
+		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
+			"read its tensors as docs/models.md shows; peer average works for all models"}
+	}
 	set, err := r.data(head)
 	if err != nil {
 		return nil, err
@@ -130,6 +134,13 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 		return r.guess(head, set)
 	}
 	return assemble("", slices.Concat(set, r.Set))
+}
+
+// ofScript reports whether a script trained the model, and the request names no other one.
+func (r Request) ofScript(head train.Saved) bool {
+	var said configs.Config
+	err := json.Unmarshal([]byte(head.Metadata[experiment.MetaModel]), &said.Model)
+	return err == nil && said.External() && !r.sets("model", "model.name")
 }
 
 // ownFile is the data set of a file of the user.

@@ -120,6 +120,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	none, _ := saved(t, bare, "model={name: mlp, hidden: [3]}")
 	strange, _ := saved(t, func(s *train.Saved) { s.Layout[0].Name, s.Metadata = "fc.weight", nil },
 		"model={name: mlp, hidden: [3]}")
+	scripted, _ := saved(t, func(s *train.Saved) { s.Metadata = map[string]string{"model": `{"name":"external"}`} },
+		"model={name: mlp, hidden: [3]}")
 	for _, test := range []struct {
 		r          Request
 		want, hint string
@@ -135,6 +137,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{Request{Model: strange, Data: "glyphs"}, "its names and shapes are not those of logistic, lenet",
 			"--set model.name=logistic shows", new(*FileError)},
 		{Request{Model: filepath.Join(t.TempDir(), "none")}, "none", "a run leaves", new(*advice.UsageError)},
+		{Request{Model: scripted}, "is a model of your own script", "peer average", new(*FileError)},
 		{Request{Model: "models.go"}, "models.go: header", "", new(*FileError)},
 		{Request{Model: path, Data: "glyps"}, "data.name", "", new(*configs.Error)},
 	} {

@@ -26,7 +26,7 @@ func TestRunsThatCannotWorkAreRefused(t *testing.T) {
 			"8 workers with 1000000000 parameters must fit"},
 		{"run", []string{"model={name: quadratic, dim: 1000000000}"}, "model.dim", "a worker with 1000000000 parameters"},
 		{"run", []string{"model.hidden=[65536, 65536, 65536]"}, "model.hidden", "a worker with 8642166794 parameters"},
-		{"sim", []string{"model.name=external"}, "model.name", "a program of its own trains an external model"},
+		{"sim", []string{"model.name=external"}, "model.name", "your own script trains an external model"},
 		{"lab", []string{"model.name=external"}, "", ""},
 		{"lab", []string{"limit.latency=2s"}, "limit.latency",
 			"must be at most 1.2s with its jitter for real peers, whose handshakes take too long else, got 2s"},
