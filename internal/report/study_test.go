@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+
 	"gossiptrainer/internal/record"
 )
 
@@ -275,6 +278,27 @@ func TestFigures(t *testing.T) {
 		if _, err := f.Draw("png"); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
+	}
+}
+
+// A script may evaluate once, at its end.
+func TestACurveOfOnePointIsADot(t *testing.T) {
+	groups := study(t, 1).Groups
+	fills := func(points int) (n int) {
+		p := curves(groups, byRound(), quantity{"accuracy", func(r *trace) ([]record.Moment, []float64) {
+			return r.moments[:points], make([]float64, points)
+		}})
+		paper := new(recorder.Canvas)
+		p.Draw(draw.NewCanvas(paper, 100, 100))
+		for _, action := range paper.Actions {
+			if _, ok := action.(*recorder.Fill); ok {
+				n++
+			}
+		}
+		return n
+	}
+	if dots := fills(1) - fills(2); dots != 2 { // the third group has diverged
+		t.Errorf("%d dots for two runs with a point each", dots)
 	}
 }
 
