@@ -36,7 +36,7 @@ model.eval()
 peer.evaluate(accuracy=float((model(x).argmax(1) == y).float().mean()))
 `
 
-const torchRun = `
+const torchRunFile = `
 name: torch
 topology: {size: 2}
 model: {name: external}
@@ -67,7 +67,7 @@ func TestATorchScriptComesBack(t *testing.T) {
 		t.Skip("starts Python many times")
 	}
 	program, dir := python(t), t.TempDir()
-	for name, text := range map[string]string{"train.py": torchScript, "torch.yaml": torchRun} {
+	for name, text := range map[string]string{"train.py": torchScript, "torch.yaml": torchRunFile} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
