@@ -13,14 +13,14 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A torchRun is a run of a script with PyTorch in a lab, with the record of each round.
-type torchRun struct {
+// A torchLab is a run of a script with PyTorch in a lab, with the record of each round.
+type torchLab struct {
 	folder  string
 	summary record.Summary
 }
 
 // trainTorch runs a script from a folder of this repository.
-func trainTorch(t *testing.T, python, file string, set []string, script ...string) torchRun {
+func trainTorch(t *testing.T, python, file string, set []string, script ...string) torchLab {
 	t.Helper()
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
@@ -39,7 +39,7 @@ func trainTorch(t *testing.T, python, file string, set []string, script ...strin
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, said.String())
 	}
-	var run torchRun
+	var run torchLab
 	if err := json.Unmarshal(out, &run.summary); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func onlyIn(t *testing.T, dir string) string {
 }
 
 // falls says that the mean loss of each worker's last steps is below that of its first.
-func (r torchRun) falls(t *testing.T) {
+func (r torchLab) falls(t *testing.T) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(r.folder, record.EventsFile))
 	if err != nil {
@@ -137,7 +137,7 @@ func TestAlgorithmsTakeTheOptimizersOfScripts(t *testing.T) {
 			}
 			t.Run(test.algorithm+" "+optimizer, func(t *testing.T) {
 				set := []string{"algorithm.name=" + test.algorithm, "topology.size=2", "train.rounds=20"}
-				train := func() torchRun {
+				train := func() torchLab {
 					return trainTorch(t, python, "../../examples/pytorch/ring8.yaml", set, "testdata/optimizers.py", optimizer)
 				}
 				first := train()
