@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -46,27 +45,10 @@ checkpoint: {every: 5, seconds: 0}
 output: {dir: out, every: 1}
 `
 
-// python returns an interpreter that has torch.
-func python(t *testing.T) string {
-	t.Helper()
-	program := os.Getenv("PEER_PYTHON")
-	if _, err := os.Stat("/usr/bin/python3"); err == nil {
-		program = cmp.Or(program, "/usr/bin/python3")
-	}
-	program = cmp.Or(program, "python3")
-	if out, err := exec.Command(program, "-c", "import torch").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: %s has no torch, so no script is tried with it: %v: %s", program, err, out)
-	}
-	return program
-}
-
 // A script that dies returns from its checkpoint and ends with the same parameters. The checkpoint has the state of
 // AdamW, the statistics of the batch normalization and the order of the data.
 func TestATorchScriptComesBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts Python many times")
-	}
-	program, dir := python(t), t.TempDir()
+	program, dir := torchPython(t), t.TempDir()
 	for name, text := range map[string]string{"train.py": torchScript, "torch.yaml": torchRunFile} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

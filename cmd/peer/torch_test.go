@@ -1,3 +1,7 @@
+//go:build !race
+
+// Python takes long to start. A script that dies is tried under the race detector too.
+
 package main
 
 import (
