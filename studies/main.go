@@ -65,7 +65,6 @@ func studies() []study {
 		{"one-label10", "studies/one-label10.sh",
 			below("docs/results/", "one-label10.png", "one-label10.txt"), []string{fashion}, 10},
 		{"sim-vs-lab", "studies/sim-vs-lab.sh", []string{"docs/results/sim-vs-lab.txt"}, []string{fashion, idle}, 10},
-		{"scripts", "studies/script/results.sh", []string{"docs/results/scripts.md"}, []string{fashion, torch, idle}, 5},
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", []string{"docs/results/faults.md"}, []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md",
 			[]string{"docs/results/soak.md"}, []string{root}, 65},

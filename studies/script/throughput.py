@@ -3,7 +3,7 @@
 same eight as peers on a ring that exchange models at 8 bits. Prints a table of the medians, in steps per second of one
 process.
 
-    studies/script/throughput.py [--turns 3] [--steps 60] [--processes 8] [--bits 8]
+    studies/script/throughput.py [--turns 3] [--steps 40] [--processes 8] [--bits 8]
 """
 
 import argparse
@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--bits", type=int, default=8)
     args = parser.parse_args()
