@@ -51,3 +51,31 @@ func TestOutlinesThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Names, shapes and the exact tail count in the hash of an outline.
+func TestHashesTellOutlinesApart(t *testing.T) {
+	vector := func() Outline {
+		return Outline{Params: []Param{{Name: "w", Shape: []int{2, 2}}, {Name: "mean", Shape: []int{2}, Off: 4}}, Exact: 2}
+	}
+	seen := map[string]bool{}
+	for _, change := range []func(*Outline){
+		func(*Outline) {}, func(o *Outline) { o.Exact = 0 }, func(o *Outline) { o.Params[0].Name = "v" },
+		func(o *Outline) { o.Params[0].Shape = []int{4} },
+	} {
+		o := vector()
+		change(&o)
+		seen[o.Hash()] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("%d hashes of 4 outlines", len(seen))
+	}
+	one, same := vector(), vector()
+	if one.Hash() != same.Hash() {
+		t.Error("equal outlines have two hashes")
+	}
+	empty, none := vector(), vector()
+	empty.Params[1].Shape, none.Params[1].Shape = []int{}, nil
+	if empty.Hash() != none.Hash() {
+		t.Error("the hash tells an empty shape from a missing one")
+	}
+}

@@ -1,8 +1,6 @@
 package bridge
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"unicode/utf8"
@@ -29,17 +27,6 @@ type Outline struct {
 	Tensors  []Tensor `json:"tensors"`
 	Elements int      `json:"elements"`
 	Exact    int      `json:"exact"`
-}
-
-// Hash returns the SHA-256 of names, dtypes, shapes and the exact tail, as 64 hexadecimal digits. Workers of one run
-// have the same.
-func (o Outline) Hash() string {
-	h := sha256.New()
-	for _, t := range o.Tensors {
-		fmt.Fprintf(h, "%q %q %d\n", t.Name, t.Dtype, t.Shape)
-	}
-	fmt.Fprintf(h, "exact %d of %d\n", o.Exact, o.Elements)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Check returns an error if the tensors do not make up the vector.

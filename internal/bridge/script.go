@@ -47,7 +47,7 @@ type news struct {
 	rounds  int     // of the run
 	raised  Failure // the script's ERROR
 	refused error   // the peer's reason to end the conversation
-	lost    error   // what calls return that wait in vain
+	lost    error   // the error of calls that still wait
 }
 
 // A blob is the script's state before a round.

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A page collects output.
@@ -66,7 +68,7 @@ func begin(t *testing.T, s *Script, blob []byte) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := outline(); o.Hash() != want.Hash() || len(x) != want.Elements {
+	if want := outline(); !cmp.Equal(o, want) || len(x) != want.Elements {
 		t.Fatalf("outline %v and %d elements, want %v", o, len(x), want)
 	}
 	if err := s.Welcome(Welcome{Run: "test", Rank: 3, Size: 8, Rounds: 4, Seed: 9}, x, blob); err != nil {

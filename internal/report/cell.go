@@ -28,7 +28,7 @@ type Comparison struct {
 	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64       `json:"seeds"`
 	Command  string         `json:"command"`          // command line that made it
-	Script   string         `json:"script,omitempty"` // what follows it: -- and the command of a script
+	Script   string         `json:"script,omitempty"` // the words after it: -- and the command of a script
 	Version  string         `json:"version"`          // of the program
 	Machine  string         `json:"machine"`
 	Made     string         `json:"made,omitempty"` // when its last cell was run

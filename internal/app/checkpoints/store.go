@@ -42,7 +42,7 @@ type Store struct {
 	run  *experiment.Run
 	rank topology.Rank
 	log  *slog.Logger
-	lock *lockfile.Lock // nil before Open, and where nothing is kept
+	lock *lockfile.Lock // nil before Find, and where nothing is kept
 }
 
 // New returns the store of a worker of a run with its folder. It touches no file.
@@ -108,16 +108,6 @@ type Origin struct {
 	// script; nil: none.
 	Start []float32
 	Blob  []byte
-}
-
-// Open builds the worker and returns its checkpoints, nil if the run keeps none. Until Close no other process can open
-// the same store.
-func (s *Store) Open(from Start) (*experiment.Worker, *node.Checkpoints, error) {
-	o, err := s.Find(from)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.Begin(o, s.run, nil)
 }
 
 // Find says where the worker begins. Until Close no other process can open the same store.

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
@@ -40,7 +41,7 @@ func save(t *testing.T, run *experiment.Run, folder string, rank topology.Rank, 
 	t.Helper()
 	s := storeOf(run, folder, rank)
 	defer s.Close()
-	_, kept, err := s.Open(Fresh)
+	_, kept, err := open(s, Fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestAWorkerGoesOnFromRoundZero(t *testing.T) {
 		t.Fatalf("found %+v, error %v", found, err)
 	}
 	for _, from := range []Start{Resume, Return} {
-		w, kept, err := s.Open(from)
+		w, kept, err := open(s, from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestAFreshRunNeedsAnEmptyStore(t *testing.T) {
 	save(t, run, folder, 3, 0)
 	s := storeOf(run, folder, 3)
 	defer s.Close()
-	_, _, err := s.Open(Fresh)
+	_, _, err := open(s, Fresh)
 	if used, ok := errors.AsType[*UsedError](err); !ok || used.Dir != s.Dir() || used.Round != 0 {
 		t.Errorf("error %v, want a UsedError of %s", err, s.Dir())
 	}
@@ -89,16 +90,16 @@ func TestAFreshRunNeedsAnEmptyStore(t *testing.T) {
 func TestAStoreIsOpenOnce(t *testing.T) {
 	run, folder := assembled(t), t.TempDir()
 	first, second := storeOf(run, folder, 3), storeOf(run, folder, 3)
-	_, kept, err := first.Open(Fresh)
+	_, kept, err := open(first, Fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer kept.Journal.Close()
-	if _, _, err := second.Open(Fresh); !isLocked(err) {
+	if _, _, err := open(second, Fresh); !isLocked(err) {
 		t.Errorf("a second process: error %v, want that the folder is in use", err)
 	}
 	first.Close()
-	_, again, err := second.Open(Return)
+	_, again, err := open(second, Return)
 	if err != nil {
 		t.Fatalf("after the first process: %v", err)
 	}
@@ -115,12 +116,12 @@ func isLocked(err error) bool {
 
 func TestWithoutACheckpoint(t *testing.T) {
 	run, folder := assembled(t), t.TempDir()
-	_, _, err := storeOf(run, folder, 3).Open(Resume)
+	_, _, err := open(storeOf(run, folder, 3), Resume)
 	if !errors.Is(err, checkpoint.ErrNone) {
 		t.Errorf("resume: error %v, want that there is none", err)
 	}
 	s := storeOf(run, folder, 3)
-	w, kept, err := s.Open(Return)
+	w, kept, err := open(s, Return)
 	if err != nil || w.Machine.Ready().Round != 0 || kept.Round != 0 {
 		t.Fatalf("return: begins at %+v, error %v; want round 0", kept, err)
 	}
@@ -129,7 +130,7 @@ func TestWithoutACheckpoint(t *testing.T) {
 	}
 	s.Close()
 	none := assembled(t, "checkpoint={every: 0, seconds: 0}")
-	if _, kept, err := storeOf(none, t.TempDir(), 3).Open(Fresh); kept != nil || err != nil {
+	if _, kept, err := open(storeOf(none, t.TempDir(), 3), Fresh); kept != nil || err != nil {
 		t.Errorf("a run without checkpoints keeps %+v, error %v", kept, err)
 	}
 }
@@ -137,7 +138,7 @@ func TestWithoutACheckpoint(t *testing.T) {
 func TestAnotherRankIsNamed(t *testing.T) {
 	run, folder := assembled(t), t.TempDir()
 	save(t, run, folder, 5, 0)
-	_, _, err := storeOf(run, folder, 3).Open(Resume)
+	_, _, err := open(storeOf(run, folder, 3), Resume)
 	hinted, ok := errors.AsType[*advice.Error](err)
 	if !ok || !errors.Is(err, checkpoint.ErrNone) || !strings.Contains(hinted.Hint(), "ranks [5]") {
 		t.Errorf("error %v, want a hint at rank 5", err)
@@ -149,7 +150,7 @@ func TestAWorkerOfAReweightedRunKeepsNothing(t *testing.T) {
 	run, folder := assembled(t, "faults.on_lost_neighbor=reweight"), t.TempDir()
 	s := storeOf(run, folder, 3)
 	for _, from := range []Start{Fresh, Return} {
-		if w, kept, err := s.Open(from); w == nil || kept != nil || err != nil {
+		if w, kept, err := open(s, from); w == nil || kept != nil || err != nil {
 			t.Errorf("start %d: worker %v keeps %+v, error %v", from, w, kept, err)
 		}
 	}
@@ -231,4 +232,13 @@ func TestASupervisorKnowsNoSize(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
+}
+
+// open builds the worker of a built-in model where the store says.
+func open(s *Store, from Start) (*experiment.Worker, *node.Checkpoints, error) {
+	o, err := s.Find(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Begin(o, s.run, nil)
 }
