@@ -29,7 +29,12 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
 	signal := &signals.Error{Signal: os.Interrupt}
 	c.breakOff(signal)
-	_, kept, err := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
+	store := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler))
+	origin, err := store.Find(checkpoints.Fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, kept, err := store.Begin(origin, run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
