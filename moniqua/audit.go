@@ -12,7 +12,8 @@ import (
 // how often θ was too small.
 
 // An Audit counts the messages that the workers of one process recover wrongly. The workers of a run without
-// verification share it. It is safe for concurrent use: the order of calls changes no count, because a sender is at most
+// verification share it. It is safe for concurrent use: the order of calls changes no count, because a sender is at
+// most
 // one round ahead of its receivers.
 type Audit struct {
 	mu    sync.Mutex
