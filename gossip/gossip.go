@@ -78,6 +78,7 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
+	Piece      int // of a Data, Request or Repair frame: which part of the message, from 0 on; 0 in all other kinds
 	// of a Data frame, beside the message: the lower half is of a Noter or Proposer, the upper half of an Agreement
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
