@@ -16,17 +16,15 @@ type MeanQuadratic struct {
 // NewMeanQuadratic returns the mean of the objectives that s describes for the
 // workers 0 to workers−1, workers ≥ 1. It fails as New does.
 func NewMeanQuadratic(s Spec, workers int) (*MeanQuadratic, error) {
-	m := &MeanQuadratic{}
-	var spread []float64 // Σ (o_i − ō)² so far (Welford 1962)
+	q, err := newQuadratic(s)
+	if err != nil {
+		return nil, err
+	}
+	m := &MeanQuadratic{curvature: q.curvature, optimum: make([]float64, q.Dim())}
+	spread := make([]float64, q.Dim()) // Σ (o_i − ō)² so far (Welford 1962)
 	for i := range workers {
 		s.Worker = i
-		q, err := newQuadratic(s)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			m.curvature, m.optimum, spread = q.curvature, make([]float64, q.Dim()), make([]float64, q.Dim())
-		}
+		q.draw(s)
 		for c, o := range q.optimum {
 			before := float64(o) - m.optimum[c]
 			m.optimum[c] += before / float64(i+1)

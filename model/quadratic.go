@@ -17,7 +17,29 @@ import (
 // With spread > 0, D-PSGD with a constant step stops short of this optimum. The problem needs
 // no data.
 type quadratic struct {
-	curvature, optimum []float32
+	*Problem
+	optimum []float32
+}
+
+// A Problem is what the quadratics of all workers share. It does not change.
+type Problem struct {
+	curvature, centre []float32
+}
+
+// NewProblem returns what the quadratics that s describes share. It fails as New does.
+func NewProblem(s Spec) (*Problem, error) {
+	if err := s.checkQuadratic(); err != nil {
+		return nil, err
+	}
+	p := &Problem{make([]float32, s.Dim), make([]float32, s.Dim)}
+	problem := rng.Stream(s.Seed, quadraticStream)
+	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
+	for c := range p.curvature {
+		i := uint32(c)
+		p.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
+		p.centre[c] = 2*centre.Uniform(i) - 1
+	}
+	return p, nil
 }
 
 var _ Model = (*quadratic)(nil)
@@ -44,17 +66,25 @@ func newQuadratic(s Spec) (*quadratic, error) {
 	if err := s.checkQuadratic(); err != nil {
 		return nil, err
 	}
-	q := &quadratic{make([]float32, s.Dim), make([]float32, s.Dim)}
-	problem := rng.Stream(s.Seed, quadraticStream)
-	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
-	own := rng.At(rng.Stream(problem, s.Worker), 0)
+	p := s.Problem
+	if p == nil || len(p.centre) != s.Dim {
+		var err error
+		if p, err = NewProblem(s); err != nil {
+			return nil, err
+		}
+	}
+	q := &quadratic{p, make([]float32, s.Dim)}
+	q.draw(s)
+	return q, nil
+}
+
+// draw draws the optimum of the worker of s.
+func (q *quadratic) draw(s Spec) {
+	own := rng.At(rng.Stream(rng.Stream(s.Seed, quadraticStream), s.Worker), 0)
 	spread := float32(s.Spread)
 	for c := range q.optimum {
-		i := uint32(c)
-		q.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
-		q.optimum[c] = 2*centre.Uniform(i) - 1 + float32(spread*(2*own.Uniform(i)-1))
+		q.optimum[c] = q.centre[c] + float32(spread*(2*own.Uniform(uint32(c))-1))
 	}
-	return q, nil
 }
 
 // Dim returns the number of parameters.

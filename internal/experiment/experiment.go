@@ -52,6 +52,11 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.extent, err = r.measure(); err != nil {
 		return nil, err
 	}
+	if cfg.Model.Name == "quadratic" {
+		if r.problem, err = model.NewProblem(r.modelSpec(0, 1)); err != nil {
+			return nil, configs.Errorf("model", "%v", err)
+		}
+	}
 	r.scorer = newScorer(r)
 	if err := r.checkController(); err != nil {
 		return nil, err
