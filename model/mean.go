@@ -21,11 +21,12 @@ func NewMeanQuadratic(s Spec, workers int) (*MeanQuadratic, error) {
 		return nil, err
 	}
 	m := &MeanQuadratic{curvature: q.curvature, optimum: make([]float64, q.Dim())}
-	spread := make([]float64, q.Dim()) // Σ (o_i − ō)² so far (Welford 1962)
+	optimum, spread := make([]float32, q.Dim()), make([]float64, q.Dim()) // Σ (o_i − ō)² so far (Welford 1962)
+	own := *q.Problem
+	own.Redraw = true
 	for i := range workers {
 		s.Worker = i
-		q.draw(s)
-		for c, o := range q.optimum {
+		for c, o := range own.worker(s).draw(optimum) {
 			before := float64(o) - m.optimum[c]
 			m.optimum[c] += before / float64(i+1)
 			spread[c] += float64(before * (float64(o) - m.optimum[c]))
