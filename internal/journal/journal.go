@@ -104,7 +104,7 @@ func (j *Journal) Append(f gossip.Frame) error {
 		if _, there := j.repairs[receipt{slot: slot, to: f.To}]; there {
 			return nil
 		}
-		h.Kind, h.Epoch = wire.Repair, uint64(f.To)
+		h.Kind, h.Epoch = wire.Repair, uint32(f.To)
 	case f.Kind != gossip.Data:
 		return fmt.Errorf("journal: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
 	}

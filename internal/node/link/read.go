@@ -22,7 +22,7 @@ func (k *link) read() error {
 			return k.readError(err)
 		}
 		h, err := wire.ParseHeader(head[:], to.Limit)
-		if err == nil && h.Epoch != k.process {
+		if err == nil && h.Epoch != uint32(k.process) {
 			err = errEpoch
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (k *link) read() error {
 		}
 		to.emit(Event{Kind: FrameIn, Peer: to.rank, Frame: gossip.Frame{
 			From: to.rank, To: to.Members.Self, Kind: fromWire[h.Kind],
-			Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload,
+			Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note, Payload: payload,
 		}})
 	}
 }

@@ -63,12 +63,12 @@ var (
 
 // header describes an outgoing frame.
 func (k *link) header(o outgoing) wire.Header {
-	epoch := k.to.Hello.Epoch
+	epoch := uint32(k.to.Hello.Epoch)
 	if o.alive {
 		return wire.Header{Kind: wire.Alive, Epoch: epoch}
 	}
 	f := o.frame
-	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
+	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Piece: f.Piece, Note: f.Note, Epoch: epoch}
 }
 
 // send writes the header that buf begins with and the payload. The beginning
