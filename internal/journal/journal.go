@@ -162,7 +162,7 @@ func (j *Journal) begin() error {
 
 // Find returns the message of a slot, or its repair for neighbour to, and reports whether
 // it found one. It returns an error for a message outside Span or a damaged frame.
-func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
+func (j *Journal) Find(kind gossip.FrameKind, slot, _ int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if kind == gossip.Repair {

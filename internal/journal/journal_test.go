@@ -71,7 +71,7 @@ func expect(t *testing.T, j *Journal, base, next int) {
 			!bytes.Equal(f.Payload, want.Payload) {
 			t.Errorf("slot %d: %+v, %v, want %+v", slot, f, err, want)
 		}
-		f, ok, err := j.Find(gossip.Repair, slot, 4)
+		f, ok, err := j.Find(gossip.Repair, slot, 0, 4)
 		if want := repair(slot, 4); err != nil || ok != (slot%3 == 0) || ok &&
 			(f.Kind != gossip.Repair || f.To != 4 || !bytes.Equal(f.Payload, want.Payload)) {
 			t.Errorf("repair of slot %d: %+v, %v, %v, want %+v", slot, f, ok, err, want)
@@ -88,7 +88,7 @@ func TestFramesAreReadBack(t *testing.T) {
 	j := open(t, t.TempDir(), 0)
 	fill(t, j, 30)
 	expect(t, j, 0, 30)
-	if _, ok, err := j.Find(gossip.Repair, 3, 5); ok || err != nil {
+	if _, ok, err := j.Find(gossip.Repair, 3, 0, 5); ok || err != nil {
 		t.Errorf("a repair for another worker: %v, %v", ok, err)
 	}
 	if err := j.Append(repair(3, 4)); err != nil {
@@ -390,6 +390,6 @@ func nextOf(j *Journal) int {
 }
 
 func messageOf(j *Journal, slot int) (gossip.Frame, error) {
-	f, _, err := j.Find(gossip.Data, slot, 0)
+	f, _, err := j.Find(gossip.Data, slot, 0, 0)
 	return f, err
 }
