@@ -148,6 +148,9 @@ func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 	return append(frame, payload...), nil
 }
 
+// VersionOf returns the version of the header at the beginning of b, which may be one that ParseHeader refuses.
+func VersionOf(b []byte) int { return int(b[atVersion]) }
+
 // ParseHeader reads the header at the beginning of b. It refuses a payload of more than
 // limit bytes with ErrTooLong, so callers may allocate Len bytes. The checksum covers the
 // payload too. Trust no other field before Verify or Complete has accepted both.
