@@ -1,7 +1,10 @@
 package moniqua
 
 import (
+	"math"
+
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 
@@ -35,6 +38,23 @@ func NewAudit() *Audit {
 
 // Wrong returns the number of messages that worker rank has recovered wrongly and used.
 func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
+
+// Of returns the count of a worker as a part of its state. The hashes are not part of it: a worker that resumes encodes
+// its message again.
+func (a *Audit) Of(rank topology.Rank) state.Keeper { return wrongs{a, rank} }
+
+// A wrongs is the count of one worker.
+type wrongs struct {
+	audit *Audit
+	rank  topology.Rank
+}
+
+// State shows the count.
+func (w wrongs) State(v *state.Visit) {
+	n := w.audit.wrong[w.rank]
+	state.Int(v, "wrong", &n, 0, math.MaxInt64)
+	w.audit.wrong[w.rank] = n
+}
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.
 func (a *Audit) enter(sender audited, k int, hash uint64) {

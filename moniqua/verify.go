@@ -25,6 +25,7 @@ const HashLen = 8
 type verification struct {
 	kept   [2]repair // of the last two encoded rounds: a worker that has not mixed may be one round behind
 	last   int       // which of them is newer
+	most   int       // bytes that both have taken before this round
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
 	rest   [][]byte      // by message: the rest of its repair
@@ -40,11 +41,15 @@ type repair struct {
 
 // begin makes room for the hash and the repair of round k.
 func (v *verification) begin(k int) {
+	v.most = v.extra()
 	v.last = 1 - v.last
 	kept := v.newest()
 	kept.k, kept.valid, kept.data = k, false, kept.data[:0]
 	v.hash.Reset()
 }
+
+// extra returns the most bytes that both repairs have taken.
+func (v *verification) extra() int { return max(v.most, len(v.kept[0].data)+len(v.kept[1].data)) }
 
 // newest returns the repair of the round encoded last, or being encoded.
 func (v *verification) newest() *repair { return &v.kept[v.last] }

@@ -7,6 +7,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gossiptrainer/internal/shape"
@@ -28,6 +29,9 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	if opt.Faults == nil {
 		err = s.run(ctx)
 		return s.result(), err
+	}
+	if opt.Keep != nil || opt.From != nil {
+		return Result{}, errors.New("sim: a run with faults keeps no state")
 	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
@@ -67,11 +71,10 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
-	for i := range s.peers {
-		if err := s.act(&s.peers[i]); err != nil {
-			return err
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
+	s.keeper.watch(s)
 	for len(s.queue) > 0 {
 		if err := s.stopped(ctx); err != nil {
 			return err
@@ -85,8 +88,24 @@ func (s *simulation) run(ctx context.Context) error {
 		if err := s.handle(e); err != nil {
 			return err
 		}
+		if err := s.keeper.finish(s); err != nil {
+			return err
+		}
 	}
 	return s.stuck()
+}
+
+// begin brings the run to its first round, or to the state from which it goes on.
+func (s *simulation) begin() error {
+	if s.opt.From != nil {
+		return s.resume(s.opt.From)
+	}
+	for i := range s.peers {
+		if err := s.act(&s.peers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result returns the costs of the run so far.

@@ -22,6 +22,7 @@ type simulation struct {
 	peers    []peer
 	pool     *pool
 	script   script // nil: no faults
+	keeper   keeper
 
 	queue  queue
 	frames []*flight // memory of frames that have arrived, for reuse
@@ -44,6 +45,7 @@ type peer struct {
 	ended    bool
 	waiting  []topology.Rank
 	ready    time.Duration // when the last gradient was ready
+	since    time.Duration // when the clock of the machine was 0: a machine that resumes begins with 0 again
 	sent     record.Bytes
 	got      record.Bytes
 	messages record.Messages // sent
