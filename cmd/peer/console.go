@@ -155,10 +155,17 @@ func (c *console) addJSON(cmd *cobra.Command) {
 
 // session starts the session of a run; dir is the folder of a run that resumes, else "".
 func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
-	return session.Start(ctx, run, session.Options{
-		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
+	o := c.options(mode)
+	o.Dir = dir
+	return session.Start(ctx, run, o)
+}
+
+// options returns the options of the session of a new run.
+func (c *console) options(mode string) session.Options {
+	return session.Options{
+		Mode: mode, Version: inspect.ReadBuild().Version,
 		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
-	})
+	}
 }
 
 // newDisplay returns the display of a running run.

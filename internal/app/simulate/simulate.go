@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
@@ -20,6 +21,7 @@ import (
 type Run struct {
 	*session.Session
 	Models [][]float32 // final ones, by rank; nil before the end
+	From   *Resumed    // where the run goes on; nil: at the beginning
 }
 
 // Together simulates the runs of one run file on several networks at once, and computes every gradient once. compute is
@@ -34,13 +36,19 @@ func Together(ctx context.Context, all []*Run, compute time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if from := all[0].From; from != nil {
+		if compute > 0 && compute != from.Compute {
+			return advice.Usagef("sim: --compute %v: the run began with %v: leave the flag out", compute, from.Compute)
+		}
+		compute = from.Compute
+	}
 	if compute == 0 {
 		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
 			return err
 		}
 	}
 	return allAtOnce(ctx, len(all), func(ctx context.Context, i int) error {
-		return all[i].train(ctx, workers[i], compute)
+		return all[i].train(ctx, workers[i], compute, len(all))
 	})
 }
 
@@ -61,8 +69,15 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 }
 
 // train simulates the run to its end and reports the results.
-func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
+func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration, networks int) error {
 	means := s.Session.Run.NewAverager(s.Event)
+	var from *sim.Saved
+	if s.From != nil {
+		if err := s.From.restore(workers); err != nil {
+			return err
+		}
+		from = s.From.from
+	}
 	result, err := sim.Run(ctx, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
@@ -71,6 +86,8 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		Ending:  s.Ending(),
 		Faults:  s.faults(workers, means),
 		Observe: s.Event,
+		Keep:    s.keeping(compute, networks),
+		From:    from,
 	})
 	if err != nil {
 		return err
