@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -30,8 +31,9 @@ type Keeping struct {
 //	at = 0    no state is being taken              a state is due                     at = the round after the largest
 //	at > 0    workers show their states at round   the last worker has reached it     at = 0
 type keeper struct {
-	*Keeping     // nil: the run keeps no state
-	begun    int // largest round that a worker has begun
+	*Keeping              // nil: the run keeps no state
+	latest   atomic.Int64 // largest round that a worker has begun
+	begun    int          // the same, as of the last wave
 	at       int
 	crossed  []crossing // by worker
 	left     int        // workers that have not reached the round
@@ -60,21 +62,41 @@ func (k *keeper) watch(s *simulation) {
 	k.crossed = make([]crossing, len(s.peers))
 	for i := range s.peers {
 		p := &s.peers[i]
-		k.begun = max(k.begun, p.round)
+		k.begins(p.round)
 		p.core.AtBoundary(func(round int) { k.cross(p, round) })
+	}
+	k.begun = int(k.latest.Load())
+}
+
+// begins notes that a worker begins a round. Threads may call it side by side.
+func (k *keeper) begins(round int) {
+	for {
+		latest := k.latest.Load()
+		if int64(round) <= latest || k.latest.CompareAndSwap(latest, int64(round)) {
+			return
+		}
 	}
 }
 
-// begins notes that a worker begins a round. No message of a later round exists when the first worker begins one.
-func (k *keeper) begins(round int, s *simulation) {
-	if k.Keeping == nil || round <= k.begun {
+// keep goes on with the state after a wave: it takes the state, or finds that one is due.
+func (k *keeper) keep(s *simulation) error {
+	switch latest := int(k.latest.Load()); {
+	case k.Keeping == nil:
+	case k.at > 0:
+		return k.finish(s)
+	case latest > k.begun:
+		k.begun = latest
+		k.collect(s)
+	}
+	return nil
+}
+
+// collect begins to take the state if one is due. No message of the next round exists, because no worker has begun it.
+func (k *keeper) collect(s *simulation) {
+	if s.opt.Ending.due || k.begun+1 >= s.peers[0].Rounds || !k.Due(k.begun) {
 		return
 	}
-	k.begun = round
-	if k.at > 0 || s.opt.Ending.due || round+1 >= s.peers[0].Rounds || !k.Due(round) {
-		return
-	}
-	k.at, k.left, k.past = round+1, len(k.crossed), k.past[:0]
+	k.at, k.left, k.past = k.begun+1, len(k.crossed), k.past[:0]
 	for i := range k.crossed {
 		k.crossed[i].over = false
 	}
@@ -92,11 +114,11 @@ func (k *keeper) cross(p *peer, round int) {
 }
 
 // sees notes an input of a worker that belongs to the rounds after the boundary. Others reuse the memory of a frame.
-func (k *keeper) sees(p *peer, e event) {
-	if k.at == 0 || !k.crossed[p.Rank].over && (e.frame == nil || e.frame.Round < k.at) {
+func (k *keeper) sees(e *event) {
+	if k.at == 0 || !k.crossed[e.worker].over && (e.frame == nil || e.frame.Round < k.at) {
 		return
 	}
-	in := input{worker: p.Rank, at: e.at}
+	in := input{worker: e.worker, at: e.at}
 	if e.frame != nil {
 		own := e.frame.Frame
 		own.Payload = slices.Clone(own.Payload)
@@ -107,7 +129,7 @@ func (k *keeper) sees(p *peer, e event) {
 
 // finish takes the state of the run if all workers have reached the boundary. A run whose end is due takes none.
 func (k *keeper) finish(s *simulation) error {
-	if k.at == 0 || k.left > 0 {
+	if k.left > 0 {
 		return nil
 	}
 	at := k.at

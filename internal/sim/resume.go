@@ -17,17 +17,16 @@ func (s *simulation) save(round int) (*state.Snapshot, error) {
 	whole := new(state.Snapshot)
 	for i := range s.peers {
 		p, c := &s.peers[i], &s.keeper.crossed[i]
-		write := func(e event) savedEvent { return s.saveEvent(kept, e) }
 		run.Workers = append(run.Workers, savedWorker{
 			Round: p.round, Ready: p.ready, Since: c.clock, Sent: p.sent, Received: p.got, Messages: p.messages,
-			Uplink: shape.Save(p.uplink, write),
+			Uplink: shape.Save(p.uplink, kept.flight),
 		})
 		for _, t := range c.state.Tensors {
 			t.Name = workerName(i) + t.Name
 			whole.Tensors = append(whole.Tensors, t)
 		}
 	}
-	for _, e := range s.queue {
+	for _, e := range s.queue.sorted() {
 		run.Queue = append(run.Queue, s.saveEvent(kept, e))
 	}
 	for _, in := range s.keeper.past {
@@ -45,9 +44,10 @@ func (s *simulation) save(round int) (*state.Snapshot, error) {
 
 // saveEvent returns the saved form of an event.
 func (s *simulation) saveEvent(kept *store, e event) savedEvent {
-	saved := savedEvent{At: e.at, Seq: e.seq, Worker: e.worker, Stream: e.stream, Wire: e.wire, Turn: e.turn}
+	saved := savedEvent{At: e.at, Seq: e.seq, Worker: e.worker, Turn: e.turn}
 	if e.frame != nil {
-		saved.Frame = kept.frame(&e.frame.Frame)
+		frame := kept.flight(e.frame)
+		saved.Frame = &frame
 	}
 	if e.server != nil {
 		number := s.peers[e.worker].uplink.Number(e.server)
@@ -64,9 +64,9 @@ func (s *simulation) resume(from *Saved) error {
 	s.now, s.seq, s.events = from.run.Now, from.run.Seq, from.run.Events
 	for i, w := range from.run.Workers {
 		p := &s.peers[i]
-		p.round, p.ready, p.since, p.sent, p.got, p.messages = w.Round, w.Ready, w.Since, w.Sent, w.Received, w.Messages
-		read := func(e savedEvent) (event, error) { return s.readEvent(from, e) }
-		if err := shape.Restore(p.uplink, w.Uplink, read); err != nil {
+		p.round, p.ready, p.since, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
+		p.messages = w.Messages
+		if err := shape.Restore(p.uplink, w.Uplink, from.flight); err != nil {
 			return err
 		}
 	}
@@ -82,8 +82,7 @@ func (s *simulation) resume(from *Saved) error {
 
 // readEvent returns a saved event.
 func (s *simulation) readEvent(from *Saved, saved savedEvent) (event, error) {
-	e := event{at: saved.At, seq: saved.Seq, worker: saved.Worker, stream: saved.Stream, wire: saved.Wire,
-		turn: saved.Turn}
+	e := event{at: saved.At, seq: saved.Seq, worker: saved.Worker, turn: saved.Turn}
 	if err := s.known(saved.Worker); err != nil {
 		return e, err
 	}
@@ -95,8 +94,8 @@ func (s *simulation) readEvent(from *Saved, saved savedEvent) (event, error) {
 	if saved.Frame == nil {
 		return e, nil
 	}
-	f, err := from.frame(saved.Frame)
-	e.frame = &flight{Frame: f}
+	var err error
+	e.frame, err = from.flight(*saved.Frame)
 	return e, err
 }
 
@@ -120,7 +119,7 @@ func (s *simulation) repeat(from *Saved) error {
 		p := &s.peers[in.Worker]
 		var err error
 		if in.Frame == nil {
-			s.pool.wait(&p.order)
+			s.threads[0].pool.wait(&p.order)
 			if err = p.order.err; err == nil {
 				err = p.core.Gradient(p.order.g, p.order.loss, in.At-p.since)
 			}
@@ -143,8 +142,7 @@ func (s *simulation) repeat(from *Saved) error {
 func (s *simulation) ask(p *peer) {
 	for more := true; more; {
 		r := p.core.Ready()
-		p.waiting = append(p.waiting[:0], r.Waiting...)
-		s.compute(p, r)
+		s.threads[0].compute(p, &r)
 		more = r.More
 	}
 }

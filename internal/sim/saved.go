@@ -39,7 +39,7 @@ type savedWorker struct {
 	Sent     record.Bytes              `json:"sent"`
 	Received record.Bytes              `json:"received"`
 	Messages record.Messages           `json:"messages"`
-	Uplink   shape.Traffic[savedEvent] `json:"uplink"`
+	Uplink   shape.Traffic[savedFrame] `json:"uplink"`
 }
 
 // A savedEvent is an event. Its server is given by its number, see shape.Sharer.Number.
@@ -48,8 +48,6 @@ type savedEvent struct {
 	Seq    uint64        `json:"sequence"`
 	Worker topology.Rank `json:"worker"`
 	Frame  *savedFrame   `json:"frame,omitempty"`
-	Stream int           `json:"stream,omitempty"`
-	Wire   int           `json:"wire,omitempty"`
 	Server *int          `json:"server,omitempty"`
 	Turn   int           `json:"turn,omitempty"`
 }
@@ -64,8 +62,10 @@ type savedInput struct {
 // A savedFrame is a frame whose payload is a range of the tensor of payloads.
 type savedFrame struct {
 	gossip.Frame
-	First int `json:"first"`
-	Bytes int `json:"bytes"`
+	First  int `json:"first"`
+	Bytes  int `json:"bytes"`
+	Stream int `json:"stream,omitempty"`
+	Wire   int `json:"wire,omitempty"`
 }
 
 // A Saved is the state of a run from which it goes on.
@@ -146,4 +146,17 @@ func (s *Saved) frame(f *savedFrame) (gossip.Frame, error) {
 	}
 	frame.Payload = s.payloads[f.First : f.First+f.Bytes : f.First+f.Bytes]
 	return frame, nil
+}
+
+// flight returns the saved form of a frame on its way.
+func (s *store) flight(f *flight) savedFrame {
+	saved := s.frame(&f.Frame)
+	saved.Stream, saved.Wire = f.stream, f.wire
+	return *saved
+}
+
+// flight returns a saved frame on its way.
+func (s *Saved) flight(f savedFrame) (*flight, error) {
+	frame, err := s.frame(&f)
+	return &flight{Frame: frame, stream: f.Stream, wire: f.Wire}, err
 }
