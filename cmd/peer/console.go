@@ -153,19 +153,11 @@ func (c *console) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 }
 
-// session starts the session of a run; dir is the folder of a run that resumes, else "".
-func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
-	o := c.options(mode)
-	o.Dir = dir
+// session starts the session of a run. The options say its mode, and where it resumes.
+func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
+	o.Version = inspect.ReadBuild().Version
+	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger}
 	return session.Start(ctx, run, o)
-}
-
-// options returns the options of the session of a new run.
-func (c *console) options(mode string) session.Options {
-	return session.Options{
-		Mode: mode, Version: inspect.ReadBuild().Version,
-		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
-	}
 }
 
 // newDisplay returns the display of a running run.

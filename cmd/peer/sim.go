@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/simulate"
 	"gossiptrainer/internal/experiment"
@@ -90,40 +89,30 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
 			"one command for each network")
 	}
-	from, err := file.simulationOf(runs, ends)
-	if err != nil {
-		return err
+	o := session.Options{Mode: "sim"}
+	var from *simulate.Resumed
+	if file.resume {
+		if from, err = simulate.Find(runs, file.folder, ends); err != nil {
+			return err
+		}
+		o.Dir, o.Place = from.Dir, from.Place
 	}
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
 		talks[i] = *c
 		talks[i].quiet = c.quiet || i > 0 // one run is enough to watch
-		s, err := talks[i].simulation(ctx, run, from)
+		s, err := talks[i].session(ctx, run, o)
 		if err != nil {
 			return err
 		}
 		defer s.End()
 		s.EndAt(ends)
-		sims[i] = &simulate.Run{Session: s, From: from}
+		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
-	return c.simulate(ctx, file, sims, talks, f)
-}
-
-// simulate runs the simulations to their end and prints their results.
-func (c *console) simulate(ctx context.Context, file *runFile, sims []*simulate.Run, talks []console,
-	f simFlags) error {
-	first := sims[0].Session
-	again := f.again(first.Folder.Dir)
-	lost := simulate.CannotKeep(first.Run, len(sims))
-	c.loses(func() string {
-		if lost != "" {
-			return "the run is lost: " + lost + "; start it again"
-		}
-		return first.Lost(again)
-	})
+	c.loses(sims[0].Lost)
 	if err := simulate.Together(ctx, sims, f.compute); err != nil {
-		if ctx.Err() != nil && lost == "" {
-			c.sayStopped(first, again)
+		if ctx.Err() != nil && sims[0].CannotKeep() == "" {
+			c.sayStopped(sims[0].Session, sims[0].Again())
 		}
 		return stopped(ctx, err)
 	}
@@ -131,53 +120,9 @@ func (c *console) simulate(ctx context.Context, file *runFile, sims []*simulate.
 		if err := talks[i].summarize(s.Session, s.Models); err != nil {
 			return err
 		}
-		if err := s.Forget(); err != nil {
-			c.say("%s", advice.Warning(err.Error()))
-		}
 	}
-	c.next(file.again(first, "lab"), sims[0].WhyLab())
+	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
 	return nil
-}
-
-// again returns the command that goes on with a simulation.
-func (f simFlags) again(dir string) string {
-	words := []string{"peer", "sim", dir, "--resume"}
-	for _, until := range f.until {
-		words = append(words, "--until", until)
-	}
-	return advice.Command(words...)
-}
-
-// simulationOf returns the checkpoint from which the simulation of some networks goes on, nil for a new one.
-func (f *runFile) simulationOf(runs []*experiment.Run, ends session.Until) (*simulate.Resumed, error) {
-	if !f.resume {
-		return nil, nil
-	}
-	if why := simulate.CannotKeep(runs[0], len(runs)); why != "" {
-		return nil, advice.Usagef("sim: --resume: %s: start without --resume", why)
-	}
-	cfg, dir := runs[0].Config(), f.folder
-	if dir == "" {
-		var err error
-		if dir, err = runfolder.FindSim(cfg); err != nil {
-			return nil, runfolder.HintNothing(cfg, err)
-		}
-	}
-	return simulate.Open(runs[0], dir, ends)
-}
-
-// simulation starts the session of a simulation, which goes on from a checkpoint if that is not nil.
-func (c *console) simulation(ctx context.Context, run *experiment.Run, from *simulate.Resumed) (*session.Session,
-	error) {
-	o := c.options("sim")
-	if from != nil {
-		o.Dir, o.Place = from.Dir, from.Place
-	}
-	s, err := session.Start(ctx, run, o)
-	if err == nil && from != nil {
-		s.SayResumed()
-	}
-	return s, err
 }
 
 // assembleAlso builds the run of the run file and the runs beside it on other networks. Their limits replace those of

@@ -57,8 +57,8 @@ func Find(cfg configs.Config, holder string) (string, error) {
 	return "", noFolder(cfg, holder, append(others, unmarked...))
 }
 
-// FindSim returns the newest folder of a simulation of this name with a checkpoint. The error wraps checkpoint.ErrNone if
-// there is none.
+// FindSim returns the newest folder of a simulation of this name with a checkpoint. The error wraps checkpoint.ErrNone
+// if there is none.
 func FindSim(cfg configs.Config) (string, error) {
 	dirs, err := runFolders(cfg)
 	if err != nil {

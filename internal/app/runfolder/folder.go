@@ -240,6 +240,15 @@ func (f *Folder) Rewind(length int64, drop func(record.Event) bool) ([]record.Ev
 	return events, nil
 }
 
+// DropSim removes the checkpoints of a simulation, which has finished.
+func (f *Folder) DropSim(cfg configs.Config) error {
+	if err := os.RemoveAll(SimFolder(cfg, f.Dir)); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	_ = os.Remove(f.Path(Checkpoints)) // unless something else is there
+	return nil
+}
+
 // Pending returns about how many bytes Finish must write.
 func (f *Folder) Pending() int64 {
 	const summary = 4 << 10

@@ -103,6 +103,9 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		o.Screen.say("%s", advice.Warning(warning))
 	}
 	o.Screen.say("run folder: %s", s.Folder.Dir)
+	if o.Mode == "sim" && o.Dir != "" {
+		s.SayResumed()
+	}
 	shown := inspect.Live(run)
 	if o.Mode == "sim" {
 		shown.Here = run.N()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"gossiptrainer/configs"
@@ -19,14 +18,16 @@ import (
 )
 
 // A checkpoint of a simulation is the state of the whole run: all workers, the frames on their way, the links, the
-// virtual clock, and the place in the record. checkpoint.every and checkpoint.seconds say when one is due; the seconds
-// are those of the wall clock.
+// virtual clock, and the place in the record. The keys checkpoint.every and checkpoint.seconds say when one is due. The
+// seconds are those of the wall clock.
 
-// CannotKeep returns why the simulation of some networks at once keeps no state, "" if it does.
-func CannotKeep(run *experiment.Run, networks int) string {
+// CannotKeep returns why the simulation keeps no state, "" if it does.
+func (s *Run) CannotKeep() string { return cannotKeep(s.Session.Run, s.Beside) }
+
+func cannotKeep(run *experiment.Run, beside int) string {
 	cfg := run.Config()
 	switch {
-	case networks > 1:
+	case beside > 0:
 		return "a simulation of several networks at once keeps no state"
 	case run.Asynchronous():
 		return "the simulation of asynchronous workers keeps no state"
@@ -36,6 +37,23 @@ func CannotKeep(run *experiment.Run, networks int) string {
 		return "checkpoint.every and checkpoint.seconds are 0, so no state is kept"
 	}
 	return ""
+}
+
+// Again returns the command that goes on with a simulation.
+func (s *Run) Again() string {
+	words := []string{"peer", "sim", s.Folder.Dir, "--resume"}
+	for _, until := range s.Until().Flags() {
+		words = append(words, "--until", until)
+	}
+	return advice.Command(words...)
+}
+
+// Lost describes the part of the run that an interruption loses.
+func (s *Run) Lost() string {
+	if why := s.CannotKeep(); why != "" {
+		return "the run is lost: " + why + "; start it again"
+	}
+	return s.Session.Lost(s.Again())
 }
 
 // A kept is the part of a checkpoint that package sim does not know.
@@ -54,11 +72,18 @@ type Resumed struct {
 	from *sim.Saved
 }
 
-// Open reads the newest checkpoint of the run in a folder. It fails if the run cannot go on from it, and changes
-// nothing. The error wraps checkpoint.ErrNone if there is none.
-func Open(run *experiment.Run, dir string, until session.Until) (*Resumed, error) {
-	if why := CannotKeep(run, 1); why != "" {
-		return nil, advice.Usagef("sim: --resume: %s", why)
+// Find returns the newest checkpoint from which runs, on one network each, go on: of the run in dir, or of the newest
+// run of the name if dir is "". It changes nothing. The error wraps checkpoint.ErrNone if there is none.
+func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, error) {
+	run := runs[0]
+	if why := cannotKeep(run, len(runs)-1); why != "" {
+		return nil, advice.Usagef("sim: --resume: %s: start without --resume", why)
+	}
+	if dir == "" {
+		var err error
+		if dir, err = runfolder.FindSim(run.Config()); err != nil {
+			return nil, runfolder.HintNothing(run.Config(), err)
+		}
 	}
 	found, err := checkpoint.Latest(runfolder.SimFolder(run.Config(), dir))
 	if err != nil {
@@ -124,11 +149,11 @@ type keeper struct {
 const share = 0.01
 
 // keeping returns the checkpoints of a run of which a gradient takes so long. It is nil if the run keeps none.
-func (s *Run) keeping(compute time.Duration, networks int) *sim.Keeping {
-	run := s.Session.Run
-	if CannotKeep(run, networks) != "" {
+func (s *Run) keeping(compute time.Duration) *sim.Keeping {
+	if s.CannotKeep() != "" {
 		return nil
 	}
+	run := s.Session.Run
 	cfg := run.Config()
 	k := &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, compute: compute,
 		last: time.Now()}
@@ -177,19 +202,6 @@ func (k *keeper) write(round int, s *state.Snapshot) error {
 		space.Need += int64(len(t.Data))
 	}
 	return space
-}
-
-// Forget removes the checkpoints of a finished run.
-func (s *Run) Forget() error {
-	cfg := s.Session.Run.Config()
-	dir := runfolder.SimFolder(cfg, s.Folder.Dir)
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("checkpoints of the finished run: %w", err)
-	}
-	if cfg.Checkpoint.Dir == "" {
-		_ = os.Remove(runfolder.CheckpointsOf(cfg, s.Folder.Dir)) // unless something else is there
-	}
-	return nil
 }
 
 // restore replaces the workers by those of a checkpoint.

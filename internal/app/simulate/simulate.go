@@ -22,6 +22,7 @@ type Run struct {
 	*session.Session
 	Models [][]float32 // final ones, by rank; nil before the end
 	From   *Resumed    // where the run goes on; nil: at the beginning
+	Beside int         // further networks on which the run is simulated in this process
 }
 
 // Together simulates the runs of one run file on several networks at once, and computes every gradient once. compute is
@@ -48,7 +49,7 @@ func Together(ctx context.Context, all []*Run, compute time.Duration) error {
 		}
 	}
 	return allAtOnce(ctx, len(all), func(ctx context.Context, i int) error {
-		return all[i].train(ctx, workers[i], compute, len(all))
+		return all[i].train(ctx, workers[i], compute)
 	})
 }
 
@@ -69,7 +70,7 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 }
 
 // train simulates the run to its end and reports the results.
-func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration, networks int) error {
+func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
 	means := s.Session.Run.NewAverager(s.Event)
 	var from *sim.Saved
 	if s.From != nil {
@@ -86,7 +87,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		Ending:  s.Ending(),
 		Faults:  s.faults(workers, means),
 		Observe: s.Event,
-		Keep:    s.keeping(compute, networks),
+		Keep:    s.keeping(compute),
 		From:    from,
 	})
 	if err != nil {
