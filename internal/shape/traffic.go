@@ -135,6 +135,9 @@ func (s *Sharer[T]) flow(to topology.Rank) *flow[T] {
 	f := s.flows[to]
 	if f == nil {
 		f = &flow[T]{path: Path{Seed: rng.Stream(rng.Stream(s.net.Seed, int(s.self)), int(to))}}
+		if s.flows == nil {
+			s.flows = map[topology.Rank]*flow[T]{}
+		}
 		s.flows[to] = f
 	}
 	return f

@@ -43,7 +43,8 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
 	dim := 0
-	for i, t := range tasks {
+	for i := range tasks {
+		t := &tasks[i]
 		if t.Rank != topology.Rank(i) {
 			return nil, fmt.Errorf("sim: internal error: task %d is that of worker %d", i, t.Rank)
 		}

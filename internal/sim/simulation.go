@@ -31,7 +31,7 @@ type simulation struct {
 
 // A peer is a worker with its state in the simulation.
 type peer struct {
-	work.Task
+	*work.Task
 
 	core   gossip.Core // the machine, or the layers around it
 	uplink *shape.Sharer[*flight]

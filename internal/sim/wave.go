@@ -30,13 +30,13 @@ type wave struct {
 
 // A result says which new events and steps of a thread an event has caused.
 type result struct {
-	thread     *thread
-	created    int // up to which of the thread's events
-	steps      int
-	began      int // from which
-	beganSteps int
-	err        error
+	thread         *thread
+	created, steps span // of the thread's
+	err            error
 }
+
+// A span is a range of indices.
+type span struct{ from, to int32 }
 
 // arrange sorts events by worker, in a run of n workers.
 func (w *wave) arrange(events []event, n int) {
@@ -129,9 +129,9 @@ func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) 
 		for _, rank := range w.workers[from:min(from+stretch, len(w.workers))] {
 			for i := w.heads[rank]; i >= 0; i = w.next[i] {
 				r := &w.results[i]
-				r.thread, r.began, r.beganSteps = t, len(t.created), len(t.steps)
+				r.thread, r.created.from, r.steps.from = t, int32(len(t.created)), int32(len(t.steps))
 				r.err = s.handle(t, &w.events[i])
-				r.created, r.steps = len(t.created), len(t.steps)
+				r.created.to, r.steps.to = int32(len(t.created)), int32(len(t.steps))
 				if r.err != nil {
 					break
 				}
@@ -151,10 +151,10 @@ func (s *simulation) collect() error {
 	}()
 	for i := range s.wave.results {
 		r := &s.wave.results[i]
-		for _, e := range r.thread.created[r.began:r.created] {
+		for _, e := range r.thread.created[r.created.from:r.created.to] {
 			s.add(e)
 		}
-		for _, step := range r.thread.steps[r.beganSteps:r.steps] {
+		for _, step := range r.thread.steps[r.steps.from:r.steps.to] {
 			s.observe(step)
 		}
 		if r.err != nil {
