@@ -70,6 +70,13 @@ func (q *queue) add(e event) {
 	*b = append(*b, e)
 }
 
+// expect makes room for n events that are about to be added, most of them of one time.
+func (q *queue) expect(n int) {
+	if last := len(q.free) - 1; last < 0 || cap(q.free[last]) < n {
+		q.free = append(q.free, make([]event, 0, n))
+	}
+}
+
 // first returns the earliest event. The queue is not empty.
 func (q *queue) first() *event {
 	if q.taken < len(q.buckets[0]) {
