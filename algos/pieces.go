@@ -53,49 +53,23 @@ func (c Cut) Range(piece int) (first, end int) {
 	return first, first + c.Len
 }
 
-// entire is the Piecer of a codec, or of clipped mixing, whose messages are whole.
-type entire struct {
-	Codec
-	clip *Clip // may be nil
-}
-
-// Pieces returns 1.
-func (e *entire) Pieces(int) int { return 1 }
-
-// EncodePiece encodes the model.
-func (e *entire) EncodePiece(dst []byte, k, _ int, x []float32) ([]byte, error) {
-	return e.Encode(dst, k, x)
-}
-
-// CheckPiece finds nothing: MixPiece checks the messages.
-func (e *entire) CheckPiece(int, int, []float32, []Message) error { return nil }
-
-// MixPiece mixes the model.
-func (e *entire) MixPiece(k, _ int, x []float32, mine []byte, in []Message) (Mixed, error) {
-	if e.clip != nil {
-		return e.clip.mix(e.Codec, k, x, mine, in)
-	}
-	return e.Mix(x, k, x, mine, in)
-}
-
 // A parcel is the part of an update rule that sends and mixes its model in pieces.
 type parcel struct {
 	codec Piecer
 	mine  [][]byte // the payload of this round by piece, owned by the machine
 }
 
-// by makes the parcel use a codec, with clipped mixing unless clip is nil, for models of d coordinates.
-func (p *parcel) by(codec Codec, clip *Clip, d int) *parcel {
-	if p.codec != nil {
-		return p
+// by makes the parcel use a codec for models of d coordinates, and returns the number of pieces.
+func (p *parcel) by(codec Codec, d int) int {
+	c, ok := codec.(Piecer)
+	if !ok {
+		return 1
 	}
-	if c, ok := codec.(Piecer); ok && clip == nil {
-		p.codec = c
-	} else {
-		p.codec = &entire{codec, clip}
+	p.codec = c
+	if p.mine == nil {
+		p.mine = make([][]byte, c.Pieces(d))
 	}
-	p.mine = make([][]byte, p.codec.Pieces(d))
-	return p
+	return len(p.mine)
 }
 
 // send appends a piece of x to dst.

@@ -54,7 +54,17 @@ func (s *simulation) act(p *peer) error {
 	if s.script != nil {
 		return s.script.act(p)
 	}
-	return s.obey(p, p.core.Ready())
+	for more := true; more; {
+		r := p.core.Ready()
+		if r.Failed != nil {
+			return s.failed(p, r.Failed)
+		}
+		if err := s.obey(p, r); err != nil {
+			return err
+		}
+		more = r.More
+	}
+	return nil
 }
 
 // obey carries out r.

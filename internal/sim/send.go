@@ -20,7 +20,9 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
 		if f.Kind == gossip.Data && len(f.Payload) > 0 {
-			p.messages.Count++
+			if f.Piece == 0 {
+				p.messages.Count++
+			}
 			p.messages.Stream += int64(stream)
 		}
 		server := p.uplink.Send(f.To, s.now, bytes, event{worker: f.To, frame: s.frame(f), stream: stream, wire: bytes})
