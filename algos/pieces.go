@@ -1,12 +1,12 @@
 package algos
 
 // A model of many coordinates travels in pieces. A piece is a range of coordinates with a payload of its own, which is
-// encoded, checked, repaired and mixed without the others. So a receiver mixes the first pieces while the sender encodes
-// the last ones, and nothing needs memory for a whole message. Coordinates do not depend on each other: a model that is
-// mixed in pieces has the same bits as one that is mixed at once.
+// encoded, checked, repaired and mixed without the others. So a receiver mixes the first pieces while the sender
+// encodes the last ones, and nothing needs memory for a whole message. Coordinates do not depend on each other: a model
+// that is mixed in pieces has the same bits as one that is mixed at once.
 
-// A Piecer is a Codec that works on the pieces of a model. The number of a piece is 0 ≤ piece < Pieces(d), for models of
-// d coordinates. A message in one piece is that of Encode.
+// A Piecer is a Codec that works on the pieces of a model. The number of a piece is 0 ≤ piece < Pieces(d), for models
+// of d coordinates. A message in one piece is that of Encode.
 type Piecer interface {
 	// Pieces returns the number of pieces of a model of d coordinates, ≥ 1. It is the same in all rounds.
 	Pieces(d int) int
@@ -28,8 +28,8 @@ const blocksPerPiece = 63
 // PieceLen returns the number of coordinates of a piece, for a codec that works on blocks of so many coordinates.
 func PieceLen(block int) int { return blocksPerPiece * block }
 
-// A Cut divides a model into pieces. All pieces have the same length, but the last one, which is shorter and carries the
-// coordinates that do not count.
+// A Cut divides a model into pieces. All pieces have the same length, but the last one, which is shorter and carries
+// the coordinates that do not count.
 type Cut struct {
 	Dim  int // coordinates of the model
 	Tail int // the last so many of them, which do not count

@@ -164,6 +164,7 @@ type Train struct {
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
 	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
 	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
+	Augment     string  `json:"augment" jsonschema:"enum=none,enum=crop-flip" jsonschema_description:"changes of pictures before each gradient. Value crop-flip = moved by up to 4 pixels in each direction, and every second one mirrored; the draws are a function of seed, worker and round"`
 	From        string  `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
 	// FromHash is the SHA-256 of the file From, in hex, made by Load; "" without one.
 	FromHash string `json:"-"`
@@ -258,7 +259,7 @@ func Default() Config {
 		Data: Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, TestShare: 0.2, Header: "auto",
 			Features: []Name{}, Skip: []Name{}, Labels: []Name{}},
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
-		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9,
+		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Augment: "none",
 			Slow: map[string]float64{}},
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},

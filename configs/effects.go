@@ -61,6 +61,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"train.schedule", []need{ownSteps.rest("constant")}},
 	{"train.momentum", []need{ownSteps.rest(0.)}},
 	{"train.weight_decay", []need{ownSteps}},
+	{"train.augment", []need{samples.or("none")}},
 	{"train.from", []need{startsFromFile.or("")}},
 	{"train.slow", always},
 

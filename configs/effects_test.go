@@ -224,7 +224,8 @@ func TestOverridesDropMeaninglessKeys(t *testing.T) {
 // The driver of an external model subtracts its updates as they are.
 func TestAnExternalModelHasStepSizeOne(t *testing.T) {
 	l := mustLoad(t, "model: {name: external}\ntrain: {rounds: 7}")
-	want := Train{Rounds: 7, Batch: 32, StepSize: 1, Schedule: "constant", Slow: map[string]float64{}}
+	want := Train{Rounds: 7, Batch: 32, StepSize: 1, Schedule: "constant", Augment: "none",
+		Slow: map[string]float64{}}
 	if diff := cmp.Diff(want, l.Config.Train); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,8 +9,9 @@ import (
 
 // An exchange goes piece by piece. The worker makes a piece of its message, the driver sends it, and the worker makes
 // the next one. It checks a piece when its own is made and those of all neighbours are there, and mixes it when the
-// gradient allows. Pieces may be mixed in any order, because coordinates do not depend on each other: the run equals, bit
-// for bit, one whose messages are whole. The observations of the pieces are joined, and count when the last is mixed.
+// gradient allows. Pieces may be mixed in any order, because coordinates do not depend on each other: the run equals,
+// bit for bit, one whose messages are whole. The observations of the pieces are joined, and count when the last is
+// mixed.
 
 // begin starts round k. It sends the messages that overlap with the gradient.
 func (w *Worker) begin() error {
@@ -26,8 +27,8 @@ func (w *Worker) begin() error {
 	return nil
 }
 
-// exchange goes on with the pieces from first up to end of the current hop, as far as the received messages allow. After
-// the last piece of the last hop it begins the next round.
+// exchange goes on with the pieces from first up to end of the current hop, as far as the received messages allow.
+// After the last piece of the last hop it begins the next round.
 func (w *Worker) exchange(first, end int) error {
 	switch {
 	case !w.exchanges():

@@ -44,12 +44,14 @@ type parcel struct {
 	state  parcelState
 }
 
-// state    meaning                        event                                  next
-// open     it may be incomplete           it is ready and has been checked       checked
-// open     the codec does not verify      it is ready and has been mixed         mixed
-// checked  it can be mixed                it is mixed                            mixed
-// open, checked                           the edges of the exchange change       open
-// mixed    frames of it are duplicates
+// A parcelState is the progress of one piece.
+//
+//	state    meaning                        event                                  next
+//	open     it may be incomplete           it is ready and has been checked       checked
+//	open     the codec does not verify      it is ready and has been mixed         mixed
+//	checked  it can be mixed                it is mixed                            mixed
+//	open, checked                           the edges of the exchange change       open
+//	mixed    frames of it are duplicates
 type parcelState uint8
 
 const (

@@ -125,8 +125,8 @@ func (b *outbox) keep(payload []byte) {
 	b.made++
 }
 
-// grant notes that peer gets the repair of a piece of a slot, or says why not. Each peer gets one per piece and link, so
-// that requests cannot make this worker send for ever.
+// grant notes that peer gets the repair of a piece of a slot, or says why not. Each peer gets one per piece and link.
+// So requests cannot make this worker send for ever.
 func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
 	i := b.index(peer)
 	switch {

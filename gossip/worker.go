@@ -104,7 +104,7 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Sch
 
 // Ready returns the work that has come up since the last call. It names each frame, each spent payload and each request
 // for a gradient once. It makes one piece of a message at a time, when the driver has the one before, and asks for More
-// until all pieces exist. What fails here is in Failed.
+// until all pieces exist.
 func (w *Worker) Ready() Ready {
 	var err error
 	if len(w.ready[0].send) == 0 {
@@ -157,8 +157,8 @@ func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 	return w.exchange(0, w.alg.pieces)
 }
 
-// Receive keeps f until its piece is mixed: at once if f is the last missing one, else at most Plan.Lead slots later. It
-// answers a request. It verifies a piece when all neighbours' messages of it are there, even before the gradient is.
+// Receive keeps f until its piece is mixed: at once if f is the last missing one, else at most Plan.Lead slots later.
+// It answers a request. It verifies a piece when all neighbours' messages of it are there, even before the gradient is.
 func (w *Worker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed

@@ -62,6 +62,9 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 			return nil, err
 		}
 	}
+	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
+		return nil, err
+	}
 	cut, ok := partitions[c.Partition]
 	if !ok && !d.local {
 		return nil, configs.Errorf("data.partition", "partition %q is not known", c.Partition)

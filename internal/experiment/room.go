@@ -32,6 +32,15 @@ func checkShards(c configs.Config, info data.Info) error {
 	return nil
 }
 
+// checkPictures refuses to move and mirror samples that are no pictures.
+func checkPictures(c configs.Config, info data.Info) error {
+	if s := info.Shape; c.Train.Augment != "none" && (s.H < 2 || s.W < 2) {
+		return configs.Errorf("train.augment", "samples of %s are no pictures: must be none, got %s", info.Name,
+			c.Train.Augment).With("data.name")
+	}
+	return nil
+}
+
 // Memory returns the least number of bytes that a worker takes: its model, gradient, direction and message, and the
 // memory for a batch.
 func (r *Run) Memory() int64 {

@@ -133,15 +133,31 @@ func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32
 
 // oracle builds the oracle that takes the gradients of the worker.
 func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Oracle, error) {
-	batches := train.NoData
-	if b.data != nil {
-		sampler, err := data.NewSampler(b.cfg.Seed, int(b.rank), shard.Len(), b.cfg.Train.Batch)
-		if err != nil {
-			return nil, err
-		}
-		batches = train.FromShard(shard, sampler)
+	batches, err := b.batches(shard)
+	if err != nil {
+		return nil, err
 	}
 	return train.NewOracle(int(b.rank), objective, batches, train.Rule{
 		Momentum: b.cfg.Train.Momentum, WeightDecay: b.cfg.Train.WeightDecay, Bound: b.bound,
 	})
+}
+
+// batches returns the mini-batches of the worker.
+func (b *builder) batches(shard data.Set) (train.Batches, error) {
+	if b.data == nil {
+		return train.NoData, nil
+	}
+	sampler, err := data.NewSampler(b.cfg.Seed, int(b.rank), shard.Len(), b.cfg.Train.Batch)
+	if err != nil {
+		return nil, err
+	}
+	batches := train.FromShard(shard, sampler)
+	if b.cfg.Train.Augment == "none" {
+		return batches, nil
+	}
+	augmenter, err := train.NewAugmenter(b.cfg.Seed, int(b.rank), shard.Shape)
+	if err != nil {
+		return nil, err
+	}
+	return augmenter.Change(batches), nil
 }
