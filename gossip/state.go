@@ -42,8 +42,8 @@ func (w *Worker) AtBoundary(hook func(k int)) { w.boundary = hook }
 func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "round", &w.k, 0, w.schedule.Rounds)
 	v.Floats("x", w.alg.Params())
-	v.Part("algorithm", w.alg)
-	for _, l := range w.lanes {
+	v.Part("algorithm", w.alg.Algorithm)
+	for _, l := range w.alg.lanes {
 		v.Part(l.name, l.codec)
 	}
 	if w.schedule.Agreed != nil {
@@ -62,7 +62,10 @@ func (w *Worker) State(v *state.Visit) {
 		f.From, f.Round, f.Hop = w.self, w.roundOf(slot), slot%w.plan.Hops
 		name := "sent" + strconv.Itoa(w.outbox.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
-		v.Bytes(name, &f.Payload)
+		v.Bytes(name, &f.pieces[0])
+		for i := range f.pieces[1:] {
+			v.Bytes(name+"."+strconv.Itoa(i+1), &f.pieces[i+1])
+		}
 	}
 }
 

@@ -294,8 +294,8 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two encoded
-// last. A message of Encode has the one piece 0.
+// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two
+// encoded last. A message of Encode has the one piece 0.
 func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	for i := range c.verification.kept {
 		if kept := &c.verification.kept[i]; kept.k == k && piece >= 0 && piece < len(kept.ends) {

@@ -55,8 +55,17 @@ func (s *simulation) act(t *thread, p *peer) error {
 	if s.script != nil {
 		return s.script.act(p)
 	}
-	r := p.core.Ready()
-	return s.obey(t, p, &r)
+	for more := true; more; {
+		r := p.core.Ready()
+		if r.Failed != nil {
+			return s.failed(p, r.Failed)
+		}
+		if err := s.obey(t, p, &r); err != nil {
+			return err
+		}
+		more = r.More
+	}
+	return nil
 }
 
 // obey carries out r.
