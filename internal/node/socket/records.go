@@ -28,8 +28,9 @@ type records struct {
 	net.Conn
 	in        *intake
 	reads     half
-	plain     []byte // decrypted, not yet read; part of the buffer of in
-	ended     error  // of reading
+	head      [recordHead]byte // of the last record read
+	plain     []byte           // decrypted, not yet read; part of the buffer of in
+	ended     error            // of reading
 	rekey     atomic.Bool
 	writing   sync.Mutex
 	writes    half
@@ -64,7 +65,8 @@ type half struct {
 	secret []byte
 	aead   cipher.AEAD
 	iv     [12]byte
-	seq    uint64 // of the next record
+	nonce  [12]byte // of the last record
+	seq    uint64   // of the next record
 }
 
 // newHalf derives the keys of a traffic secret.
@@ -113,12 +115,12 @@ func (h *half) update() error {
 	return err
 }
 
-// nonce returns the nonce of the next record.
-func (h *half) nonce() (n [12]byte) {
-	n = h.iv
-	binary.BigEndian.PutUint64(n[4:], binary.BigEndian.Uint64(h.iv[4:])^h.seq)
+// next returns the nonce of the next record.
+func (h *half) next() []byte {
+	h.nonce = h.iv
+	binary.BigEndian.PutUint64(h.nonce[4:], binary.BigEndian.Uint64(h.iv[4:])^h.seq)
 	h.seq++
-	return n
+	return h.nonce[:]
 }
 
 // secrets takes the traffic secrets of a handshake from the lines that crypto/tls writes for
@@ -196,10 +198,9 @@ func (r *records) next() error {
 	if err != nil {
 		return err
 	}
-	var extra [recordHead]byte
-	copy(extra[:], head)
-	length := int(binary.BigEndian.Uint16(extra[3:]))
-	if extra[0] != typeData || length > recordLen+256 {
+	copy(r.head[:], head)
+	length := int(binary.BigEndian.Uint16(r.head[3:]))
+	if r.head[0] != typeData || length > recordLen+256 {
 		return errRecord
 	}
 	body, err := r.in.take(length)
@@ -209,8 +210,7 @@ func (r *records) next() error {
 		}
 		return err
 	}
-	nonce := r.reads.nonce()
-	plain, err := r.reads.aead.Open(body[:0], nonce[:], body, extra[:])
+	plain, err := r.reads.aead.Open(body[:0], r.reads.next(), body, r.head[:])
 	if err != nil {
 		return errRecord
 	}
@@ -300,8 +300,7 @@ func (r *records) seal(at int, kind byte) {
 	r.out = append(r.out, kind)
 	head, plain := r.out[at:at+recordHead], r.out[at+recordHead:]
 	binary.BigEndian.PutUint16(head[3:], uint16(len(plain)+r.writes.aead.Overhead()))
-	nonce := r.writes.nonce()
-	sealed := r.writes.aead.Seal(plain[:0], nonce[:], plain, head)
+	sealed := r.writes.aead.Seal(plain[:0], r.writes.next(), plain, head)
 	r.out = r.out[:at+recordHead+len(sealed)]
 }
 

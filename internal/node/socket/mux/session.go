@@ -257,9 +257,8 @@ func (s *Session) keepAlive() {
 
 // receive delivers frames until the connection ends.
 func (s *Session) receive() error {
-	in := newReader(s.conn)
+	in, h := newReader(s.conn), new(head)
 	for {
-		var h head
 		if err := in.full(h[:]); err != nil {
 			return err
 		}
@@ -270,7 +269,7 @@ func (s *Session) receive() error {
 		var err error
 		switch h.kind() {
 		case kindData, kindWindow:
-			err = s.deliver(&h, in)
+			err = s.deliver(h, in)
 		case kindPing:
 			if h.flags()&flagSYN != 0 {
 				s.control(newHead(kindPing, flagACK, 0, h.length()))

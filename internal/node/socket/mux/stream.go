@@ -27,7 +27,8 @@ type inbox struct {
 	got      int      // bytes of it that are filled
 	ready    bool     // it may go on
 	segments [][]byte // bytes that came when nobody waited
-	first    int      // bytes of the first segment that were read
+	read     int      // segments that were read, of which only their places are left
+	first    int      // bytes of the next segment that were read
 	buffered int
 	room     int   // bytes that the other end may still send
 	readErr  error // why no bytes will be read; io.EOF: after those that are there
@@ -101,17 +102,17 @@ func (t *Stream) Read(p []byte) (int, error) {
 // drain copies bytes of segments to p.
 func (t *Stream) drain(p []byte) (n int) {
 	for n < len(p) && t.buffered > 0 {
-		segment := t.segments[0][t.first:]
+		segment := t.segments[t.read][t.first:]
 		k := copy(p[n:], segment)
 		n, t.first, t.buffered = n+k, t.first+k, t.buffered-k
 		if k == len(segment) {
-			putSegment(t.segments[0])
-			t.segments[0] = nil
-			t.segments, t.first = t.segments[1:], 0
+			putSegment(t.segments[t.read])
+			t.segments[t.read] = nil
+			t.read, t.first = t.read+1, 0
 		}
 	}
 	if t.buffered == 0 {
-		t.segments = nil
+		t.segments, t.read = t.segments[:0], 0
 	}
 	return n
 }
@@ -163,10 +164,15 @@ func (t *Stream) rouse() {
 // keep stores bytes until they are read.
 func (t *Stream) keep(b []byte) {
 	t.buffered += len(b)
-	if last := len(t.segments) - 1; last >= 0 {
+	if last := len(t.segments) - 1; last >= t.read {
 		s := t.segments[last]
 		n := min(len(b), cap(s)-len(s))
 		t.segments[last], b = append(s, b[:n]...), b[n:]
+	}
+	if len(t.segments) == cap(t.segments) && t.read > 0 {
+		n := copy(t.segments, t.segments[t.read:])
+		clear(t.segments[n:])
+		t.segments, t.read = t.segments[:n], 0
 	}
 	for len(b) > 0 {
 		s := getSegment()
@@ -301,7 +307,7 @@ func (t *Stream) CloseRead() error {
 	if t.readErr == nil || t.readErr == io.EOF {
 		t.readErr = network.ErrReset
 	}
-	t.segments, t.first, t.buffered = nil, 0, 0
+	t.segments, t.read, t.first, t.buffered = nil, 0, 0, 0
 	over := t.writeErr != nil
 	t.change.Broadcast()
 	t.mu.Unlock()
