@@ -40,6 +40,9 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy,
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
+	if res.Mode != "sim" && r.cfg.Node.Security == openLinks {
+		s.Security = openLinks
+	}
 	bits := 0.0
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
