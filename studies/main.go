@@ -58,6 +58,7 @@ func studies() []study {
 		comparison("moniqua-fig1-lab", 10, fashion, idle),
 		comparison("moniqua-fig2a", 10, fashion),
 		comparison("moniqua-fig2b", 10, fashion),
+		comparison("moniqua-night", 2400, cifar),
 		comparison("moniqua-table2", 30, cifar),
 		comparison("mqgrad", 5, fashion),
 		comparison("orq-table2", 5, fashion),
