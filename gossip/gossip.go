@@ -78,6 +78,7 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
+	Piece      int // of a Data, Request or Repair frame: which part of the message, from 0 on; 0 in all other kinds
 	// of a Data frame, beside the message: the lower half is of a Noter or Proposer, the upper half of an Agreement
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
@@ -95,9 +96,9 @@ type Carrier interface {
 type Verifier interface {
 	// Verifies reports whether the codec detects wrong messages in this run.
 	Verifies() bool
-	// AppendRepair appends the data with which a receiver recovers the message of round k for certain. It reports
-	// whether that data is still known: the codec keeps it for the last two rounds that it encoded.
-	AppendRepair(dst []byte, k int) ([]byte, bool)
+	// AppendRepair appends the data with which a receiver recovers a piece of the message of round k for certain. It
+	// reports whether that data is still known: the codec keeps it for the last two rounds that it encoded.
+	AppendRepair(dst []byte, k, piece int) ([]byte, bool)
 	// ExtraMemory returns the bytes kept for repairs.
 	ExtraMemory() int
 }

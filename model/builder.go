@@ -19,8 +19,10 @@ type builder struct {
 	input  node
 	layers []layer
 	shared map[tensorShape]*tensor
-	turn   int // of the next normalized value's gradient
-	floats int // of all tensors
+	turn   int           // of the next normalized value's gradient
+	floats int           // of all tensors
+	strip  *kernel.Panel // of packed weights, which all large dense layers share; nil: there is none
+	packed int           // floats of packed weights and of sums of their gradients
 }
 
 // A tensorShape identifies tensors that can take each other's place.

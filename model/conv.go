@@ -69,8 +69,10 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	if in.grad != nil {
 		for i := range s.step * s.step {
 			l.back = append(l.back, l.newBack(i/s.step, i%s.step))
+			b.packed += l.back[i].floats()
 		}
 	}
+	b.packed += l.forwards.floats() + len(l.weights.scratch)
 	b.layers = append(b.layers, l)
 	return l.out
 }

@@ -8,13 +8,16 @@ import "gossiptrainer/internal/kernel"
 //
 // It takes images as rows of h·w·c features; they must have no border. To the
 // kernels it is a convolution of images of 1×n pixels with one tap.
+//
+// The kernels take packed weights. A large layer packs one strip of them at a time, so that no
+// second copy of its weights is in memory.
 type dense struct {
 	tier     kernel.Tier
 	in, out  node
 	weight   Param
 	bias     bias
-	forwards product
-	back     product // empty if dx is not wanted
+	forwards strips
+	back     strips // empty if dx is not wanted
 	weights  outer
 }
 
@@ -25,13 +28,13 @@ func (b *builder) dense(name string, in node, outputs int, s start) node {
 	l.weight = b.param(name+".weight", s, inputs, outputs)
 	b.files(denseTensor(l.weight, in.value.dims))
 	l.bias = newBias(b, name, outputs)
-	l.forwards = newProduct(1, inputs, inputs, outputs)
+	l.forwards = b.strips(inputs, outputs)
 	l.forwards.place(1, 1, b.batch, grid{pixel: inputs}, grid{pixel: outputs})
 	if in.grad != nil {
-		l.back = newProduct(1, outputs, outputs, inputs)
+		l.back = b.strips(outputs, inputs)
 		l.back.place(1, 1, b.batch, grid{pixel: outputs}, grid{pixel: inputs})
 	}
-	l.weights = newOuter(1, inputs, inputs, outputs)
+	l.weights = newOuterOnce(inputs, outputs)
 	b.layers = append(b.layers, l)
 	return l.out
 }
@@ -40,11 +43,16 @@ func (l *dense) forward(x []float32, n int, m mode) {
 	f := &l.forwards
 	inputs, outputs := l.in.value.size(), l.out.value.c
 	if m != repeating {
-		l.tier.PackPanels(f.filter.Weights, l.weight.of(x), outputs)
 		l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), outputs)
 	}
 	f.place(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
-	l.tier.Convolve(l.out.value.v, l.in.value.v, &f.window, &f.filter, f.quads)
+	for first := 0; first < outputs; first += f.wide {
+		part := f.part(first)
+		if m != repeating || f.wide < outputs {
+			l.tier.PackColumns(part.Weights, l.weight.of(x), outputs, first, first+part.Channels)
+		}
+		l.tier.Convolve(l.out.value.v[first:], l.in.value.v, &f.window, part, f.quads)
+	}
 }
 
 func (l *dense) backward(g, x []float32, n int) {
@@ -53,9 +61,14 @@ func (l *dense) backward(g, x []float32, n int) {
 	l.weights.over(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
 	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v)
 	l.weights.finish(l.weight.of(g))
-	if l.in.grad != nil {
-		kernel.PackPanelsTransposed(l.back.filter.Weights, outputs, l.weight.of(x), outputs)
-		l.back.place(1, 1, n, grid{pixel: outputs}, grid{pixel: inputs})
-		l.tier.Convolve(l.in.grad.v, l.out.grad.v, &l.back.window, &l.back.filter, l.back.quads)
+	if l.in.grad == nil {
+		return
+	}
+	f, w := &l.back, l.weight.of(x)
+	f.place(1, 1, n, grid{pixel: outputs}, grid{pixel: inputs})
+	for first := 0; first < inputs; first += f.wide {
+		part := f.part(first)
+		kernel.PackPanelsTransposed(part.Weights, outputs, w[first*outputs:][:part.Channels*outputs], outputs)
+		l.tier.Convolve(l.in.grad.v[first:], l.out.grad.v, &f.window, part, f.quads)
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 )
@@ -76,15 +77,25 @@ func (f Form) Sizes() (parameters, statistics int) {
 	return parameters, statistics
 }
 
-// Export returns the file's vector of a model: the flat vector x and the running statistics, see Carrier. It panics
-// if their lengths are not those of Sizes.
-func (f Form) Export(x, statistics []float32) []float32 {
-	y := make([]float32, 0, f.check(x, statistics))
-	for _, t := range f {
-		from := t.of(x, statistics)
-		t.each(func(at int) { y = append(y, from[at]) })
+// Parts returns the file's vector of a model in parts, which share memory: the flat vector x and the running statistics,
+// see Carrier. The sequence panics if their lengths are not those of Sizes.
+func (f Form) Parts(x, statistics []float32) iter.Seq[[]float32] {
+	return func(yield func([]float32) bool) {
+		f.check(x, statistics)
+		part, more := make([]float32, 0, 1<<12), true
+		for _, t := range f {
+			from := t.of(x, statistics)
+			t.each(func(at int) {
+				if part = append(part, from[at]); len(part) == cap(part) {
+					more = more && yield(part)
+					part = part[:0]
+				}
+			})
+		}
+		if more && len(part) > 0 {
+			yield(part)
+		}
 	}
-	return y
 }
 
 // Import returns the flat vector and the running statistics of a file's vector y. It panics if y does not have the

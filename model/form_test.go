@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func TestFormsReturnTheModel(t *testing.T) {
 			t.Errorf("%s: %d parameters and %d statistics, want %d parameters", s.Name, parameters, others, size.Dim)
 		}
 		x, statistics := numbered(parameters, 0), numbered(others, parameters)
-		y := size.Form.Export(x, statistics)
+		y := slices.Concat(collect(size.Form.Parts(x, statistics))...)
 		layout := size.Form.Layout()
 		if last := layout[len(layout)-1]; last.Off+last.Len() != len(y) {
 			t.Errorf("%s: the layout ends at %d, the file at %d", s.Name, last.Off+last.Len(), len(y))
@@ -67,7 +68,7 @@ func TestFilesHaveTheOrderOfPyTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := numbered(size.Dim, 0)
-	y := size.Form.Export(x, nil)
+	y := slices.Concat(collect(size.Form.Parts(x, nil))...)
 	files, memory := map[string]Param{}, map[string]Param{}
 	for i, p := range size.Form.Layout() {
 		files[p.Name], memory[p.Name] = p, size.Layout[i]
@@ -156,4 +157,12 @@ func TestStatisticsGoFromModelToModel(t *testing.T) {
 	if err := to.SetStatistics(bad[1:]); err == nil {
 		t.Error("one statistic too few is accepted")
 	}
+}
+
+// collect copies the parts of a vector.
+func collect(parts iter.Seq[[]float32]) (all [][]float32) {
+	for part := range parts {
+		all = append(all, slices.Clone(part))
+	}
+	return all
 }

@@ -30,6 +30,9 @@ func newProduct(rows, length, step, channels int) product {
 	}
 }
 
+// floats returns how many floats the packed weights are.
+func (p *product) floats() int { return len(p.filter.Weights) * kernel.Lanes }
+
 // place lists the quads of images of h×w outputs, whose windows begin at the
 // pixels of from and which go to those of to. A quad is a part of a row, a
 // square or a part of a column, whatever fits; at the rim quads overlap, which
@@ -79,6 +82,20 @@ func newOuter(rows, length, step, columns int) outer {
 			first := max(0, min(4*j, length-4))
 			o.quads = append(o.quads, kernel.Quad{In: r*step + first, Out: (r*fours + j) * 4 * columns})
 		}
+	}
+	return o
+}
+
+// newOuterOnce is newOuter for one run of inputs whose sums are set and never added to. Then quads may
+// share rows, so that the sums need no memory of their own.
+func newOuterOnce(length, columns int) outer {
+	if length < 4 {
+		return newOuter(1, length, length, columns)
+	}
+	o := outer{rows: 1, length: length}
+	for j := range (length + 3) / 4 {
+		first := min(4*j, length-4)
+		o.quads = append(o.quads, kernel.Quad{In: first, Out: first * columns})
 	}
 	return o
 }

@@ -73,6 +73,7 @@ type Size struct {
 	Form   Form // how files hold it
 	Dim    int  // parameters
 	Sample int  // floats of memory beside them for every sample of a batch
+	Packed int  // floats of memory for any batch: packed weights, sums of their gradients
 }
 
 // Measure returns the size of the objective that s describes. It allocates no more than one
@@ -113,7 +114,7 @@ func network(name string, build func(*builder, Spec) (node, error), takes ...str
 			if err != nil {
 				return Size{}, err
 			}
-			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats}, nil
+			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats, Packed: b.packed}, nil
 		},
 	}
 }

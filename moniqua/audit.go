@@ -1,6 +1,8 @@
 package moniqua
 
 import (
+	"sync"
+
 	"gossiptrainer/algos"
 	"gossiptrainer/topology"
 )
@@ -10,16 +12,20 @@ import (
 // how often θ was too small.
 
 // An Audit counts the messages that the workers of one process recover wrongly. The workers of a run without
-// verification share it; it is not safe for concurrent use.
+// verification share it. It is safe for concurrent use: the order of calls changes no count, because a sender is at
+// most
+// one round ahead of its receivers.
 type Audit struct {
+	mu    sync.Mutex
 	sent  map[audited][2]sealed
 	wrong map[topology.Rank]int64
 }
 
-// An audited is a sender: the seed distinguishes the links of AD-PSGD.
+// An audited is a piece of a sender: the seed distinguishes the links of AD-PSGD.
 type audited struct {
-	seed uint64
-	from topology.Rank
+	seed  uint64
+	from  topology.Rank
+	first int // the coordinate with which the piece begins
 }
 
 // A sealed is the index hash of a round.
@@ -34,10 +40,16 @@ func NewAudit() *Audit {
 }
 
 // Wrong returns the number of messages that worker rank has recovered wrongly and used.
-func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
+func (a *Audit) Wrong(rank topology.Rank) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.wrong[rank]
+}
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.
 func (a *Audit) enter(sender audited, k int, hash uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.sent[sender] = [2]sealed{{k, hash}, a.sent[sender][0]}
 }
 
@@ -47,9 +59,11 @@ func (a *Audit) compare(sender audited, v *verification, r *round, x []float32, 
 	if err := v.recover(r, x, in); err != nil {
 		return err
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for j, m := range in {
-		for _, sent := range a.sent[audited{sender.seed, m.From}] {
-			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
+		for _, sent := range a.sent[audited{sender.seed, m.From, sender.first}] {
+			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() && v.distrust(m.From, r.k) {
 				a.wrong[sender.from]++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
-	r, err := mustCodec(t, 16, Nearest, 7.5, 1).round(0) // D = 1
+	r, err := mustCodec(t, 16, Nearest, 7.5, 1).round(0, 0) // D = 1
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,9 +26,11 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 			message := algos.Message{Payload: bytes.Repeat([]byte{0x33}, len(x)/2), Repair: repair}
 			got := make([]int32, len(x))
 			var v verification
-			var m laneChecker
 			v.start([]algos.Message{message})
-			m.prepare(&r, len(x))
+			var q kernel.Quantizer
+			m := newLaneChecker(&r, len(x), r.encode.lanes(&q, kernel.OfIndices, r.width, len(x)), coding{
+				make([]int32, checkedIndices*blockLen), make([]byte, checkedBytes*blockLen),
+			})
 			if !m.ownIndices(x, 0) {
 				t.Fatal("no own indices")
 			}
@@ -57,7 +59,7 @@ func TestMendingDoesNotAllocate(t *testing.T) {
 			{From: 1, Payload: mustEncode(t, c, 0, all[1])},
 			{From: 2, Payload: mustEncode(t, sender, 0, all[2])},
 		}
-		in[1].Repair, _ = sender.AppendRepair(nil, 0)
+		in[1].Repair, _ = sender.AppendRepair(nil, 0, 0)
 		acc := slices.Clone(all[0])
 		if allocs := testing.AllocsPerRun(5, func() {
 			if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {

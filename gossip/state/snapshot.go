@@ -17,6 +17,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,7 @@ import (
 type Snapshot struct {
 	Tensors []Tensor // by unique names
 	saving  Visit    // reused like the tensors
+	shares  bool
 }
 
 // A Tensor is one named part of a state.
@@ -33,6 +35,16 @@ type Tensor struct {
 	Name string // a path, like machine/algorithm/h
 	Type string // F32, F64, I64, U32 or U8, as in the safetensors format
 	Data []byte // little-endian
+	// Stored has the data of a vector of floats that is too large for a copy in memory; nil: Data has them.
+	Stored *io.SectionReader
+}
+
+// len returns the number of bytes.
+func (t *Tensor) len() int {
+	if t.Stored != nil {
+		return int(t.Stored.Size())
+	}
+	return len(t.Data)
 }
 
 // A Keeper carries variables from round to round. Constants, and values that follow from the variables, are not part of
@@ -50,6 +62,19 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("state: %s: %v", e.Name, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
+
+// Share returns an empty snapshot whose vectors share their memory with the keepers that are saved. It is valid until
+// a keeper changes. A large state goes to disk from there without a copy.
+func Share() *Snapshot { return &Snapshot{shares: true} }
+
+// Bytes returns the length of all tensors.
+func (s *Snapshot) Bytes() int64 {
+	sum := int64(0)
+	for i := range s.Tensors {
+		sum += int64(s.Tensors[i].len())
+	}
+	return sum
+}
 
 // Begin empties the snapshot and keeps its memory.
 func (s *Snapshot) Begin() { s.Tensors = s.Tensors[:0] }
@@ -80,7 +105,7 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 	return nil
 }
 
-// CopyTo copies s to other, whose memory it reuses.
+// CopyTo copies s, which is in memory, to other, whose memory it reuses.
 func (s *Snapshot) CopyTo(other *Snapshot) {
 	other.Begin()
 	for _, t := range s.Tensors {
@@ -95,6 +120,9 @@ func (s *Snapshot) next(kind string) *Tensor {
 	n := len(s.Tensors)
 	s.Tensors = slices.Grow(s.Tensors, 1)[:n+1]
 	t := &s.Tensors[n]
-	t.Type, t.Data = kind, t.Data[:0]
+	t.Type, t.Data, t.Stored = kind, t.Data[:0], nil
+	if s.shares {
+		t.Data = nil // it may be a keeper's
+	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -49,18 +50,46 @@ func (v *Visit) Part(name string, part any) {
 func (v *Visit) Floats(name string, x []float32) {
 	if !v.loading {
 		t := v.save(name, "F32")
+		if v.snapshot.shares {
+			t.Data = vec.LE(x)
+			return
+		}
 		t.Data = vec.AppendLE(t.Data, x)
 		return
 	}
-	data, ok := v.load(name, "F32")
+	t, ok := v.load(name, "F32")
 	switch {
 	case !ok:
-	case len(data) != 4*len(x):
-		v.Fail(name, fmt.Errorf("%d floats, want %d", len(data)/4, len(x)))
-	case !(vec.MaxAbsLE(data) <= math.MaxFloat32):
-		v.Fail(name, fmt.Errorf("%d floats hold NaN or Inf", len(x)))
+	case t.len() != 4*len(x):
+		v.Fail(name, fmt.Errorf("%d floats, want %d", t.len()/4, len(x)))
+	case t.Stored != nil:
+		v.fetch(name, x, t.Stored)
+	case !(vec.MaxAbsLE(t.Data) <= math.MaxFloat32):
+		v.Fail(name, notFinite(x))
 	default:
-		vec.ReadLE(x, data)
+		vec.ReadLE(x, t.Data)
+	}
+}
+
+func notFinite(x []float32) error { return fmt.Errorf("%d floats hold NaN or Inf", len(x)) }
+
+// chunk is how many floats are fetched at a time.
+const chunk = 1 << 16
+
+// fetch reads stored floats into x.
+func (v *Visit) fetch(name string, x []float32, from *io.SectionReader) {
+	data := make([]byte, 4*min(chunk, len(x)))
+	for at := 0; at < len(x); at += chunk {
+		part := x[at:min(at+chunk, len(x))]
+		if _, err := from.ReadAt(data[:4*len(part)], int64(4*at)); err != nil {
+			v.Fail(name, err)
+			return
+		}
+		if !(vec.MaxAbsLE(data[:4*len(part)]) <= math.MaxFloat32) {
+			v.Fail(name, notFinite(x))
+			return
+		}
+		vec.ReadLE(part, data)
 	}
 }
 
@@ -68,7 +97,7 @@ func (v *Visit) Floats(name string, x []float32) {
 func (v *Visit) Vector(name string, x *[]float32, n int) {
 	if v.Loading() {
 		*x = nil
-		if at, ok := v.at[v.name(name)]; !ok || len(v.snapshot.Tensors[at].Data) > 0 {
+		if at, ok := v.at[v.name(name)]; !ok || v.snapshot.Tensors[at].len() > 0 {
 			*x = make([]float32, n)
 		}
 	}
@@ -84,7 +113,7 @@ func (v *Visit) Doubles(name string, x []float64) {
 		}
 		return
 	}
-	data, ok := v.load(name, "F64")
+	data, ok := v.bytes(name, "F64")
 	if ok && len(data) != 8*len(x) {
 		v.Fail(name, fmt.Errorf("%d numbers, want %d", len(data)/8, len(x)))
 		return
@@ -128,10 +157,14 @@ func (v *Visit) List(name string, x *[]float64, most int) {
 func (v *Visit) Bytes(name string, x *[]byte) {
 	if !v.loading {
 		t := v.save(name, "U8")
+		if v.snapshot.shares {
+			t.Data = *x
+			return
+		}
 		t.Data = append(t.Data, *x...)
 		return
 	}
-	if data, ok := v.load(name, "U8"); ok {
+	if data, ok := v.bytes(name, "U8"); ok {
 		*x = append((*x)[:0], data...)
 	}
 }
@@ -145,7 +178,7 @@ func (v *Visit) Counts(name string, x []uint32) {
 		}
 		return
 	}
-	data, ok := v.load(name, "U32")
+	data, ok := v.bytes(name, "U32")
 	if ok && len(data) != 4*len(x) {
 		v.Fail(name, fmt.Errorf("%d numbers, want %d", len(data)/4, len(x)))
 		return
@@ -172,7 +205,7 @@ func Int[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](v *Visit, name string, x 
 		t.Data = binary.LittleEndian.AppendUint64(t.Data, uint64(*x))
 		return
 	}
-	data, ok := v.load(name, "I64")
+	data, ok := v.bytes(name, "I64")
 	if !ok {
 		return
 	}
@@ -202,8 +235,17 @@ func (v *Visit) save(name, kind string) *Tensor {
 	return t
 }
 
-// load returns the data of a tensor, which must exist.
-func (v *Visit) load(name, kind string) (data []byte, ok bool) {
+// bytes returns the data of a tensor in memory, which must exist.
+func (v *Visit) bytes(name, kind string) (data []byte, ok bool) {
+	t, ok := v.load(name, kind)
+	if !ok {
+		return nil, false
+	}
+	return t.Data, true
+}
+
+// load returns a tensor, which must exist.
+func (v *Visit) load(name, kind string) (t *Tensor, ok bool) {
 	if v.err != nil {
 		return nil, false
 	}
@@ -215,7 +257,7 @@ func (v *Visit) load(name, kind string) (data []byte, ok bool) {
 		v.Fail(name, fmt.Errorf("of type %q, want %q", v.snapshot.Tensors[at].Type, kind))
 	default:
 		delete(v.at, v.name(name))
-		return v.snapshot.Tensors[at].Data, true
+		return &v.snapshot.Tensors[at], true
 	}
 	return nil, false
 }

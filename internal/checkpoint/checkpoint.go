@@ -4,7 +4,7 @@
 // A checkpoint is a folder round-<k>. Its file state.safetensors is the state before round
 // k. Its file manifest.json names the worker and the run, and has the checksum of the state.
 // Write fills a draft folder and renames it once it is on disk. So a process or a machine
-// may end at any time.
+// may end at any time. Begin and Commit are its two halves.
 //
 // Callers decide when a checkpoint is due, and whether a run may resume with a run file
 // that differs. docs/format/checkpoints.md describes the files.
@@ -43,68 +43,96 @@ func folderName(k int) string { return fmt.Sprintf("%s%0*d", prefix, digits, k) 
 // all but the newest keep ≥ 1 checkpoints, those of later rounds, and abandoned drafts. It
 // returns once all is on disk. An error leaves the earlier checkpoints unchanged.
 func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
-	if err := write(dir, m, s); err != nil {
-		return fmt.Errorf("checkpoint: round %d: %w", m.Round, err)
+	d, err := Begin(dir, m, s)
+	if err != nil {
+		return err
 	}
-	if err := prune(dir, m.Round, keep); err != nil {
-		return fmt.Errorf("checkpoint: round %d is written, but: %w", m.Round, err)
+	return d.Commit(keep)
+}
+
+// A Draft is a checkpoint whose state is written, but perhaps not on disk yet.
+type Draft struct {
+	Manifest
+	dir, path string
+	state     atomicfile.File
+	content   file
+}
+
+// Begin writes s into a draft of the checkpoint of m in dir. It does not wait for the disk, and needs s no more when it
+// returns. Nothing else may be written in dir before Commit or Drop.
+func Begin(dir string, m Manifest, s *state.Snapshot) (*Draft, error) {
+	d := &Draft{Manifest: m, dir: dir, path: filepath.Join(dir, unfinished+folderName(m.Round))}
+	if err := d.begin(s); err != nil {
+		return nil, fmt.Errorf("checkpoint: round %d: %w", m.Round, errors.Join(err, d.Drop()))
+	}
+	return d, nil
+}
+
+func (d *Draft) begin(s *state.Snapshot) error {
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(d.path); err != nil {
+		return err
+	}
+	if err := os.Mkdir(d.path, 0o755); err != nil {
+		return err
+	}
+	var err error
+	if d.state, err = atomicfile.New(filepath.Join(d.path, stateFile), 0o644); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	count := &counter{to: io.MultiWriter(d.state, hash)}
+	out := bufio.NewWriterSize(count, 1<<16)
+	if err := errors.Join(Encode(out, s), out.Flush()); err != nil {
+		return err
+	}
+	d.content = file{Bytes: count.n, SHA256: hex.EncodeToString(hash.Sum(nil))}
+	return nil
+}
+
+// Commit makes the draft a checkpoint, as Write says.
+func (d *Draft) Commit(keep int) error {
+	if err := d.commit(); err != nil {
+		return fmt.Errorf("checkpoint: round %d: %w", d.Round, errors.Join(err, d.Drop()))
+	}
+	if err := prune(d.dir, d.Round, keep); err != nil {
+		return fmt.Errorf("checkpoint: round %d is written, but: %w", d.Round, err)
 	}
 	return nil
 }
 
-func write(dir string, m Manifest, s *state.Snapshot) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func (d *Draft) commit() error {
+	if err := d.state.Commit(); err != nil {
 		return err
 	}
-	final := filepath.Join(dir, folderName(m.Round))
-	draft := filepath.Join(dir, unfinished+folderName(m.Round))
-	if err := os.RemoveAll(draft); err != nil {
+	text, err := document{Version: Version, Manifest: d.Manifest, State: d.content}.encode()
+	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(draft, 0o755); err != nil {
+	if err := atomicfile.Write(filepath.Join(d.path, manifestFile), text, 0o644); err != nil {
 		return err
 	}
-	if err := fill(draft, m, s); err != nil {
-		return errors.Join(err, os.RemoveAll(draft))
+	if err := atomicfile.SyncFolder(d.path); err != nil {
+		return err
 	}
+	final := filepath.Join(d.dir, folderName(d.Round))
 	if err := os.RemoveAll(final); err != nil { // left by a run that went back to an earlier round
-		return errors.Join(err, os.RemoveAll(draft))
+		return err
 	}
-	if err := os.Rename(draft, final); err != nil {
-		return errors.Join(err, os.RemoveAll(draft))
+	if err := os.Rename(d.path, final); err != nil {
+		return err
 	}
-	return atomicfile.SyncFolder(dir)
+	return atomicfile.SyncFolder(d.dir)
 }
 
-// fill writes the files of a checkpoint.
-func fill(draft string, m Manifest, s *state.Snapshot) error {
-	content, err := writeState(filepath.Join(draft, stateFile), s)
-	if err != nil {
-		return err
+// Drop removes the draft.
+func (d *Draft) Drop() error {
+	if d.state != nil {
+		_ = d.state.Cleanup() // its folder goes with it
 	}
-	text, err := document{Version: Version, Manifest: m, State: content}.encode()
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(filepath.Join(draft, manifestFile), text, 0o644); err != nil {
-		return err
-	}
-	return atomicfile.SyncFolder(draft)
-}
-
-func writeState(path string, s *state.Snapshot) (file, error) {
-	f, err := atomicfile.New(path, 0o644)
-	if err != nil {
-		return file{}, err
-	}
-	defer f.Cleanup()
-	hash := sha256.New()
-	count := &counter{to: io.MultiWriter(f, hash)}
-	out := bufio.NewWriterSize(count, 1<<16)
-	if err := errors.Join(Encode(out, s), out.Flush()); err != nil {
-		return file{}, err
-	}
-	return file{Bytes: count.n, SHA256: hex.EncodeToString(hash.Sum(nil))}, f.Commit()
+	return os.RemoveAll(d.path)
 }
 
 // A counter counts the bytes that it passes on.

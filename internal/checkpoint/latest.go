@@ -142,8 +142,20 @@ func readManifest(path string) (document, error) {
 	return d, err
 }
 
+// A pathReader reads a file that is open during each call alone, so that nobody needs to close it.
+type pathReader string
+
+func (p pathReader) ReadAt(b []byte, at int64) (int, error) {
+	f, err := regular.Open(string(p))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.ReadAt(b, at)
+}
+
 // readState reads a state and checks its size and hash against want. It checks the size
-// before it allocates memory.
+// before it allocates memory. Long vectors stay in the file.
 func readState(path string, want file) (*state.Snapshot, error) {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -158,7 +170,7 @@ func readState(path string, want file) (*state.Snapshot, error) {
 		return nil, fmt.Errorf("%d bytes, want %d", info.Size(), want.Bytes)
 	}
 	hash := sha256.New()
-	s, err := Decode(io.TeeReader(bufio.NewReaderSize(f, 1<<16), hash), want.Bytes)
+	s, err := decode(io.TeeReader(bufio.NewReaderSize(f, 1<<16), hash), want.Bytes, pathReader(path))
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,13 @@ const (
 )
 
 // SavedModel returns a replica as files hold it: names and layout of PyTorch, and metadata of the run. A model without
-// running statistics has none.
+// running statistics has none. The replica must not change until it is written.
 func (r *Run) SavedModel(x, statistics []float32) train.Saved {
 	metadata := r.described()
 	metadata["format"] = "pt" // says that the layout is PyTorch's
 	metadata[MetaRun], metadata[MetaSeed] = r.cfg.Name, strconv.FormatUint(r.cfg.Seed, 10)
 	metadata[MetaPeers] = strconv.Itoa(r.N())
-	return train.Saved{X: r.files.form.Export(x, statistics), Layout: r.Layout(), Metadata: metadata}
+	return train.Saved{Parts: r.files.form.Parts(x, statistics), Layout: r.Layout(), Metadata: metadata}
 }
 
 // RestoredModel returns the flat vector and the running statistics of a model file of this run, or of another one with

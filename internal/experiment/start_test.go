@@ -106,7 +106,8 @@ func TestStartsThatAreRefused(t *testing.T) {
 	mlp := []string{"model={name: mlp, hidden: [3]}", "topology.size=2"}
 	run := assemble(t, mlp...)
 	write := func(change func(s *train.Saved)) string {
-		s := run.SavedModel(make([]float32, run.Dim()), nil)
+		s := run.SavedModel(nil, nil)
+		s.X, s.Parts = make([]float32, run.Dim()), nil
 		change(&s)
 		path := filepath.Join(t.TempDir(), "start.safetensors")
 		if err := train.Write(path, s); err != nil {
@@ -144,9 +145,10 @@ func TestFilesOfExternalModels(t *testing.T) {
 	if err := saved.Match(layout, "the file", "the program"); err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(saved.X, []float32{1, 2, 3, 4, 5, 6, 7}) || saved.Metadata[MetaModel] != `{"name":"external"}` ||
+	x := slices.Concat(slices.Collect(saved.Parts)...)
+	if !slices.Equal(x, []float32{1, 2, 3, 4, 5, 6, 7}) || saved.Metadata[MetaModel] != `{"name":"external"}` ||
 		saved.Metadata[MetaData] != "" {
-		t.Errorf("%v with %v", saved.X, saved.Metadata)
+		t.Errorf("%v with %v", x, saved.Metadata)
 	}
 }
 

@@ -13,19 +13,23 @@ type Panel [][Lanes]float32
 func Panels(n int) int { return (n + Lanes - 1) / Lanes }
 
 // PackPanels copies the row-major matrix w with len(w)/cols rows into panels.
-func (t Tier) PackPanels(dst Panel, w []float32, cols int) {
+func (t Tier) PackPanels(dst Panel, w []float32, cols int) { t.PackColumns(dst, w, cols, 0, cols) }
+
+// PackColumns is PackPanels for the columns first to end−1 alone.
+func (t Tier) PackColumns(dst Panel, w []float32, cols, first, end int) {
 	rows := len(w) / cols
-	for p := range Panels(cols) {
-		first := p * Lanes
-		panel := dst[p*rows : (p+1)*rows]
+	for ; first < end; first += Lanes {
+		panel := dst[:rows]
+		dst = dst[rows:]
+		last := min(first+Lanes, end)
 		switch {
-		case rows > 0 && first+Lanes <= cols && t == AVX512:
+		case rows > 0 && first+Lanes == last && t == AVX512:
 			asm.PanelAVX512(&panel[0][0], &w[first], rows, cols)
-		case rows > 0 && first+Lanes <= cols && t == AVX2:
+		case rows > 0 && first+Lanes == last && t == AVX2:
 			asm.PanelAVX2(&panel[0][0], &w[first], rows, cols)
 		default:
 			for r := range panel {
-				clear(panel[r][copy(panel[r][:], w[r*cols+first:(r+1)*cols]):])
+				clear(panel[r][copy(panel[r][:], w[r*cols+first:r*cols+last]):])
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type copied struct {
 //	due      write it                               the journal has all earlier messages       writing, or
 //	                                                                                           noting at round 0
 //	noting   it is being written that the worker    the disk has it, or refuses it             resting
-//	         has begun; the copy may change
+//	         has begun; a copy in memory may change
 //	writing  it is being written, and must not      the disk has it, or refuses it             resting
 //	         change
 //	never    the worker keeps no checkpoints
@@ -107,10 +107,10 @@ func (k *keeper) begin() {
 // boundary copies the state before a round if a copy is due. The machine calls it.
 func (k *keeper) boundary(round int) {
 	switch {
-	case k.errand == never || k.errand == writing || round >= k.rounds:
+	case k.errand == never || k.errand == writing || round >= k.rounds || k.Direct && k.errand == noting:
 	case k.asked || k.errand != noting && k.due(round):
 		k.take(round, k.Take)
-	case !time.Now().Before(k.nextCopy()):
+	case !k.Direct && !time.Now().Before(k.nextCopy()):
 		k.copy(round, k.Take)
 	}
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -101,21 +100,21 @@ func (r *reception) invite(g candidate) (in invitation, ok bool) {
 // give sends a returning worker its round, its exchange and the size of the state, each a u64, then the state as
 // in a checkpoint.
 func give(t *handshake.Talk, in invitation) error {
-	var body bytes.Buffer
-	if err := checkpoint.Encode(&body, in.state); err != nil {
+	size, err := checkpoint.Len(in.state)
+	if err != nil {
 		return err
 	}
 	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head := binary.LittleEndian.AppendUint64(nil, uint64(in.Round))
 	head = binary.LittleEndian.AppendUint64(head, uint64(in.Exchange))
-	head = binary.LittleEndian.AppendUint64(head, uint64(body.Len()))
+	head = binary.LittleEndian.AppendUint64(head, uint64(size))
 	if err := t.Say(handshake.AboutPlace, head); err != nil {
 		return err
 	}
-	if _, err := t.Stream.Write(body.Bytes()); err != nil {
+	if err := checkpoint.Encode(t.Stream, in.state); err != nil {
 		return err
 	}
-	_, err := t.Expect(handshake.AboutYes, 0)
+	_, err = t.Expect(handshake.AboutYes, 0)
 	return errors.Join(err, t.Stream.Close())
 }
 

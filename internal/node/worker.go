@@ -61,6 +61,9 @@ type Checkpoints struct {
 	// k = 0.
 	Take  func(k int)
 	Write func(k int) error
+	// Direct says that Take itself writes the state to disk, because a copy in memory would be too large. The round waits
+	// meanwhile, so the node calls Take for checkpoints alone, and never during a Write.
+	Direct bool
 	// Last is called after the last round in the place of Take, because no gradient follows; nil: Take is.
 	Last func(k int)
 	// Cost is how long the last copy has kept the gradient waiting; nil: not at all. The node copies less often where it

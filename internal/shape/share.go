@@ -24,10 +24,7 @@ type Sharer[T any] struct {
 
 // NewSharer returns the sharer of worker self.
 func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
-	return &Sharer[T]{
-		net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate},
-		own: map[topology.Rank]*Server[T]{}, flows: map[topology.Rank]*flow[T]{},
-	}
+	return &Sharer[T]{net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate}}
 }
 
 // Send sends a message of so many bytes to another worker and returns the server
@@ -37,6 +34,9 @@ func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, bytes int, what T)
 	f := s.flows[to]
 	if f == nil {
 		f = &flow[T]{path: Path{Seed: rng.Stream(rng.Stream(s.net.Seed, int(s.self)), int(to))}}
+		if s.flows == nil {
+			s.flows = map[topology.Rank]*flow[T]{}
+		}
 		s.flows[to] = f
 	}
 	server.send(f, now, bytes, what)
@@ -52,6 +52,9 @@ func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
 		return s.up
 	}
 	if s.own[to] == nil {
+		if s.own == nil {
+			s.own = map[topology.Rank]*Server[T]{}
+		}
 		s.own[to] = &Server[T]{link: link, rate: link.Rate}
 		s.own[to].limit(s.most, 0)
 	}

@@ -20,7 +20,7 @@ func (s *faultSim) takes(p *peer, e event) (took bool, err error) {
 	}
 	switch {
 	case gone && e.frame != nil:
-		s.frames = append(s.frames, e.frame)
+		s.threads[0].landed(e.frame)
 	case gone:
 	case p.status == hanging:
 		p.held = append(p.held, e)
@@ -57,7 +57,7 @@ func (s *faultSim) act(p *peer) error {
 		if r.Compute && r.Round > s.begun {
 			s.begins(r.Round)
 		}
-		if err := s.obey(p, r); err != nil {
+		if err := s.obey(s.threads[0], p, &r); err != nil {
 			return err
 		}
 		if p.reached != r.Round {

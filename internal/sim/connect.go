@@ -90,7 +90,7 @@ func (s *faultSim) lose(l *link, notice time.Duration) {
 	l.number++
 	for i, rank := range l.ends {
 		p, other := &s.peers[rank], l.ends[1-i]
-		s.attend(p, p.uplink.Drop(other, s.now))
+		s.threads[0].attend(p, p.uplink.Drop(other, s.now))
 		switch p.status {
 		case hanging:
 			p.lost = append(p.lost, other)

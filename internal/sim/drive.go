@@ -8,28 +8,28 @@ import (
 )
 
 // handle lets an event happen.
-func (s *simulation) handle(e event) error {
+func (s *simulation) handle(t *thread, e *event) error {
 	p := &s.peers[e.worker]
 	if e.server != nil {
 		if e.turn == e.server.Turn {
-			s.attend(p, e.server)
+			t.attend(p, e.server)
 		}
 		return nil
 	}
 	if s.script != nil {
-		if took, err := s.script.takes(p, e); !took {
+		if took, err := s.script.takes(p, *e); !took {
 			return err
 		}
 	}
 	var err error
-	if e.frame != nil {
-		p.got.Payload += payloadBytes(&e.frame.Frame)
-		p.got.Stream += int64(e.stream)
-		p.got.Wire += int64(e.wire)
-		err = p.core.Receive(e.frame.Frame)
-		s.frames = append(s.frames, e.frame)
+	if f := e.frame; f != nil {
+		p.got.Payload += payloadBytes(&f.Frame)
+		p.got.Stream += int64(f.stream)
+		p.got.Wire += int64(f.wire)
+		err = p.core.Receive(f.Frame)
+		t.landed(f)
 	} else {
-		s.pool.wait(&p.order)
+		t.pool.wait(&p.order)
 		p.ready = s.now
 		if err = p.order.err; err == nil {
 			err = p.core.Gradient(p.order.g, p.order.loss, s.now)
@@ -38,7 +38,7 @@ func (s *simulation) handle(e event) error {
 	if err != nil {
 		return s.failed(p, err)
 	}
-	return s.act(p)
+	return s.act(t, p)
 }
 
 // failed handles an error of a worker. It returns the error that ends the run.
@@ -50,35 +50,35 @@ func (s *simulation) failed(p *peer, err error) error {
 }
 
 // act carries out the requests of a worker's machine.
-func (s *simulation) act(p *peer) error {
+func (s *simulation) act(t *thread, p *peer) error {
 	if s.script != nil {
 		return s.script.act(p)
 	}
-	return s.obey(p, p.core.Ready())
+	r := p.core.Ready()
+	return s.obey(t, p, &r)
 }
 
 // obey carries out r.
-func (s *simulation) obey(p *peer, r gossip.Ready) error {
-	p.waiting = append(p.waiting[:0], r.Waiting...)
+func (s *simulation) obey(t *thread, p *peer, r *gossip.Ready) error {
 	for rest := r.Send; len(rest) > 0; {
 		same := rest[:gossip.Shared(rest)]
-		if err := s.send(p, same); err != nil {
+		if err := t.send(p, same); err != nil {
 			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 		}
 		rest = rest[len(same):]
 	}
 	if r.Round > p.round {
 		p.round = r.Round
-		s.record(p)
+		s.record(t, p)
 	}
 	p.ended = r.Done
 	if r.Compute || p.ended {
-		s.pool.release(&p.order)
+		t.pool.release(&p.order)
 	}
 	if r.Compute && !p.ended {
 		p.order.compute, p.order.round, p.order.at = p.Gradient, r.Round, r.At
-		s.pool.submit(&p.order)
-		s.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.number})
+		t.pool.submit(&p.order)
+		t.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.number})
 	}
 	return nil
 }
@@ -93,15 +93,19 @@ func (s *simulation) computing(p *peer, k int) time.Duration {
 }
 
 // record records the last finished round of a worker.
-func (s *simulation) record(p *peer) {
+func (s *simulation) record(t *thread, p *peer) {
 	watched := s.opt.Observe != nil || s.opt.Ending.Until != nil
 	if !watched || !p.Recorded(p.round) && p.round != s.last {
 		return
 	}
-	step := p.Step(record.Step{
+	t.step(p.Step(record.Step{
 		Round: p.round, Time: s.now, Loss: float64(p.order.loss), Compute: s.computing(p, p.round-1),
 		Wait: s.now - p.ready, Sent: p.sent, Received: p.got, Messages: p.messages,
-	})
+	}))
+}
+
+// observe passes on a step.
+func (s *simulation) observe(step record.Step) {
 	if s.opt.Observe != nil {
 		s.opt.Observe(record.Event{Step: &step})
 	}

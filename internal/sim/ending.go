@@ -29,5 +29,5 @@ func (s *simulation) endOf(p *peer) error {
 	if err := p.core.End(s.last); err != nil {
 		return s.failed(p, err)
 	}
-	return s.act(p)
+	return s.act(s.threads[0], p)
 }

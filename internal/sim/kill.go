@@ -35,13 +35,13 @@ func (s *faultSim) applyKill(c fault.Change) error {
 // kill ends the process of a worker. The system closes its connections, so its neighbours notice after the latency of
 // the link.
 func (s *faultSim) kill(p *peer) {
-	s.pool.cancel(&p.order)
-	s.pool.release(&p.order)
+	s.threads[0].pool.cancel(&p.order)
+	s.threads[0].pool.release(&p.order)
 	p.status, p.ended = dead, false
 	p.number++
 	p.atDeath = p.reached
 	s.cancel(p)
-	p.waiting, p.held, p.lost, p.delay = nil, nil, nil, 0
+	p.held, p.lost, p.delay = nil, nil, 0
 	for _, l := range s.links.of(p.Rank) {
 		if l.up {
 			s.lose(l, max(s.latency(l, 0), s.latency(l, 1)))

@@ -10,23 +10,47 @@ import (
 	"gossiptrainer/internal/shape"
 )
 
+// Like a simulation, the test adds events between others, and takes them one by one or by time.
 func TestQueueYieldsInOrderOfTimeThenCreation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		times := rapid.SliceOfN(rapid.IntRange(0, 9), 0, 60).Draw(t, "times")
+		span := rapid.SampledFrom([]int{3, 1000, 1 << 40}).Draw(t, "span")
 		var q queue
-		for i, at := range times {
-			q.push(event{at: time.Duration(at), seq: uint64(i)})
-		}
-		last := event{at: -1}
-		for range times {
-			e := q.pop()
-			if !last.before(e) {
+		last, left, seq := event{at: 0}, 0, uint64(0)
+		check := func(e event) {
+			if left--; !last.before(e) && e.seq != 0 {
 				t.Fatalf("(%d, %d) after (%d, %d)", e.at, e.seq, last.at, last.seq)
 			}
 			last = e
 		}
-		if len(q) != 0 {
-			t.Fatalf("%d events left", len(q))
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			for range rapid.IntRange(0, 9).Draw(t, "new") {
+				q.push(event{at: last.at + time.Duration(rapid.IntRange(0, span).Draw(t, "later")), seq: seq})
+				seq++
+				left++
+			}
+			if q.size() != left {
+				t.Fatalf("%d events, want %d", q.size(), left)
+			}
+			if left == 0 {
+				continue
+			}
+			first := *q.first()
+			if rapid.Bool().Draw(t, "one") {
+				check(q.pop())
+			} else {
+				wave := q.wave()
+				for _, e := range wave {
+					check(e)
+				}
+				if wave[0] != first || left > 0 && q.first().at == first.at {
+					t.Fatalf("%d events from %v on are not all of their time", len(wave), first)
+				}
+				first = last
+				q.reuse(wave)
+			}
+			if last != first {
+				t.Fatalf("first is %v, taken is %v", first, last)
+			}
 		}
 	})
 }

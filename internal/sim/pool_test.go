@@ -1,48 +1,89 @@
 package sim
 
 import (
+	"fmt"
+	"reflect"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
-// The models are so large that the pool shares gradients, and there are more workers than gradients that may be ready
-// early.
+// There are more workers than gradients that may be ready early, and enough for threads to serve a wave together. Large
+// models share a pool, small ones do not.
 func TestCoresChangeNoResult(t *testing.T) {
-	const workers, dim = lookahead + 6, aloneBelow
+	const workers = lookahead + 6
 	unequal := Options{
 		Compute: func(i topology.Rank, k int) time.Duration {
 			return time.Duration(1+(7*int(i)+3*k)%11) * time.Millisecond
 		},
 		Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}},
 	}
+	limited := Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}
 	for name, opt := range map[string]Options{"equal workers": {Compute: takes(time.Millisecond)},
-		"unequal workers": unequal} {
-		t.Run(name, func(t *testing.T) {
-			var want []work.Task
-			for _, cores := range []int{1, 4} {
-				before := runtime.GOMAXPROCS(cores)
-				got := ring(t, workers, dim, algos.CTA)
-				run(t, got, opt)
-				runtime.GOMAXPROCS(before)
-				if want == nil {
-					want = got
-					continue
+		"unequal workers": unequal, "limited links": limited} {
+		for _, dim := range []int{5, aloneBelow} {
+			t.Run(fmt.Sprint(name, " of ", dim), func(t *testing.T) {
+				want, wanted := onCores(t, 1, ring(t, workers, dim, algos.CTA), opt)
+				got, result := onCores(t, 4, ring(t, workers, dim, algos.CTA), opt)
+				if !reflect.DeepEqual(got, want) {
+					t.Error("4 cores give other models or records than one")
 				}
-				for i := range got {
-					if !slices.Equal(got[i].Machine.Params(), want[i].Machine.Params()) {
-						t.Fatalf("worker %d: %d cores give another model than one", i, cores)
-					}
+				if !reflect.DeepEqual(result, wanted) {
+					t.Errorf("4 cores give %+v, one gives %+v", result, wanted)
 				}
-			}
+			})
+		}
+	}
+}
+
+// An outcome is what a run leaves behind.
+type outcome struct {
+	models [][]float32
+	steps  []record.Step // in order
+}
+
+// onCores runs tasks on some cores.
+func onCores(t *testing.T, cores int, tasks []work.Task, opt Options) (o outcome, _ Result) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+	opt.Observe = func(e record.Event) { o.steps = append(o.steps, *e.Step) }
+	result := run(t, tasks, opt)
+	for i := range tasks {
+		o.models = append(o.models, tasks[i].Machine.Params())
+	}
+	return o, result
+}
+
+// The first error in the order of events ends the run, and steps of later events are not recorded.
+func TestAnErrorOnOneOfManyCores(t *testing.T) {
+	var want string
+	var steps int
+	for _, cores := range []int{1, 4} {
+		before := runtime.GOMAXPROCS(cores)
+		tasks := ring(t, 3*least, 5, algos.CTA)
+		for _, i := range []int{100, 41} {
+			tasks[i].Gradient = func([]float32, int, []float32) (float32, error) { return 0, fmt.Errorf("worker %d", i) }
+		}
+		seen := 0
+		_, err := Run(t.Context(), tasks, Options{
+			Compute: takes(time.Millisecond), Observe: func(record.Event) { seen++ },
 		})
+		runtime.GOMAXPROCS(before)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		if cores == 1 {
+			want, steps = err.Error(), seen
+		} else if err.Error() != want || seen != steps {
+			t.Errorf("%d cores: %d steps and %q, one core: %d and %q", cores, seen, err, steps, want)
+		}
 	}
 }
 

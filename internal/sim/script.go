@@ -39,7 +39,7 @@ func (s *faultSim) run(ctx context.Context) error {
 
 // next handles the next event or item.
 func (s *faultSim) next() error {
-	if len(s.agenda) > 0 && (len(s.queue) == 0 || s.agenda[0].before(s.queue[0])) {
+	if len(s.agenda) > 0 && (s.queue.size() == 0 || s.agenda[0].before(*s.queue.first())) {
 		item := s.agenda.pop()
 		s.now = item.at
 		if err := s.simulation.end(); err != nil {
@@ -47,7 +47,7 @@ func (s *faultSim) next() error {
 		}
 		return item.do()
 	}
-	if len(s.queue) == 0 {
+	if s.queue.size() == 0 {
 		return s.stuck()
 	}
 	e := s.queue.pop()
@@ -56,7 +56,7 @@ func (s *faultSim) next() error {
 		return err
 	}
 	s.events++
-	return s.handle(e)
+	return s.handle(s.threads[0], &e)
 }
 
 // begins starts the faults that are due with a round, after the present event.
@@ -125,7 +125,7 @@ func (s *faultSim) alter(c fault.Change) error {
 	case fault.Rate:
 		p := &s.peers[c.Peers[0]]
 		for _, server := range p.uplink.Limit(s.play.Rate(p.Rank), s.now) {
-			s.attend(p, server)
+			s.threads[0].attend(p, server)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
@@ -24,7 +23,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer s.pool.stop()
+	defer s.stop()
 	if opt.Faults == nil {
 		err = s.run(ctx)
 		return s.result(), err
@@ -36,55 +35,45 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	return res, err
 }
 
-// newSimulation prepares a run at its beginning. The caller stops its pool.
+// newSimulation prepares a run at its beginning. The caller stops it.
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
-	s := &simulation{
-		opt:      opt,
-		encoders: make(map[entropy.Coder]*entropy.Encoder),
-		peers:    make([]peer, len(tasks)),
-	}
+	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
 	dim := 0
-	for i, t := range tasks {
+	for i := range tasks {
+		t := &tasks[i]
 		if t.Rank != topology.Rank(i) {
 			return nil, fmt.Errorf("sim: internal error: task %d is that of worker %d", i, t.Rank)
-		}
-		if s.encoders[t.Entropy] == nil {
-			encoder, err := entropy.NewEncoder(t.Entropy, entropy.Typical())
-			if err != nil {
-				return nil, err
-			}
-			s.encoders[t.Entropy] = encoder
 		}
 		p := &s.peers[i]
 		p.Task = t
 		p.core = p.Machine
-		p.uplink = shape.NewSharer[event](opt.Network, p.Rank)
+		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
-	s.pool = newPool(dim)
+	if err := s.newThreads(dim); err != nil {
+		s.stop()
+		return nil, err
+	}
 	return s, nil
 }
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
 	for i := range s.peers {
-		if err := s.act(&s.peers[i]); err != nil {
+		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
 			return err
 		}
 	}
-	for len(s.queue) > 0 {
+	for s.queue.size() > 0 {
 		if err := s.stopped(ctx); err != nil {
 			return err
 		}
-		e := s.queue.pop()
-		s.now = e.at
-		if err := s.end(); err != nil {
+		wave := s.queue.wave()
+		s.now = wave[0].at
+		if err := s.serve(ctx, wave); err != nil {
 			return err
 		}
-		s.events++
-		if err := s.handle(e); err != nil {
-			return err
-		}
+		s.queue.reuse(wave)
 	}
 	return s.stuck()
 }

@@ -9,22 +9,19 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
 // A simulation is the state of a run: the workers, the frames on their way and the virtual clock.
 type simulation struct {
-	opt      Options
-	encoders map[entropy.Coder]*entropy.Encoder
-	coded    []byte // the payload that was coded last
-	peers    []peer
-	pool     *pool
-	script   script // nil: no faults
+	opt     Options
+	peers   []peer
+	threads []*thread // one for each core
+	script  script    // nil: no faults
 
 	queue  queue
-	frames []*flight // memory of frames that have arrived, for reuse
+	wave   wave
 	seq    uint64
 	now    time.Duration
 	events int // events handled
@@ -33,16 +30,15 @@ type simulation struct {
 
 // A peer is a worker with its state in the simulation.
 type peer struct {
-	work.Task
+	*work.Task
 
 	core   gossip.Core // the machine, or the layers around it
-	uplink *shape.Sharer[event]
+	uplink *shape.Sharer[*flight]
 	order  order
 	process
 
 	round    int // rounds finished
 	ended    bool
-	waiting  []topology.Rank
 	ready    time.Duration // when the last gradient was ready
 	sent     record.Bytes
 	got      record.Bytes
@@ -63,12 +59,15 @@ type script interface {
 	slowdown(rank topology.Rank) float64
 }
 
-// schedule adds an event to the queue.
-func (s *simulation) schedule(at time.Duration, e event) {
-	e.at, e.seq = at, s.seq
+// add adds an event to the queue.
+func (s *simulation) add(e event) {
+	e.seq = s.seq
 	s.queue.push(e)
 	s.seq++
 }
+
+// schedule adds an event to the queue.
+func (s *simulation) schedule(at time.Duration, e event) { s.threads[0].schedule(at, e) }
 
 // stopped returns an error if ctx has ended.
 func (s *simulation) stopped(ctx context.Context) error {
@@ -84,7 +83,7 @@ func (s *simulation) stuck() error {
 	for i := range s.peers {
 		if p := &s.peers[i]; !p.ended {
 			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for workers %v, and no event is left",
-				p.Rank, p.round, p.waiting))
+				p.Rank, p.round, p.core.Ready().Waiting))
 		}
 	}
 	return errors.Join(errs...)

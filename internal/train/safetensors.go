@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -23,9 +24,10 @@ const piece = 1024
 
 // Saved is the content of a model file.
 type Saved struct {
-	X        []float32         // all parameters
-	Layout   []model.Param     // their names and shapes, in the order of X, without gaps
-	Metadata map[string]string // free text: run, round, …; may be nil
+	X        []float32           // all parameters
+	Parts    iter.Seq[[]float32] // X in parts, to be written without a copy of the whole; nil: X is there
+	Layout   []model.Param       // their names and shapes, in the order of X, without gaps
+	Metadata map[string]string   // free text: run, round, …; may be nil
 }
 
 // Write saves a model at path, which holds either its old content or the new one at any time. The new content is on
@@ -58,10 +60,32 @@ func Encode(w io.Writer, s Saved) error {
 	out := bufio.NewWriter(w)
 	out.Write(begin)
 	buf := make([]byte, 0, 4*piece)
-	for x := range slices.Chunk(s.X, piece) {
-		out.Write(vec.AppendLE(buf, x))
+	parts, written := s.Parts, 0
+	if parts == nil {
+		parts = slices.Values([][]float32{s.X})
+	}
+	for part := range parts {
+		for x := range slices.Chunk(part, piece) {
+			out.Write(vec.AppendLE(buf, x))
+		}
+		written += len(part)
+	}
+	if all := lenOf(s.Layout, len(s.X)); written != all {
+		return fmt.Errorf("the layout has %d parameters, the model %d", all, written)
 	}
 	return out.Flush() // reports the first error of all writes
+}
+
+// lenOf returns the number of parameters of a layout, of a plain vector without one.
+func lenOf(layout []model.Param, plain int) int {
+	if layout == nil {
+		return plain
+	}
+	sum := 0
+	for _, p := range layout {
+		sum += p.Len()
+	}
+	return sum
 }
 
 // header describes the tensors of the layout.
@@ -79,7 +103,7 @@ func (s Saved) header() (safetensors.Header, error) {
 		end += p.Len()
 		h.Tensors = append(h.Tensors, safetensors.Tensor{Name: p.Name, Type: "F32", Shape: p.Shape})
 	}
-	if end != len(s.X) {
+	if s.Parts == nil && end != len(s.X) {
 		return h, fmt.Errorf("the layout has %d parameters, the model %d", end, len(s.X))
 	}
 	return h, nil

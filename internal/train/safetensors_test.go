@@ -24,8 +24,8 @@ func TestSavedModelReturns(t *testing.T) {
 	whole := []model.Param{{Name: "parameters", Shape: []int{len(x)}}}
 	tests := map[string]struct{ saved, want Saved }{
 		"with a layout": {
-			Saved{x, m.Layout(), map[string]string{"round": "12", "run": "ring8 \"x\""}},
-			Saved{x, m.Layout(), map[string]string{"round": "12", "run": "ring8 \"x\""}},
+			Saved{X: x, Layout: m.Layout(), Metadata: map[string]string{"round": "12", "run": "ring8 \"x\""}},
+			Saved{X: x, Layout: m.Layout(), Metadata: map[string]string{"round": "12", "run": "ring8 \"x\""}},
 		},
 		"as one tensor": {Saved{X: x}, Saved{X: x, Layout: whole}},
 	}
@@ -136,7 +136,7 @@ func TestDecodeAcceptsWhatOthersWrite(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	var good bytes.Buffer
 	layout := []model.Param{{Name: "a", Shape: []int{2, 1}}, {Name: "b", Off: 2, Shape: []int{3}}}
-	if err := Encode(&good, Saved{[]float32{1, 2, 3, 4, 5}, layout, map[string]string{"k": "v"}}); err != nil {
+	if err := Encode(&good, Saved{X: []float32{1, 2, 3, 4, 5}, Layout: layout, Metadata: map[string]string{"k": "v"}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good.Bytes())

@@ -13,3 +13,6 @@ func getLE(dst []float32, src []byte) { copy(memory(dst), src) }
 func memory(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
+
+// LE returns x as AppendLE writes it. The bytes share the memory of x where the machine stores floats so, as here.
+func LE(x []float32) []byte { return memory(x) }

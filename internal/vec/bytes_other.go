@@ -18,3 +18,7 @@ func getLE(dst []float32, src []byte) {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 	}
 }
+
+// LE returns x as AppendLE writes it. The bytes share the memory of x where the machine stores floats so; here they
+// are a copy.
+func LE(x []float32) []byte { return AppendLE(nil, x) }

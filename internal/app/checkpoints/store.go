@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
@@ -212,19 +212,18 @@ func (s *Store) hintRank(err error) error {
 // all of a worker's state.
 func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoints, error) {
 	c := s.run.Config().Checkpoint
-	taken := new(state.Snapshot)
-	write := func(k int) error {
-		if k == 0 {
-			return s.write(0, new(state.Snapshot))
-		}
-		return s.write(k, taken)
-	}
 	kept := &node.Checkpoints{
-		Take: func(int) { w.Save(taken) }, Write: write,
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
 	}
-	if p != nil {
-		keepScript(kept, p, taken)
+	// Training waits for a copy in memory alone, and a worker that must end at once writes the last copy. A large state
+	// goes to disk without one: training waits until the kernel has it, and a worker that must end has its checkpoint.
+	switch shown := state.Share(); {
+	case p != nil:
+		keepScript(kept, p, s.copies(kept, w))
+	case sizeOf(w, shown) > budget.MostCopied:
+		s.streams(kept, w, shown)
+	default:
+		s.copies(kept, w)
 	}
 	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
 	if !ok {
@@ -233,19 +232,6 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 	var err error
 	kept.Journal, err = journal.Open(filepath.Join(s.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
 	return kept, err
-}
-
-// write makes a state the checkpoint before round k.
-func (s *Store) write(k int, taken *state.Snapshot) error {
-	err := checkpoint.Write(s.dir, s.manifest(k), taken, s.run.Config().Checkpoint.Keep)
-	if !machine.IsFull(err) {
-		return err
-	}
-	space := &runfolder.SpaceError{Dir: s.dir, Key: "checkpoint.dir", What: "a checkpoint", Err: err}
-	for _, t := range taken.Tensors {
-		space.Need += int64(len(t.Data))
-	}
-	return space
 }
 
 // manifest describes the state before round k. The name of the run is not among

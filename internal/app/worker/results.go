@@ -65,7 +65,7 @@ func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.W
 	model.Metadata[experiment.MetaRounds] = strconv.Itoa(final.Rounds)
 	model.Metadata[experiment.MetaDigest] = final.Digest
 	space := runfolder.SpaceError{
-		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(model.X)),
+		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(w.Machine.Params())),
 	}
 	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
 }
