@@ -72,10 +72,10 @@ func (w *wave) clear() {
 	w.events = nil
 }
 
-// alone reports whether one thread serves all events: a condition for the end is checked before every event, and faults
-// change more than one worker.
+// alone reports whether one thread serves all events: a condition for the end is checked before every event, faults
+// change more than one worker, and inputs are kept in order.
 func (s *simulation) alone() bool {
-	return s.script != nil || s.opt.Ending.Until != nil
+	return s.script != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
 }
 
 // serve lets all events of a wave happen.
