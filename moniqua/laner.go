@@ -77,7 +77,7 @@ func (l *laner) tailResidues(dst []byte, x []float32, first int) bool {
 		doubt  [kernel.Step / 8]byte
 	)
 	copy(padded[:], x)
-	done, doubtful := l.tier.Residues(all[:], padded[:], first, l.q, doubt[:])
+	done, doubtful := l.tier.Residues(all[:], padded[:], l.origin+first, l.q, doubt[:])
 	if done == 0 {
 		return false
 	}
@@ -148,7 +148,7 @@ func (l *laner) tail(dst []int32, x []float32, first int) bool {
 		doubt  [kernel.Step / 8]byte
 	)
 	copy(padded[:], x)
-	done, doubtful := l.tier.Indices(all[:], padded[:], first, l.q, doubt[:])
+	done, doubtful := l.tier.Indices(all[:], padded[:], l.origin+first, l.q, doubt[:])
 	if done == 0 {
 		return false
 	}

@@ -46,7 +46,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			session.Warn(c.talk(), run)
+			session.Warnings(c.talk(), run)
 			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
 			again := file.command("lab")
 			if cfg := run.Config(); cfg.External() {

@@ -21,7 +21,9 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
 		if f.Kind == gossip.Data && len(f.Payload) > 0 {
-			p.messages.Count++
+			if f.Piece == 0 {
+				p.messages.Count++
+			}
 			p.messages.Stream += int64(stream)
 		}
 		own := t.flight()

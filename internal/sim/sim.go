@@ -7,6 +7,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gossiptrainer/internal/shape"
@@ -27,6 +28,9 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	if opt.Faults == nil {
 		err = s.run(ctx)
 		return s.result(), err
+	}
+	if opt.Keep != nil || opt.From != nil {
+		return Result{}, errors.New("sim: a run with faults keeps no state")
 	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
@@ -59,11 +63,10 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
-	for i := range s.peers {
-		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
-			return err
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
+	s.keeper.watch(s)
 	for s.queue.size() > 0 {
 		if err := s.stopped(ctx); err != nil {
 			return err
@@ -74,8 +77,24 @@ func (s *simulation) run(ctx context.Context) error {
 			return err
 		}
 		s.queue.reuse(wave)
+		if err := s.keeper.keep(s); err != nil {
+			return err
+		}
 	}
 	return s.stuck()
+}
+
+// begin brings the run to its first round, or to the state from which it goes on.
+func (s *simulation) begin() error {
+	if s.opt.From != nil {
+		return s.resume(s.opt.From)
+	}
+	for i := range s.peers {
+		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result returns the costs of the run so far.
