@@ -26,6 +26,7 @@ type conv struct {
 	before   normalization // or none; its passes behind it are done here
 	after    normalization // or none; its passes before it are done here
 	shortcut shortcut      // whose gradient is added to dx, or none
+	ahead    ahead
 	forwards product
 	back     []backProduct // empty if dx is not wanted
 	weights  outer
@@ -57,7 +58,9 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	}
 	if norm, ok := in.made.(normalization); ok {
 		l.before = norm
-		norm.passOn()
+		z, rest := norm.passOn()
+		l.ahead.forward = append(rest, z, v)
+		l.ahead.weights = []*tensor{in.grad, z}
 	}
 	l.weight = b.param(name+".weight", he(s.size*s.size*v.c), s.size, s.size, v.c, s.channels)
 	b.files(convTensor(l.weight))
@@ -139,8 +142,8 @@ func (l *conv) forwardImages(first, end int, m mode) {
 	for b := first; b < end && l.before != nil; b++ {
 		l.before.apply(b)
 	}
-	l.tier.Convolve(out.v[first*out.size():], in.v[first*in.size():], &f.window, &f.filter,
-		f.quads[:(end-first)*f.perImage])
+	f.run(l.tier, out.v[first*out.size():], in.v[first*in.size():], f.quads[:(end-first)*f.perImage],
+		l.next(l.ahead.forward, end, end+l.chunk))
 	for b := first; b < end && l.after != nil; b++ {
 		l.after.measure(b, m)
 	}
@@ -177,8 +180,11 @@ func (l *conv) backwardImages(dw []float32, first, end int) {
 	}
 	for i := range l.back {
 		p := &l.back[i]
-		l.tier.Convolve(dx.v[first*dx.size():], dy.v[place*dy.size():], &p.window, &p.filter,
-			p.quads[:(end-first)*p.perImage])
+		next := span{}
+		if i == 0 { // the product with most taps
+			next = l.next(l.ahead.back, end, end+l.chunk)
+		}
+		p.run(l.tier, dx.v[first*dx.size():], dy.v[place*dy.size():], p.quads[:(end-first)*p.perImage], next)
 	}
 	for b := first; b < end; b++ {
 		if l.shortcut != nil {
@@ -196,10 +202,11 @@ func (l *conv) addWeightGradient(dw []float32, first, place, images int) {
 	x, dy := l.in.value, l.out.grad
 	l.weights.walk.Count[0] = images
 	u, v := x.reach()[x.at(first, -l.shape.pad, -l.shape.pad):], dy.v[dy.at(place, 0, 0):]
+	next := l.next(l.ahead.weights, first, first+images)
 	if first == 0 {
-		l.weights.set(l.tier, dw, u, v)
+		l.weights.set(l.tier, dw, u, v, next)
 	} else {
-		l.weights.add(l.tier, dw, u, v)
+		l.weights.add(l.tier, dw, u, v, next)
 	}
 }
 

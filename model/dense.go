@@ -59,7 +59,7 @@ func (l *dense) backward(g, x []float32, n int) {
 	inputs, outputs := l.in.value.size(), l.out.value.c
 	l.bias.backward(l.tier, g, l.out.grad, n)
 	l.weights.over(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
-	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v)
+	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v, span{})
 	l.weights.finish(l.weight.of(g))
 	if l.in.grad == nil {
 		return

@@ -60,6 +60,14 @@ func (p *product) place(images, h, w int, from, to grid) {
 	p.perImage = len(p.quads) / max(1, images)
 }
 
+// run computes quads, and meanwhile fetches next.
+func (p *product) run(t kernel.Tier, out, in []float32, quads []kernel.Quad, next span) {
+	next.during(quads, func(part []kernel.Quad, fetch []float32) {
+		p.window.Ahead = fetch
+		t.Convolve(out, in, &p.window, &p.filter, part)
+	})
+}
+
 // An outer is the gradient of weights as the kernels take it: rows of runs of
 // inputs, times the gradients of the outputs.
 type outer struct {
@@ -117,19 +125,24 @@ func (o *outer) sums(dw []float32) []float32 {
 	return dw
 }
 
-// products returns the sums that the kernels compute for dw.
-func (o *outer) products(dw []float32) kernel.Products {
-	return kernel.Products{Columns: o.columns(dw), Quads: o.quads, Walk: &o.walk}
+// products returns the sums that the kernels compute for a part of dw, while they fetch memory.
+func (o *outer) products(dw []float32, part []kernel.Quad, fetch []float32) kernel.Products {
+	o.walk.Ahead = fetch
+	return kernel.Products{Columns: o.columns(dw), Quads: part, Walk: &o.walk}
 }
 
-// set computes dw over the pixels, but for finish.
-func (o *outer) set(t kernel.Tier, dw, a, b []float32) {
-	t.Outer(o.sums(dw), a, b, o.products(dw))
+// set computes dw over the pixels, but for finish, and meanwhile fetches next.
+func (o *outer) set(t kernel.Tier, dw, a, b []float32, next span) {
+	next.during(o.quads, func(part []kernel.Quad, fetch []float32) {
+		t.Outer(o.sums(dw), a, b, o.products(dw, part, fetch))
+	})
 }
 
-// add adds the sums over the pixels to dw, but for finish.
-func (o *outer) add(t kernel.Tier, dw, a, b []float32) {
-	t.AddOuter(o.sums(dw), a, b, o.products(dw))
+// add adds the sums over the pixels to dw, but for finish, and meanwhile fetches next.
+func (o *outer) add(t kernel.Tier, dw, a, b []float32, next span) {
+	next.during(o.quads, func(part []kernel.Quad, fetch []float32) {
+		t.AddOuter(o.sums(dw), a, b, o.products(dw, part, fetch))
+	})
 }
 
 // finish brings the sums to dw.

@@ -30,7 +30,8 @@ type node struct {
 // before and after it run these passes while the image is in the cache.
 type normalization interface {
 	layer
-	passOn()                    // the next layer calls apply and measureGradient
+	// passOn says that the next layer calls apply and measureGradient. They read z, and apply also rest, if any.
+	passOn() (z *tensor, rest []*tensor)
 	measure(b int, m mode)      // statistics of z of image b
 	apply(b int)                // y of image b, after forward
 	measureGradient(b int)      // statistics of dy of image b

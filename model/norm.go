@@ -69,13 +69,20 @@ func (b *builder) normalize(l normalization, s *affine) node {
 		c.after, s.before = l, true
 		c.out.grad = b.scratch(c.chunk, s.in.grad.dims, ownTurn)
 		s.in = c.out
+		c.ahead.back = []*tensor{s.out.grad, c.out.value, c.in.value}
 	}
 	s.out.made = l
 	return s.out
 }
 
 // passOn leaves two passes to the layer behind.
-func (l *affine) passOn() { l.behind = true }
+func (l *affine) passOn() (z *tensor, rest []*tensor) {
+	l.behind = true
+	if l.after.rest != nil {
+		rest = append(rest, l.after.rest)
+	}
+	return l.in.value, rest
+}
 
 // measure writes Σ z and Σ z² over image b.
 func (l *affine) measure(b int) {

@@ -32,7 +32,8 @@ func (b *builder) residual(name string, in node, channels, step int, norm normal
 	}
 	l.out = norm(b, name+".norm2", at, rectified(shortcut))
 	l.body = b.layers
-	l.body[0].(*conv).shortcut = l
+	first := l.body[0].(*conv)
+	first.shortcut, first.ahead.weights = l, append(first.ahead.weights, l.out.grad)
 	b.layers = append(before, l)
 	return l.out
 }

@@ -8,10 +8,18 @@ type Window struct {
 	Rows, Len, Step int
 	// In and Out place the four pixels of a quad: the begins of their windows and of their outputs.
 	In, Out [4]int
+	// Ahead is memory that the caller needs next. AVX-512 fetches it into the cache meanwhile.
+	Ahead []float32
 }
 
 // A Quad places four pixels computed together.
 type Quad = asm.Quad
+
+// FullQuads is the number of quads, and so its multiples, that fill whole tiles in every tier.
+const FullQuads = asm.ConvolveTile1
+
+// cacheLine is how many bytes come into the cache together.
+const cacheLine = 64
 
 // A Filter holds the weights of a convolution. Each panel of outputs has one group per input of the
 // window, and the start values of the sums.
@@ -44,6 +52,7 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	for i := range call.InAt {
 		call.InAt[i], call.OutAt[i] = 4*w.In[i], 4*w.Out[i]
 	}
+	call.Ahead, call.Pace = t.fetch(w.Ahead, in, len(quads), f.Channels, w.Rows*w.Len)
 	for p := 0; p < Panels(f.Channels); {
 		if size := w.Rows * w.Len; size > 0 {
 			call.W = &f.Weights[p*size][0]
@@ -57,6 +66,21 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 			p++
 		}
 	}
+}
+
+// fetch returns where the assembly begins to fetch ahead, and how many bytes it fetches per step. The quads of so many
+// columns take steps times the number of tiles. Without ahead the assembly fetches the same input again and again: an
+// address that may not be read takes a processor long.
+func (t Tier) fetch(ahead, in []float32, quads, columns, steps int) (from *float32, pace int) {
+	if len(ahead) == 0 || steps == 0 {
+		return &in[0], 0
+	}
+	tile, wide := convolveTile(t, columns), Lanes
+	if tile == asm.ConvolveTile2 {
+		wide = 2 * Lanes
+	}
+	tiles := (quads + tile - 1) / tile * ((columns + wide - 1) / wide)
+	return &ahead[0], min(cacheLine, 4*len(ahead)/(tiles*steps))
 }
 
 // A convolveCall holds the arguments of the assembly.

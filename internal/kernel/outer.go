@@ -4,7 +4,11 @@ import "gossiptrainer/internal/kernel/asm"
 
 // A Walk goes over the pixels of two arrays together: Count[0] images of Count[1] rows of Count[2]
 // pixels. For each array it has the distances in floats from one image, row and pixel to the next.
-type Walk struct{ Count, StepA, StepB [3]int }
+type Walk struct {
+	Count, StepA, StepB [3]int
+	// Ahead is memory that the caller needs next. AVX-512 fetches it into the cache meanwhile.
+	Ahead []float32
+}
 
 // Products describes the sums of Outer: those of the quads, Columns floats wide, over the pixels of a
 // walk.
@@ -52,6 +56,7 @@ func (t Tier) outer(sums, a, b []float32, p Products, call outerCall) {
 	w := p.Walk
 	call.A, call.Count, call.Columns = &a[0], w.Count, 4*p.Columns
 	call.StepA, call.StepB = remainders(w.StepA, w.Count), remainders(w.StepB, w.Count)
+	call.Ahead, call.Pace = t.fetch(w.Ahead, a, len(p.Quads), p.Columns, w.Count[0]*w.Count[1]*w.Count[2])
 	for c := 0; c < p.Columns; {
 		c += call.run(t, sums[c:], b[c:], p.Columns-c, p.Quads)
 	}

@@ -99,6 +99,7 @@ func TestPanelsHoldTheMatrix(t *testing.T) {
 func TestConvolveIsItsDefinition(t *testing.T) {
 	for _, s := range windowCases {
 		in, win, f, quads := s.build()
+		win.Ahead = numbers(900, 8)
 		want := make([]float32, s.images*s.h*s.w*s.channels)
 		for _, q := range quads {
 			for i := range 4 {
@@ -153,7 +154,8 @@ func TestOuterIsItsDefinition(t *testing.T) {
 	for _, s := range []struct{ quads, columns int }{{1, 1}, {2, 16}, {3, 32}, {4, 33}, {7, 10}, {6, 16}, {8, 64},
 		{13, 49}} {
 		const wide = 3
-		w := Walk{Count: [3]int{2, 3, wide}, StepA: [3]int{400, 90, 7}, StepB: [3]int{1000, 230, 70}}
+		w := Walk{Count: [3]int{2, 3, wide}, StepA: [3]int{400, 90, 7}, StepB: [3]int{1000, 230, 70},
+			Ahead: numbers(900, 8)}
 		a, b := numbers(800, 5), numbers(2000, 6)
 		quads := make([]Quad, s.quads)
 		for q := range quads {

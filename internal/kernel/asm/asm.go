@@ -103,19 +103,22 @@ type ChannelsCall struct {
 
 // ConvolveCall holds the arguments of the tiles of a convolution. Distances are of bytes.
 type ConvolveCall struct {
-	In    *float32  // inputs
-	Out   *float32  // sums, from the panel's first column on
-	W     *float32  // weights of the panel
-	Start *float32  // start values of the sums
-	Done  int       // bytes of the quads dealt with, which the assembly counts
-	Tiles int       // 1 or more; the assembly counts it down
-	Rows  int       // runs of inputs in a window
-	Len   int       // inputs in a run
-	Step  int       // from the end of a run to the next
-	Panel int       // from one panel's weights to the next's
-	InAt  [4]int    // of the four pixels of a quad
-	OutAt [4]int    // of their sums
-	Mask  [16]int32 // all bits of the valid lanes
+	In      *float32  // inputs
+	Out     *float32  // sums, from the panel's first column on
+	W       *float32  // weights of the panel
+	Start   *float32  // start values of the sums
+	Done    int       // bytes of the quads dealt with, which the assembly counts
+	Tiles   int       // 1 or more; the assembly counts it down
+	Rows    int       // runs of inputs in a window
+	Len     int       // inputs in a run
+	Step    int       // from the end of a run to the next
+	Panel   int       // from one panel's weights to the next's
+	InAt    [4]int    // of the four pixels of a quad
+	OutAt   [4]int    // of their sums
+	Ahead   *float32  // memory to fetch into the cache while computing
+	Fetched int       // bytes of it, which the assembly counts
+	Pace    int       // bytes of it per input of a window
+	Mask    [16]int32 // all bits of the valid lanes
 }
 
 // OuterCall holds the arguments of the tiles of a sum of outer products. Distances are of bytes.
@@ -130,6 +133,9 @@ type OuterCall struct {
 	Count   [3]int    // images, rows of one, pixels of one
 	StepA   [3]int    // after the last image, row and pixel
 	StepB   [3]int    // the same in B
+	Ahead   *float32  // memory to fetch into the cache while computing
+	Fetched int       // bytes of it, which the assembly counts
+	Pace    int       // bytes of it per pixel
 	Mask    [16]int32 // all bits of the valid lanes
 }
 

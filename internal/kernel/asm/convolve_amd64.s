@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func Convolve2AVX512(call *ConvolveCall, quads *Quad)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·Convolve2AVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
@@ -57,6 +57,8 @@ tile:
 	MOVQ  96(AX), R10
 	MOVQ  104(AX), R11
 	MOVQ  48(AX), R12
+	MOVQ  144(AX), R14
+	ADDQ  152(AX), R14
 	TESTQ R12, R12
 	JZ    store
 
@@ -107,21 +109,26 @@ term:
 	VFMADD231PS  Z25, Z26, Z23
 
 	// Go on to the next input of the run, and to the next run.
-	ADDQ $0x04, R8
-	ADDQ $0x04, R9
-	ADDQ $0x04, R10
-	ADDQ $0x04, R11
-	ADDQ $0x40, DX
-	DECQ R13
-	JNZ  term
-	ADDQ 64(AX), R8
-	ADDQ 64(AX), R9
-	ADDQ 64(AX), R10
-	ADDQ 64(AX), R11
-	DECQ R12
-	JNZ  row
+	ADDQ       $0x04, R8
+	ADDQ       $0x04, R9
+	ADDQ       $0x04, R10
+	ADDQ       $0x04, R11
+	ADDQ       $0x40, DX
+	PREFETCHT0 (R14)
+	ADDQ       160(AX), R14
+	DECQ       R13
+	JNZ        term
+	ADDQ       64(AX), R8
+	ADDQ       64(AX), R9
+	ADDQ       64(AX), R10
+	ADDQ       64(AX), R11
+	DECQ       R12
+	JNZ        row
 
 store:
+	SUBQ 144(AX), R14
+	MOVQ R14, 152(AX)
+
 	// Store the sums where the quads say.
 	MOVQ    quads+8(FP), CX
 	ADDQ    32(AX), CX
@@ -177,13 +184,13 @@ store:
 	RET
 
 // func ConvolveAVX512(call *ConvolveCall, quads *Quad)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·ConvolveAVX512(SB), NOSPLIT, $0-16
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·ConvolveAVX512(SB), NOSPLIT, $8-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
 	// Load the mask of the valid lanes.
-	VMOVUPS  144(AX), Z0
+	VMOVUPS  168(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
@@ -238,6 +245,8 @@ tile:
 	MOVQ  96(AX), R12
 	MOVQ  104(AX), R13
 	MOVQ  48(AX), R14
+	MOVQ  144(AX), BP
+	ADDQ  152(AX), BP
 	TESTQ R14, R14
 	JZ    store
 
@@ -275,21 +284,26 @@ term:
 	VFMADD231PS.BCST (CX)(R13*1), Z24, Z23
 
 	// Go on to the next input of the run, and to the next run.
-	ADDQ $0x04, R10
-	ADDQ $0x04, R11
-	ADDQ $0x04, R12
-	ADDQ $0x04, R13
-	ADDQ $0x40, DX
-	DECQ R15
-	JNZ  term
-	ADDQ 64(AX), R10
-	ADDQ 64(AX), R11
-	ADDQ 64(AX), R12
-	ADDQ 64(AX), R13
-	DECQ R14
-	JNZ  row
+	ADDQ       $0x04, R10
+	ADDQ       $0x04, R11
+	ADDQ       $0x04, R12
+	ADDQ       $0x04, R13
+	ADDQ       $0x40, DX
+	PREFETCHT0 (BP)
+	ADDQ       160(AX), BP
+	DECQ       R15
+	JNZ        term
+	ADDQ       64(AX), R10
+	ADDQ       64(AX), R11
+	ADDQ       64(AX), R12
+	ADDQ       64(AX), R13
+	DECQ       R14
+	JNZ        row
 
 store:
+	SUBQ 144(AX), BP
+	MOVQ BP, 152(AX)
+
 	// Store the sums where the quads say.
 	MOVQ    quads+8(FP), CX
 	ADDQ    32(AX), CX
@@ -468,8 +482,8 @@ TEXT ·ConvolvePartAVX2(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 	// Load the mask of the valid lanes.
-	VMOVUPS 144(AX), Y0
-	VMOVUPS 176(AX), Y1
+	VMOVUPS 168(AX), Y0
+	VMOVUPS 200(AX), Y1
 
 tile:
 	// Point to the inputs of the tile's quads.

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func Outer2AVX512(call *OuterCall, quads *Quad)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·Outer2AVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
@@ -99,13 +99,15 @@ begin:
 	MOVQ 8(AX), DI
 	MOVQ 96(AX), R8
 	MOVQ 120(AX), R9
-	MOVQ 56(AX), R10
+	MOVQ 128(AX), R10
+	ADDQ 136(AX), R10
+	MOVQ 56(AX), R11
 
 image:
-	MOVQ 64(AX), R11
+	MOVQ 64(AX), R12
 
 row:
-	MOVQ 72(AX), R12
+	MOVQ 72(AX), R13
 
 pixel:
 	// Load the columns of a pixel, and add their products with its rows to the sums.
@@ -149,18 +151,22 @@ pixel:
 	VFMADD231PS  Z25, Z26, Z23
 
 	// Go on to the next pixel, row and image.
-	ADDQ R8, DX
-	ADDQ R9, DI
-	DECQ R12
-	JNZ  pixel
-	ADDQ 88(AX), DX
-	ADDQ 112(AX), DI
-	DECQ R11
-	JNZ  row
-	ADDQ 80(AX), DX
-	ADDQ 104(AX), DI
-	DECQ R10
-	JNZ  image
+	ADDQ       R8, DX
+	ADDQ       R9, DI
+	PREFETCHT0 (R10)
+	ADDQ       144(AX), R10
+	DECQ       R13
+	JNZ        pixel
+	ADDQ       88(AX), DX
+	ADDQ       112(AX), DI
+	DECQ       R12
+	JNZ        row
+	ADDQ       80(AX), DX
+	ADDQ       104(AX), DI
+	DECQ       R11
+	JNZ        image
+	SUBQ       128(AX), R10
+	MOVQ       R10, 136(AX)
 
 	// Store the sums where the quads say.
 	MOVQ    quads+8(FP), CX
@@ -215,13 +221,13 @@ pixel:
 	RET
 
 // func OuterAVX512(call *OuterCall, quads *Quad)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·OuterAVX512(SB), NOSPLIT, $0-16
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·OuterAVX512(SB), NOSPLIT, $8-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
 	// Load the mask of the valid lanes.
-	VMOVUPS  128(AX), Z0
+	VMOVUPS  152(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
@@ -334,13 +340,15 @@ begin:
 	MOVQ 8(AX), R10
 	MOVQ 96(AX), R11
 	MOVQ 120(AX), R12
-	MOVQ 56(AX), R13
+	MOVQ 128(AX), R13
+	ADDQ 136(AX), R13
+	MOVQ 56(AX), R14
 
 image:
-	MOVQ 64(AX), R14
+	MOVQ 64(AX), R15
 
 row:
-	MOVQ 72(AX), R15
+	MOVQ 72(AX), BP
 
 pixel:
 	// Load the columns of a pixel, and add their products with its rows to the sums.
@@ -371,18 +379,22 @@ pixel:
 	VFMADD231PS.BCST 12(CX)(DX*1), Z24, Z23
 
 	// Go on to the next pixel, row and image.
-	ADDQ R11, DX
-	ADDQ R12, R10
-	DECQ R15
-	JNZ  pixel
-	ADDQ 88(AX), DX
-	ADDQ 112(AX), R10
-	DECQ R14
-	JNZ  row
-	ADDQ 80(AX), DX
-	ADDQ 104(AX), R10
-	DECQ R13
-	JNZ  image
+	ADDQ       R11, DX
+	ADDQ       R12, R10
+	PREFETCHT0 (R13)
+	ADDQ       144(AX), R13
+	DECQ       BP
+	JNZ        pixel
+	ADDQ       88(AX), DX
+	ADDQ       112(AX), R10
+	DECQ       R15
+	JNZ        row
+	ADDQ       80(AX), DX
+	ADDQ       104(AX), R10
+	DECQ       R14
+	JNZ        image
+	SUBQ       128(AX), R13
+	MOVQ       R13, 136(AX)
 
 	// Store the sums where the quads say.
 	MOVQ    quads+8(FP), CX
@@ -452,13 +464,13 @@ pixel:
 	RET
 
 // func OuterRestAVX512(call *OuterCall, quads *Quad)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·OuterRestAVX512(SB), NOSPLIT, $0-16
 	// Load the address of the call.
 	MOVQ call+0(FP), AX
 
 	// Load the mask of the valid lanes.
-	VMOVUPS  128(AX), Z0
+	VMOVUPS  152(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
@@ -496,13 +508,15 @@ begin:
 	MOVQ 8(AX), BX
 	MOVQ 96(AX), SI
 	MOVQ 120(AX), DI
-	MOVQ 56(AX), R8
+	MOVQ 128(AX), R8
+	ADDQ 136(AX), R8
+	MOVQ 56(AX), R9
 
 image:
-	MOVQ 64(AX), R9
+	MOVQ 64(AX), R10
 
 row:
-	MOVQ 72(AX), R10
+	MOVQ 72(AX), R11
 
 pixel:
 	// Load the columns of a pixel, and add their products with its rows to the sums.
@@ -513,18 +527,22 @@ pixel:
 	VFMADD231PS.BCST 12(CX)(DX*1), Z4, Z3
 
 	// Go on to the next pixel, row and image.
-	ADDQ SI, DX
-	ADDQ DI, BX
-	DECQ R10
-	JNZ  pixel
-	ADDQ 88(AX), DX
-	ADDQ 112(AX), BX
-	DECQ R9
-	JNZ  row
-	ADDQ 80(AX), DX
-	ADDQ 104(AX), BX
-	DECQ R8
-	JNZ  image
+	ADDQ       SI, DX
+	ADDQ       DI, BX
+	PREFETCHT0 (R8)
+	ADDQ       144(AX), R8
+	DECQ       R11
+	JNZ        pixel
+	ADDQ       88(AX), DX
+	ADDQ       112(AX), BX
+	DECQ       R10
+	JNZ        row
+	ADDQ       80(AX), DX
+	ADDQ       104(AX), BX
+	DECQ       R9
+	JNZ        image
+	SUBQ       128(AX), R8
+	MOVQ       R8, 136(AX)
 
 	// Store the sums where the quads say.
 	MOVQ    quads+8(FP), CX
@@ -669,8 +687,8 @@ TEXT ·OuterPartAVX2(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 	// Load the mask of the valid lanes.
-	VMOVUPS 128(AX), Y0
-	VMOVUPS 160(AX), Y1
+	VMOVUPS 152(AX), Y0
+	VMOVUPS 184(AX), Y1
 
 tile:
 	// Begin all sums with zero, or with those in memory.

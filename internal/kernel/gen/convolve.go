@@ -37,6 +37,7 @@ func (t tile) convolve(name string) {
 	}
 	rows, n := t.c.GP64(), t.c.GP64()
 	t.c.MOVQ(call.field("Rows", 0), rows)
+	ahead := t.ahead(call)
 	t.c.TESTQ(rows, rows)
 	t.c.JZ(operand.LabelRef("store"))
 
@@ -58,6 +59,7 @@ func (t tile) convolve(name string) {
 		t.c.ADDQ(operand.U8(4), at[i])
 	}
 	t.c.ADDQ(operand.U8(panelBytes), weights)
+	t.fetch(call, ahead)
 	t.c.DECQ(n)
 	t.c.JNZ(operand.LabelRef("term"))
 	for i := range at {
@@ -67,6 +69,7 @@ func (t tile) convolve(name string) {
 	t.c.JNZ(operand.LabelRef("row"))
 
 	t.c.Label("store")
+	t.fetched(call, ahead)
 	t.storeQuads(call, k, s)
 	t.nextTile(call.field("Done", 0), call.field("Tiles", 0))
 }

@@ -41,6 +41,7 @@ func (t tile) outer(name string) {
 	stepA, stepB := t.c.GP64(), t.c.GP64()
 	t.c.MOVQ(call.field("StepA", 2), stepA)
 	t.c.MOVQ(call.field("StepB", 2), stepB)
+	ahead := t.ahead(call)
 	var n [3]reg.GPVirtual
 	for i, label := range []string{"image", "row", "pixel"} {
 		n[i] = t.c.GP64()
@@ -57,6 +58,7 @@ func (t tile) outer(name string) {
 	t.c.Comment("Go on to the next pixel, row and image.")
 	t.c.ADDQ(stepA, at)
 	t.c.ADDQ(stepB, column)
+	t.fetch(call, ahead)
 	t.c.DECQ(n[2])
 	t.c.JNZ(operand.LabelRef("pixel"))
 	for i, label := range []string{"row", "image"} {
@@ -65,6 +67,7 @@ func (t tile) outer(name string) {
 		t.c.DECQ(n[1-i])
 		t.c.JNZ(operand.LabelRef(label))
 	}
+	t.fetched(call, ahead)
 	t.c.Comment("Store the sums where the quads say.")
 	t.eachSum(call, s, func(v int, m operand.Mem, r reg.VecVirtual) { t.storeLanes(k, v, r, m) })
 	t.nextTile(call.field("Done", 0), call.field("Tiles", 0))

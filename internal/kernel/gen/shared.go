@@ -125,6 +125,9 @@ func convolveCall() layout {
 			{"Panel", "int", "from one panel's weights to the next's"},
 			{"InAt", "[4]int", "of the four pixels of a quad"},
 			{"OutAt", "[4]int", "of their sums"},
+			{"Ahead", "*float32", "memory to fetch into the cache while computing"},
+			{"Fetched", "int", "bytes of it, which the assembly counts"},
+			{"Pace", "int", "bytes of it per input of a window"},
 			{"Mask", "[16]int32", "all bits of the valid lanes"},
 		}}
 }
@@ -143,6 +146,9 @@ func outerCall() layout {
 			{"Count", "[3]int", "images, rows of one, pixels of one"},
 			{"StepA", "[3]int", "after the last image, row and pixel"},
 			{"StepB", "[3]int", "the same in B"},
+			{"Ahead", "*float32", "memory to fetch into the cache while computing"},
+			{"Fetched", "int", "bytes of it, which the assembly counts"},
+			{"Pace", "int", "bytes of it per pixel"},
 			{"Mask", "[16]int32", "all bits of the valid lanes"},
 		}}
 }

@@ -66,6 +66,34 @@ func (t tile) quadTable(done operand.Mem) operand.Mem {
 	return quads
 }
 
+// ahead returns the address of the memory to fetch next, with AVX-512: between the eight multiply-adds of an AVX2 tile
+// fetching costs more than it gains. The memory comes into the first-level cache: into the second alone, tiles of 16
+// columns take a tenth longer.
+func (t tile) ahead(call call) reg.GPVirtual {
+	p := t.c.GP64()
+	if t.wide {
+		t.c.MOVQ(call.field("Ahead", 0), p)
+		t.c.ADDQ(call.field("Fetched", 0), p)
+	}
+	return p
+}
+
+// fetch asks for the memory at ahead and moves on. No address is wrong: processors ignore what they cannot read.
+func (t tile) fetch(call call, ahead reg.GPVirtual) {
+	if t.wide {
+		t.c.PREFETCHT0(operand.Mem{Base: ahead})
+		t.c.ADDQ(call.field("Pace", 0), ahead)
+	}
+}
+
+// fetched keeps in the call how far fetching is.
+func (t tile) fetched(call call, ahead reg.GPVirtual) {
+	if t.wide {
+		t.c.SUBQ(call.field("Ahead", 0), ahead)
+		t.c.MOVQ(ahead, call.field("Fetched", 0))
+	}
+}
+
 // nextTile leaves the loop over tiles when the call has none left.
 func (t tile) nextTile(done, tiles operand.Mem) {
 	t.c.Comment("Count the tile, in the call: registers are rare here.")
