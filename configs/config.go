@@ -206,7 +206,8 @@ type Peer struct {
 type Node struct {
 	Listen         []string `json:"listen" jsonschema_description:"multiaddrs to listen on, like /ip4/0.0.0.0/tcp/4001; empty = all interfaces, a free port"`
 	Transport      string   `json:"transport" jsonschema:"enum=tcp,enum=quic" jsonschema_description:"transport of the links"`
-	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise" jsonschema_description:"encryption over tcp; quic always has TLS"`
+	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise,enum=none" jsonschema_description:"encryption over tcp; quic always has TLS. none = bytes travel readable and unprotected, over loopback and the networks in trusted alone, between peers that all say none"`
+	Trusted        []string `json:"trusted" jsonschema_description:"networks like 192.168.1.0/24 where security none is allowed besides loopback, because you trust all machines and cables there"`
 	Key            string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
@@ -232,9 +233,10 @@ type Checkpoint struct {
 
 // Output is what a run leaves behind.
 type Output struct {
-	Dir      string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
-	Every    int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
-	Evaluate int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
+	Dir             string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
+	Every           int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
+	Evaluate        int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
+	EvaluateSamples int    `json:"evaluate_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"evaluations take so many samples of each test set, evenly spread over it and always the same ones; 0 = all"`
 }
 
 // Default returns the configuration of an empty run file: eight workers on a ring that learn the built-in glyphs with
@@ -261,9 +263,11 @@ func Default() Config {
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Augment: "none",
 			Slow: map[string]float64{}},
-		Limit:      Limit{Links: map[string]LinkLimit{}},
-		Peers:      []Peer{},
-		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second)},
+		Limit: Limit{Links: map[string]LinkLimit{}},
+		Peers: []Peer{},
+		Node: Node{
+			Listen: []string{}, Trusted: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second),
+		},
 		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8, Script: []Fault{}},
 		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},

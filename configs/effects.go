@@ -84,6 +84,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"node.listen", always},
 	{"node.transport", always},
 	{"node.security", []need{only("node.transport", "tcp")}},
+	{"node.trusted", []need{only("node.security", "none")}},
 	{"node.key", always},
 	{"node.join_secret", always},
 	{"node.join_secret_file", always},
@@ -112,6 +113,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"output.dir", always},
 	{"output.every", always},
 	{"output.evaluate", []need{ownScores}},
+	{"output.evaluate_samples", []need{samples.or(0)}},
 })
 
 var algorithmEffects = []effect{

@@ -52,6 +52,7 @@ func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
 	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
 	v.Part("guard", &w.guard)
+	v.Part("mixed", (*observed)(&w.mixed))
 	if v.Loading() {
 		w.outbox.sent = w.slot()
 		w.outbox.first = max(0, w.outbox.sent-w.plan.Lead)
@@ -66,6 +67,17 @@ func (w *Worker) State(v *state.Visit) {
 			v.Bytes(name+"."+strconv.Itoa(i+1), &f.pieces[i+1])
 		}
 	}
+}
+
+// observed are the observations of the last mixing that records show.
+type observed algos.Mixed
+
+// State shows the gap and the number of coordinates that moved.
+func (o *observed) State(v *state.Visit) {
+	gap := float64(o.Gap)
+	v.Double("gap", &gap)
+	o.Gap = float32(gap)
+	state.Int(v, "moved", &o.Moved, 0, math.MaxInt)
 }
 
 // roundOf returns the round of an exchange.

@@ -303,14 +303,13 @@ func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two rounds. It leaves out an audit, which is not part of
-// the method.
+// ExtraMemory returns the most bytes that the quotients of two rounds have taken. It leaves out an audit, which is not
+// part of the method.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
 		return 0
 	}
-	v := &c.verification
-	return cap(v.kept[0].data) + cap(v.kept[1].data)
+	return c.verification.extra()
 }
 
 // State shows the state of the control of theta, and the repair of the last encoded round: a neighbour may not have
@@ -328,5 +327,7 @@ func (c *Codec) State(v *state.Visit) {
 		if v.Loading() && valid {
 			kept.cut(c)
 		}
+		c.verification.most = c.verification.extra()
+		state.Int(v, "most", &c.verification.most, 0, math.MaxInt)
 	}
 }

@@ -27,9 +27,10 @@ type Comparison struct {
 	Networks []Network      `json:"networks"`
 	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64       `json:"seeds"`
-	Command  string         `json:"command"`          // command line that made it
-	Script   string         `json:"script,omitempty"` // the words after it: -- and the command of a script
-	Version  string         `json:"version"`          // of the program
+	Fewer    map[string]int `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
+	Command  string         `json:"command"`               // command line that made it
+	Script   string         `json:"script,omitempty"`      // the words after it: -- and the command of a script
+	Version  string         `json:"version"`               // of the program
 	Machine  string         `json:"machine"`
 	Made     string         `json:"made,omitempty"` // when its last cell was run
 	Data     []DataFile     `json:"data,omitempty"`
@@ -80,6 +81,10 @@ type Cell struct {
 	Config  string     `json:"config_sha256"`    // of the run file and the mode: whether the cell is still up to date
 	Tuned   []string   `json:"tuned,omitempty"`  // key=value found by the search
 	Folder  string     `json:"folder,omitempty"` // of the run, in that of the comparison
+	// Results is the version of results of the program that made the cell, see experiment.ResultsVersion. Cells without
+	// one are from version 1. Program is the version of that program.
+	Results int    `json:"results_version,omitempty"`
+	Program string `json:"program,omitempty"`
 
 	ToLoss     *record.Reached `json:"to_loss"` // null = no such target, or not reached
 	ToAccuracy *record.Reached `json:"to_accuracy"`

@@ -1,12 +1,10 @@
 package shape
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
 
@@ -31,15 +29,7 @@ func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
 // through which it leaves.
 func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, bytes int, what T) *Server[T] {
 	server := s.server(to)
-	f := s.flows[to]
-	if f == nil {
-		f = &flow[T]{path: Path{Seed: rng.Stream(rng.Stream(s.net.Seed, int(s.self)), int(to))}}
-		if s.flows == nil {
-			s.flows = map[topology.Rank]*flow[T]{}
-		}
-		s.flows[to] = f
-	}
-	server.send(f, now, bytes, what)
+	server.send(s.flow(to), now, bytes, what)
 	return server
 }
 
@@ -76,10 +66,7 @@ func (s *Sharer[T]) Drop(to topology.Rank, now time.Duration) *Server[T] {
 // limits of the network. It returns the servers, the uplink first.
 func (s *Sharer[T]) Limit(bits float64, now time.Duration) []*Server[T] {
 	s.most = bits
-	servers := []*Server[T]{s.up}
-	for _, to := range slices.Sorted(maps.Keys(s.own)) {
-		servers = append(servers, s.own[to])
-	}
+	servers := s.servers()
 	for _, server := range servers {
 		server.limit(bits, now)
 	}

@@ -7,6 +7,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gossiptrainer/internal/shape"
@@ -28,6 +29,9 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 		err = s.run(ctx)
 		return s.result(), err
 	}
+	if opt.Keep != nil || opt.From != nil {
+		return Result{}, errors.New("sim: a run with faults keeps no state")
+	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
 	res := s.result()
@@ -38,6 +42,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 // newSimulation prepares a run at its beginning. The caller stops it.
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
+	only := new(process) // of all workers without a script: nothing changes it
 	dim := 0
 	for i := range tasks {
 		t := &tasks[i]
@@ -46,7 +51,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		}
 		p := &s.peers[i]
 		p.Task = t
-		p.core = p.Machine
+		p.core, p.process = p.Machine, only
 		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
@@ -59,11 +64,10 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
-	for i := range s.peers {
-		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
-			return err
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
+	s.keeper.watch(s)
 	for s.queue.size() > 0 {
 		if err := s.stopped(ctx); err != nil {
 			return err
@@ -74,8 +78,24 @@ func (s *simulation) run(ctx context.Context) error {
 			return err
 		}
 		s.queue.reuse(wave)
+		if err := s.keeper.keep(s); err != nil {
+			return err
+		}
 	}
 	return s.stuck()
+}
+
+// begin brings the run to its first round, or to the state from which it goes on.
+func (s *simulation) begin() error {
+	if s.opt.From != nil {
+		return s.resume(s.opt.From)
+	}
+	for i := range s.peers {
+		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result returns the costs of the run so far.

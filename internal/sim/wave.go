@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -71,10 +72,10 @@ func (w *wave) clear() {
 	w.events = nil
 }
 
-// alone reports whether one thread serves all events: a condition for the end is checked before every event, and faults
-// change more than one worker.
+// alone reports whether one thread serves all events: a condition for the end is checked before every event, faults
+// change more than one worker, and inputs are kept in order.
 func (s *simulation) alone() bool {
-	return s.script != nil || s.opt.Ending.Until != nil
+	return s.script != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
 }
 
 // serve lets all events of a wave happen.
@@ -120,6 +121,7 @@ func (s *simulation) serveTogether(ctx context.Context, events []event) error {
 func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) {
 	w := &s.wave
 	t.together = true
+	t.created = slices.Grow(t.created, len(w.events)/len(s.threads))
 	defer func() { t.together = false }()
 	for ctx.Err() == nil {
 		from := int(taken.Add(stretch)) - stretch
@@ -149,6 +151,13 @@ func (s *simulation) collect() error {
 			t.created, t.steps = t.created[:0], t.steps[:0]
 		}
 	}()
+	created := 0
+	for _, t := range s.threads {
+		created += len(t.created)
+	}
+	if created >= least {
+		s.queue.expect(created)
+	}
 	for i := range s.wave.results {
 		r := &s.wave.results[i]
 		for _, e := range r.thread.created[r.created.from:r.created.to] {
