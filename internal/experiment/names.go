@@ -131,8 +131,8 @@ func (r *Run) payload() int {
 	return floatBytes * r.Parameters()
 }
 
-// frame returns the bytes of the largest payload of a frame of a worker with machine m: of a piece, if its messages have
-// several.
+// frame returns the bytes of the largest payload of a frame of a worker with machine m: of a piece, if its messages
+// have several.
 func (b *builder) frame(m gossip.Machine) int {
 	w, ok := m.(*gossip.Worker)
 	if !ok || w.Slots().Parts() == 1 {
