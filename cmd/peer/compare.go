@@ -51,6 +51,8 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
+	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
 	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
 	_ = cmd.Flags().MarkHidden("fault")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
