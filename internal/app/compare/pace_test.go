@@ -22,7 +22,8 @@ func TestPaceTakesCellsThatAreAlike(t *testing.T) {
 			t.Errorf("%s: %v (%v), want %v", when, got, ok, want)
 		}
 	}
-	p := &pace{jobs: 1, rest: []configs.Cell{cell("A", "slow", 1), cell("B", "fast", 1), cell("A", "slow", 2), cell("B", "slow", 1)}}
+	p := &pace{jobs: 1}
+	p.rest = []configs.Cell{cell("A", "slow", 1), cell("B", "fast", 1), cell("A", "slow", 2), cell("B", "slow", 1)}
 	r := p.begin(p.rest[:1], now)
 	if got, ok := p.left(after(10)); ok {
 		t.Errorf("%v though nothing is known", got)

@@ -96,5 +96,5 @@ func orUnknown(version string) string {
 	return version
 }
 
-// other reports whether a cell was made by a program whose results may differ. Cells without a version are of the first.
+// other reports whether a cell was made by a program whose results may differ. Cells without a version are of version 1.
 func other(cell report.Cell) bool { return max(1, cell.Results) != experiment.ResultsVersion }
