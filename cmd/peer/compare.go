@@ -24,7 +24,7 @@ func newCompare(c *console) *cobra.Command {
 FILE is a comparison file or the name of an embedded one. It names a run file to start
 from, networks, algorithms and seeds; every combination is a cell and is run by lab or
 sim. Started again with the same folder, it goes on: cells that are finished and whose
-settings have not changed are not run again. A cell that diverges is a result; if a cell
+settings have not changed are not run again, and simulated cells go on from checkpoints. A cell that diverges is a result; if a cell
 fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.
 COMMAND is your own script, for cells with model.name: external; they need the mode lab. Its
 words and the contents of the files among them belong to the settings of a cell.
@@ -51,6 +51,8 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
+	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
 	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
 	_ = cmd.Flags().MarkHidden("fault")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)

@@ -2,14 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gossiptrainer/internal/app/compare"
 )
@@ -57,6 +62,82 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 			string(got) != string(want) {
 			t.Errorf("%s differs, error %v", name, err)
 		}
+	}
+}
+
+const manyKills = `
+name: killed
+base: base.yaml
+compute: 5ms
+networks: [{name: slow, rate: 1mbit, latency: 1ms}]
+algorithms:
+  - {label: A, name: dpsgd, bits: 8}
+  - {label: B, name: dpsgd, bits: 32}
+  - {label: C, name: choco, compressor: {name: qsgd, bits: 8}}
+seeds: [1, 2]
+budget: {rounds: 600}
+report: {targets: {loss: 0.5}}
+`
+
+const manyKillsBase = `
+name: base
+topology: {size: 4}
+model: {name: mlp}
+data: {name: glyphs}
+train: {batch: 4}
+checkpoint: {every: 20, seconds: 0}
+output: {every: 5, evaluate: 100}
+`
+
+// stamps are the times at which a report was made.
+var stamps = regexp.MustCompile(`made: +[0-9TZ:-]+|(Creation|Mod)Date \(D:[0-9]+\)`)
+
+// A comparison that is killed ten times at random moments has the report of an undisturbed one, byte for byte apart
+// from the time at which it was made. Its cells go on from checkpoints.
+func TestKilledCellsGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"killed.yaml": manyKills, "base.yaml": manyKillsBase} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compareUntil(t, dir, "report", "")
+	if err := os.Rename(filepath.Join(dir, "report"), filepath.Join(dir, "quiet")); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), 0))
+	for range number(t, "KILLS", 10) {
+		cmd := exec.Command("peer", "compare", "killed.yaml", "-o", "report")
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(200+random.IntN(800))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // it may have ended
+		timer.Stop()
+	}
+	compareUntil(t, dir, "report", "")
+	want := filepath.Join(dir, "quiet", compare.ReportFolder)
+	err := filepath.WalkDir(want, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(want, path)
+		got, err := os.ReadFile(filepath.Join(dir, "report", compare.ReportFolder, name))
+		if !bytes.Equal(stamps.ReplaceAll(text, nil), stamps.ReplaceAll(got, nil)) {
+			t.Errorf("%s differs", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

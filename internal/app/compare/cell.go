@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,9 @@ const cellGrace = 5 * time.Second
 
 // runCell runs a cell in a process of its own.
 func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
-	done, err := m.runTogether(ctx, mode, []configs.Cell{cell})
+	m.shown = m.Progress()
+	cells := []configs.Cell{cell}
+	done, err := m.runTogether(ctx, mode, cells, m.pace.begin(cells, time.Now()))
 	if err != nil {
 		return report.Cell{}, err
 	}
@@ -42,7 +45,8 @@ func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (r
 
 // runTogether runs cells that differ only in their network in one process and keeps the results. It returns only errors
 // that concern all cells of the comparison.
-func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
+func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell, run *running) ([]report.Cell,
+	error) {
 	all := make([]report.Cell, len(cells))
 	for i, cell := range cells {
 		hash, err := m.hash(mode, cell)
@@ -56,7 +60,7 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 	if err != nil {
 		return nil, err
 	}
-	summaries, exit, failure := m.child(ctx, mode, cells, resume)
+	summaries, exit, failure := m.child(ctx, mode, run, resume)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -105,8 +109,8 @@ func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 
 // child runs "peer lab" or "peer sim" of the base with the overrides of the cells, and returns their summaries. The
 // error is the reason why the run failed.
-func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell, resume bool) ([]*record.Summary, int,
-	error) {
+func (m *Matrix) child(ctx context.Context, mode string, run *running, resume bool) ([]*record.Summary, int, error) {
+	cells := run.cells
 	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
 	if err != nil {
 		return nil, m.Process.Failed, err
@@ -117,14 +121,18 @@ func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell, r
 		return nil, m.Process.Failed, err
 	}
 	var out bytes.Buffer
-	shown := m.Progress()
 	cmd := exec.Command(m.Process.Program, args...)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Progress) {
-		m.pace.share = at.Share
-		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
+		m.pace.tell(run, at)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.shown.Tell("  "+m.pace.line(time.Now()), time.Now())
 	}})
+	if m.Jobs > 1 {
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/m.Jobs)))
+	}
 	err = lab.RunTied(ctx, cmd, m.grace())
-	shown.Clear()
+	m.talk(func() {})
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
 	}
@@ -201,7 +209,7 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 		return nil, nil // treat it as not run
 	}
 	hash, err := m.hash(mode, cell)
-	if err != nil || done.Config != hash {
+	if err != nil || done.Config != hash || bool(m.Remake) && other(done) {
 		return nil, err
 	}
 	if done.Status == report.CellDone {

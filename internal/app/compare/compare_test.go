@@ -36,8 +36,9 @@ func smallMatrix(t *testing.T, script string) *Matrix {
 		Seeds: []uint64{1},
 	}
 	m, err := New(file, Options{
-		Dir: filepath.Join(dir, "out"), Talk: new(strings.Builder), Progress: func() Progress { return silence{} },
-		Process: Process{Program: program, Failed: 1, Diverged: 5, Command: "peer compare small", Version: "v1"},
+		Dir: filepath.Join(dir, "out"), Jobs: 1, Talk: new(strings.Builder),
+		Progress: func() Progress { return silence{} },
+		Process:  Process{Program: program, Failed: 1, Diverged: 5, Command: "peer compare small", Version: "v1"},
 	})
 	if err != nil {
 		t.Fatal(err)

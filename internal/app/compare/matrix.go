@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gossiptrainer/configs"
@@ -36,8 +37,12 @@ type Matrix struct {
 	cells  []configs.Cell
 	tuned  map[string][]string // by label
 	timed  map[string]bool     // labels of runs whose parameters depend on the network
-	pace   pace
+	pace   *pace
+	needs  int64 // bytes of memory of the largest cell; 0: unknown
 	result report.Comparison
+
+	mu    *sync.Mutex // of results and terminal, while cells run
+	shown Progress    // of the running cells; nil before they run
 }
 
 // New checks the options and makes the folder.
@@ -47,7 +52,8 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		return nil, err
 	}
 	file.Mode = o.Mode
-	m := &Matrix{Options: o, file: file, tuned: map[string][]string{}, timed: map[string]bool{}}
+	m := &Matrix{Options: o, file: file, tuned: map[string][]string{}, timed: map[string]bool{},
+		pace: &pace{jobs: 1}, mu: new(sync.Mutex)}
 	for _, cell := range file.Cells() {
 		if slices.Contains(o.Only, cell.Label) {
 			cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })

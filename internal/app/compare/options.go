@@ -3,6 +3,7 @@ package compare
 import (
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +19,15 @@ type Options struct {
 	Only     []string // labels of the cells that are run; none: all
 	Set      []string // keys of the run file, as key=value, for all cells
 	Script   []string // the command that trains external models; none: they are built in
+	Jobs     int      // simulated cells that run side by side, as far as memory allows; 0: one for each core
+	Remake   Remaking // of cells whose results may differ now
 	Process  Process
 	Talk     io.Writer       // gets lines about the progress of the comparison
 	Progress func() Progress // made for each process, which shows it
 }
+
+// A Remaking says whether finished cells run again if they were made by a program whose results may differ.
+type Remaking bool
 
 // A Process describes the process of a cell: this program, as "lab" or "sim".
 type Process struct {
@@ -48,6 +54,15 @@ func (o Options) options(file *configs.Comparison) (Options, error) {
 		o.Mode = file.Mode
 	} else if o.Mode != "sim" && o.Mode != "lab" {
 		return o, advice.OneOf("compare: --mode", o.Mode, []string{"sim", "lab"})
+	}
+	switch {
+	case o.Jobs < 0 || o.Jobs > 1 && o.Mode == "lab":
+		return o, advice.Usagef("compare: --jobs %d: want at least 1, and only 1 for real peers, which would disturb "+
+			"each other's times", o.Jobs)
+	case o.Mode == "lab":
+		o.Jobs = 1
+	case o.Jobs == 0:
+		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	if o.sets("seed") {
 		return o, advice.Usagef("compare: --set seed: cells have the seeds of the file, " +

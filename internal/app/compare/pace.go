@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"gossiptrainer/configs"
@@ -11,13 +13,22 @@ import (
 )
 
 // A pace estimates the time for the rest of a comparison. It uses the cells that this process has run, and the progress
-// of the running cell.
+// of the running cells. Several goroutines may call its methods.
 type pace struct {
-	took  []timing
-	rest  []configs.Cell // that have not begun
-	runs  []configs.Cell // together
-	since time.Time      // they run
-	share float64        // of their rounds
+	mu   sync.Mutex
+	jobs int // cells side by side, ≥ 1
+	took []timing
+	rest []configs.Cell // that have not begun
+	runs []*running
+}
+
+// A running is a process with cells that run together.
+type running struct {
+	cells []configs.Cell
+	since time.Time
+	first float64 // share of the rounds that were over when it told its share for the first time
+	at    live.Progress
+	told  bool
 }
 
 // A timing is how long a cell took.
@@ -26,38 +37,75 @@ type timing struct {
 	took time.Duration
 }
 
-// begin notes the start of cells that run together.
-func (p *pace) begin(cells []configs.Cell, now time.Time) {
-	p.runs, p.since, p.share = cells, now, 0
-	p.rest = p.rest[len(cells):]
+// begin notes the start of cells that run together: the next ones of the rest.
+func (p *pace) begin(cells []configs.Cell, now time.Time) *running {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &running{cells: cells, since: now}
+	p.runs = append(p.runs, r)
+	p.rest = p.rest[min(len(cells), len(p.rest)):]
+	return r
 }
 
-// end notes the end of the running cells.
-func (p *pace) end(now time.Time) {
-	for _, cell := range p.runs {
-		p.took = append(p.took, timing{cell, now.Sub(p.since) / time.Duration(len(p.runs))})
+// tell notes the progress of running cells. Cells that go on from a checkpoint have done a share before.
+func (p *pace) tell(r *running, at live.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !r.told && at.Share > 1.0/64 { // a new cell tells of its beginning
+		r.first = at.Share
 	}
-	p.runs = nil
+	r.told, r.at = true, at
+}
+
+// end notes the end of running cells.
+func (p *pace) end(r *running, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	whole := time.Duration(float64(now.Sub(r.since)) / max(1-r.first, 1.0/64))
+	for _, cell := range r.cells {
+		p.took = append(p.took, timing{cell, whole / time.Duration(len(r.cells))})
+	}
+	p.runs = slices.DeleteFunc(p.runs, func(o *running) bool { return o == r })
+}
+
+// whole returns the time that running cells would take from their beginning; false before they have told anything.
+func (r *running) whole(now time.Time) (time.Duration, bool) {
+	if r.at.Share <= r.first {
+		return 0, false
+	}
+	return time.Duration(float64(now.Sub(r.since)) / (r.at.Share - r.first)), true
+}
+
+// rest returns the time that running cells still take.
+func (r *running) rest(known []timing, now time.Time) time.Duration {
+	if whole, ok := r.whole(now); ok {
+		return time.Duration(float64(whole) * (1 - r.at.Share))
+	}
+	return max(0, time.Duration(len(r.cells))*mean(known, r.cells[0])-now.Sub(r.since))
 }
 
 // left returns the time for the rest; false before any estimate.
 func (p *pace) left(now time.Time) (time.Duration, bool) {
-	known, running, left := p.took, now.Sub(p.since), time.Duration(0)
-	if n := len(p.runs); n > 0 {
-		whole := time.Duration(n) * mean(known, p.runs[0])
-		if p.share > 0 {
-			whole = time.Duration(float64(running) / p.share)
-			known = append(slices.Clone(known), timing{p.runs[0], whole / time.Duration(n)})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := slices.Clone(p.took)
+	for _, r := range p.runs {
+		if whole, ok := r.whole(now); ok {
+			known = append(known, timing{r.cells[0], whole / time.Duration(len(r.cells))})
 		}
-		left = max(0, whole-running)
 	}
 	if len(known) == 0 {
 		return 0, false
 	}
-	for _, cell := range p.rest {
-		left += mean(known, cell)
+	longest, sum := time.Duration(0), time.Duration(0)
+	for _, r := range p.runs {
+		rest := r.rest(known, now)
+		longest, sum = max(longest, rest), sum+rest
 	}
-	return left, true
+	for _, cell := range p.rest {
+		sum += mean(known, cell)
+	}
+	return max(longest, sum/time.Duration(p.jobs)), true
 }
 
 // mean returns the mean time of the known cells that are most like a cell. They have the same
@@ -90,6 +138,24 @@ func (p *pace) words(now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf(", about %s left", live.Clock(left))
+}
+
+// line describes the running cells: of several each with its time.
+func (p *pace) line(now time.Time) string {
+	p.mu.Lock()
+	var all []string
+	for _, r := range p.runs {
+		text := r.at.Text
+		if _, ok := r.whole(now); ok && len(p.runs) > 1 {
+			text += ", " + live.Clock(r.rest(p.took, now))
+		}
+		if len(p.runs) > 1 {
+			text = fmt.Sprintf("%s %d: %s", r.cells[0].Label, r.cells[0].Seed, text)
+		}
+		all = append(all, text)
+	}
+	p.mu.Unlock()
+	return strings.Join(all, "; ") + p.words(now)
 }
 
 // A listener reads the progress of a cell from its process.

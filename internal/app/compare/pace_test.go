@@ -22,25 +22,28 @@ func TestPaceTakesCellsThatAreAlike(t *testing.T) {
 			t.Errorf("%s: %v (%v), want %v", when, got, ok, want)
 		}
 	}
-	p := pace{rest: []configs.Cell{cell("A", "slow", 1), cell("B", "fast", 1), cell("A", "slow", 2), cell("B", "slow", 1)}}
-	p.begin(p.rest[:1], now)
+	p := &pace{jobs: 1}
+	p.rest = []configs.Cell{cell("A", "slow", 1), cell("B", "fast", 1), cell("A", "slow", 2), cell("B", "slow", 1)}
+	r := p.begin(p.rest[:1], now)
 	if got, ok := p.left(after(10)); ok {
 		t.Errorf("%v though nothing is known", got)
 	}
-	p.share = 0.25
-	check("a quarter of the first of 4 cells in 10 s", after(10), &p, (30+3*40)*time.Second)
-	p.end(after(40))
-	p.begin(p.rest[:1], after(40))
-	check("40 s and nothing of the second", after(40), &p, 3*40*time.Second)
-	p.share = 0.5
-	check("half of the second in 2 s", after(42), &p, (2+40+40)*time.Second)
-	p.end(after(44))
-	p.begin(p.rest[:1], after(44))
-	check("the same as the first", after(54), &p, (30+40)*time.Second)
-	p.end(after(84))
-	p.begin(p.rest[:1], after(84))
-	check("the last one takes longer than it should", after(184), &p, 0)
-	p.end(after(184))
+	p.tell(r, live.Progress{})
+	p.tell(r, live.Progress{Share: 0.25})
+	check("a quarter of the first of 4 cells in 10 s", after(10), p, (30+3*40)*time.Second)
+	p.end(r, after(40))
+	r = p.begin(p.rest[:1], after(40))
+	check("40 s and nothing of the second", after(40), p, 3*40*time.Second)
+	p.tell(r, live.Progress{})
+	p.tell(r, live.Progress{Share: 0.5})
+	check("half of the second in 2 s", after(42), p, (2+40+40)*time.Second)
+	p.end(r, after(44))
+	r = p.begin(p.rest[:1], after(44))
+	check("the same as the first", after(54), p, (30+40)*time.Second)
+	p.end(r, after(84))
+	r = p.begin(p.rest[:1], after(84))
+	check("the last one takes longer than it should", after(184), p, 0)
+	p.end(r, after(184))
 	if left, _ := p.left(after(184)); left != 0 {
 		t.Errorf("%v left of nothing", left)
 	}
@@ -48,11 +51,30 @@ func TestPaceTakesCellsThatAreAlike(t *testing.T) {
 
 func TestPaceOfCellsThatRunTogether(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := pace{rest: []configs.Cell{{Label: "A"}, {Label: "A"}, {Label: "B"}}}
-	p.begin(p.rest[:2], now)
-	p.share = 0.5
+	p := &pace{jobs: 1, rest: []configs.Cell{{Label: "A"}, {Label: "A"}, {Label: "B"}}}
+	r := p.begin(p.rest[:2], now)
+	p.tell(r, live.Progress{})
+	p.tell(r, live.Progress{Share: 0.5})
 	if got, _ := p.left(now.Add(10 * time.Second)); got != 20*time.Second {
 		t.Errorf("%v, want 10 s for the two that run and 10 s for one", got)
+	}
+}
+
+// Cells side by side share the time, and a cell that goes on has done a part before.
+func TestPaceOfCellsSideBySide(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := &pace{jobs: 2, rest: []configs.Cell{{Label: "A"}, {Label: "B"}, {Label: "A"}, {Label: "B"}}}
+	a, b := p.begin(p.rest[:1], now), p.begin(p.rest[:1], now)
+	p.tell(a, live.Progress{Text: "a"})
+	p.tell(b, live.Progress{Share: 0.5, Text: "b"})
+	later := now.Add(10 * time.Second)
+	p.tell(a, live.Progress{Share: 0.25, Text: "a"})
+	p.tell(b, live.Progress{Share: 0.75, Text: "b"})
+	if got, _ := p.left(later); got != 60*time.Second {
+		t.Errorf("%v, want half of 30 s, 10 s, 40 s and 40 s", got)
+	}
+	if got, want := p.line(later), "A 0: a, 30s; B 0: b, 10s, about 1m0s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -43,6 +43,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err := m.fingerprint(loaded.Config); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
+		m.needs = max(m.needs, int64(run.N())*run.Memory())
 		m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
 		if m.file.Mode == "sim" && m.result.Compute == 0 {
 			if err := m.measure(run); err != nil {
@@ -53,6 +54,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	if err := m.tune(ctx); err != nil {
 		return err
 	}
+	m.bound()
 	if err := m.noteScript(); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
@@ -166,7 +168,7 @@ func (m *Matrix) try(ctx context.Context, cell configs.Cell, i int, choice []con
 	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
 	cell.Set = slices.Concat(cell.Set, choice)
 	short := *m
-	short.pace = pace{} // of all cells nothing is known yet
+	short.pace = &pace{jobs: 1} // of all cells nothing is known yet
 	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", cell.Seed)}, loaded.Config.Shortened(rounds))
 	const mode = "sim"
 	done, err := short.finished(mode, cell)

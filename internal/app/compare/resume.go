@@ -8,7 +8,11 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
@@ -61,3 +65,36 @@ func (m *Matrix) configOf(cell configs.Cell) (configs.Config, error) {
 	loaded.Config.Output.Dir = m.folder(cell)
 	return loaded.Config, nil
 }
+
+// bound lets fewer cells run side by side if they do not fit into memory.
+func (m *Matrix) bound() {
+	free := machine.FreeMemory()
+	if free == 0 || m.needs == 0 || m.Jobs == 1 {
+		return
+	}
+	const share = 2 // of what a process needs at least: estimates leave out what the runtime keeps
+	if fit := max(1, int(free/(share*m.needs))); fit < m.Jobs {
+		m.say("%s side by side: the memory has no room for more", plural.Of(fit, "cell"))
+		m.Jobs = fit
+	}
+}
+
+// sayOthers names the finished cells whose results may differ from those of this program.
+func (m *Matrix) sayOthers() {
+	for _, cell := range m.result.Cells {
+		if cell.Status != "" && other(cell) {
+			m.say("%s", advice.Warning(fmt.Sprintf("%s on %s, seed %d, was made by version %s, whose results may differ: "+
+				"--remake makes it again", cell.Label, cell.Network, cell.Seed, orUnknown(cell.Program))))
+		}
+	}
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// other reports whether a cell was made by a program whose results may differ. Cells without a version are of version 1.
+func other(cell report.Cell) bool { return max(1, cell.Results) != experiment.ResultsVersion }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"gossiptrainer/internal/plural"
@@ -36,32 +37,76 @@ func (m *Matrix) runCells(ctx context.Context) error {
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
 		m.say("%s %s finished", plural.Part(skipped, len(m.cells), "cell"), plural.Verb(skipped, "is", "are"))
 	}
+	m.sayOthers()
 	groups, err := m.groups(todo)
 	if err != nil {
 		return err
 	}
-	m.pace.rest = m.pick(slices.Concat(groups...))
+	return m.runGroups(ctx, groups)
+}
+
+// runGroups runs groups of cells side by side. The first error ends all.
+func (m *Matrix) runGroups(ctx context.Context, groups [][]int) error {
+	m.pace.rest, m.pace.jobs = m.pick(slices.Concat(groups...)), m.Jobs
+	m.shown = m.Progress()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	turns := make(chan struct{}, m.Jobs)
+	var all sync.WaitGroup
 	for _, group := range groups {
-		first := m.cells[group[0]]
-		m.pace.begin(m.pick(group), time.Now())
-		m.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1), m.pace.words(time.Now()))
-		done, err := m.runTogether(ctx, m.file.Mode, m.pick(group))
-		if err != nil {
-			return err
+		turns <- struct{}{}
+		if ctx.Err() != nil {
+			break
 		}
-		m.pace.end(time.Now())
+		run := m.start(group)
+		all.Go(func() {
+			defer func() { <-turns }()
+			if err := m.runGroup(ctx, group, run); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// start says that a group of cells starts.
+func (m *Matrix) start(group []int) *running {
+	run := m.pace.begin(m.pick(group), time.Now())
+	m.talk(func() {
+		m.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), m.cells[group[0]], others(len(group)-1),
+			m.pace.words(time.Now()))
+	})
+	return run
+}
+
+// runGroup runs a group of cells in one process and keeps its results.
+func (m *Matrix) runGroup(ctx context.Context, group []int, run *running) error {
+	done, err := m.runTogether(ctx, m.file.Mode, m.pick(group), run)
+	m.pace.end(run, time.Now())
+	if err != nil {
+		return err
+	}
+	m.talk(func() {
 		for i, at := range group {
 			m.result.Cells[at] = done[i]
 		}
 		m.result.Made = time.Now().UTC().Format(time.RFC3339)
-		if err := m.Save(); err != nil {
-			return err
+		if err = m.Save(); err == nil && done[0].Status != report.CellDone {
+			m.say("  %s: %s: %s", run.cells[0], done[0].Status, done[0].Error)
 		}
-		if done[0].Status != report.CellDone {
-			m.say("  %s: %s", done[0].Status, done[0].Error)
-		}
+	})
+	return err
+}
+
+// talk does something that touches the results or the terminal, while no other cell does.
+func (m *Matrix) talk(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shown != nil {
+		m.shown.Clear()
 	}
-	return nil
+	do()
 }
 
 func others(n int) string {
