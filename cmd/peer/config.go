@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/plural"
 )
@@ -32,6 +33,8 @@ func newConfigCheck(c *console) *cobra.Command {
 		Short: "check a run file and list its errors",
 		Long: `check a run file and list its errors
 
+It also says how much memory a peer takes at most, by owner.
+
 Of a comparison file it says what each cell sends in a round that exchanges, and how long
 such a round takes at least on its network, without entropy coding.`,
 		Example: `  peer config check my-run.yaml
@@ -47,7 +50,13 @@ such a round takes at least on its network, without entropy coding.`,
 				return err
 			}
 			session.Warn(c.talk(), run)
-			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
+			if warning := preflight.Crowded(run); warning != "" {
+				fmt.Fprintln(c.talk(), advice.Warning(warning))
+			}
+			check := inspect.CheckOf(run)
+			if err := c.print(check, check.Write); err != nil {
+				return err
+			}
 			again := file.command("lab")
 			if cfg := run.Config(); cfg.External() {
 				again += " -- python3 train.py"
@@ -57,6 +66,7 @@ such a round takes at least on its network, without entropy coding.`,
 		},
 	}
 	file.addFlags(cmd)
+	c.addJSON(cmd)
 	cmd.ValidArgsFunction = completeNames(slices.Concat(configs.Presets(), configs.Comparisons()))
 	return cmd
 }

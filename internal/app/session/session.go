@@ -77,6 +77,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	if err != nil {
 		return nil, err
 	}
+	crowded := ""
 	warning, err := preflight.CheckRoom(run, o.Mode)
 	if err != nil && o.Dir == "" { // a resumed run replaces its old files
 		return nil, err
@@ -95,8 +96,13 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	Warn(o.Screen.Talk, run)
-	if warning != "" {
-		o.Screen.say("%s", advice.Warning(warning))
+	if o.Mode == "lab" {
+		crowded = preflight.Crowded(run)
+	}
+	for _, w := range []string{warning, crowded} {
+		if w != "" {
+			o.Screen.say("%s", advice.Warning(w))
+		}
 	}
 	o.Screen.say("run folder: %s", s.Folder.Dir)
 	shown := inspect.Live(run)
