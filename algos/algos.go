@@ -62,6 +62,11 @@ type Mixed struct {
 	Largest float32
 }
 
+// Join returns the observations of two parts of a mixing.
+func (m Mixed) Join(o Mixed) Mixed {
+	return Mixed{Gap: max(m.Gap, o.Gap), Moved: m.Moved + o.Moved, Largest: max(m.Largest, o.Largest)}
+}
+
 // A Codec encodes models for a link (full precision, Moniqua). It has no clock and no random source of its own; k is
 // the round.
 type Codec interface {

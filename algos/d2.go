@@ -31,6 +31,8 @@ type D2 struct {
 	r     []float32
 	local bool   // steps were taken since the last exchange: r holds c
 	mine  []byte // the payload of this round, owned by the machine
+
+	pieces parcel
 }
 
 // Plan describes one exchange per round. Its message needs the gradient.
@@ -96,6 +98,26 @@ func (a *D2) Send(k, _ int, dst []byte) ([]byte, error) {
 func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
 	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
 }
+
+// Pieces returns the number of pieces of a message.
+func (a *D2) Pieces() int { return len(a.parcel().mine) }
+
+// SendPiece appends a piece of z.
+func (a *D2) SendPiece(k, piece int, dst []byte) ([]byte, error) {
+	return a.parcel().send(k, piece, a.X, dst)
+}
+
+// CheckPiece verifies a piece of the messages.
+func (a *D2) CheckPiece(k, piece int, in []Message) error {
+	return a.parcel().codec.CheckPiece(k, piece, a.X, in)
+}
+
+// MixPiece moves a piece of z towards the neighbours' z.
+func (a *D2) MixPiece(k, piece int, in []Message) (Mixed, error) {
+	return a.parcel().mix(k, piece, a.X, in)
+}
+
+func (a *D2) parcel() *parcel { return a.pieces.by(a.Codec, nil, len(a.X)) }
 
 // ExtraMemory returns the bytes of r.
 func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }

@@ -9,9 +9,14 @@ import (
 
 // Full sends models in full precision: 4 bytes per parameter, IEEE 754 binary32, little-endian, in the order of the
 // vector. It recovers them without error: x̂ = x.
-type Full struct{}
+type Full struct {
+	Piece int // coordinates of a piece, for tests; 0: the standard length
+}
 
-var _ Codec = Full{}
+var (
+	_ Codec  = Full{}
+	_ Piecer = Full{}
+)
 
 // Encode appends 4·len(x) bytes. On error it returns dst unchanged.
 func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
@@ -20,6 +25,27 @@ func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		return dst, fmt.Errorf("full: round %d: %w", k, err)
 	}
 	return dst, nil
+}
+
+// cut returns the pieces of models of d coordinates.
+func (f Full) cut(d int) Cut { return Cut{Dim: d, Len: f.Piece} }
+
+// Pieces returns the number of pieces.
+func (f Full) Pieces(d int) int { return f.cut(d).Pieces() }
+
+// EncodePiece appends 4 bytes for each coordinate of a piece.
+func (f Full) EncodePiece(dst []byte, k, piece int, x []float32) ([]byte, error) {
+	first, end := f.cut(len(x)).Range(piece)
+	return f.Encode(dst, k, x[first:end])
+}
+
+// CheckPiece finds nothing: MixPiece checks the messages.
+func (Full) CheckPiece(int, int, []float32, []Message) error { return nil }
+
+// MixPiece is Mix of a piece.
+func (f Full) MixPiece(k, piece int, x []float32, mine []byte, in []Message) (Mixed, error) {
+	first, end := f.cut(len(x)).Range(piece)
+	return f.Mix(x[first:end], k, x[first:end], mine, in)
 }
 
 // Check returns the largest magnitude in the messages of d coordinates. It returns a *MessageError for one that Mix

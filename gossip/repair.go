@@ -55,7 +55,7 @@ func (w *Worker) answer(f Frame) error {
 	}
 	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
 	// rewrite it while it is on its way.
-	repair, ok := verify.AppendRepair(nil, f.Round)
+	repair, ok := verify.AppendRepair(nil, f.Round, 0)
 	if !ok {
 		return ErrUnasked
 	}

@@ -5,7 +5,12 @@ type Slots struct {
 	Every int // rounds to one exchange, ≥ 1
 	Hops  int // messages of an exchange to each neighbour, ≥ 0
 	Lead  int // slots that a worker can be ahead of a worker it sends to, ≥ 1
+	// Pieces is the number of frames that a message travels in, the same in all slots; 0 means 1.
+	Pieces int
 }
+
+// Parts returns the number of pieces of a message, ≥ 1.
+func (s Slots) Parts() int { return max(1, s.Pieces) }
 
 // Of returns the number of the first exchange that is not over at hop hop of round round.
 func (s Slots) Of(round, hop int) int { return round/s.Every*s.Hops + hop }

@@ -21,10 +21,11 @@ type Audit struct {
 	wrong map[topology.Rank]int64
 }
 
-// An audited is a sender: the seed distinguishes the links of AD-PSGD.
+// An audited is a piece of a sender: the seed distinguishes the links of AD-PSGD.
 type audited struct {
-	seed uint64
-	from topology.Rank
+	seed  uint64
+	from  topology.Rank
+	first int // the coordinate with which the piece begins
 }
 
 // A sealed is the index hash of a round.
@@ -61,8 +62,8 @@ func (a *Audit) compare(sender audited, v *verification, r *round, x []float32, 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for j, m := range in {
-		for _, sent := range a.sent[audited{sender.seed, m.From}] {
-			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
+		for _, sent := range a.sent[audited{sender.seed, m.From, sender.first}] {
+			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() && v.distrust(m.From, r.k) {
 				a.wrong[sender.from]++
 			}
 		}

@@ -36,6 +36,7 @@ type Codec struct {
 	Audit    *Audit              // shared by all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 	Exact    int                 // E ≥ 0: the last E coordinates travel in full precision, see exact.go
+	Piece    int                 // coordinates of a piece, a multiple of 64 for tests; 0: the standard length
 
 	verification verification
 	cut          cut
@@ -90,7 +91,8 @@ func (c *Codec) levels(k int) int {
 // maxBits is the largest number of bits of a symbol.
 const maxBits = 16
 
-func (c *Codec) round(k int) (round, error) {
+// round returns the codec in round k, for models that begin with coordinate origin.
+func (c *Codec) round(k, origin int) (round, error) {
 	grid, err := c.Grid(k)
 	if err != nil {
 		return round{}, err
@@ -105,6 +107,7 @@ func (c *Codec) round(k int) (round, error) {
 		packing: packing, divisor: newDivisor(grid.Levels), width: byteWidth(grid.Levels), block: blockOf(packing),
 		tier: kernel.Best(),
 	}
+	r.encode.origin, r.windows.origin = origin, origin
 	if c.Verify {
 		r.tail = HashLen
 	}
@@ -123,30 +126,35 @@ func (c *Codec) noise(k int) rng.Key {
 // Verify the 8 bytes of their index hash follow, and then the exact coordinates, 4 bytes each. It fails, and leaves dst
 // unchanged, if a coordinate is NaN or infinite or its index reaches ±2³¹.
 func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
-	start, at := len(dst), c.before(len(x))
-	dst, err := c.encode(dst, k, x[:at])
-	if err != nil || at == len(x) {
+	return c.encodePart(dst, k, x, c.whole(len(x)))
+}
+
+// encodePart is Encode of a part of x.
+func (c *Codec) encodePart(dst []byte, k int, x []float32, p part) ([]byte, error) {
+	start := len(dst)
+	dst, err := c.encode(dst, k, x[p.first:p.at], p.first)
+	if err != nil || p.at == p.end {
 		return dst, err
 	}
-	if dst, err = (algos.Full{}).Encode(dst, k, x[at:]); err != nil {
+	if dst, err = (algos.Full{}).Encode(dst, k, x[p.at:p.end]); err != nil {
 		return dst[:start], err
 	}
 	return dst, nil
 }
 
-// encode is Encode of the coordinates that are not exact.
-func (c *Codec) encode(dst []byte, k int, x []float32) ([]byte, error) {
+// encode is Encode of coordinates from number first on that are not exact.
+func (c *Codec) encode(dst []byte, k int, x []float32, first int) ([]byte, error) {
 	if c.full(k) {
 		return algos.Full{}.Encode(dst, k, x)
 	}
-	r, err := c.round(k)
+	r, err := c.round(k, first)
 	if err != nil {
 		return dst, err
 	}
 	var kept *verification
 	if c.Verify || c.Audit != nil {
 		kept = &c.verification
-		kept.begin(k)
+		kept.begin(k, first)
 	}
 	start := len(dst)
 	end := start + r.packing.Len(len(x))
@@ -157,34 +165,32 @@ func (c *Codec) encode(dst []byte, k int, x []float32) ([]byte, error) {
 	dst = dst[:end]
 	switch {
 	case c.Verify:
-		kept.newest().valid = true
+		kept.newest().end()
 		dst = binary.LittleEndian.AppendUint64(dst, kept.hash.Sum())
 	case c.Audit != nil:
-		c.Audit.enter(audited{c.Seed, c.Rank}, k, kept.hash.Sum())
+		c.Audit.enter(audited{c.Seed, c.Rank, first}, k, kept.hash.Sum())
 	}
 	return dst, nil
 }
 
-// Layout returns the layout of the payload of round k and d coordinates.
-func (c *Codec) Layout(k, d int) quant.Layout {
-	if c.full(k) {
-		return quant.Floats(d)
-	}
+// MaxPayload returns the largest size in bytes of a whole message, or of its repair, of d coordinates in any round.
+func (c *Codec) MaxPayload(d int) int { return c.maxPayload(c.before(d), d) }
+
+// MaxPiece is MaxPayload of the largest piece of a model of d coordinates.
+func (c *Codec) MaxPiece(d int) int {
 	at := c.before(d)
-	l := quant.Layout{Levels: c.levels(k), Count: at}
-	if c.Verify {
-		l.Tail = HashLen
+	if p := c.pieces(d); p.Len > 0 {
+		at = min(at, p.Len)
 	}
-	return l.Longer(floatBytes * (d - at))
+	return c.maxPayload(at, at+d-c.before(d))
 }
 
-// MaxPayload returns the largest size in bytes of a message or a repair of d coordinates in any round.
-func (c *Codec) MaxPayload(d int) int {
+// maxPayload is MaxPayload for d coordinates, of which those from at on are exact.
+func (c *Codec) maxPayload(at, d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {
 		return 0 // the codec cannot be used
 	}
-	at := c.before(d)
 	most := packing.Len(at) + floatBytes*(d-at)
 	if c.Verify {
 		most = max(most+HashLen, maxQuotients(at, blockOf(packing)))
@@ -205,36 +211,39 @@ func (c *Codec) MaxPayload(d int) int {
 //
 // Gap leaves out exact coordinates, on which θ does not depend.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
-	return c.mixExact(k, gathered{acc: acc, x: x, mine: mine, in: in}, c.mix)
+	return c.mixExact(k, gathered{acc: acc, x: x, mine: mine, in: in, part: c.whole(len(x))}, c.mix)
 }
 
 // mix is Mix of the coordinates that are not exact.
-func (c *Codec) mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 	if c.full(k) {
-		return algos.Full{}.Mix(acc, k, x, mine, in)
+		return mixFull(k, g)
 	}
-	r, err := c.round(k)
+	r, err := c.round(k, g.part.first)
 	if err != nil {
 		return algos.Mixed{}, err
 	}
-	if err := r.checkMix(acc, x, mine, in); err != nil {
+	if err := r.checkMix(&g); err != nil {
 		return algos.Mixed{}, err
 	}
 	switch {
 	case c.Verify:
-		if err := c.verification.check(&r, x, in); err != nil {
-			return algos.Mixed{}, err
+		if !g.checked {
+			if err := c.verification.check(&r, g.x, g.in); err != nil {
+				return algos.Mixed{}, err
+			}
 		}
-		c.verification.start(in)
+		c.verification.start(g.in)
 	case c.Audit != nil:
-		if err := c.Audit.compare(audited{c.Seed, c.Rank}, &c.verification, &r, x, in); err != nil {
+		if err := c.Audit.compare(audited{c.Seed, c.Rank, g.part.first}, &c.verification, &r, g.x, g.in); err != nil {
 			return algos.Mixed{}, err
 		}
 	}
-	if len(in) == 0 {
+	if len(g.in) == 0 {
 		return algos.Mixed{}, nil
 	}
-	saw, err := r.path(in).mix(r, gathered{acc, x, mine, in, c.verification.rest})
+	g.repairs = c.verification.rest
+	saw, err := r.path(g.in).mix(r, g)
 	saw.Largest = saw.Gap // the distance of the models is all that a message tells
 	return saw, err
 }
@@ -285,11 +294,12 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if the round is one of the two encoded last.
-func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
-	for _, kept := range c.verification.kept {
-		if kept.valid && kept.k == k {
-			return append(dst, kept.data...), true
+// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two encoded
+// last. A message of Encode has the one piece 0.
+func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
+	for i := range c.verification.kept {
+		if kept := &c.verification.kept[i]; kept.k == k && piece >= 0 && piece < len(kept.ends) {
+			return append(dst, kept.piece(piece)...), true
 		}
 	}
 	return dst, false
@@ -313,8 +323,12 @@ func (c *Codec) State(v *state.Visit) {
 	}
 	if c.Verify {
 		kept := c.verification.newest()
-		v.Bool("kept", &kept.valid)
+		valid := len(kept.ends) > 0
+		v.Bool("kept", &valid)
 		state.Int(v, "round", &kept.k, 0, math.MaxInt)
 		v.Bytes("quotients", &kept.data)
+		if v.Loading() && valid {
+			kept.cut(c)
+		}
 	}
 }

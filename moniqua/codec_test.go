@@ -108,7 +108,7 @@ func TestLemma2(t *testing.T) {
 func TestOwnIndicesAreRecovered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)
-		r, err := c.round(3)
+		r, err := c.round(3, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestOwnIndicesAreRecovered(t *testing.T) {
 func TestDecodedIndexIsTheOneInTheWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)
-		r, err := c.round(2)
+		r, err := c.round(2, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,15 +20,18 @@ func (c *Codec) before(d int) int { return max(0, d-c.Exact) }
 type cut struct{ first, last []algos.Message }
 
 // A mixFunc is the Mix of a codec.
-type mixFunc func(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error)
+type mixFunc func(k int, g gathered) (algos.Mixed, error)
+
+// mixFull is the mixFunc of full precision.
+func mixFull(k int, g gathered) (algos.Mixed, error) { return algos.Full{}.Mix(g.acc, k, g.x, g.mine, g.in) }
 
 // mixExact mixes the exact coordinates in full precision and the others by first. It checks the former before any
 // change.
 func (c *Codec) mixExact(k int, g gathered, first mixFunc) (algos.Mixed, error) {
-	if c.Exact == 0 {
-		return first(g.acc, k, g.x, g.mine, g.in)
+	if g.part.at == g.part.end {
+		return first(k, g)
 	}
-	at := c.before(len(g.x))
+	at := g.part.at - g.part.first
 	size := floatBytes * (len(g.x) - at)
 	if err := c.cut.set(g.in, size); err != nil {
 		return algos.Mixed{}, fmt.Errorf("moniqua: round %d: %w", k, err)
@@ -37,12 +40,16 @@ func (c *Codec) mixExact(k int, g gathered, first mixFunc) (algos.Mixed, error) 
 	if err != nil {
 		return algos.Mixed{}, fmt.Errorf("moniqua: round %d: exact coordinates: %w", k, err)
 	}
-	mine := g.mine[:max(0, len(g.mine)-size)]
-	saw, err := first(g.acc[:min(at, len(g.acc))], k, g.x[:at], mine, c.cut.first)
+	exactly := gathered{x: g.x[at:], in: c.cut.last}
+	if len(g.acc) > at {
+		exactly.acc, g.acc = g.acc[at:], g.acc[:at]
+	}
+	g.x, g.mine, g.in = g.x[:at], g.mine[:max(0, len(g.mine)-size)], c.cut.first
+	saw, err := first(k, g)
 	if err != nil {
 		return saw, err
 	}
-	exact, err := algos.Full{}.Mix(g.acc[at:], k, g.x[at:], nil, c.cut.last)
+	exact, err := mixFull(k, exactly)
 	saw.Moved, saw.Largest = saw.Moved+exact.Moved, max(saw.Largest, largest)
 	return saw, err
 }

@@ -50,7 +50,7 @@ func TestExactCoordinatesTravelBeside(t *testing.T) {
 			if !bytes.Equal(payload, slices.Concat(first, last)) {
 				t.Fatalf("%d levels: the payload is not that of both parts", levels)
 			}
-			if got := whole.Layout(7, d); got.Len() != len(payload) || got.Check() != nil || got.Count != at {
+			if got := whole.Layout(7, d, 0); got.Len() != len(payload) || got.Check() != nil || got.Count != at {
 				t.Errorf("%d levels: layout %+v of %d bytes", levels, got, len(payload))
 			}
 			if most := whole.MaxPayload(d); most < len(payload) || most > before.MaxPayload(at)+4*5+HashLen {
@@ -150,7 +150,7 @@ func TestManyExactCoordinatesHaveNoLayout(t *testing.T) {
 	c, _ := exactly(16, true, 1)
 	c.Exact = 20_000
 	d := 30_000
-	if got, want := c.Layout(0, d), quant.Bytes(5_000+HashLen+80_000); got != want || got.Check() != nil {
+	if got, want := c.Layout(0, d, 0), quant.Bytes(5_000+HashLen+80_000); got != want || got.Check() != nil {
 		t.Errorf("layout %+v, want %+v", got, want)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Indices writes the grid indices κ_i of x in round k to dst, of the same length. It fails for the models that Encode
 // refuses.
 func (c *Codec) Indices(dst []int32, k int, x []float32) error {
-	r, err := c.round(k)
+	r, err := c.round(k, 0)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (c *Codec) Indices(dst []int32, k int, x []float32) error {
 // the sender's indices wherever the models differ by less than θ. Decode fails if payload does not fit len(x)
 // coordinates, if x is not finite or far beyond the grid, or if an index reaches ±2³¹.
 func (c *Codec) Decode(dst []int32, k int, x []float32, payload []byte) error {
-	r, err := c.round(k)
+	r, err := c.round(k, 0)
 	if err != nil {
 		return err
 	}

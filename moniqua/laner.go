@@ -43,7 +43,7 @@ func (l *laner) residues(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := 0, false
 	if l.q != nil {
-		done, doubtful = l.tier.Residues(dst, x, first, l.q, doubt[:])
+		done, doubtful = l.tier.Residues(dst, x, l.origin+first, l.q, doubt[:])
 	}
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
@@ -83,7 +83,7 @@ func (l *laner) integers(dst []int32, x []float32, first int) int {
 	var doubt [blockLen / 8]byte
 	done, doubtful := 0, false
 	if l.q != nil {
-		done, doubtful = l.tier.Indices(dst, x, first, l.q, doubt[:])
+		done, doubtful = l.tier.Indices(dst, x, l.origin+first, l.q, doubt[:])
 	}
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
@@ -106,7 +106,7 @@ func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *k
 		done, hashed := 0, 0
 		if l.q != nil {
 			to := kernel.Hashed{Indices: dst[at:], Symbols: symbols[at:], Mask: mask, Doubt: doubt[:], Hash: h}
-			done, hashed = l.tier.HashedIndices(to, x[at:], first+at, l.q)
+			done, hashed = l.tier.HashedIndices(to, x[at:], l.origin+first+at, l.q)
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed
@@ -196,7 +196,7 @@ func (p *packer) pack(dst []byte, x []float32, first int) int {
 // packLanes packs as many coordinates as the lanes can, a multiple of kernel.Step.
 func (p *packer) packLanes(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
-	done, doubtful := p.tier.Packed(dst, x, first, &p.bits, doubt[:])
+	done, doubtful := p.tier.Packed(dst, x, p.origin+first, &p.bits, doubt[:])
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
 			symbol := byte(int64(p.exact(x[at], first+at))) & p.mask()

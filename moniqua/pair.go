@@ -113,7 +113,7 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 		return algos.Mixed{}, err
 	}
 	if p.theta == 0 {
-		return p.mixExact(number, gathered{acc: acc, x: x, mine: mine, in: in}, algos.Full{}.Mix)
+		return p.mixExact(number, gathered{acc: acc, x: x, mine: mine, in: in, part: p.whole(len(x))}, mixFull)
 	}
 	for _, m := range in {
 		if err := m.Believe(float32(p.theta)); err != nil {
@@ -126,14 +126,14 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 // Verifies reports whether payloads end with a hash.
 func (c *PairCodec) Verifies() bool { return c.offered.Verify }
 
-// AppendRepair appends the quotients of the message of exchange number, if it is the last exchange that this worker or
-// peer has offered.
-func (c *PairCodec) AppendRepair(dst []byte, number int) ([]byte, bool) {
+// AppendRepair appends the quotients of the message of exchange number, which is one piece, if it is the last exchange
+// that this worker or peer has offered.
+func (c *PairCodec) AppendRepair(dst []byte, number, piece int) ([]byte, bool) {
 	p, err := c.exchange(number)
 	if err != nil {
 		return dst, false
 	}
-	return p.Codec.AppendRepair(dst, number)
+	return p.Codec.AppendRepair(dst, number, piece)
 }
 
 // ExtraMemory returns the bytes allocated for the quotients of two exchanges.

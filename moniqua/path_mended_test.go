@@ -10,7 +10,7 @@ import (
 )
 
 func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
-	r, err := mustCodec(t, 16, Nearest, 7.5, 1).round(0) // D = 1
+	r, err := mustCodec(t, 16, Nearest, 7.5, 1).round(0, 0) // D = 1
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestMendingDoesNotAllocate(t *testing.T) {
 			{From: 1, Payload: mustEncode(t, c, 0, all[1])},
 			{From: 2, Payload: mustEncode(t, sender, 0, all[2])},
 		}
-		in[1].Repair, _ = sender.AppendRepair(nil, 0)
+		in[1].Repair, _ = sender.AppendRepair(nil, 0, 0)
 		acc := slices.Clone(all[0])
 		if allocs := testing.AllocsPerRun(5, func() {
 			if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {

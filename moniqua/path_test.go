@@ -23,7 +23,7 @@ func drawByteRound(t *rapid.T) (*Codec, round) {
 		theta = math.Exp2(math.Round(math.Log2(theta))) * float64(1<<width-rounding.spread()) / 2
 	}
 	c := mustCodec(t, 1<<width, rounding, theta, rapid.Uint64().Draw(t, "seed"))
-	r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"))
+	r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func drawAnyRound(t *rapid.T) (*Codec, round) {
 		return drawByteRound(t)
 	}
 	c := drawCodec(t)
-	r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"))
+	r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestEveryPathGivesTheBitsOfPlain(t *testing.T) {
 			theirs  [][]int64
 		)
 		for j, y := range all {
-			s, err := c.as(topology.Rank(j)).round(r.k)
+			s, err := c.as(topology.Rank(j)).round(r.k, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestEveryPathGivesTheBitsOfPlain(t *testing.T) {
 			checkEncode(t, &r, x, senders[0])
 			checkRecovery(t, &r, x, in, theirs)
 			for _, path := range mixers(&r, in) {
-				g := gathered{slices.Clone(x), x, senders[0].payload, in, make([][]byte, len(in))}
+				g := gathered{acc: slices.Clone(x), x: x, mine: senders[0].payload, in: in, repairs: make([][]byte, len(in))}
 				for j := range in {
 					g.repairs[j] = in[j].Repair
 				}
@@ -214,7 +214,7 @@ func checkEncode(t *rapid.T, r *round, x []float32, want sent) {
 			t.Fatalf("%v, %T: other symbols (%v)", r.tier, path, err)
 		}
 		var v verification
-		v.begin(r.k)
+		v.begin(r.k, 0)
 		payload = bytes.Repeat([]byte{0xA5}, len(want.payload))
 		if err := path.encode(*r, payload, x, &v); err != nil || !bytes.Equal(payload, want.payload) {
 			t.Fatalf("%v, %T, verified: other symbols (%v)", r.tier, path, err)
@@ -272,7 +272,7 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 		{16, slices.Repeat([]algos.Message{whole}, mostInLanes+1), anyPath{}},
 		{16, slices.Repeat([]algos.Message{broken}, mostInLanes+1), anyPath{}},
 	} {
-		r, err := mustCodec(t, test.levels, Nearest, 1, 1).round(0)
+		r, err := mustCodec(t, test.levels, Nearest, 1, 1).round(0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 func TestEveryPathRefusesTheSameAsPlain(t *testing.T) {
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), 1 << 31, -1 << 33} {
 		for _, at := range []int{0, 1500, 4095} {
-			r, err := mustCodec(t, 256, Nearest, 127.5, 1).round(3) // D = 1
+			r, err := mustCodec(t, 256, Nearest, 127.5, 1).round(3, 0) // D = 1
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 func TestPlainDecodesByTheFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)
-		r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"))
+		r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,12 +43,14 @@ func (r *round) mixed(largest, moved int) algos.Mixed {
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
 }
 
-// gathered holds the arguments of Mix.
+// gathered holds the arguments of Mix, for a whole model or for a piece of it.
 type gathered struct {
 	acc, x  []float32
 	mine    []byte
 	in      []algos.Message
 	repairs [][]byte // by message: the rest of its repair
+	part    part
+	checked bool // the indices of the messages have been verified
 }
 
 // repaired reports whether one of the messages comes with a repair.
@@ -75,20 +77,25 @@ func (r *round) sent(memory, payload []byte, first, n int) []byte {
 }
 
 // checkMix returns the reason why the arguments of Mix cannot be used, if any, before acc changes.
-func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
-	if len(acc) != len(x) {
-		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
+func (r *round) checkMix(g *gathered) error {
+	if len(g.acc) != len(g.x) {
+		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(g.x), len(g.acc))
 	}
-	if !inPlace(acc, x) || !r.mixedInLanes(in) {
-		if err := r.checkReference(x); err != nil {
+	if !inPlace(g.acc, g.x) || !r.mixedInLanes(g.in) {
+		if err := r.checkReference(g.x); err != nil {
 			return err
 		}
 	}
-	if err := r.checkPayload(mine, len(x)); err != nil {
+	if err := r.checkPayload(g.mine, len(g.x)); err != nil {
 		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
 	}
+	return r.checkPayloads(len(g.x), g.in)
+}
+
+// checkPayloads returns a *MessageError for a message that does not hold d coordinates.
+func (r *round) checkPayloads(d int, in []algos.Message) error {
 	for _, message := range in {
-		if err := r.checkPayload(message.Payload, len(x)); err != nil {
+		if err := r.checkPayload(message.Payload, d); err != nil {
 			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
 		}
 	}
@@ -122,12 +129,12 @@ func (r *round) checkReference(x []float32) error {
 	return nil
 }
 
-// strange returns the error for a coordinate without an index.
+// strange returns the error for coordinate at of x, which has no index.
 func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
+		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, r.encode.origin+at, v)
 	}
 	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: "+
 		"the model exploded or theta %v is far too small",
-		r.k, at, v, r.grid.Step(), r.grid.Theta)
+		r.k, r.encode.origin+at, v, r.grid.Step(), r.grid.Theta)
 }

@@ -21,6 +21,7 @@ const blockLen = 1024
 // the other coordinates, about one in 16,000, and those out of range to plain.
 type rounder struct {
 	plain
+	origin int     // coordinate of the model with which x begins
 	scale  float64 // 1/D, rounded
 	shift  float64 // added to x/D besides random u
 	half   float64 // N/2 for windows, else 0
@@ -52,7 +53,7 @@ const (
 	indexEnd = 1 << 33                         // bound on the magnitudes rounded
 )
 
-// round writes the integers of x to dst, which is at least as long as x. The coordinate of x[0] is first. It returns
+// round writes the integers of x to dst, which is at least as long as x. The coordinate of x[0] is origin + first. It returns
 // the position of the first value that is not finite or beyond ±2³³, or −1.
 //
 // The loops of roundFixed and roundRandom stop at a coordinate that is left to plain. Without a call in them they keep
@@ -97,6 +98,7 @@ func (r *rounder) roundFixed(dst []int64, x []float32, base float64) int {
 // roundRandom is roundFixed with u from key. The fixed-point number takes the upper 18 of the 24 bits of u.
 func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64) int {
 	scale, key := r.scale, r.key
+	first += r.origin
 	dst = dst[:len(x)]
 	for i, v := range x {
 		raw := key.Raw(uint32(first + i))
@@ -109,8 +111,9 @@ func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64)
 	return len(x)
 }
 
-// exact returns the integer of coordinate c, whose value is v, by the formulas of plain.go.
+// exact returns the integer of coordinate origin + c, whose value is v, by the formulas of plain.go.
 func (r *rounder) exact(v float32, c int) float64 {
+	c += r.origin
 	if r.window {
 		return r.low(v, c)
 	}

@@ -62,7 +62,7 @@ func drawVector(t *rapid.T, r *round, first, n int) []float32 {
 func TestFixedPointGivesTheIntegersOfPlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)
-		r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"))
+		r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestFixedPointGivesTheIntegersOfPlain(t *testing.T) {
 
 func TestBlocksRefuseNaN(t *testing.T) {
 	for _, rounding := range []Rounding{Nearest, Dither} {
-		r, err := mustCodec(t, 4, rounding, 1.5, 1).round(0)
+		r, err := mustCodec(t, 4, rounding, 1.5, 1).round(0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

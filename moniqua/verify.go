@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/topology"
 )
 
 // With Verify a payload ends with the hash of the sender's indices. If models differ by more than θ, a receiver
@@ -29,25 +30,52 @@ type verification struct {
 	theirs []kernel.Hash // by message
 	rest   [][]byte      // by message: the rest of its repair
 	wrong  algos.MismatchError
+
+	distrusted map[topology.Rank]int // rounds in which an audit has counted their messages
 }
 
-// A repair holds the quotients of one round.
+// A repair holds the quotients of one round, piece by piece.
 type repair struct {
-	k     int
-	valid bool
-	data  []byte
+	k    int
+	data []byte
+	ends []int // of the pieces in data
 }
 
-// begin makes room for the hash and the repair of round k.
-func (v *verification) begin(k int) {
-	v.last = 1 - v.last
-	kept := v.newest()
-	kept.k, kept.valid, kept.data = k, false, kept.data[:0]
+// end ends a piece.
+func (r *repair) end() { r.ends = append(r.ends, len(r.data)) }
+
+// piece returns the quotients of a piece.
+func (r *repair) piece(i int) []byte {
+	if i == 0 {
+		return r.data[:r.ends[0]]
+	}
+	return r.data[r.ends[i-1]:r.ends[i]]
+}
+
+// begin makes room for the hash and the quotients of the piece of round k that begins with coordinate first.
+func (v *verification) begin(k, first int) {
+	if first == 0 {
+		v.last = 1 - v.last
+		kept := v.newest()
+		kept.k, kept.data, kept.ends = k, kept.data[:0], kept.ends[:0]
+	}
 	v.hash.Reset()
 }
 
 // newest returns the repair of the round encoded last, or being encoded.
 func (v *verification) newest() *repair { return &v.kept[v.last] }
+
+// distrust notes that a message of round k is wrong. It reports whether none of its pieces was.
+func (v *verification) distrust(from topology.Rank, k int) bool {
+	if last, ok := v.distrusted[from]; ok && last == k {
+		return false
+	}
+	if v.distrusted == nil {
+		v.distrusted = make(map[topology.Rank]int)
+	}
+	v.distrusted[from] = k
+	return true
+}
 
 // forget lets the next round reuse the memory of the last one.
 func (v *verification) forget() { v.last = 1 - v.last }

@@ -65,7 +65,7 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	}
 	switch f.Kind {
 	case gossip.Request: // refused, but kept for later
-		n.early = &gossip.Frame{From: f.From, To: f.To, Kind: f.Kind, Round: f.Round, Hop: f.Hop}
+		n.ask(gossip.Frame{From: f.From, To: f.To, Kind: f.Kind, Round: f.Round, Hop: f.Hop, Piece: f.Piece})
 	case gossip.Data:
 		r.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: n.rank, Why: err})
 	}
@@ -75,15 +75,14 @@ func (r *Replay) Receive(f gossip.Frame) error {
 // recall answers a request for a repair that is in the log, once per link.
 func (r *Replay) recall(n *neighbour, f gossip.Frame) (done bool, err error) {
 	slot := r.slotOf(f)
-	repair, ok, err := r.Log.Find(gossip.Repair, slot, n.rank)
+	repair, ok, err := r.Log.Find(gossip.Repair, slot, f.Piece, n.rank)
 	if !ok || err != nil {
 		return false, failed(err)
 	}
 	r.say.Spend(f.Payload)
-	if slot < n.unrepaired {
+	if !n.recalled.enter(slot, f.Piece) {
 		return true, nil
 	}
-	n.unrepaired = slot + 1
 	repair.From = r.Self
 	r.say.Send(repair)
 	return true, nil
@@ -103,15 +102,18 @@ func (r *Replay) feed(n *neighbour) error {
 		return nil
 	}
 	for n.next < next && n.takes(n.next) {
-		f, _, err := r.Log.Find(gossip.Data, n.next, n.rank)
-		if err != nil {
-			return failed(err)
+		for piece := range r.Slots.Parts() {
+			f, _, err := r.Log.Find(gossip.Data, n.next, piece, n.rank)
+			if err != nil {
+				return failed(err)
+			}
+			f.From, f.To = r.Self, n.rank
+			r.say.Send(f)
 		}
-		f.From, f.To = r.Self, n.rank
-		r.say.Send(f)
 		n.next++
 	}
-	if n.gets == catching && n.next == next {
+	// The neighbour has not got the pieces that were handed out and are not part of a whole message yet.
+	if n.gets == catching && n.next == next && r.kept == 0 && r.phase == passing {
 		n.gets = level
 	}
 	return nil

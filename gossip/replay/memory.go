@@ -13,15 +13,15 @@ import (
 type Memory struct {
 	slots   gossip.Slots
 	base    int
-	sent    []gossip.Frame // of the slots from base on
+	sent    []gossip.Frame // the pieces of the slots from base on, without a gap
 	repairs map[receipt]gossip.Frame
 	bytes   int64 // of all payloads
 }
 
 // A receipt names a repair.
 type receipt struct {
-	slot int
-	to   topology.Rank
+	slot, piece int
+	to          topology.Rank
 }
 
 var _ Log = (*Memory)(nil)
@@ -37,11 +37,12 @@ func (m *Memory) Rewind(next int) {
 		*m = *NewMemory(m.slots, next)
 		return
 	}
-	for _, f := range m.sent[next-m.base:] {
+	rest := m.sent[(next-m.base)*m.slots.Parts():]
+	for _, f := range rest {
 		m.bytes -= int64(len(f.Payload))
 	}
-	clear(m.sent[next-m.base:])
-	m.sent = m.sent[:next-m.base]
+	clear(rest)
+	m.sent = m.sent[:len(m.sent)-len(rest)]
 	for key := range m.repairs {
 		if key.slot >= next {
 			m.drop(key)
@@ -49,19 +50,20 @@ func (m *Memory) Rewind(next int) {
 	}
 }
 
-// Span returns the oldest slot in the log, and the next one to append.
-func (m *Memory) Span() (base, next int) { return m.base, m.base + len(m.sent) }
+// Span returns the oldest slot in the log, and the next one whose message is not whole.
+func (m *Memory) Span() (base, next int) { return m.base, m.base + len(m.sent)/m.slots.Parts() }
 
-// Append keeps a copy of a message or of a repair.
+// Append keeps a copy of a piece of a message, or of a repair.
 func (m *Memory) Append(f gossip.Frame) error {
 	slot := m.slots.Of(f.Round, f.Hop)
-	key := receipt{slot: slot, to: f.To}
-	switch _, next := m.Span(); {
-	case f.Kind == gossip.Data && slot == next:
+	key := receipt{slot: slot, piece: f.Piece, to: f.To}
+	_, next := m.Span()
+	switch piece := len(m.sent) % m.slots.Parts(); {
+	case f.Kind == gossip.Data && slot == next && f.Piece == piece:
 		f.Payload = slices.Clone(f.Payload)
 		m.sent = append(m.sent, f)
 	case f.Kind == gossip.Data:
-		return fmt.Errorf("log: message of slot %d: want slot %d", slot, next)
+		return fmt.Errorf("log: message of slot %d, piece %d: want slot %d, piece %d", slot, f.Piece, next, piece)
 	case f.Kind != gossip.Repair:
 		return fmt.Errorf("log: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
 	default:
@@ -75,28 +77,30 @@ func (m *Memory) Append(f gossip.Frame) error {
 	return nil
 }
 
-// Find returns a message or a repair.
-func (m *Memory) Find(kind gossip.FrameKind, slot int, to topology.Rank) (gossip.Frame, bool, error) {
+// Find returns a piece of a message, or its repair.
+func (m *Memory) Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) (gossip.Frame, bool, error) {
 	if kind == gossip.Repair {
-		f, ok := m.repairs[receipt{slot: slot, to: to}]
+		f, ok := m.repairs[receipt{slot: slot, piece: piece, to: to}]
 		return f, ok, nil
 	}
 	if base, next := m.Span(); slot < base || slot >= next {
 		return gossip.Frame{}, false, fmt.Errorf("log: message of slot %d: only %d to %d are there", slot, base, next-1)
 	}
-	return m.sent[slot-m.base], true, nil
+	return m.sent[(slot-m.base)*m.slots.Parts()+piece], true, nil
 }
 
 // Trim removes the messages before a slot, and the oldest beyond so many bytes of payload.
 func (m *Memory) Trim(before int, most int64) error {
-	n := 0
-	for ; n < len(m.sent) && (m.base+n < before || m.bytes > most); n++ {
-		m.bytes -= int64(len(m.sent[n].Payload))
+	n, parts := 0, m.slots.Parts()
+	for ; (n+1)*parts <= len(m.sent) && (m.base+n < before || m.bytes > most); n++ {
+		for _, f := range m.sent[n*parts : (n+1)*parts] {
+			m.bytes -= int64(len(f.Payload))
+		}
 	}
 	if n == 0 {
 		return nil
 	}
-	m.sent, m.base = slices.Delete(m.sent, 0, n), m.base+n
+	m.sent, m.base = slices.Delete(m.sent, 0, n*parts), m.base+n
 	for key := range m.repairs {
 		if key.slot < m.base {
 			m.drop(key)

@@ -67,9 +67,38 @@ type neighbour struct {
 	tells telling
 	knows int // the last place of this worker that it was told
 
-	durable    int           // the place of its oldest known checkpoint, or gossip.Undurable
-	unrepaired int           // the first slot whose repair the log may still send on this link
-	early      *gossip.Frame // its request for the repair of a message that does not exist yet
+	durable  int            // the place of its oldest known checkpoint, or gossip.Undurable
+	recalled recalled       // repairs that the log has sent on this link
+	early    []gossip.Frame // its requests for repairs of a message that does not exist yet
+}
+
+// A recalled holds the repairs that the log has sent on a link: all of older slots, and some pieces of one slot. A
+// neighbour asks for repairs slot by slot.
+type recalled struct {
+	slot   int
+	pieces map[int]bool // of slot
+}
+
+// enter notes the repair of a piece, and reports whether it is new.
+func (r *recalled) enter(slot, piece int) bool {
+	if slot < r.slot || slot == r.slot && r.pieces[piece] {
+		return false
+	}
+	if slot > r.slot || r.pieces == nil {
+		r.slot, r.pieces = slot, make(map[int]bool)
+	}
+	r.pieces[piece] = true
+	return true
+}
+
+// ask keeps a request for a piece of a message that does not exist yet. The neighbour waits for one message at a time.
+func (n *neighbour) ask(f gossip.Frame) {
+	if len(n.early) > 0 && (n.early[0].Round != f.Round || n.early[0].Hop != f.Hop) {
+		n.early = n.early[:0]
+	}
+	if !slices.ContainsFunc(n.early, func(e gossip.Frame) bool { return e.Piece == f.Piece }) {
+		n.early = append(n.early, f)
+	}
 }
 
 // neighbours returns the neighbours of a row in increasing rank.
@@ -97,7 +126,7 @@ func (n *neighbour) meet(m gossip.Meeting, lead int) {
 	n.durable = m.Durable
 	n.next, n.had, n.room, n.until = m.Theirs, m.Theirs+lead+1, m.Theirs+lead+1, never
 	n.gets, n.tells, n.knows = level, silent, m.Ours
-	n.unrepaired, n.early = 0, nil
+	n.recalled, n.early = recalled{}, nil
 	if n.hears {
 		n.gets = behind
 	}

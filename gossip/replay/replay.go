@@ -42,15 +42,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Log keeps the messages that a worker has sent, one per slot for all its receivers, and some of their repairs.
+// A Log keeps the messages that a worker has sent, one per slot for all its receivers, and some of their repairs. Both
+// are in pieces.
 type Log interface {
-	// Append keeps the message of the next slot, or a repair. It keeps each repair once.
+	// Append keeps the next piece of the message of the next slot, or a repair. It keeps each repair once. A message
+	// counts when its last piece is there: a log that is opened again drops the pieces of a message without it.
 	Append(f gossip.Frame) error
-	// Span returns the oldest slot in the log, and the next one to append: the same if the log is empty.
+	// Span returns the oldest slot in the log, and the next one whose message is not whole: the same if the log has no
+	// message.
 	Span() (base, next int)
-	// Find returns the message of a slot in Span, or the repair of that message for a worker, and reports whether the
-	// log has it. The caller must not change the payload.
-	Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error)
+	// Find returns a piece of the message of a slot in Span, or the repair of that piece for a worker, and reports
+	// whether the log has it. The caller must not change the payload.
+	Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) (f gossip.Frame, ok bool, err error)
 	// Trim removes messages before a slot, where that is cheap. It then removes the oldest messages, even needed ones,
 	// until the rest takes at most so many bytes. It keeps messages that no checkpoint has made safe.
 	Trim(before int, most int64) error
@@ -104,6 +107,7 @@ type Replay struct {
 	Start
 	peers []neighbour
 	phase phase
+	kept  int          // pieces in the log of the message that is not whole
 	said  gossip.Ready // the last work of the layer inside
 	place int          // exchanges finished
 	moved bool         // since the last places were sent
@@ -188,27 +192,30 @@ func (r *Replay) find(rank topology.Rank) *neighbour {
 
 // keep appends the frames that were handed out to the log, and serves neighbours that are behind.
 func (r *Replay) keep() gossip.Ready {
-	out := gossip.Ready{Round: r.said.Round, Hop: r.said.Hop, Waiting: r.said.Waiting, Done: r.said.Done}
+	said := &r.said
+	out := gossip.Ready{Round: said.Round, Hop: said.Hop, Waiting: said.Waiting, Done: said.Done, More: said.More}
 	_, first := r.Log.Span()
-	if r.err = r.append(r.said.Send); r.err != nil {
+	if r.err = r.append(said.Send); r.err != nil {
 		return r.finished(out)
 	}
+	asked := false
 	for i := range r.peers {
 		n := &r.peers[i]
 		if n.dueAt(r.place, r.Slots.Lead, r.moved) {
 			n.told(r.place)
-			r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Place, Round: r.said.Round, Hop: r.said.Hop})
+			r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Place, Round: said.Round, Hop: said.Hop})
 		}
-		asked, err := r.askRepairs(n, first)
-		out.More = out.More || asked
+		some, err := r.askRepairs(n, first)
+		asked = asked || some
 		if r.err = errors.Join(r.feed(n), err); r.err != nil {
 			return r.finished(out)
 		}
 	}
 	r.moved = false
-	if !out.More { // otherwise the log lacks the answers
-		out.More, r.err = r.answerEarly()
+	if !asked { // otherwise the log lacks the answers
+		asked, r.err = r.answerEarly()
 	}
+	out.More = out.More || asked
 	return r.finished(out)
 }
 
@@ -216,11 +223,15 @@ func (r *Replay) keep() gossip.Ready {
 func (r *Replay) append(frames []gossip.Frame) error {
 	for _, f := range frames {
 		_, next := r.Log.Span()
-		if f.Kind == gossip.Request || f.Kind >= gossip.Place || f.Kind == gossip.Data && r.slotOf(f) != next {
+		if f.Kind == gossip.Request || f.Kind >= gossip.Place ||
+			f.Kind == gossip.Data && (r.slotOf(f) != next || f.Piece != r.kept) {
 			continue
 		}
 		if err := failed(r.Log.Append(f)); err != nil {
 			return err
+		}
+		if f.Kind == gossip.Data {
+			r.kept = (r.kept + 1) % r.Slots.Parts()
 		}
 	}
 	if r.Most > 0 {
@@ -234,13 +245,15 @@ func (r *Replay) append(frames []gossip.Frame) error {
 func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 	_, next := r.Log.Span()
 	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
-		f, _, err := r.Log.Find(gossip.Data, slot, n.rank)
+		f, _, err := r.Log.Find(gossip.Data, slot, 0, n.rank)
 		if err != nil {
 			return asked, failed(err)
 		}
 		asked = true
-		// The machine refuses the request if the message cannot have been wrong.
-		_ = r.Layer.Receive(gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop})
+		f = gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop}
+		for ; f.Piece < r.Slots.Parts(); f.Piece++ {
+			_ = r.Layer.Receive(f) // the machine refuses the request if the piece cannot have been wrong
+		}
 	}
 	return asked, nil
 }
@@ -250,13 +263,15 @@ func (r *Replay) answerEarly() (answered bool, err error) {
 	_, next := r.Log.Span()
 	for i := range r.peers {
 		n := &r.peers[i]
-		if n.early == nil || r.slotOf(*n.early) >= next {
+		if len(n.early) == 0 || r.slotOf(n.early[0]) >= next {
 			continue
 		}
-		f := *n.early
+		early := n.early
 		n.early, answered = nil, true
-		if err := r.Receive(f); err != nil && !gossip.Refusal(err) {
-			return true, err
+		for _, f := range early {
+			if err := r.Receive(f); err != nil && !gossip.Refusal(err) {
+				return true, err
+			}
 		}
 	}
 	return answered, nil

@@ -10,10 +10,10 @@ import (
 )
 
 var frames = map[string]decoder{
-	"message": frame(wire.Header{Kind: wire.Data, Round: 3, Note: 0x3f000000, Epoch: 0x0102030405060708}, "moniqua"),
+	"message": frame(wire.Header{Kind: wire.Data, Round: 3, Note: 0x3f000000, Epoch: 0x01020304}, "moniqua"),
 	"coded":   frame(wire.Header{Kind: wire.Data, Coder: entropy.Huff0, Round: 3, Epoch: 1}, "entropy"),
-	"request": frame(wire.Header{Kind: wire.Request, Round: 3, Epoch: 0x1112131415161718}, ""),
-	"member":  frame(wire.Header{Kind: wire.Member, Hop: 1, Round: 40, Epoch: 0x1112131415161718}, ""),
+	"request": frame(wire.Header{Kind: wire.Request, Round: 3, Piece: 258, Epoch: 0x11121314}, ""),
+	"member":  frame(wire.Header{Kind: wire.Member, Hop: 1, Round: 40, Epoch: 0x11121314}, ""),
 }
 
 // frame returns the decoder of a frame with that header. The frame carries an example of docs/format/payloads.md or
@@ -39,6 +39,7 @@ func frame(want wire.Header, carried string) decoder {
 		equal(t, "coder", h.Coder, want.Coder)
 		equal(t, "round", h.Round, want.Round)
 		equal(t, "hop", h.Hop, want.Hop)
+		equal(t, "piece", h.Piece, want.Piece)
 		equal(t, "note", h.Note, want.Note)
 		equal(t, "epoch", h.Epoch, want.Epoch)
 		equal(t, "length", h.Len, len(payload))

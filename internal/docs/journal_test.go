@@ -26,7 +26,7 @@ func segment(t *testing.T, d document, name string) {
 	equal(t, "next slot", next, 2)
 	frames := make([]gossip.Frame, 2)
 	for slot := range frames {
-		if frames[slot], _, err = j.Find(gossip.Data, slot, 0); err != nil {
+		if frames[slot], _, err = j.Find(gossip.Data, slot, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,7 +34,7 @@ func segment(t *testing.T, d document, name string) {
 	same(t, "message of round 1", frames[1].Payload, []byte{5, 6, 7, 8})
 	equal(t, "round", frames[1].Round, 1)
 	equal(t, "note", frames[1].Note, 7)
-	mending, ok, err := j.Find(gossip.Repair, 0, 2)
+	mending, ok, err := j.Find(gossip.Repair, 0, 0, 2)
 	if err != nil || !ok {
 		t.Fatalf("repair for worker 2: %v, %v", ok, err)
 	}

@@ -22,12 +22,10 @@ func (j *Journal) Trim(before int, most int64) error {
 		return err
 	}
 	first := 0
-	for first < len(j.places) && j.places[first].held != nil && j.base+first < before {
+	for first < len(j.places) && j.places[first].held != nil && j.base+first/j.slots.Parts() < before {
 		first++
 	}
-	if first > 0 {
-		j.shift(first)
-	}
+	j.forget(first / j.slots.Parts() * j.slots.Parts())
 	j.release()
 	return j.shorten(most)
 }
@@ -64,13 +62,23 @@ func (j *Journal) remove(n int) error {
 	for first < len(j.places) && gone[j.places[first].in] {
 		first++
 	}
-	j.shift(first)
+	j.forget(first)
 	return nil
 }
 
-// shift forgets the first n messages and all repairs of older slots.
-func (j *Journal) shift(n int) {
-	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n
+// forget drops the first n pieces and the rest of their messages, and all repairs of older slots.
+func (j *Journal) forget(n int) {
+	if n <= 0 {
+		return
+	}
+	parts := j.slots.Parts()
+	whole, begun := len(j.places)/parts, len(j.places)%parts
+	slots := (n + parts - 1) / parts
+	if slots > whole { // also the running message
+		slots = whole
+		j.missing, j.places = j.missing+begun, j.places[:whole*parts]
+	}
+	j.places, j.base = append(j.places[:0], j.places[slots*parts:]...), j.base+slots
 	for key := range j.repairs {
 		if key.slot < j.base {
 			delete(j.repairs, key)
@@ -79,14 +87,14 @@ func (j *Journal) shift(n int) {
 }
 
 // closeDropped closes the files of deleted segments. While Sync runs it may still use them.
-func (j *Journal) closeDropped() {
-	if j.syncing > 0 {
+func (d *disk) closeDropped() {
+	if d.syncing > 0 {
 		return
 	}
-	for _, s := range j.dropped {
+	for _, s := range d.dropped {
 		_ = s.file.Close() // the file is deleted already, so an error loses nothing
 	}
-	j.dropped = nil
+	d.dropped = nil
 }
 
 // Remove closes the journal and deletes its files. It deletes the folder too if that is empty then.

@@ -1,14 +1,15 @@
-// Package journal is a write-ahead log of the messages that a worker sends. A neighbour
-// that returns at an earlier round receives the same messages again.
+// Package journal is a write-ahead log of the messages that a worker sends. A neighbour that returns at an earlier
+// round
+// receives the same messages again.
 //
-// The frames are in segment files of one folder. An appended frame survives the end of
-// the process at once, and the end of the machine after Sync. While the disk is full, the
-// journal holds frames in memory, up to a bound. A record is a frame in the format of
-// package wire, with its checksum. A repair has the rank of its receiver in place of the
-// epoch. docs/format/journal.md describes the files.
+// The frames, which are pieces of messages, are in segment files of one folder. An appended frame survives the end of
+// the process at once, and the end of the machine after Sync. In memory are the places of the frames, and, while the
+// disk is full, at most 64 MiB of frames. A record is a frame in the format of package wire, with its checksum. A
+// repair
+// has the rank of its receiver in place of the epoch. docs/format/journal.md describes the files.
 //
-// The package knows neither links nor checkpoints. Its caller must sync the frames of all
-// rounds before a checkpoint no later than the checkpoint itself.
+// The package knows neither links nor checkpoints. Its caller must sync the frames of all rounds before a checkpoint no
+// later than the checkpoint itself.
 package journal
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/replay"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -29,22 +31,27 @@ const segmentBytes = 64 << 20
 
 var _ replay.Log = (*Journal)(nil)
 
-// A Journal holds the messages of the slots in Span and repairs of some of them. Several
-// goroutines may use it.
+// A Journal holds the messages of the slots in Span and repairs of some of their pieces. Several goroutines may use it.
 type Journal struct {
-	dir   string
 	slots gossip.Slots
 
-	mu       sync.Mutex
-	segments []*segment // oldest first
-	writing  *segment   // the last of them; nil: the next frame begins one
-	number   int        // of the next segment
+	mu sync.Mutex // guards the rest
+	disk
 	base     int
-	places   []place // of the messages of the slots from base on
+	places   []place // of the pieces of the slots from base on, without a gap
+	missing  int     // pieces of the running message that are dropped already; then places is empty
 	repairs  map[receipt]place
 	held     []*record // frames that are not on disk yet, in order
 	heldSize int
-	appended int64      // bytes, since it was opened
+	appended int64 // bytes, since it was opened
+}
+
+// A disk is the files of a journal.
+type disk struct {
+	dir      string
+	segments []*segment // oldest first
+	writing  *segment   // the last of them; nil: the next frame begins one
+	number   int        // of the next segment
 	syncing  int        // running calls of Sync
 	dropped  []*segment // deleted segments that a running Sync may use
 	head     [wire.HeaderLen]byte
@@ -59,29 +66,33 @@ type segment struct {
 	synced bool // all its frames are
 }
 
-// A place says where to read a frame.
+// A place says where to read a frame. Numbers of 32 bits suffice: a frame begins before the end of a segment, and its
+// header has its length.
 type place struct {
-	in   *segment
-	at   int64
-	size int     // of the payload
-	held *record // if it is in memory
+	in       *segment
+	held     *record // if it is in memory
+	at, size uint32  // of the frame, and of the payload
 }
 
 // A receipt identifies a repair.
 type receipt struct {
-	slot int
-	to   topology.Rank
+	slot, piece int
+	to          topology.Rank
 }
 
-// Span returns the slot of the oldest message and the slot to append next. They are equal
-// in an empty journal.
+// Span returns the slot of the oldest message and the first slot whose message is not whole. They are equal in a
+// journal
+// without a whole message.
 func (j *Journal) Span() (base, next int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.base, j.next()
 }
 
-func (j *Journal) next() int { return j.base + len(j.places) }
+func (j *Journal) next() int { return j.base + len(j.places)/j.slots.Parts() }
+
+// piece returns the piece to append next.
+func (j *Journal) piece() int { return j.missing + len(j.places)%j.slots.Parts() }
 
 // Appended returns how many bytes have been appended since Open.
 func (j *Journal) Appended() int64 {
@@ -90,25 +101,29 @@ func (j *Journal) Appended() int64 {
 	return j.appended
 }
 
-// Append stores the message of the next slot, or a repair. It ignores a repair that it has.
-// It never fails for lack of disk space: such frames stay in memory.
+// Append stores the next piece of the message of the next slot, or a repair. It ignores a repair that it has. It never
+// fails for lack of disk space: such frames stay in memory.
 func (j *Journal) Append(f gossip.Frame) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	slot := j.slots.Of(f.Round, f.Hop)
-	h := wire.Header{Kind: wire.Data, Round: f.Round, Hop: f.Hop, Note: f.Note}
+	h := wire.Header{Kind: wire.Data, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Note: f.Note}
 	switch {
-	case f.Kind == gossip.Data && slot != j.next():
-		return fmt.Errorf("journal: message of slot %d: want slot %d", slot, j.next())
+	case f.Kind == gossip.Data && (slot != j.next() || f.Piece != j.piece()):
+		return fmt.Errorf("journal: message of slot %d, piece %d: want slot %d, piece %d", slot, f.Piece, j.next(), j.piece())
 	case f.Kind == gossip.Repair:
-		if _, there := j.repairs[receipt{slot: slot, to: f.To}]; there {
+		if _, there := j.repairs[receiptOf(f, slot)]; there {
 			return nil
 		}
-		h.Kind, h.Epoch = wire.Repair, uint64(f.To)
+		h.Kind, h.Epoch = wire.Repair, uint32(f.To)
 	case f.Kind != gossip.Data:
 		return fmt.Errorf("journal: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
 	}
 	j.appended += wire.HeaderLen + int64(len(f.Payload))
+	if f.Kind == gossip.Data && j.missing > 0 {
+		j.pass()
+		return nil
+	}
 	if j.flush() == nil {
 		if p, err := j.write(h, f.Payload, slot); err == nil {
 			j.enter(h, slot, p)
@@ -119,83 +134,94 @@ func (j *Journal) Append(f gossip.Frame) error {
 	return nil
 }
 
+// pass counts a piece of a message whose first pieces are dropped: it is useless.
+func (j *Journal) pass() {
+	if j.missing++; j.missing == j.slots.Parts() {
+		j.base, j.missing = j.base+1, 0
+	}
+}
+
+func receiptOf(f gossip.Frame, slot int) receipt {
+	return receipt{slot: slot, piece: f.Piece, to: f.To}
+}
+
 // write appends a frame to the current segment. After an error the segment is unchanged.
-func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) {
-	if err := wire.PutHeader(j.head[:], h, payload); err != nil {
+func (d *disk) write(h wire.Header, payload []byte, slot int) (place, error) {
+	if err := wire.PutHeader(d.head[:], h, payload); err != nil {
 		return place{}, err
 	}
-	if err := j.begin(); err != nil {
+	if err := d.begin(); err != nil {
 		return place{}, err
 	}
-	s := j.writing
-	_, err := s.file.WriteAt(j.head[:], s.size)
+	s := d.writing
+	_, err := s.file.WriteAt(d.head[:], s.size)
 	if err == nil {
 		_, err = s.file.WriteAt(payload, s.size+wire.HeaderLen)
 	}
 	if err != nil {
 		return place{}, errors.Join(err, s.file.Truncate(s.size))
 	}
-	p := place{in: s, at: s.size, size: len(payload)}
+	p := place{in: s, at: uint32(s.size), size: uint32(len(payload))}
 	s.size += wire.HeaderLen + int64(len(payload))
 	s.last, s.synced = max(s.last, slot), false
 	if s.size >= segmentBytes {
-		j.writing = nil
+		d.writing = nil
 	}
 	return p, nil
 }
 
 // begin creates a segment if none is open for writing.
-func (j *Journal) begin() error {
-	if j.writing != nil {
+func (d *disk) begin() error {
+	if d.writing != nil {
 		return nil
 	}
-	path := filepath.Join(j.dir, fmt.Sprintf(segmentName, j.number))
+	path := filepath.Join(d.dir, fmt.Sprintf(segmentName, d.number))
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	j.number++
-	j.writing = &segment{path: path, file: file}
-	j.segments = append(j.segments, j.writing)
+	d.number++
+	d.writing = &segment{path: path, file: file}
+	d.segments = append(d.segments, d.writing)
 	return nil
 }
 
-// Find returns the message of a slot, or its repair for neighbour to, and reports whether
-// it found one. It returns an error for a message outside Span or a damaged frame.
-func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
+// Find returns a piece of the message of a slot, or its repair for neighbour to, and reports whether it found one. It
+// returns an error for a message outside Span or a damaged frame.
+func (j *Journal) Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if kind == gossip.Repair {
-		p, ok := j.repairs[receipt{slot: slot, to: to}]
+		p, ok := j.repairs[receipt{slot: slot, piece: piece, to: to}]
 		if !ok {
 			return gossip.Frame{}, false, nil
 		}
-		f, err = j.read(p, slot)
+		f, err = p.read(slot)
 		f.Kind, f.To = gossip.Repair, to
 		return f, true, err
 	}
-	if slot < j.base || slot >= j.next() {
-		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d: only %d to %d are there",
-			slot, j.base, j.next()-1)
+	parts := j.slots.Parts()
+	if slot < j.base || slot >= j.next() || piece < 0 || piece >= parts {
+		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d, piece %d: only %d to %d are there, in %s",
+			slot, piece, j.base, j.next()-1, plural.Of(parts, "piece"))
 	}
-	f, err = j.read(j.places[slot-j.base], slot)
+	f, err = j.places[(slot-j.base)*parts+piece].read(slot)
 	return f, err == nil, err
 }
 
-// read returns a frame in newly allocated memory.
-func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
+// read returns the frame of a slot in newly allocated memory.
+func (p place) read(slot int) (gossip.Frame, error) {
 	if p.held != nil {
-		h := p.held.header
-		return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: p.held.payload}, nil
+		return frameOf(p.held.header, p.held.payload), nil
 	}
-	frame := make([]byte, wire.HeaderLen+p.size)
+	frame := make([]byte, wire.HeaderLen+int(p.size))
 	damaged := func(err error) error {
 		return fmt.Errorf("journal: %s: message of slot %d: %w", p.in.path, slot, err)
 	}
-	if _, err := p.in.file.ReadAt(frame, p.at); err != nil {
+	if _, err := p.in.file.ReadAt(frame, int64(p.at)); err != nil {
 		return gossip.Frame{}, damaged(err)
 	}
-	h, err := wire.ParseHeader(frame, p.size)
+	h, err := wire.ParseHeader(frame, int(p.size))
 	if err != nil {
 		return gossip.Frame{}, damaged(err)
 	}
@@ -203,7 +229,11 @@ func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
 	if err := wire.Verify(h, payload); err != nil {
 		return gossip.Frame{}, damaged(err)
 	}
-	return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload}, nil
+	return frameOf(h, payload), nil
+}
+
+func frameOf(h wire.Header, payload []byte) gossip.Frame {
+	return gossip.Frame{Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note, Payload: payload}
 }
 
 // Sync writes all appended frames to stable storage. The next frame begins a new segment, so

@@ -16,11 +16,29 @@ import (
 // segmentName is the format of a segment's file name.
 const segmentName = "frames-%08d"
 
-// Open opens or creates the journal in dir for a worker that next sends the message of
-// slot next. It removes later frames, because the worker will send them again. It also
-// removes the frames before a gap or an unreadable frame.
+// A VersionError says that an earlier version of the program has written a journal.
+type VersionError struct {
+	Path    string // of the file
+	Version int    // of its frames
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s: written by an earlier version of the program: its frames have version %d, this program "+
+		"reads %d",
+		e.Path, e.Version, wire.Version)
+}
+
+// Hint says what to do.
+func (e *VersionError) Hint() string {
+	return fmt.Sprintf("end the run with the program that began it; or remove the folder %s of every peer, "+
+		"and let all go on from a checkpoint of the same round", filepath.Dir(e.Path))
+}
+
+// Open opens or creates the journal in dir for a worker that next sends the message of slot next. It removes later
+// frames, because the worker will send them again. It also removes the frames before a gap or an unreadable frame. It
+// changes no journal of another version, and fails with a *VersionError.
 func Open(dir string, slots gossip.Slots, next int) (*Journal, error) {
-	j := &Journal{dir: dir, slots: slots, repairs: make(map[receipt]place)}
+	j := &Journal{disk: disk{dir: dir}, slots: slots, repairs: make(map[receipt]place)}
 	if err := j.open(next); err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: %w", err), j.Close())
 	}
@@ -46,7 +64,7 @@ func (j *Journal) open(next int) error {
 			return err
 		}
 	}
-	if j.next() != next {
+	if j.next() != next { // also if a message is not whole
 		j.base, j.places = next, nil
 	}
 	return j.trim()
@@ -75,7 +93,10 @@ func (j *Journal) scan(path string, next int, over bool) (bool, error) {
 	if err != nil {
 		return over, err
 	}
-	for !over {
+	if err := earlier(file, path); err != nil {
+		return over, err
+	}
+	for !over && s.size < segmentBytes {
 		h, err := headerAt(file, s.size, info.Size())
 		if err != nil {
 			break
@@ -84,11 +105,23 @@ func (j *Journal) scan(path string, next int, over bool) (bool, error) {
 		if over = h.Kind == wire.Data && slot >= next; over {
 			break
 		}
-		j.enter(h, slot, place{in: s, at: s.size, size: h.Len})
+		j.enter(h, slot, place{in: s, at: uint32(s.size), size: uint32(h.Len)})
 		s.size += wire.HeaderLen + int64(h.Len)
 		s.last = max(s.last, slot)
 	}
 	return over, file.Truncate(s.size)
+}
+
+// earlier returns a *VersionError if a segment begins with a frame of an earlier version.
+func earlier(file io.ReaderAt, path string) error {
+	var head [wire.HeaderLen]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		return nil // too short for a frame
+	}
+	if v := wire.VersionOf(head[:]); v > 0 && v < wire.Version {
+		return &VersionError{Path: path, Version: v}
+	}
+	return nil
 }
 
 var errCutOff = errors.New("frame is cut off")
@@ -110,15 +143,18 @@ func headerAt(r io.ReaderAt, at, size int64) (wire.Header, error) {
 	return h, err
 }
 
-// enter records the place of a frame. A message that does not follow the last one replaces
-// all earlier ones: replay cannot cross a gap.
+// enter records the place of a frame. A piece that does not follow the last one replaces all earlier messages: replay
+// cannot cross a gap. Without its first piece a message is no use.
 func (j *Journal) enter(h wire.Header, slot int, p place) {
 	if h.Kind == wire.Repair {
-		j.repairs[receipt{slot: slot, to: topology.Rank(h.Epoch)}] = p
+		j.repairs[receipt{slot: slot, piece: h.Piece, to: topology.Rank(h.Epoch)}] = p
 		return
 	}
-	if slot != j.next() || len(j.places) == 0 {
+	if slot != j.next() || h.Piece != j.piece() || len(j.places) == 0 {
 		j.base, j.places = slot, j.places[:0]
+		if h.Piece > 0 {
+			return
+		}
 	}
 	j.places = append(j.places, p)
 }

@@ -56,7 +56,7 @@ func TestBadCodedFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() { c.nodes[1].Run(ctx, w) })
 			talk := adversary(t, ctx, c)
-			h := wire.Header{Kind: wire.Data, Coder: entropy.Huff0, Epoch: c.nodes[0].me.Epoch}
+			h := wire.Header{Kind: wire.Data, Coder: entropy.Huff0, Epoch: uint32(c.nodes[0].me.Epoch)}
 			b, err := wire.AppendFrame(nil, h, payload)
 			if err != nil {
 				t.Fatal(err)

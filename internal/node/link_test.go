@@ -160,7 +160,7 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *handshake.Talk {
 
 func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 	job := task{n: 2, dim: 100, rounds: 3}
-	frame := func(epoch uint64, change func(b []byte)) []byte {
+	frame := func(epoch uint32, change func(b []byte)) []byte {
 		b, err := wire.AppendFrame(nil, wire.Header{Kind: wire.Data, Epoch: epoch}, make([]byte, 400))
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() { c.nodes[1].Run(ctx, w) })
 			talk := adversary(t, ctx, c)
-			b := frame(c.nodes[0].me.Epoch, test.change)
+			b := frame(uint32(c.nodes[0].me.Epoch), test.change)
 			if _, err := talk.Stream.Write(b[:len(b)-test.cut]); err != nil {
 				t.Fatal(err)
 			}

@@ -81,10 +81,12 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 func (n *Node) linksOf(w *Worker) link.Config {
 	hello := n.me
 	hello.Round, hello.Durable = w.place(), w.durable()
+	slots := gossip.SlotsOf(w.Machine)
+	message := slots.Parts() * w.MaxPayload
 	c := link.Config{
 		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
-		Row: w.Row, Limit: w.MaxPayload, Detect: n.opts.Detect,
-		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: gossip.SlotsOf(w.Machine).Lead, Elastic: w.Lost == Reweight},
+		Row: w.Row, Limit: w.MaxPayload, Room: len(w.Row.In) * (slots.Lead + 1) * message, Detect: n.opts.Detect,
+		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
 		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
 	}
 	if j := w.journal(); j != nil {

@@ -1,20 +1,17 @@
-// Package wire is the bytes of a frame: a header of 32 bytes, little-endian,
-// and the payload.
+// Package wire is the bytes of a frame: a header of 32 bytes, little-endian, and the payload.
 //
-//	 0        4        5      6      8        12       16              24              32
-//	┌────────┬────────┬──────┬──────┬────────┬────────┬───────────────┬───────────────┬─────────┐
-//	│ length │version │ kind │ hop  │ round  │ crc32c │     epoch     │     note      │ payload │
-//	│  u32   │  u8    │ u8   │ u16  │  u32   │  u32   │      u64      │      u64      │ length  │
-//	└────────┴────────┴──────┴──────┴────────┴────────┴───────────────┴───────────────┴─────────┘
+//	 0        4        5      6      8        12       16       20      22         24              32
+//	┌────────┬────────┬──────┬──────┬────────┬────────┬────────┬───────┬──────────┬───────────────┬─────────┐
+//	│ length │version │ kind │ hop  │ round  │ crc32c │ epoch  │ piece │ reserved │     note      │ payload │
+//	│  u32   │  u8    │ u8   │ u16  │  u32   │  u32   │  u32   │  u16  │   u16    │      u64      │ length  │
+//	└────────┴────────┴──────┴──────┴────────┴────────┴────────┴───────┴──────────┴───────────────┴─────────┘
 //
-// The field length counts the bytes of the payload. The upper 4 bits of kind hold the coder
-// of the payload (package entropy), 0 for none. The field note carries a number beside the
-// message, 0 for none. The field epoch identifies the sending process. The field crc32c is the
-// Castagnoli checksum of the other 28 header bytes followed by the payload. Sender and
-// receiver are those of the link.
+// The field length counts the bytes of the payload. The upper 4 bits of kind hold the coder of the payload (package
+// entropy), 0 for none. A message travels in pieces, which the field piece numbers from 0 on. The field note carries a
+// number beside the message, 0 for none. The field epoch identifies the sending process. The field crc32c is the
+// Castagnoli checksum of the other 28 header bytes followed by the payload. Sender and receiver are those of the link.
 //
-// The package reads and writes no stream and does not interpret payloads.
-// docs/format/frames.md has worked examples.
+// The package reads and writes no stream and does not interpret payloads. docs/format/frames.md has worked examples.
 package wire
 
 import (
@@ -31,18 +28,18 @@ import (
 // HeaderLen is the size of a header, the overhead of a frame.
 const HeaderLen = 32
 
-// Version is the only version of the format that this package reads.
-const Version = 1
+// Version is the only version of the format that this package reads. Version 1 knew no pieces.
+const Version = 2
 
 // A Kind says what a frame is for.
 type Kind uint8
 
 const (
-	Data Kind = 1 // the message of (round, hop)
+	Data Kind = 1 // a piece of the message of (round, hop)
 	// the sender has finished and leaves; it still answers requests. The payload may say why
 	Bye     Kind = 2
-	Request Kind = 3 // asks for the repair of the message of (round, hop)
-	Repair  Kind = 4 // the repair of the message of (round, hop)
+	Request Kind = 3 // asks for the repair of a piece of the message of (round, hop)
+	Repair  Kind = 4 // the repair of a piece of the message of (round, hop)
 	Resend  Kind = 5 // asks for the message of (round, hop) and all later ones that the sender can receive
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
 	Alive   Kind = 7 // heartbeat without a payload
@@ -72,14 +69,18 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
+// pieced reports whether frames of kind k are about a piece of a message.
+func (k Kind) pieced() bool { return k == Data || k == Request || k == Repair }
+
 // A Header is a frame without its payload.
 type Header struct {
 	Kind  Kind
 	Coder entropy.Coder // of the payload; Plain unless Kind is Data
 	Round int           // 0..2^32−1
 	Hop   int           // 0..65535
+	Piece int           // 0..65535 of Data, Request and Repair, else 0
 	Note  uint64
-	Epoch uint64 // of the sending process
+	Epoch uint32 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
 
 	sum  uint32 // checksum of the frame as the header has it
@@ -100,14 +101,16 @@ var (
 
 // Offsets of the fields.
 const (
-	atLen     = 0
-	atVersion = 4
-	atKind    = 5 // and the coder above kindBits
-	atHop     = 6
-	atRound   = 8
-	atSum     = 12
-	atEpoch   = 16
-	atNote    = 24
+	atLen      = 0
+	atVersion  = 4
+	atKind     = 5 // and the coder above kindBits
+	atHop      = 6
+	atRound    = 8
+	atSum      = 12
+	atEpoch    = 16
+	atPiece    = 20
+	atReserved = 22
+	atNote     = 24
 )
 
 // kindBits are the lower bits of that byte.
@@ -127,7 +130,9 @@ func PutHeader(dst []byte, h Header, payload []byte) error {
 	dst[atVersion], dst[atKind] = Version, byte(h.Kind)|byte(h.Coder)<<kindBits
 	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
 	binary.LittleEndian.PutUint32(dst[atRound:], uint32(h.Round))
-	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
+	binary.LittleEndian.PutUint32(dst[atEpoch:], h.Epoch)
+	binary.LittleEndian.PutUint16(dst[atPiece:], uint16(h.Piece))
+	binary.LittleEndian.PutUint16(dst[atReserved:], 0)
 	binary.LittleEndian.PutUint64(dst[atNote:], h.Note)
 	binary.LittleEndian.PutUint32(dst[atSum:], checksum(headSum(dst), payload))
 	return nil
@@ -143,6 +148,9 @@ func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 	return append(frame, payload...), nil
 }
 
+// VersionOf returns the version of the header at the beginning of b, which may be one that ParseHeader refuses.
+func VersionOf(b []byte) int { return int(b[atVersion]) }
+
 // ParseHeader reads the header at the beginning of b. It refuses a payload of more than
 // limit bytes with ErrTooLong, so callers may allocate Len bytes. The checksum covers the
 // payload too. Trust no other field before Verify or Complete has accepted both.
@@ -157,13 +165,17 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 	if int64(size) > int64(limit) {
 		return Header{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, limit)
 	}
+	if r := binary.LittleEndian.Uint16(b[atReserved:]); r != 0 {
+		return Header{}, fmt.Errorf("%w: reserved field is %d, want 0", ErrRange, r)
+	}
 	h := Header{
 		Kind:  Kind(b[atKind] & (1<<kindBits - 1)),
 		Coder: entropy.Coder(b[atKind] >> kindBits),
 		Round: int(binary.LittleEndian.Uint32(b[atRound:])),
 		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
+		Piece: int(binary.LittleEndian.Uint16(b[atPiece:])),
 		Note:  binary.LittleEndian.Uint64(b[atNote:]),
-		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
+		Epoch: binary.LittleEndian.Uint32(b[atEpoch:]),
 		Len:   int(size),
 		seen:  headSum(b),
 		rest:  int(size),
@@ -207,6 +219,8 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case h.Piece < 0 || h.Piece > math.MaxUint16 || h.Piece > 0 && !h.Kind.pieced():
+		return fmt.Errorf("%w: piece %d of a %v frame", ErrRange, h.Piece, h.Kind)
 	case h.Kind == Alive && h.Len > 0:
 		return fmt.Errorf("%w: %d bytes of payload in a heartbeat", ErrTooLong, h.Len)
 	case int64(h.Len) > math.MaxUint32:

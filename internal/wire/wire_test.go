@@ -36,11 +36,11 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"first round", wire.Header{Kind: wire.Data}, []byte{1, 2, 3}},
 		{"coded payload", wire.Header{Kind: wire.Data, Coder: entropy.Bzip2, Round: 7}, []byte("zz")},
 		{"empty payload", wire.Header{Kind: wire.Data, Round: 7, Hop: 2, Epoch: 5}, nil},
-		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxUint32, Hop: math.MaxUint16, Epoch: math.MaxUint64},
-			[]byte("x")},
+		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxUint32, Hop: math.MaxUint16,
+			Piece: math.MaxUint16, Epoch: math.MaxUint32}, []byte("x")},
 		{"note of a message", wire.Header{Kind: wire.Data, Round: 9, Note: math.MaxUint64}, []byte("y")},
-		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1}, nil},
-		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1}, []byte("quotients")},
+		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1, Piece: 2}, nil},
+		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1, Piece: 2}, []byte("quotients")},
 		{"resend", wire.Header{Kind: wire.Resend, Round: 4, Hop: 1, Epoch: 3}, nil},
 		{"member", wire.Header{Kind: wire.Member, Round: 9, Hop: 2}, nil},
 		{"durable", wire.Header{Kind: wire.Durable, Round: math.MaxUint32}, nil},
@@ -64,7 +64,8 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 				t.Errorf("payload %q of length %d, want %q", payload, h.Len, test.payload)
 			}
 			if h.Kind != test.header.Kind || h.Coder != test.header.Coder || h.Round != test.header.Round ||
-				h.Hop != test.header.Hop || h.Note != test.header.Note || h.Epoch != test.header.Epoch {
+				h.Hop != test.header.Hop || h.Piece != test.header.Piece || h.Note != test.header.Note ||
+				h.Epoch != test.header.Epoch {
 				t.Errorf("header %+v, want %+v", h, test.header)
 			}
 		})
@@ -74,14 +75,14 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 // The layout of the package comment, field by field: peers of other builds
 // depend on these bytes.
 func TestLayout(t *testing.T) {
-	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x14131211, Note: 0x3837363534333231,
-		Epoch: 0x2827262524232221}
+	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x14131211, Piece: 0x2625, Note: 0x3837363534333231,
+		Epoch: 0x24232221}
 	frame, err := wire.AppendFrame(nil, header, []byte{0xAA, 0xBB, 0xCC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := hex.DecodeString("03000000" + "01" + "01" + "0102" + "11121314" + "00000000" + "2122232425262728" +
-		"3132333435363738" + "aabbcc")
+	want, _ := hex.DecodeString("03000000" + "02" + "01" + "0102" + "11121314" + "00000000" + "21222324" + "2526" +
+		"0000" + "3132333435363738" + "aabbcc")
 	covered := append(bytes.Clone(want[:12]), want[16:]...)
 	binary.LittleEndian.PutUint32(want[12:], crc32.Checksum(covered, crc32.MakeTable(crc32.Castagnoli)))
 	if !bytes.Equal(frame, want) {
@@ -101,7 +102,10 @@ func TestHeadersAreRefused(t *testing.T) {
 	}{
 		{"nothing at all", func(b []byte) []byte { return nil }, wire.ErrTruncated},
 		{"one byte short", func(b []byte) []byte { return b[:wire.HeaderLen-1] }, wire.ErrTruncated},
-		{"version of the future", func(b []byte) []byte { b[4] = 2; return b }, wire.ErrVersion},
+		{"version without pieces", func(b []byte) []byte { b[4] = 1; return b }, wire.ErrVersion},
+		{"version of the future", func(b []byte) []byte { b[4] = 3; return b }, wire.ErrVersion},
+		{"a use of the reserved field", func(b []byte) []byte { b[23] = 1; return b }, wire.ErrRange},
+		{"piece of a statement about an edge", func(b []byte) []byte { b[5], b[20] = 8, 1; return b }, wire.ErrRange},
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
@@ -186,6 +190,9 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 		{"round beyond 32 bits", wire.Header{Kind: wire.Data, Round: 1 << 32}, wire.ErrRange},
 		{"negative hop", wire.Header{Kind: wire.Data, Hop: -1}, wire.ErrRange},
 		{"hop beyond 16 bits", wire.Header{Kind: wire.Data, Hop: 1 << 16}, wire.ErrRange},
+		{"negative piece", wire.Header{Kind: wire.Data, Piece: -1}, wire.ErrRange},
+		{"piece beyond 16 bits", wire.Header{Kind: wire.Data, Piece: 1 << 16}, wire.ErrRange},
+		{"piece of a goodbye", wire.Header{Kind: wire.Bye, Piece: 1}, wire.ErrRange},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -228,13 +235,16 @@ func FuzzFrame(f *testing.F) {
 	frame, _ := wire.AppendFrame(nil, wire.Header{Kind: wire.Data, Round: 3, Hop: 1, Epoch: 7}, []byte("payload"))
 	f.Add(frame)
 	f.Add(frame[:wire.HeaderLen])
+	piece, _ := wire.AppendFrame(nil, wire.Header{Kind: wire.Repair, Round: 3, Piece: 395}, []byte("quotients"))
+	f.Add(piece)
 	f.Add([]byte(strings.Repeat("\xff", 40)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := wire.ParseHeader(b, limit)
 		if err != nil {
 			return
 		}
-		if h.Len < 0 || h.Len > limit || h.Round < 0 || h.Hop < 0 || h.Hop > math.MaxUint16 {
+		if h.Len < 0 || h.Len > limit || h.Round < 0 || h.Hop < 0 || h.Hop > math.MaxUint16 ||
+			h.Piece < 0 || h.Piece > math.MaxUint16 {
 			t.Fatalf("header out of bounds: %+v", h)
 		}
 		if len(b) < wire.HeaderLen+h.Len {

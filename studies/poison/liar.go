@@ -44,7 +44,7 @@ func (l *liar) Ready() gossip.Ready {
 		case gossip.Data:
 			f.Payload = l.tell(f.Round)
 		case gossip.Repair:
-			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round)
+			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round, 0)
 		}
 	}
 	return r

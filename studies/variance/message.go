@@ -137,7 +137,7 @@ func (m *modular) lost(s sample) (float64, error) {
 	return squares / vec.Dot(s.other, s.other), nil
 }
 
-func (m *modular) layout(s sample) quant.Layout { return m.Layout(s.round, len(s.own)) }
+func (m *modular) layout(s sample) quant.Layout { return m.Layout(s.round, len(s.own), 0) }
 
 func (m *modular) ideal(_ sample, payload []byte) (float64, error) {
 	packing, err := quant.NewPacking(m.Levels)

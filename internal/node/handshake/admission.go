@@ -27,6 +27,9 @@ const (
 	challengeLen = 2 + (1 + MaxRunID) + nonceLen
 )
 
+// sameProgram is the remedy for another protocol version.
+const sameProgram = "install the same version of the program on all machines; peer version prints it"
+
 // admit lets both ends prove that they take part in the same run and know its secret, without sending
 // it. Each sends a nonce, then the HMAC of its own id, the other's, both nonces, the run and the
 // session. The order of the ids prevents that a proof is sent back to its maker. The ids, which the
@@ -75,7 +78,9 @@ func (a *Admission) understand(b []byte) (nonce []byte, no *RefusedError) {
 		return nil, malformed
 	}
 	if v := binary.LittleEndian.Uint16(b); v != version {
-		return nil, Refusal(Protocol, "another protocol version: theirs is %d, ours %d", v, version)
+		no := Refusal(Protocol, "another protocol version: theirs is %d, ours %d", v, version)
+		no.Advice = sameProgram
+		return nil, no
 	}
 	if len(b) != challengeLen {
 		return nil, malformed

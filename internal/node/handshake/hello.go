@@ -12,8 +12,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// version is the version of the handshake; frames have one of their own.
-const version = 3
+// version is the version of the protocol between peers: of the handshake, and of the frames after it (wire.Version).
+// Peers compare it first, so that one of another version gets a reason and not bytes that it cannot read.
+const version = 4
 
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1

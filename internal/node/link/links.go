@@ -33,17 +33,21 @@ type Links struct {
 // eventRoom is how many events may wait for the worker; with more, readers wait.
 const eventRoom = 64
 
+// leastPool bounds the bytes of free buffers of a small run.
+const leastPool = 1 << 20
+
 // Start begins to make the links of c.Row. It fails if c's coder cannot code payloads. The caller must
 // Close them.
 func Start(c Config) (*Links, error) {
-	coding, err := newCoding(&c)
+	mail, err := newMailroom(&c)
 	if err != nil {
 		return nil, err
 	}
 	c.Limit = max(c.Limit, handshake.MaxStop)
 	l := &Links{edges: make(map[topology.Rank]*edge)}
 	s := &l.s
-	s.Config, s.coding, s.events = c, coding, make(chan Event, eventRoom)
+	s.Config, s.mail, s.events = c, mail, make(chan Event, eventRoom)
+	s.pool.room = max(leastPool, c.Room)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)
 	for _, rank := range c.Row.Neighbours() {
@@ -157,17 +161,17 @@ func (l *Links) Send(frames []gossip.Frame) {
 	}
 }
 
-// sendOne sends one message to several neighbours.
+// sendOne sends one frame to several neighbours.
 func (l *Links) sendOne(same []gossip.Frame) {
 	cost := entropy.LinkCost(0)
-	if l.s.coding != nil {
+	if l.s.mail.codes(same[0]) {
 		for _, f := range same {
 			cost += l.edge(f.To).cost()
 		}
 	}
-	p, number := l.s.coding.mailing(same[0], len(same), cost), l.s.headers.number(len(same))
+	p := l.s.mail.mailing(same[0], len(same), cost)
 	for _, f := range same {
-		o := outgoing{frame: f, mailing: p, message: number}
+		o := outgoing{frame: f, mailing: p}
 		if k := l.edge(f.To).current(); k != nil {
 			k.out.put(o)
 		} else {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"go.uber.org/goleak"
@@ -34,6 +36,16 @@ type pair struct {
 
 // newPair starts the links of two workers on loopback; change may alter both configurations.
 func newPair(t *testing.T, change func(rank int, c *Config)) *pair {
+	t.Helper()
+	p := idlePair(t, change)
+	for rank := range p.links {
+		p.start(t, rank)
+	}
+	return p
+}
+
+// idlePair makes the hosts of two workers that know each other.
+func idlePair(t *testing.T, change func(rank int, c *Config)) *pair {
 	t.Helper()
 	p := new(pair)
 	var hosts [2]*socket.Host
@@ -66,7 +78,6 @@ func newPair(t *testing.T, change func(rank int, c *Config)) *pair {
 		if change != nil {
 			change(rank, &p.configs[rank])
 		}
-		p.start(t, rank)
 	}
 	return p
 }
@@ -172,6 +183,51 @@ func TestNeighboursOfOtherSizesAreRefused(t *testing.T) {
 		e := p.wants(t, rank, Refused)
 		if no, ok := errors.AsType[*handshake.RefusedError](e.Err); !ok || no.Reason != handshake.OtherShape {
 			t.Errorf("worker %d: %v, want that the shapes differ", rank, e.Err)
+		}
+	}
+}
+
+// A program of the last protocol version proves itself with another challenge. Both ends name both versions, also where
+// the older one calls.
+func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
+	for honest := range 2 {
+		p := idlePair(t, nil)
+		older, told := p.configs[1-honest].Host, make(chan error, 1)
+		greet := func(s network.Stream) {
+			talk := handshake.New(s)
+			challenge := make([]byte, 99)
+			challenge[0] = 3
+			err := talk.Say(4, challenge)
+			if err == nil {
+				_, err = talk.Expect(4, len(challenge))
+			}
+			if err == nil {
+				_, err = talk.Expect(5, 32)
+			}
+			select {
+			case told <- err:
+			default:
+			}
+		}
+		older.SetStreamHandler(Protocol, greet)
+		p.start(t, honest)
+		if self := p.configs[honest].Host.ID(); older.ID() < self {
+			s, err := older.Open(t.Context(), self, Protocol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go greet(s)
+		}
+		e := p.wants(t, honest, Refused)
+		for end, err := range map[string]error{"newer": e.Err, "older": <-told} {
+			no, ok := errors.AsType[*handshake.RefusedError](err)
+			if !ok || no.Reason != handshake.Protocol || no.Remote != (end == "older") || !no.Permanent() ||
+				no.Detail != "another protocol version: theirs is 3, ours 4" {
+				t.Errorf("the %s end: %v, want both versions", end, err)
+			}
+		}
+		if hint := e.Err.(*handshake.RefusedError).Hint(); !strings.Contains(hint, "same version") {
+			t.Errorf("hint %q, want what to do", hint)
 		}
 	}
 }

@@ -9,29 +9,39 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A pace is the speed at which a link carries frames. It is the best of the last few frames, since
-// other work of the machine slows single ones down. Frames that fit into the buffers on the way do not
-// count.
+// A pace is the speed at which a link carries messages. It is the best of the last few messages, since other work of
+// the
+// machine slows single ones down. Messages that fit into the buffers on the way do not count. Of a message in pieces
+// all count together: some wait in a buffer until the reader comes.
 type pace struct {
-	mu   sync.Mutex
-	last [paceFrames]float64 // bytes per second
-	seen int
+	mu    sync.Mutex
+	last  [paceMessages]float64 // bytes per second
+	seen  int
+	bytes int // of the running message
+	took  time.Duration
 }
 
 const (
-	paceFrames = 8
-	paceBytes  = 16 << 10 // least bytes of a frame that counts
+	paceMessages = 8
+	paceBytes    = 16 << 10 // least bytes of a message that counts
 )
 
-// note enters the time that so many bytes took.
-func (p *pace) note(bytes int, took time.Duration) {
-	if bytes < paceBytes {
-		return
-	}
+// begin ends a message, and begins the next one.
+func (p *pace) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[p.seen%paceFrames] = float64(bytes) / max(took, time.Nanosecond).Seconds()
-	p.seen++
+	if p.bytes >= paceBytes {
+		p.last[p.seen%paceMessages] = float64(p.bytes) / max(p.took, time.Nanosecond).Seconds()
+		p.seen++
+	}
+	p.bytes, p.took = 0, 0
+}
+
+// add enters the time that so many bytes of the running message took.
+func (p *pace) add(bytes int, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes, p.took = p.bytes+bytes, p.took+took
 }
 
 // best returns the bytes per second, 0 if they are unknown.

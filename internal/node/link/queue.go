@@ -1,27 +1,27 @@
 package link
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire"
 )
 
 // An outgoing is a frame or a sign of life. The payload of a bye holds the reason.
 type outgoing struct {
 	frame   gossip.Frame
-	mailing *mailing // nil: the payload is sent without coding
-	message uint64   // its number in the header cache
+	mailing *mailing // nil: no other link sends the frame, and it travels without coding
 	alive   bool     // a sign of life
 }
 
-// open returns the payload to send and its coder.
-func (o outgoing) open() ([]byte, entropy.Coder) {
+// open puts the header h, completed, into dst and returns the payload to send.
+func (o outgoing) open(dst []byte, h wire.Header) ([]byte, error) {
 	if o.mailing == nil {
-		return o.frame.Payload, entropy.Plain
+		return o.frame.Payload, wire.PutHeader(dst, h, o.frame.Payload)
 	}
-	return o.mailing.open()
+	return o.mailing.open(dst, h)
 }
 
 // close notes that o has been sent.
@@ -31,19 +31,31 @@ func (o outgoing) close() {
 	}
 }
 
-// A queue holds the frames that wait for a link's writer. put never blocks: a machine has only the
-// frames of a few exchanges under way.
+// size bounds the bytes that o takes on the stream: coding makes no payload longer.
+func (o outgoing) size() int { return wire.HeaderLen + len(o.frame.Payload) }
+
+// A queue holds the frames that wait for a link's writer. put never blocks: a machine has only the frames of a few
+// exchanges under way.
+//
+// Requests and repairs go first, in their own order: a neighbour waits for them, and the messages before them may take
+// long. All other kinds keep their order. A request or a repair concerns frames that the neighbour has already, or has
+// sent, so it may overtake any.
 type queue struct {
-	mu    sync.Mutex
-	items []outgoing
-	wake  chan struct{}
+	mu     sync.Mutex
+	urgent []outgoing
+	items  []outgoing
+	wake   chan struct{}
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
 func (q *queue) put(o outgoing) {
 	q.mu.Lock()
-	q.items = append(q.items, o)
+	if o.frame.Kind == gossip.Request || o.frame.Kind == gossip.Repair {
+		q.urgent = append(q.urgent, o)
+	} else {
+		q.items = append(q.items, o)
+	}
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
@@ -54,17 +66,18 @@ func (q *queue) put(o outgoing) {
 // only replaces all waiting frames by o.
 func (q *queue) only(o outgoing) {
 	q.mu.Lock()
+	clear(q.urgent)
 	clear(q.items)
-	q.items = q.items[:0]
+	q.urgent, q.items = q.urgent[:0], q.items[:0]
 	q.mu.Unlock()
 	q.put(o)
 }
 
-// take waits for the next frame, or until over is closed. When idle ticks and no frame waits, it
-// returns a sign of life.
+// take waits for the next frame, or until over is closed. When idle ticks and no frame waits, it returns a sign of
+// life.
 func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, ok bool) {
 	for {
-		if o, ok := q.first(); ok {
+		if o, ok := q.next(int(^uint(0) >> 1)); ok {
 			return o, true
 		}
 		select {
@@ -77,50 +90,18 @@ func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, o
 	}
 }
 
-func (q *queue) first() (outgoing, bool) {
+// next returns the first waiting frame if it takes at most room bytes.
+func (q *queue) next(room int) (o outgoing, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
+	from := &q.urgent
+	if len(*from) == 0 {
+		from = &q.items
+	}
+	if len(*from) == 0 || (*from)[0].size() > room {
 		return outgoing{}, false
 	}
-	o := q.items[0]
-	n := copy(q.items, q.items[1:])
-	q.items[n] = outgoing{} // releases the payload
-	q.items = q.items[:n]
+	o = (*from)[0]
+	*from = slices.Delete(*from, 0, 1) // releases the payload
 	return o, true
-}
-
-// A pool keeps the buffers of received frames that have been used.
-type pool struct {
-	mu   sync.Mutex
-	free [][]byte
-}
-
-// get returns a buffer of n bytes with arbitrary content.
-func (p *pool) get(n int) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := len(p.free) - 1; i >= 0; i-- {
-		if b := p.free[i]; cap(b) >= n {
-			last := len(p.free) - 1
-			p.free[i], p.free[last] = p.free[last], nil
-			p.free = p.free[:last]
-			return b[:n]
-		}
-	}
-	return make([]byte, n)
-}
-
-// poolRoom bounds the free buffers: more come only from frames that were never used.
-const poolRoom = 256
-
-func (p *pool) put(b []byte) {
-	if cap(b) == 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.free) < poolRoom {
-		p.free = append(p.free, b)
-	}
 }

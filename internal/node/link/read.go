@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -22,7 +21,7 @@ func (k *link) read() error {
 			return k.readError(err)
 		}
 		h, err := wire.ParseHeader(head[:], to.Limit)
-		if err == nil && h.Epoch != k.process {
+		if err == nil && h.Epoch != uint32(k.process) {
 			err = errEpoch
 		}
 		if err != nil {
@@ -32,7 +31,7 @@ func (k *link) read() error {
 		if err != nil {
 			return err
 		}
-		to.received.count(h.Kind, len(payload), h.Len)
+		to.received.count(h, len(payload), h.Len)
 		switch h.Kind {
 		case wire.Alive:
 			to.pool.put(payload)
@@ -48,7 +47,7 @@ func (k *link) read() error {
 		}
 		to.emit(Event{Kind: FrameIn, Peer: to.rank, Frame: gossip.Frame{
 			From: to.rank, To: to.Members.Self, Kind: fromWire[h.Kind],
-			Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload,
+			Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note, Payload: payload,
 		}})
 	}
 }
@@ -72,7 +71,10 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	if h.Coder == entropy.Plain {
 		payload = to.pool.get(h.Len)
 	} else {
-		k.in.coded = slices.Grow(k.in.coded[:0], h.Len)[:h.Len]
+		if cap(k.in.coded) < h.Len {
+			k.in.coded = make([]byte, h.Len)
+		}
+		k.in.coded = k.in.coded[:h.Len]
 		payload = k.in.coded
 	}
 	if err := k.fill(payload, &h, due); err != nil {
@@ -96,11 +98,14 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 }
 
 // fill reads payload, which follows h. The reader's buffer is far smaller than a message, so a longer
-// payload goes straight to its place.
+// payload goes straight to its place, chunk by chunk.
 func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
+	if h.Kind == wire.Data && h.Piece == 0 {
+		k.to.received.pace.begin()
+	}
 	began, awaited := time.Now(), len(payload)-k.in.Buffered()
 	err := k.full(payload, h, due)
-	k.to.received.pace.note(awaited, time.Since(began))
+	k.to.received.pace.add(awaited, time.Since(began))
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -21,8 +21,7 @@ type shared struct {
 	place, durable atomic.Int64 // sent in the hello
 	events         chan Event
 	pool           pool
-	coding         *coding // nil: payloads are sent without coding
-	headers        headerCache
+	mail           *mailroom
 	ctx            context.Context
 	cancel         context.CancelFunc
 	wg             sync.WaitGroup
@@ -63,17 +62,19 @@ type neighbour struct {
 // traffic counts the frames of an edge in one direction, in bytes.
 type traffic struct {
 	payload, stream      atomic.Int64
-	messages, ofMessages atomic.Int64 // data frames with a payload, and their bytes on the stream
+	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
 	pace                 pace
 }
 
-// count adds a frame whose payload took so many bytes on the stream.
-func (c *traffic) count(kind wire.Kind, payload, streamed int) {
+// count adds a frame whose payload took so many bytes on the stream. Its first piece stands for a message.
+func (c *traffic) count(h wire.Header, payload, streamed int) {
 	size := int64(wire.HeaderLen + streamed)
-	if kind == wire.Data && payload > 0 {
+	if h.Kind == wire.Data && payload > 0 {
 		c.payload.Add(int64(payload))
-		c.messages.Add(1)
 		c.ofMessages.Add(size)
+		if h.Piece == 0 {
+			c.messages.Add(1)
+		}
 	}
 	c.stream.Add(size)
 }

@@ -2,6 +2,7 @@ package link
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -15,11 +16,19 @@ import (
 // model data, and time out on a slow link although the neighbour lives.
 const writeTime = 60 * time.Second // for a piece to a neighbour that lives but does not read
 
-// write sends the queued frames until the link is over. After Bye only answers to a neighbour that is
-// not done can follow.
+// A writer sends the frames of a link. It gathers small frames that wait together in one message of the multiplexer.
+type writer struct {
+	*link
+	buf []byte
+	due deadline
+}
+
+// write sends the queued frames until the link is over. After Bye only answers to a neighbour that is not done can
+// follow.
 func (k *link) write() error {
-	due := deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
-	buf := make([]byte, min(shape.Record, k.to.Host.Pieces(k.to.id)))
+	w := writer{
+		link: k, buf: make([]byte, 0, shape.Chunk), due: deadline{set: k.stream.SetWriteDeadline, allow: writeTime},
+	}
 	idle := time.NewTicker(k.to.Detect / beatsPerDetect)
 	defer idle.Stop()
 	for {
@@ -30,23 +39,74 @@ func (k *link) write() error {
 		if o.alive && k.parted() {
 			continue
 		}
-		h := k.header(o)
-		payload, coder := o.open()
-		h.Coder = coder
-		if err := k.to.headers.put(buf, o.message, h, payload); err != nil {
+		if err := w.send(o); err != nil {
 			return err
 		}
-		if err := k.send(buf, payload, &due); err != nil {
+	}
+}
+
+// send writes o and the frames that wait behind it, as many as fit into one message. A frame that is longer than the
+// room begins in that message; the rest follows without being copied.
+func (w *writer) send(o outgoing) error {
+	room := w.to.Host.Pieces(w.to.id)
+	w.buf = w.buf[:0]
+	for {
+		bye := o.frame.Kind == gossip.Bye
+		rest, err := w.add(o, room)
+		if err != nil {
+			return err
+		}
+		next, more := outgoing{}, false
+		if len(rest) == 0 && !bye {
+			next, more = w.out.next(room - len(w.buf))
+		}
+		if more {
+			o.close()
+			o = next
+			continue
+		}
+		if err := w.flush(rest, room); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
-		k.to.sent.count(h.Kind, len(o.frame.Payload), len(payload))
 		o.close()
-		if h.Kind == wire.Bye {
-			if err := k.parting(func() { k.told = true }); err != nil {
-				return err
-			}
+		if bye {
+			return w.parting(func() { w.told = true })
 		}
+		return nil
 	}
+}
+
+// add adds a frame to the message, and returns what has no room there.
+func (w *writer) add(o outgoing, room int) (rest []byte, err error) {
+	h, at := w.header(o), len(w.buf)
+	w.buf = slices.Grow(w.buf, wire.HeaderLen)[:at+wire.HeaderLen]
+	payload, err := o.open(w.buf[at:], h)
+	if err != nil {
+		return nil, err
+	}
+	w.to.sent.count(h, len(o.frame.Payload), len(payload))
+	if h.Kind == wire.Data && h.Piece == 0 {
+		w.to.sent.pace.begin()
+	}
+	n := min(len(payload), room-len(w.buf))
+	w.buf = append(w.buf, payload[:n]...)
+	return payload[n:], nil
+}
+
+// flush writes the message, then rest in messages of its own.
+func (w *writer) flush(rest []byte, room int) error {
+	host, began, bytes := w.to.Host, time.Now(), len(w.buf)+len(rest)
+	for next := w.buf; len(next) > 0; {
+		host.Pace(w.to.id, len(next), w.over)
+		w.due.extend()
+		if _, err := w.stream.Write(next); err != nil {
+			return err
+		}
+		n := min(len(rest), room)
+		next, rest = rest[:n], rest[n:]
+	}
+	w.to.sent.pace.add(bytes, time.Since(began))
+	return nil
 }
 
 // The kinds of frames of a machine, on the wire.
@@ -63,29 +123,10 @@ var (
 
 // header describes an outgoing frame.
 func (k *link) header(o outgoing) wire.Header {
-	epoch := k.to.Hello.Epoch
+	epoch := uint32(k.to.Hello.Epoch)
 	if o.alive {
 		return wire.Header{Kind: wire.Alive, Epoch: epoch}
 	}
 	f := o.frame
-	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
-}
-
-// send writes the header that buf begins with and the payload. The beginning
-// of the payload travels with the header, the rest without being copied.
-func (k *link) send(buf, payload []byte, due *deadline) error {
-	host, began := k.to.Host, time.Now()
-	pieces := host.Pieces(k.to.id)
-	n := copy(buf[wire.HeaderLen:], payload)
-	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
-		host.Pace(k.to.id, len(next), k.over)
-		due.extend()
-		if _, err := k.stream.Write(next); err != nil {
-			return err
-		}
-		n := min(len(rest), pieces)
-		next, rest = rest[:n], rest[n:]
-	}
-	k.to.sent.pace.note(len(payload), time.Since(began))
-	return nil
+	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Piece: f.Piece, Note: f.Note, Epoch: epoch}
 }

@@ -1,0 +1,101 @@
+package moniqua
+
+import (
+	"fmt"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/quant"
+)
+
+var _ algos.Piecer = (*Codec)(nil)
+
+// A part is a range of the coordinates of a model: first ≤ at ≤ end. Those from at on are exact.
+type part struct{ first, at, end int }
+
+// whole returns all coordinates of a model of d.
+func (c *Codec) whole(d int) part { return part{0, c.before(d), d} }
+
+// pieces returns the pieces of a model of d coordinates. Random numbers have the number of a coordinate in the model as
+// their address, so a piece has the symbols that its coordinates have in a whole message.
+func (c *Codec) pieces(d int) algos.Cut { return algos.Cut{Dim: d, Tail: min(c.Exact, d), Len: c.Piece} }
+
+// part returns a piece of a model of d coordinates.
+func (c *Codec) part(piece, d int) part {
+	first, end := c.pieces(d).Range(piece)
+	return part{first, min(end, c.before(d)), end}
+}
+
+// Pieces returns the number of pieces of a model of d coordinates. Exact coordinates are in the last one.
+func (c *Codec) Pieces(d int) int { return c.pieces(d).Pieces() }
+
+// EncodePiece is Encode of a piece. With Verify its own index hash follows its symbols.
+func (c *Codec) EncodePiece(dst []byte, k, piece int, x []float32) ([]byte, error) {
+	return c.encodePart(dst, k, x, c.part(piece, len(x)))
+}
+
+// CheckPiece compares the index hashes of a piece of the messages with the indices that x recovers.
+func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error {
+	if !c.Verify || c.full(k) {
+		return nil
+	}
+	p := c.part(piece, len(x))
+	r, err := c.round(k, p.first)
+	if err != nil {
+		return err
+	}
+	if p.at < p.end {
+		if err := c.cut.set(in, floatBytes*(p.end-p.at)); err != nil {
+			return fmt.Errorf("moniqua: round %d: %w", k, err)
+		}
+		in = c.cut.first
+	}
+	x = x[p.first:p.at]
+	if !r.mixedInLanes(in) {
+		if err := r.checkReference(x); err != nil {
+			return err
+		}
+	}
+	if err := r.checkPayloads(len(x), in); err != nil {
+		return err
+	}
+	return c.verification.check(&r, x, in)
+}
+
+// MixPiece is Mix of a piece into x, of messages that CheckPiece has accepted.
+func (c *Codec) MixPiece(k, piece int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+	p := c.part(piece, len(x))
+	x = x[p.first:p.end]
+	return c.mixExact(k, gathered{acc: x, x: x, mine: mine, in: in, part: p, checked: true}, c.mix)
+}
+
+// Layout returns the layout of a piece of round k, for models of d coordinates.
+func (c *Codec) Layout(k, d, piece int) quant.Layout {
+	p := c.part(piece, d)
+	if c.full(k) {
+		return quant.Floats(p.end - p.first)
+	}
+	l := quant.Layout{Levels: c.levels(k), Count: p.at - p.first}
+	if c.Verify {
+		l.Tail = HashLen
+	}
+	return l.Longer(floatBytes * (p.end - p.at))
+}
+
+// cut finds the ends of the pieces in the quotients of a saved round. Blocks are whole but for the last one of a piece.
+func (r *repair) cut(c *Codec) {
+	packing, err := quant.NewPacking(c.Levels)
+	if err != nil {
+		return // the codec cannot be used
+	}
+	r.ends = r.ends[:0]
+	for rest := r.data; c.Piece > 0; {
+		for left := c.Piece; left > 0 && err == nil; left -= blockOf(packing) {
+			_, _, _, rest, err = cutQuotients(rest, min(left, blockOf(packing)))
+		}
+		if err != nil || len(rest) == 0 {
+			break // the last piece
+		}
+		r.ends = append(r.ends, len(r.data)-len(rest))
+	}
+	r.end()
+}
