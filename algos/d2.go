@@ -100,24 +100,22 @@ func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
 }
 
 // Pieces returns the number of pieces of a message.
-func (a *D2) Pieces() int { return len(a.parcel().mine) }
+func (a *D2) Pieces() int { return a.pieces.by(a.Codec, len(a.X)) }
 
 // SendPiece appends a piece of z.
 func (a *D2) SendPiece(k, piece int, dst []byte) ([]byte, error) {
-	return a.parcel().send(k, piece, a.X, dst)
+	return a.pieces.send(k, piece, a.X, dst)
 }
 
 // CheckPiece verifies a piece of the messages.
 func (a *D2) CheckPiece(k, piece int, in []Message) error {
-	return a.parcel().codec.CheckPiece(k, piece, a.X, in)
+	return a.pieces.codec.CheckPiece(k, piece, a.X, in)
 }
 
 // MixPiece moves a piece of z towards the neighbours' z.
 func (a *D2) MixPiece(k, piece int, in []Message) (Mixed, error) {
-	return a.parcel().mix(k, piece, a.X, in)
+	return a.pieces.mix(k, piece, a.X, in)
 }
-
-func (a *D2) parcel() *parcel { return a.pieces.by(a.Codec, nil, len(a.X)) }
 
 // ExtraMemory returns the bytes of r.
 func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }

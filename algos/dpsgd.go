@@ -71,24 +71,27 @@ func (a *DPSGD) Mix(k, _ int, in []Message) (Mixed, error) {
 }
 
 // Pieces returns the number of pieces of a message: 1 with clipping, which needs whole messages.
-func (a *DPSGD) Pieces() int { return len(a.parcel().mine) }
+func (a *DPSGD) Pieces() int {
+	if a.Clip != nil {
+		return 1
+	}
+	return a.pieces.by(a.Codec, len(a.X))
+}
 
 // SendPiece appends a piece of the model.
 func (a *DPSGD) SendPiece(k, piece int, dst []byte) ([]byte, error) {
-	return a.parcel().send(k, piece, a.X, dst)
+	return a.pieces.send(k, piece, a.X, dst)
 }
 
 // CheckPiece verifies a piece of the messages.
 func (a *DPSGD) CheckPiece(k, piece int, in []Message) error {
-	return a.parcel().codec.CheckPiece(k, piece, a.X, in)
+	return a.pieces.codec.CheckPiece(k, piece, a.X, in)
 }
 
 // MixPiece moves a piece of the model towards the neighbours' models.
 func (a *DPSGD) MixPiece(k, piece int, in []Message) (Mixed, error) {
-	return a.parcel().mix(k, piece, a.X, in)
+	return a.pieces.mix(k, piece, a.X, in)
 }
-
-func (a *DPSGD) parcel() *parcel { return a.pieces.by(a.Codec, a.Clip, len(a.X)) }
 
 // ExtraMemory returns the bytes of the working memory of clipping, 0 without it.
 func (a *DPSGD) ExtraMemory() int {

@@ -1,12 +1,12 @@
 package algos
 
 // A model of many coordinates travels in pieces. A piece is a range of coordinates with a payload of its own, which is
-// encoded, checked, repaired and mixed without the others. So a receiver mixes the first pieces while the sender encodes
-// the last ones, and nothing needs memory for a whole message. Coordinates do not depend on each other: a model that is
-// mixed in pieces has the same bits as one that is mixed at once.
+// encoded, checked, repaired and mixed without the others. So a receiver mixes the first pieces while the sender
+// encodes the last ones, and nothing needs memory for a whole message. Coordinates do not depend on each other: a model
+// that is mixed in pieces has the same bits as one that is mixed at once.
 
-// A Piecer is a Codec that works on the pieces of a model. The number of a piece is 0 ≤ piece < Pieces(d), for models of
-// d coordinates. A message in one piece is that of Encode.
+// A Piecer is a Codec that works on the pieces of a model. The number of a piece is 0 ≤ piece < Pieces(d), for models
+// of d coordinates. A message in one piece is that of Encode.
 type Piecer interface {
 	// Pieces returns the number of pieces of a model of d coordinates, ≥ 1. It is the same in all rounds.
 	Pieces(d int) int
@@ -28,8 +28,8 @@ const blocksPerPiece = 63
 // PieceLen returns the number of coordinates of a piece, for a codec that works on blocks of so many coordinates.
 func PieceLen(block int) int { return blocksPerPiece * block }
 
-// A Cut divides a model into pieces. All pieces have the same length, but the last one, which is shorter and carries the
-// coordinates that do not count.
+// A Cut divides a model into pieces. All pieces have the same length, but the last one, which is shorter and carries
+// the coordinates that do not count.
 type Cut struct {
 	Dim  int // coordinates of the model
 	Tail int // the last so many of them, which do not count
@@ -53,49 +53,23 @@ func (c Cut) Range(piece int) (first, end int) {
 	return first, first + c.Len
 }
 
-// entire is the Piecer of a codec, or of clipped mixing, whose messages are whole.
-type entire struct {
-	Codec
-	clip *Clip // may be nil
-}
-
-// Pieces returns 1.
-func (e *entire) Pieces(int) int { return 1 }
-
-// EncodePiece encodes the model.
-func (e *entire) EncodePiece(dst []byte, k, _ int, x []float32) ([]byte, error) {
-	return e.Encode(dst, k, x)
-}
-
-// CheckPiece finds nothing: MixPiece checks the messages.
-func (e *entire) CheckPiece(int, int, []float32, []Message) error { return nil }
-
-// MixPiece mixes the model.
-func (e *entire) MixPiece(k, _ int, x []float32, mine []byte, in []Message) (Mixed, error) {
-	if e.clip != nil {
-		return e.clip.mix(e.Codec, k, x, mine, in)
-	}
-	return e.Mix(x, k, x, mine, in)
-}
-
 // A parcel is the part of an update rule that sends and mixes its model in pieces.
 type parcel struct {
 	codec Piecer
 	mine  [][]byte // the payload of this round by piece, owned by the machine
 }
 
-// by makes the parcel use a codec, with clipped mixing unless clip is nil, for models of d coordinates.
-func (p *parcel) by(codec Codec, clip *Clip, d int) *parcel {
-	if p.codec != nil {
-		return p
+// by makes the parcel use a codec for models of d coordinates, and returns the number of pieces.
+func (p *parcel) by(codec Codec, d int) int {
+	c, ok := codec.(Piecer)
+	if !ok {
+		return 1
 	}
-	if c, ok := codec.(Piecer); ok && clip == nil {
-		p.codec = c
-	} else {
-		p.codec = &entire{codec, clip}
+	p.codec = c
+	if p.mine == nil {
+		p.mine = make([][]byte, c.Pieces(d))
 	}
-	p.mine = make([][]byte, p.codec.Pieces(d))
-	return p
+	return len(p.mine)
 }
 
 // send appends a piece of x to dst.

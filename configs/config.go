@@ -206,7 +206,8 @@ type Peer struct {
 type Node struct {
 	Listen         []string `json:"listen" jsonschema_description:"multiaddrs to listen on, like /ip4/0.0.0.0/tcp/4001; empty = all interfaces, a free port"`
 	Transport      string   `json:"transport" jsonschema:"enum=tcp,enum=quic" jsonschema_description:"transport of the links"`
-	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise" jsonschema_description:"encryption over tcp; quic always has TLS"`
+	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise,enum=none" jsonschema_description:"encryption over tcp; quic always has TLS. none = bytes travel readable and unprotected, over loopback and the networks in trusted alone, between peers that all say none"`
+	Trusted        []string `json:"trusted" jsonschema_description:"networks like 192.168.1.0/24 where security none is allowed besides loopback, because you trust all machines and cables there"`
 	Key            string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
@@ -261,9 +262,11 @@ func Default() Config {
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Augment: "none",
 			Slow: map[string]float64{}},
-		Limit:      Limit{Links: map[string]LinkLimit{}},
-		Peers:      []Peer{},
-		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second)},
+		Limit: Limit{Links: map[string]LinkLimit{}},
+		Peers: []Peer{},
+		Node: Node{
+			Listen: []string{}, Trusted: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second),
+		},
 		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8, Script: []Fault{}},
 		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},

@@ -84,6 +84,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"node.listen", always},
 	{"node.transport", always},
 	{"node.security", []need{only("node.transport", "tcp")}},
+	{"node.trusted", []need{only("node.security", "none")}},
 	{"node.key", always},
 	{"node.join_secret", always},
 	{"node.join_secret_file", always},

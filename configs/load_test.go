@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -560,5 +561,35 @@ func TestUnits(t *testing.T) {
 	}
 	if got := time.Duration(l.Config.Limit.Links["0-7"].Latency); got != 61*time.Second {
 		t.Errorf("latency of a link: want 1m1s, got %v", got)
+	}
+}
+
+func TestLinksWithoutEncryptionStayOnTrustedNetworks(t *testing.T) {
+	const id = "12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA"
+	for _, test := range []struct{ text, key, want string }{
+		{"node: {security: none}", "", ""},
+		{"node: {security: none, listen: [/ip4/127.0.0.1/tcp/4001]}", "", ""},
+		{"node: {security: none, trusted: [10.0.0.0/24], listen: [/ip4/0.0.0.0/tcp/4001, /ip4/10.0.0.7/tcp/1]}", "", ""},
+		{"node: {security: none, listen: [/ip4/0.0.0.0/tcp/4001]}", "node.listen.0", "name its network there"},
+		{"node: {security: none, trusted: [10.0.0.0/24], listen: [/ip4/10.0.1.7/tcp/1]}", "node.listen.0", "node.trusted"},
+		{"node: {security: none, trusted: [10.0.0.0]}", "node.trusted.0", "is not a network like"},
+		{"node: {security: none, trusted: [0.0.0.0/0]}", "node.trusted.0", "too large to be trusted"},
+		{"node: {trusted: [10.0.0.0/24]}", "node.trusted", "it is a setting of none"},
+		{"topology: {kind: ring, size: 1}\npeers: [{id: " + id + ", addrs: [/ip4/192.0.2.1/tcp/1]}]\n" +
+			"node: {security: none}", "peers.0.addrs.0", "set node.security to tls"},
+	} {
+		_, err := load(t, test.text)
+		if test.key == "" {
+			if err != nil {
+				t.Errorf("%s: %v", test.text, err)
+			}
+			continue
+		}
+		found := err != nil && slices.ContainsFunc(problems(t, err), func(p Problem) bool {
+			return p.Key == test.key && strings.Contains(p.Message, test.want)
+		})
+		if !found {
+			t.Errorf("%s: want %s: %q, got %v", test.text, test.key, test.want, err)
+		}
 	}
 }

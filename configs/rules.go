@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -268,6 +269,20 @@ var otherRules = []rule{
 		}
 	}},
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
+	{[]string{"node.trusted"}, func(c *Config, wrong complain) {
+		_, err := c.Node.Nets()
+		if bad, ok := errors.AsType[*netError](err); ok {
+			wrong(fmt.Sprintf("node.trusted.%d", bad.index), "%s %s", show(bad.text), bad.why)
+		}
+	}},
+	{[]string{"node.listen", "node.security", "node.trusted"}, func(c *Config, wrong complain) {
+		checkOpen("node.listen", c.Node.Listen, c, wrong)
+	}},
+	{[]string{"peers", "node.security", "node.trusted"}, func(c *Config, wrong complain) {
+		for i, p := range c.Peers {
+			checkOpen(fmt.Sprintf("peers.%d.addrs", i), p.Addrs, c, wrong)
+		}
+	}},
 }
 
 // slowest bounds the factors of train.slow.

@@ -10,9 +10,14 @@ import (
 // at both ends. An algorithm that moves by Σ_j W_ij (x̂_j − x̂_i) needs no notice: it leaves out a term. So W stays
 // symmetric and doubly stochastic in every exchange, as long as both ends of each edge agree on its state.
 //
+// An exchange of which a piece is mixed cannot lose an edge. So a machine that may be cut mixes nothing of an exchange
+// before all of it is there.
+//
 // Exchanges are numbered as in Frame: ⌊round/H⌋ where one of H rounds exchanges.
 type Elastic interface {
 	Machine
+	// Whole makes the machine mix an exchange only when all its messages are there. It comes before the first frame.
+	Whole()
 	// Next returns the first exchange of which the worker has sent nothing.
 	Next() int
 	// Cut takes the edge to peer off from the first exchange whose message has not arrived. It returns that exchange,
@@ -26,6 +31,9 @@ type Elastic interface {
 
 var _ Elastic = (*Worker)(nil)
 
+// Whole makes the worker wait for whole exchanges.
+func (w *Worker) Whole() { w.whole = true }
+
 // Next returns the first exchange of which the worker has sent nothing.
 func (w *Worker) Next() int { return w.outbox.sent }
 
@@ -37,6 +45,10 @@ func (w *Worker) Cut(peer topology.Rank) (exchange int, err error) {
 	s := w.inbox.span(peer)
 	if s == nil || s.until <= max(s.from, w.slot()) {
 		return 0, fmt.Errorf("gossip: worker %d round %d: cut: %w: %d", w.self, w.k, ErrStranger, peer)
+	}
+	if left := w.inbox.at(w.slot()).left; left < w.alg.pieces {
+		return 0, fmt.Errorf("gossip: worker %d round %d: cut the edge to worker %d: %d of %d pieces of the exchange are "+
+			"mixed: call Whole before the first frame", w.self, w.k, peer, w.alg.pieces-left, w.alg.pieces)
 	}
 	slot, spent := w.inbox.cut(s, w.slot(), w.ready[0].spent)
 	w.ready[0].spent = spent
@@ -63,10 +75,7 @@ func (w *Worker) off(peer topology.Rank, slot int) error {
 	if i := w.outbox.index(peer); i >= 0 {
 		w.outbox.peers[i].until = slot
 	}
-	if w.phase != exchanging || !w.exchanges() {
-		return nil
-	}
-	return w.exchange()
+	return w.exchange(0, w.alg.pieces)
 }
 
 // Open adds the edge e from an exchange on.

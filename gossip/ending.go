@@ -61,9 +61,9 @@ func (w *Worker) unbegin() {
 	}
 }
 
-// unsend forgets the last slot. Its buffer belonged to an older slot, which is gone.
+// unsend forgets the last slot. Its buffers belonged to an older slot, which is gone.
 func (b *outbox) unsend() {
-	b.sent--
+	b.sent, b.made = b.sent-1, len(b.kept[0].pieces)
 	b.first = max(b.first, b.sent+1-len(b.kept))
 }
 

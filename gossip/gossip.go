@@ -9,8 +9,13 @@
 //			loss := gradient(g, r.Round, r.At)     // of round r.Round at r.At
 //			m.Gradient(g, loss, now)
 //		}
-//		if r.Done {
-//			break
+//		switch {
+//		case r.Failed != nil:
+//			return r.Failed
+//		case r.More:                               // the message of a large model travels in pieces
+//			continue
+//		case r.Done:
+//			return nil
 //		}
 //		m.Receive(<-frames)
 //	}
@@ -151,6 +156,12 @@ type Ready struct {
 	// Done says that all rounds are over. Frames may still have to be sent.
 	Done bool
 
+	// More asks for another call of Ready as soon as Send is handed over.
+	More bool
+	// Failed says why this call, or a layer for good, has failed; nil while it works. Like the error of other calls, a
+	// *algos.MessageError is about one message and does not end the worker.
+	Failed error
+
 	// Layers around a machine fill the following fields; a machine leaves them empty.
 
 	// Control lists actions on links. The driver does them before Send.
@@ -159,10 +170,6 @@ type Ready struct {
 	Notes []Note
 	// Owed lists the neighbours to which this worker still has to deliver messages that exist already.
 	Owed []topology.Rank
-	// More asks for another call of Ready as soon as Send is handed over.
-	More bool
-	// Failed says why the layer has stopped for good; nil while it works.
-	Failed error
 }
 
 // Reasons for which Receive refuses a frame. The machine is unchanged and the run goes on; a driver counts them.

@@ -13,22 +13,55 @@ import (
 type inbox struct {
 	exchanges []exchange
 	spans     []span // in increasing rank
+	pieces    int    // of a message
 }
 
-// An exchange holds the messages of one slot in the order of the row. That order is by increasing rank, as algorithms
-// require.
+// An exchange holds the messages of one slot, piece by piece. Pieces are in the order of the row. That order is by
+// increasing rank, as algorithms require.
 type exchange struct {
-	in    []algos.Message
-	notes []uint32 // for a Noter
-	marks []mark   // for an Agreement
-	got   []bool   // whether each has arrived; an empty payload is a payload
-	n     int      // number of messages that have arrived
-	wrong []bool   // which of them need their Repair
-	lacks int      // number of those without one
+	from   []sender
+	notes  []uint32        // by sender, for a Noter
+	marks  []mark          // by sender, for an Agreement
+	in     []algos.Message // piece p of sender i: in[p·len(from) + i]
+	got    []bool          // whether each has arrived; an empty payload is a payload
+	wrong  []bool          // which of them need their Repair
+	pieces []parcel
+	left   int         // pieces that are not mixed
+	saw    algos.Mixed // of the pieces that are mixed
 }
 
-func newInbox(in []topology.Edge, slots int) inbox {
-	b := inbox{exchanges: make([]exchange, slots)}
+// A sender is a neighbour in one exchange.
+type sender struct {
+	rank   topology.Rank
+	usable int  // pieces that are mixed, or can be
+	wrong  bool // some piece needed its Repair
+}
+
+// A parcel is the state of one piece of an exchange. It is ready when all neighbours' messages are there, with the
+// repairs that they need.
+type parcel struct {
+	usable int // messages that can be mixed
+	state  parcelState
+}
+
+// A parcelState is the progress of one piece.
+//
+//	state    meaning                        event                                  next
+//	open     it may be incomplete           it is ready and has been checked       checked
+//	open     the codec does not verify      it is ready and has been mixed         mixed
+//	checked  it can be mixed                it is mixed                            mixed
+//	open, checked                           the edges of the exchange change       open
+//	mixed    frames of it are duplicates
+type parcelState uint8
+
+const (
+	open parcelState = iota
+	checked
+	mixed
+)
+
+func newInbox(in []topology.Edge, slots, pieces int) inbox {
+	b := inbox{exchanges: make([]exchange, slots), pieces: pieces}
 	for _, e := range in {
 		b.spans = append(b.spans, span{Edge: e, until: forever})
 	}
@@ -40,126 +73,167 @@ func newInbox(in []topology.Edge, slots int) inbox {
 
 func (b *inbox) at(slot int) *exchange { return &b.exchanges[slot%len(b.exchanges)] }
 
-// put keeps the message of a neighbour.
+// put keeps a piece of the message of a neighbour.
 func (b *inbox) put(slot int, f Frame) error {
 	x := b.at(slot)
 	i := x.index(f.From)
 	if i < 0 {
 		return ErrStranger
 	}
-	if x.got[i] {
+	at := f.Piece*len(x.from) + i
+	if x.got[at] || x.pieces[f.Piece].state == mixed {
 		return ErrDuplicate
 	}
-	x.in[i].Payload, x.notes[i], x.marks[i], x.got[i] = f.Payload, uint32(f.Note), mark(f.Note>>32), true
-	x.n++
+	x.notes[i], x.marks[i] = uint32(f.Note), mark(f.Note>>32)
+	x.in[at].Payload, x.got[at] = f.Payload, true
+	x.count(i, f.Piece, 1)
 	return nil
 }
 
-// suspect notes that the message of a neighbour needs its repair, unless it has one or has not arrived.
-func (b *inbox) suspect(slot int, from topology.Rank) bool {
+// count enters that a message has become usable, or with −1 that it is not any more.
+func (x *exchange) count(i, piece, change int) {
+	x.from[i].usable += change
+	x.pieces[piece].usable += change
+}
+
+// suspect notes that a piece of the message of a neighbour needs its repair, unless it has one or has not arrived. It
+// reports whether this is the first such piece of the message.
+func (b *inbox) suspect(slot, piece int, from topology.Rank) (first, ok bool) {
 	x := b.at(slot)
 	i := x.index(from)
-	if i < 0 || !x.got[i] || x.wrong[i] {
-		return false
+	at := piece*len(x.from) + i
+	if i < 0 || !x.got[at] || x.wrong[at] {
+		return false, false
 	}
-	x.wrong[i] = true
-	x.lacks++
-	return true
+	first = !x.from[i].wrong
+	x.wrong[at], x.from[i].wrong = true, true
+	x.count(i, piece, -1)
+	return first, true
 }
 
-// lacks reports whether the repair of a neighbour's message is missing.
-func (b *inbox) lacks(slot int, from topology.Rank) bool {
+// lacks reports whether the repair of a piece of a neighbour's message is missing.
+func (b *inbox) lacks(slot, piece int, from topology.Rank) bool {
 	x := b.at(slot)
 	i := x.index(from)
-	return i >= 0 && x.wrong[i] && x.in[i].Repair == nil
+	at := piece*len(x.from) + i
+	return i >= 0 && x.wrong[at] && x.in[at].Repair == nil
 }
 
-// mend keeps the repair of a neighbour's message.
-func (b *inbox) mend(slot int, from topology.Rank, repair []byte) error {
+// mend keeps the repair of a piece of a neighbour's message.
+func (b *inbox) mend(slot int, f Frame) error {
 	x := b.at(slot)
-	i := x.index(from)
+	i := x.index(f.From)
+	at := f.Piece*len(x.from) + i
+	repair := f.Payload
 	switch {
 	case i < 0:
 		return ErrStranger
-	case !x.wrong[i]:
+	case !x.wrong[at]:
 		return ErrUnasked
-	case x.in[i].Repair != nil:
+	case x.in[at].Repair != nil:
 		return ErrDuplicate
 	case repair == nil:
 		repair = []byte{}
 	}
-	x.in[i].Repair = repair
-	x.lacks--
+	x.in[at].Repair = repair
+	x.count(i, f.Piece, 1)
 	return nil
 }
 
-// complete reports whether all neighbours' messages have arrived, with the repairs that they need.
-func (b *inbox) complete(slot int) bool {
-	x := b.at(slot)
-	return x.n == len(x.in) && x.lacks == 0
+// ready reports whether all neighbours' messages of a piece are there, with the repairs that they need, and are not
+// mixed.
+func (x *exchange) ready(piece int) bool {
+	p := &x.pieces[piece]
+	return p.state != mixed && p.usable == len(x.from)
 }
 
-// repaired returns how many messages of a complete slot needed repair.
-func (b *inbox) repaired(slot int) int {
+// complete reports whether all pieces are ready or mixed.
+func (x *exchange) complete() bool {
+	for i := range x.from {
+		if x.from[i].usable < len(x.pieces) {
+			return false
+		}
+	}
+	return true
+}
+
+// repaired returns how many messages needed repair.
+func (x *exchange) repaired() int {
 	n := 0
-	for _, wrong := range b.at(slot).wrong {
-		if wrong {
+	for i := range x.from {
+		if x.from[i].wrong {
 			n++
 		}
 	}
 	return n
 }
 
-// messages returns the messages of a complete slot.
-func (b *inbox) messages(slot int) []algos.Message { return b.at(slot).in }
-
-// bound limits the magnitudes that the messages of a slot may have.
-func (b *inbox) bound(slot int, limit float32) {
-	for i := range b.at(slot).in {
-		b.at(slot).in[i].Limit = limit
+// messages returns a piece of all messages, whose magnitudes are limited.
+func (x *exchange) messages(piece int, limit float32) []algos.Message {
+	in := x.in[piece*len(x.from) : (piece+1)*len(x.from)]
+	for i := range in {
+		in[i].Limit = limit
 	}
+	return in
 }
 
-// clear empties a complete slot and appends its payloads to spent. The slot after the last one kept takes its place.
+// mixed notes that a piece is mixed, and appends its payloads to spent.
+func (x *exchange) mixed(piece int, saw algos.Mixed, spent [][]byte) [][]byte {
+	for i := range x.from {
+		spent = x.take(i, piece, spent)
+		x.from[i].usable++ // take has made it less
+	}
+	x.pieces[piece].state, x.saw = mixed, x.saw.Join(saw)
+	x.left--
+	return spent
+}
+
+// clear empties a slot whose pieces are mixed. The slot after the last one kept takes its place. It appends payloads of
+// edges that are off to spent.
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
-	for i := range x.in {
-		spent = x.take(i, spent)
+	x.left, x.saw = len(x.pieces), algos.Mixed{}
+	clear(x.pieces)
+	for i := range x.from {
+		x.from[i] = sender{rank: x.from[i].rank}
 	}
+	clear(x.notes)
+	clear(x.marks)
 	return b.lay(slot+len(b.exchanges), spent)
 }
 
-// discard removes one message, if it has arrived, and appends its payloads to spent.
-func (b *inbox) discard(slot int, from topology.Rank, spent [][]byte) (_ [][]byte, ok bool) {
+// discard removes one piece of a message, if it has arrived, and appends its payloads to spent.
+func (b *inbox) discard(slot, piece int, from topology.Rank, spent [][]byte) (_ [][]byte, ok bool) {
 	x := b.at(slot)
 	i := x.index(from)
-	if i < 0 || !x.got[i] {
+	if i < 0 || !x.got[piece*len(x.from)+i] {
 		return spent, false
 	}
-	return x.take(i, spent), true
+	x.pieces[piece].state = open
+	return x.take(i, piece, spent), true
 }
 
-// take removes message i, which has arrived, and appends its payloads to spent.
-func (x *exchange) take(i int, spent [][]byte) [][]byte {
-	m := &x.in[i]
+// take removes a piece of message i, which has arrived, and appends its payloads to spent.
+func (x *exchange) take(i, piece int, spent [][]byte) [][]byte {
+	at := piece*len(x.from) + i
+	m := &x.in[at]
 	spent = append(spent, m.Payload)
-	switch {
-	case m.Repair != nil:
+	if m.Repair != nil {
 		spent = append(spent, m.Repair)
-	case x.wrong[i]:
-		x.lacks--
 	}
-	m.Payload, m.Repair, x.notes[i], x.marks[i], x.got[i], x.wrong[i] = nil, nil, 0, 0, false, false
-	x.n--
+	if !x.wrong[at] || m.Repair != nil {
+		x.count(i, piece, -1)
+	}
+	m.Payload, m.Repair, x.got[at], x.wrong[at] = nil, nil, false, false
 	return spent
 }
 
 // appendMissing appends to dst the neighbours whose messages or repairs are missing.
 func (b *inbox) appendMissing(dst []topology.Rank, slot int) []topology.Rank {
 	x := b.at(slot)
-	for i, m := range x.in {
-		if !x.got[i] || x.wrong[i] && m.Repair == nil {
-			dst = append(dst, m.From)
+	for i := range x.from {
+		if x.from[i].usable < len(x.pieces) {
+			dst = append(dst, x.from[i].rank)
 		}
 	}
 	return dst
@@ -167,9 +241,7 @@ func (b *inbox) appendMissing(dst []topology.Rank, slot int) []topology.Rank {
 
 // index returns the position of neighbour from, −1 if it is none.
 func (x *exchange) index(from topology.Rank) int {
-	i, ok := slices.BinarySearchFunc(x.in, from, func(m algos.Message, r topology.Rank) int {
-		return cmp.Compare(m.From, r)
-	})
+	i, ok := slices.BinarySearchFunc(x.from, from, func(s sender, r topology.Rank) int { return cmp.Compare(s.rank, r) })
 	if !ok {
 		return -1
 	}

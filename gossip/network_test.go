@@ -158,6 +158,7 @@ func (d *network) poll(i int) {
 	}
 	d.taken[i] -= len(r.Spent)
 	d.done[i] = r.Done
+	d.settle(i, r.Failed)
 }
 
 // compute answers the request for a gradient of worker i, if there is one.
@@ -231,7 +232,7 @@ func (d *network) spoil(i int, choose func(n int) int) {
 	n := len(d.machines)
 	f := gossip.Frame{
 		From: topology.Rank(choose(n+1) - 1), To: topology.Rank(i), Kind: gossip.FrameKind(choose(4)),
-		Round: choose(d.setup.rounds+3) - 1, Hop: choose(4) - 1,
+		Round: choose(d.setup.rounds+3) - 1, Hop: choose(4) - 1, Piece: choose(4) - 1,
 		Payload: make([]byte, 4*d.setup.dim+11), // longer than any message
 	}
 	d.receive(i, f)
@@ -264,7 +265,7 @@ func (d *network) act(choose func(n int) int) {
 
 // finish drives all machines to their end.
 func (d *network) finish() {
-	for range 10 + 4*d.setup.rounds*(1+2*len(d.machines)) {
+	for range 10 + 12*d.setup.rounds*(1+2*len(d.machines)) {
 		for i := range d.machines {
 			d.poll(i)
 			d.compute(i)

@@ -6,8 +6,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An outbox keeps the frames of the last Lead+1 slots, one payload per slot for all receivers, and reuses their
-// buffers.
+// An outbox keeps the messages of the last Lead+1 slots, one for all receivers, and reuses the buffers of their pieces.
 //
 // It never rewrites a buffer that a receiver may still need. A worker sends slot s after it has mixed slot s−1. Then
 // each worker that it sends to has mixed slot s−1−Lead, for these reasons:
@@ -36,11 +35,25 @@ import (
 type outbox struct {
 	self  topology.Rank
 	peers []receiver
-	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
-	sent  int     // slots sent so far
-	first int     // the oldest slot that is kept, if it is one of the last
+	kept  []mailed // slot s in kept[s mod len(kept)]
+	sent  int      // slots begun so far
+	made  int      // pieces of the last of them that exist
+	first int      // the oldest slot that is kept, if it is one of the last
+}
 
-	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
+// A mailed is the message of a slot.
+type mailed struct {
+	Frame  // without a receiver and a payload
+	pieces [][]byte
+
+	repaired [][]bool // by receiver and piece: whether it got the repair on its present link; nil: none
+}
+
+// piece returns the frame of a piece.
+func (l *mailed) piece(i int) Frame {
+	f := l.Frame
+	f.Piece, f.Payload = i, l.pieces[i]
+	return f
 }
 
 // A receiver gets the slots from ≤ s < until.
@@ -51,8 +64,11 @@ type receiver struct {
 
 func (r receiver) is(slot int) bool { return r.from <= slot && slot < r.until }
 
-func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
-	b := outbox{self: self, kept: make([]Frame, slots), repaired: make([][]bool, slots)}
+func newOutbox(self topology.Rank, peers []topology.Rank, slots, pieces int) outbox {
+	b := outbox{self: self, kept: make([]mailed, slots), made: pieces}
+	for i := range b.kept {
+		b.kept[i].pieces = make([][]byte, pieces)
+	}
 	for _, rank := range peers {
 		b.add(receiver{rank: rank, until: forever})
 	}
@@ -66,8 +82,8 @@ func (b *outbox) add(r receiver) {
 		return
 	}
 	b.peers = append(b.peers, r)
-	for s := range b.repaired {
-		b.repaired[s] = append(b.repaired[s], false)
+	for i := range b.kept {
+		b.kept[i].repaired = append(b.kept[i].repaired, nil)
 	}
 }
 
@@ -76,56 +92,78 @@ func (b *outbox) index(peer topology.Rank) int {
 	return slices.IndexFunc(b.peers, func(r receiver) bool { return r.rank == peer })
 }
 
-func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
+func (b *outbox) at(slot int) *mailed { return &b.kept[slot%len(b.kept)] }
+
+// has reports whether a piece of a slot exists.
+func (b *outbox) has(slot, piece int) bool {
+	return slot < b.sent-1 || slot == b.sent-1 && piece < b.made
+}
+
+// unmade returns how many pieces of the last slot do not exist yet.
+func (b *outbox) unmade() int { return len(b.kept[0].pieces) - b.made }
 
 // oldest returns the first slot that is kept.
 func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
 
-// buffer returns the empty buffer of the slot to be sent next.
-func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
-
-// keep enters the frame of the slot to be sent next.
-func (b *outbox) keep(f Frame) {
+// start enters the frame of the slot to be sent next, without a payload.
+func (b *outbox) start(f Frame) {
+	l := b.at(b.sent)
 	f.From = b.self
-	*b.at(b.sent) = f
-	clear(b.repaired[b.sent%len(b.kept)])
-	b.sent++
+	l.Frame = f
+	for _, repaired := range l.repaired {
+		clear(repaired)
+	}
+	b.sent, b.made = b.sent+1, 0
 }
 
-// grant notes that peer gets the repair of a slot, or says why not. Each peer gets one per slot and link, so that
-// requests cannot make this worker send for ever.
-func (b *outbox) grant(slot int, peer topology.Rank) error {
+// buffer returns the empty buffer of the piece to be made next.
+func (b *outbox) buffer() []byte { return b.at(b.sent - 1).pieces[b.made][:0] }
+
+// keep enters the piece to be made next.
+func (b *outbox) keep(payload []byte) {
+	b.at(b.sent - 1).pieces[b.made] = payload
+	b.made++
+}
+
+// grant notes that peer gets the repair of a piece of a slot, or says why not. Each peer gets one per piece and link.
+// So requests cannot make this worker send for ever.
+func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
 	i := b.index(peer)
 	switch {
 	case i < 0 || !b.peers[i].is(slot):
 		return ErrStranger
-	case slot >= b.sent:
+	case !b.has(slot, piece):
 		return ErrEarly
 	case slot < b.oldest():
 		return ErrStale
-	case b.repaired[slot%len(b.kept)][i]:
+	}
+	l := b.at(slot)
+	if l.repaired[i] == nil {
+		l.repaired[i] = make([]bool, len(l.pieces))
+	}
+	if l.repaired[i][piece] {
 		return ErrDuplicate
 	}
-	b.repaired[slot%len(b.kept)][i] = true
+	l.repaired[i][piece] = true
 	return nil
 }
 
 // relink forgets which repairs peer got: they may have been lost.
 func (b *outbox) relink(peer topology.Rank) {
 	if i := b.index(peer); i >= 0 {
-		for s := range b.repaired {
-			b.repaired[s][i] = false
+		for s := range b.kept {
+			clear(b.kept[s].repaired[i])
 		}
 	}
 }
 
-// appendLast appends the frames of the last slot, one per receiver, to dst.
+// appendLast appends the frames of the piece that was made last, one per receiver, to dst.
 func (b *outbox) appendLast(dst []Frame) []Frame {
 	for _, peer := range b.peers {
 		if !peer.is(b.sent - 1) {
 			continue
 		}
-		f := *b.at(b.sent - 1)
+		f := b.at(b.sent - 1).piece(b.made - 1)
 		f.To = peer.rank
 		if peer.until == b.sent || peer.from > 0 && peer.from == b.sent-1 {
 			f.Payload = slices.Clone(f.Payload)
@@ -146,9 +184,11 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 		if !b.peers[i].is(slot) {
 			continue
 		}
-		f := *b.at(slot)
-		f.To, f.Payload = peer, slices.Clone(f.Payload)
-		dst = append(dst, f)
+		for piece := 0; piece < len(b.at(slot).pieces) && b.has(slot, piece); piece++ {
+			f := b.at(slot).piece(piece)
+			f.To, f.Payload = peer, slices.Clone(f.Payload)
+			dst = append(dst, f)
+		}
 	}
 	return dst
 }
@@ -162,7 +202,7 @@ func Shared(frames []Frame) int {
 	first := frames[0]
 	for i, f := range frames {
 		same := len(f.Payload) == len(first.Payload) && (len(f.Payload) == 0 || &f.Payload[0] == &first.Payload[0])
-		if !same || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop {
+		if !same || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop || f.Piece != first.Piece {
 			return i
 		}
 	}

@@ -8,6 +8,9 @@ import (
 
 var _ Elastic = (*PairWorker)(nil)
 
+// Whole does nothing: models of exchanges are whole.
+func (w *PairWorker) Whole() {}
+
 // Next returns 0: without rounds an edge is on or off at once.
 func (w *PairWorker) Next() int { return 0 }
 

@@ -16,51 +16,54 @@ import (
 // Repairs returns the counts so far.
 func (w *Worker) Repairs() Repairs {
 	r := w.repair
-	for _, l := range w.lanes {
+	for _, l := range w.alg.lanes {
 		r.Verified = r.Verified || l.verify != nil
 	}
 	return r
 }
 
-// askAll asks for the repairs of messages that were recovered wrongly.
-func (w *Worker) askAll(wrong *algos.MismatchError) error {
+// askAll asks for the repairs of messages of which a piece was recovered wrongly.
+func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
 	for _, from := range wrong.From {
-		if !w.inbox.suspect(w.slot(), from) {
+		first, ok := w.inbox.suspect(w.slot(), piece, from)
+		if !ok {
 			return w.fail(w.located(wrong))
 		}
-		w.repair.Violations++
-		w.ask(from)
+		if first {
+			w.repair.Violations++
+		}
+		w.ask(from, piece)
 	}
 	return nil
 }
 
-// ask asks for the repair of a neighbour's message of the current hop.
-func (w *Worker) ask(from topology.Rank) {
+// ask asks for the repair of a piece of a neighbour's message of the current hop.
+func (w *Worker) ask(from topology.Rank, piece int) {
 	w.ready[0].send = append(w.ready[0].send, Frame{
-		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop,
+		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop, Piece: piece,
 	})
 }
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	verify := w.lanes.at(f.Hop).verify
+	verify := w.alg.lanes.at(f.Hop).verify
 	if verify == nil {
 		return ErrUnasked
 	}
 	if f.Round >= w.schedule.Rounds || f.Round/w.schedule.Every > w.k/w.schedule.Every {
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
-	if err := w.outbox.grant(w.slotOf(f), f.From); err != nil {
+	if err := w.outbox.grant(w.slotOf(f), f.Piece, f.From); err != nil {
 		return err
 	}
 	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
 	// rewrite it while it is on its way.
-	repair, ok := verify.AppendRepair(nil, f.Round, 0)
+	repair, ok := verify.AppendRepair(nil, f.Round, f.Piece)
 	if !ok {
 		return ErrUnasked
 	}
 	w.ready[0].send = append(w.ready[0].send, Frame{
-		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Payload: repair,
+		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Payload: repair,
 	})
 	w.ready[0].spent = append(w.ready[0].spent, f.Payload)
 	return nil

@@ -15,7 +15,7 @@ import (
 // Frames arrive in any order or twice, or are lost with their link and sent again; some frames no worker has sent. The
 // parameters equal those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
-	for _, family := range slices.Concat(families, compressed, switching) {
+	for _, family := range slices.Concat(families, compressed, switching, inPieces) {
 		t.Run(family.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -45,7 +45,7 @@ func FuzzSchedule(f *testing.F) {
 			choices = choices[1:]
 			return c
 		}
-		all := slices.Concat(families, switching)
+		all := slices.Concat(families, switching, inPieces)
 		family := all[choose(len(all))]
 		s := family.make(newGraph(1+choose(6), choose), 1+choose(5), choose(5))
 		want := lockstep(t, s)
@@ -98,6 +98,13 @@ func TestRoundsAllocateNothing(t *testing.T) {
 			}
 			codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true}
 			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec}
+		}},
+		{"pieces, verified", ring, func(i int, x []float32) gossip.Algorithm {
+			codec := &moniqua.Codec{Levels: 16, Theta: constantly(1), Verify: true, Piece: 1024}
+			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec}
+		}},
+		{"pieces of full precision, d2", ring, func(i int, x []float32) gossip.Algorithm {
+			return &algos.D2{X: x, Alpha: decreasing, Codec: algos.Full{Piece: 1024}}
 		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}

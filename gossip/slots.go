@@ -25,7 +25,7 @@ func (s Slots) at(f Frame, slot int) Frame {
 
 // Slots returns the numbering of this worker's exchanges.
 func (w *Worker) Slots() Slots {
-	return Slots{Every: w.schedule.Every, Hops: w.plan.Hops, Lead: w.plan.Lead}
+	return Slots{Every: w.schedule.Every, Hops: w.plan.Hops, Lead: w.plan.Lead, Pieces: w.alg.pieces}
 }
 
 // SlotsOf returns the numbering of the exchanges of m. A machine that is not Numbered counts its own steps.

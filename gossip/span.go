@@ -16,9 +16,9 @@ const forever = math.MaxInt
 type span struct {
 	topology.Edge
 	from, until int
-	// early is the message of slot from, if the sender was there long before this worker. The sender cannot send
-	// another one before it has this worker's message.
-	early *Frame
+	// early has the pieces of the message of slot from, if the sender was there long before this worker. The sender
+	// cannot send another one before it has this worker's message.
+	early []Frame
 }
 
 func (s span) is(slot int) bool { return s.from <= slot && slot < s.until }
@@ -60,8 +60,11 @@ func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 // end takes an edge off from a slot on. It appends the payloads of later slots to spent.
 func (b *inbox) end(s *span, slot, current int, spent [][]byte) [][]byte {
 	s.until = slot
-	if s.early != nil && !s.is(s.from) {
-		spent, s.early = append(spent, s.early.Payload), nil
+	if !s.is(s.from) {
+		for _, f := range s.early {
+			spent = append(spent, f.Payload)
+		}
+		s.early = nil
 	}
 	for at := current; at < current+len(b.exchanges); at++ {
 		spent = b.lay(at, spent)
@@ -73,7 +76,7 @@ func (b *inbox) end(s *span, slot, current int, spent [][]byte) [][]byte {
 func (b *inbox) has(slot int, from topology.Rank) bool {
 	x := b.at(slot)
 	i := x.index(from)
-	return i >= 0 && x.got[i] && (!x.wrong[i] || x.in[i].Repair != nil)
+	return i >= 0 && x.from[i].usable == len(x.pieces)
 }
 
 // stash keeps a message that is early because the edge begins with it.
@@ -81,10 +84,10 @@ func (b *inbox) stash(slot int, f Frame) error {
 	switch s := b.span(f.From); {
 	case s == nil || f.Kind != Data || slot != s.from || !s.is(slot):
 		return ErrEarly
-	case s.early != nil:
+	case slices.ContainsFunc(s.early, func(e Frame) bool { return e.Piece == f.Piece }):
 		return ErrDuplicate
 	default:
-		s.early = &f
+		s.early = append(s.early, f)
 		return nil
 	}
 }
@@ -98,22 +101,26 @@ func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	}
 	old := *x
 	*x = b.laidOut(slot)
-	for i, m := range old.in {
+	for at, m := range old.in {
+		piece, i := at/len(old.from), at%len(old.from)
 		switch j := x.index(m.From); {
-		case !old.got[i]:
+		case !old.got[at]:
 		case j < 0:
-			spent = old.take(i, spent)
+			spent = old.take(i, piece, spent)
 		default:
-			x.in[j], x.notes[j], x.marks[j], x.got[j], x.wrong[j] = m, old.notes[i], old.marks[i], true, old.wrong[i]
-			x.n++
-			if x.wrong[j] && m.Repair == nil {
-				x.lacks++
+			to := piece*len(x.from) + j
+			x.in[to], x.got[to], x.wrong[to] = m, true, old.wrong[at]
+			x.notes[j], x.marks[j], x.from[j].wrong = old.notes[i], old.marks[i], old.from[i].wrong
+			if !x.wrong[to] || m.Repair != nil {
+				x.count(j, piece, 1)
 			}
 		}
 	}
 	for i := range b.spans {
-		if s := &b.spans[i]; s.early != nil && s.from == slot {
-			_ = b.put(slot, *s.early) // cannot fail: the place is new and empty
+		if s := &b.spans[i]; s.from == slot {
+			for _, f := range s.early {
+				_ = b.put(slot, f) // cannot fail: the place is new and empty
+			}
 			s.early = nil
 		}
 	}
@@ -127,24 +134,25 @@ func (b *inbox) fits(x *exchange, slot int) bool {
 		if !s.is(slot) {
 			continue
 		}
-		if n >= len(x.in) || x.in[n].From != s.Peer {
+		if n >= len(x.from) || x.from[n].rank != s.Peer {
 			return false
 		}
 		n++
 	}
-	return n == len(x.in)
+	return n == len(x.from)
 }
 
 // laidOut returns an empty exchange for the edges that are on in a slot.
 func (b *inbox) laidOut(slot int) exchange {
-	var in []algos.Message
+	x := exchange{pieces: make([]parcel, b.pieces), left: b.pieces}
 	for _, s := range b.spans {
 		if s.is(slot) {
-			in = append(in, algos.Message{From: s.Peer, Weight: float32(s.Weight)})
+			x.from = append(x.from, sender{rank: s.Peer})
+			x.in = append(x.in, algos.Message{From: s.Peer, Weight: float32(s.Weight)})
 		}
 	}
-	return exchange{
-		in: in, notes: make([]uint32, len(in)), marks: make([]mark, len(in)),
-		got: make([]bool, len(in)), wrong: make([]bool, len(in)),
-	}
+	x.notes, x.marks = make([]uint32, len(x.in)), make([]mark, len(x.in))
+	x.in = slices.Repeat(x.in, b.pieces)
+	x.got, x.wrong = make([]bool, len(x.in)), make([]bool, len(x.in))
+	return x
 }

@@ -42,8 +42,8 @@ func (w *Worker) AtBoundary(hook func(k int)) { w.boundary = hook }
 func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "round", &w.k, 0, w.schedule.Rounds)
 	v.Floats("x", w.alg.Params())
-	v.Part("algorithm", w.alg)
-	for _, l := range w.lanes {
+	v.Part("algorithm", w.alg.Algorithm)
+	for _, l := range w.alg.lanes {
 		v.Part(l.name, l.codec)
 	}
 	if w.schedule.Agreed != nil {
@@ -52,6 +52,7 @@ func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
 	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
 	v.Part("guard", &w.guard)
+	v.Part("mixed", (*observed)(&w.mixed))
 	if v.Loading() {
 		w.outbox.sent = w.slot()
 		w.outbox.first = max(0, w.outbox.sent-w.plan.Lead)
@@ -61,8 +62,22 @@ func (w *Worker) State(v *state.Visit) {
 		f.From, f.Round, f.Hop = w.self, w.roundOf(slot), slot%w.plan.Hops
 		name := "sent" + strconv.Itoa(w.outbox.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
-		v.Bytes(name, &f.Payload)
+		v.Bytes(name, &f.pieces[0])
+		for i := range f.pieces[1:] {
+			v.Bytes(name+"."+strconv.Itoa(i+1), &f.pieces[i+1])
+		}
 	}
+}
+
+// observed are the observations of the last mixing that records show.
+type observed algos.Mixed
+
+// State shows the gap and the number of coordinates that moved.
+func (o *observed) State(v *state.Visit) {
+	gap := float64(o.Gap)
+	v.Double("gap", &gap)
+	o.Gap = float32(gap)
+	state.Int(v, "moved", &o.Moved, 0, math.MaxInt)
 }
 
 // roundOf returns the round of an exchange.

@@ -30,7 +30,7 @@ func (g graph) verified(dim, rounds int, order algos.Order, codec moniqua.Codec)
 	make := func(i int) *moniqua.Codec {
 		return &moniqua.Codec{
 			Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed, Rank: topology.Rank(i),
-			Verify: true,
+			Verify: true, Piece: codec.Piece,
 		}
 	}
 	s := g.dpsgd(dim, rounds, order, func(i int) algos.Codec { return make(i) })
@@ -47,7 +47,7 @@ func (g graph) verifiedD2(dim, rounds int, codec moniqua.Codec) setup {
 	}
 	make := func() *moniqua.Codec {
 		return &moniqua.Codec{Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed,
-			Verify: true}
+			Verify: true, Piece: codec.Piece}
 	}
 	s := with(func() algos.Codec { return make() })
 	s.exact = with(func() algos.Codec { return exact{make()} }).alg

@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,9 +25,7 @@ const (
 // Slots number the exchanges of a run: ⌊round/H⌋·hops + hop.
 type Worker struct {
 	self     topology.Rank
-	alg      Algorithm
-	local    Local // alg, if Every > 1
-	lanes    lanes
+	alg      rule
 	plan     algos.Plan
 	schedule Schedule
 	progress
@@ -55,6 +52,8 @@ type Schedule struct {
 type progress struct {
 	phase  phase
 	k, hop int  // the exchange to mix next
+	tried  int  // pieces of the current hop that were tried when they, or all messages of them, were there
+	whole  bool // an exchange is mixed when all its messages are there
 	held   bool // no further round may begin
 	ended  bool // the run has fewer rounds than planned
 	asked  bool // Ready has asked for the gradient of round k
@@ -91,44 +90,38 @@ func NewScheduled(self topology.Rank, row topology.Row, alg Algorithm, schedule 
 
 // newWorker returns a worker that has not begun its first round.
 func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
-	rounds, every := schedule.Rounds, schedule.Every
+	r, err := newRule(self, alg, schedule)
+	if err != nil {
+		return nil, err
+	}
 	plan := alg.Plan()
-	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
-		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
-			self, rounds, plan.Hops, plan.Lead)
-	}
-	local, ok := alg.(Local)
-	if every < 1 || every > 1 && !ok {
-		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in every round",
-			self, every)
-	}
-	w := &Worker{
-		self: self, alg: alg, local: local, plan: plan, schedule: schedule,
-		inbox:  newInbox(row.In, plan.Lead+1),
-		outbox: newOutbox(self, row.Out, plan.Lead+1),
-	}
-	if c, ok := alg.(Carrier); ok {
-		if w.lanes = newLanes(c.Carries()); len(w.lanes) != plan.Hops {
-			return nil, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each", self, len(w.lanes), plan.Hops)
-		}
-	}
-	return w, nil
+	return &Worker{
+		self: self, alg: r, plan: plan, schedule: schedule,
+		inbox:  newInbox(row.In, plan.Lead+1, r.pieces),
+		outbox: newOutbox(self, row.Out, plan.Lead+1, r.pieces),
+	}, nil
 }
 
 // Ready returns the work that has come up since the last call. It names each frame, each spent payload and each request
-// for a gradient once.
+// for a gradient once. It makes one piece of a message at a time, when the driver has the one before, and asks for More
+// until all pieces exist.
 func (w *Worker) Ready() Ready {
+	var err error
+	if len(w.ready[0].send) == 0 {
+		err = w.work()
+	}
 	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
 	next, now := &w.ready[0], &w.ready[1]
 	clear(next.send) // lets payloads of frames that are sent again be freed
 	next.send, next.spent = next.send[:0], next.spent[:0]
-	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Hop: w.hop, Done: w.phase == done}
+	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Hop: w.hop, Done: w.phase == done, Failed: err}
+	r.More = w.works()
 	switch {
 	case w.failed != nil:
 	case w.phase == computing && !w.asked:
 		w.asked = true
 		r.Compute, r.At = true, w.alg.Params()
-	case w.phase == exchanging:
+	case w.phase == exchanging && !r.More:
 		now.waiting = w.inbox.appendMissing(now.waiting[:0], w.slot())
 		r.Waiting = now.waiting
 	}
@@ -161,11 +154,11 @@ func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 			return err
 		}
 	}
-	return w.exchange()
+	return w.exchange(0, w.alg.pieces)
 }
 
-// Receive keeps f until its exchange is mixed: at once if f is the last missing one, else at most Plan.Lead slots
-// later. It answers a request.
+// Receive keeps f until its piece is mixed: at once if f is the last missing one, else at most Plan.Lead slots later.
+// It answers a request. It verifies a piece when all neighbours' messages of it are there, even before the gradient is.
 func (w *Worker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed
@@ -174,10 +167,10 @@ func (w *Worker) Receive(f Frame) error {
 		return fmt.Errorf("%w: worker %d at round %d hop %d: round %d hop %d from worker %d to %d",
 			err, w.self, w.k, w.hop, f.Round, f.Hop, f.From, f.To)
 	}
-	if w.phase != exchanging || !w.exchanges() || f.Kind == Request {
+	if f.Kind == Request || w.slotOf(f) != w.slot() {
 		return nil
 	}
-	return w.exchange()
+	return w.exchange(f.Piece, f.Piece+1)
 }
 
 // Link sends the frames again that peer may still need if up, and asks again for a repair that has not come. A link
@@ -190,8 +183,10 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
 	*send = w.outbox.appendAgain(*send, peer)
 	w.outbox.relink(peer)
-	if w.inbox.lacks(w.slot(), peer) {
-		w.ask(peer)
+	for piece := range w.alg.pieces {
+		if w.inbox.lacks(w.slot(), piece, peer) {
+			w.ask(peer, piece)
+		}
 	}
 }
 
@@ -202,12 +197,12 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
 // Codec returns the codec of the messages of a hop, nil where there is none.
-func (w *Worker) Codec(hop int) algos.Codec { return w.lanes.at(hop).codec }
+func (w *Worker) Codec(hop int) algos.Codec { return w.alg.lanes.at(hop).codec }
 
 // ExtraMemory returns the bytes of the algorithm and of verification.
 func (w *Worker) ExtraMemory() int {
 	bytes := w.alg.ExtraMemory()
-	for _, l := range w.lanes {
+	for _, l := range w.alg.lanes {
 		if l.verify != nil {
 			bytes += l.verify.ExtraMemory()
 		}
@@ -221,140 +216,13 @@ func (w *Worker) slot() int { return w.k/w.schedule.Every*w.plan.Hops + w.hop }
 // exchanges reports whether the workers exchange in round k.
 func (w *Worker) exchanges() bool { return (w.k+1)%w.schedule.Every == 0 }
 
-// begin starts round k. It sends the messages that overlap with the gradient.
-func (w *Worker) begin() error {
-	w.hop, w.asked, w.g = 0, false, nil
-	if w.k == w.schedule.Rounds {
-		w.phase = done
-		return nil
-	}
-	w.phase = computing
-	if w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
-		return w.tell()
-	}
-	return nil
-}
-
-// exchange mixes the hops of round k as far as the received messages allow, and begins the next round after the last
-// hop.
-func (w *Worker) exchange() error {
-	for ; w.hop < w.plan.Hops; w.hop++ {
-		if err := w.tell(); err != nil {
-			return err
-		}
-		if !w.inbox.complete(w.slot()) {
-			return nil
-		}
-		if done, err := w.mix(); !done {
-			return err
-		}
-	}
-	if w.schedule.Agreed != nil {
-		w.schedule.Agreed.exchanged(w.k)
-	}
-	if w.plan.Overlap {
-		if err := w.descend(); err != nil {
-			return err
-		}
-	}
-	return w.next()
-}
-
-// next ends round k.
-func (w *Worker) next() error {
-	w.k++
-	w.hop, w.g = 0, nil
-	if w.held && w.k < w.schedule.Rounds {
-		w.phase = holding
-		return nil
-	}
-	return w.cross()
-}
-
-// step ends a round without an exchange.
-func (w *Worker) step() error {
-	if err := w.local.Local(w.k, w.g); err != nil {
-		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
-	}
-	return w.next()
-}
-
-// descend applies the gradient of round k.
-func (w *Worker) descend() error {
-	if err := w.alg.Descend(w.k, w.g); err != nil {
-		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
-	}
-	return nil
-}
-
-// tell hands out the frames of the current hop once.
-func (w *Worker) tell() error {
-	if w.outbox.sent > w.slot() {
-		return nil
-	}
-	payload, err := w.alg.Send(w.k, w.hop, w.outbox.buffer())
-	if err != nil {
-		return w.fail(w.located(err))
-	}
-	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
-	if noter := w.lanes.at(w.hop).noter; noter != nil {
-		f.Note = uint64(noter.Note(w.k))
-	}
-	if w.schedule.Agreed != nil {
-		f.Note |= uint64(w.schedule.Agreed.note()) << 32
-	}
-	w.outbox.keep(f)
-	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
-	return nil
-}
-
-// mix uses the messages of the current hop. It reports false if a message is unusable or needs its repair. The worker
-// forgets an unusable message and waits for it again.
-func (w *Worker) mix() (done bool, err error) {
-	slot := w.slot()
-	w.inbox.bound(slot, w.guard.limit())
-	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(slot))
-	if err != nil {
-		return false, w.unmixed(err)
-	}
-	repaired := w.inbox.repaired(slot)
-	w.mixed = mixed
-	w.guard.mixed(mixed)
-	w.repair.Repaired += int64(repaired)
-	if noter := w.lanes.at(w.hop).noter; noter != nil {
-		noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
-	}
-	if w.schedule.Agreed != nil {
-		w.schedule.Agreed.heard(w.inbox.messages(slot), w.inbox.at(slot).marks)
-	}
-	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
-	return true, nil
-}
-
-// unmixed handles the error of a mixing.
-func (w *Worker) unmixed(err error) error {
-	var wrong *algos.MismatchError
-	if errors.As(err, &wrong) {
-		return w.askAll(wrong)
-	}
-	var bad *algos.MessageError
-	if !errors.As(err, &bad) {
-		return w.fail(w.located(err))
-	}
-	spent, ok := w.inbox.discard(w.slot(), bad.From, w.ready[0].spent)
-	if !ok {
-		return w.fail(w.located(err))
-	}
-	w.ready[0].spent = spent
-	return w.located(err)
-}
-
 // admit keeps f or says why not.
 func (w *Worker) admit(f Frame) error {
 	switch {
 	case f.To != w.self:
 		return ErrStranger
-	case f.Hop < 0 || f.Hop >= w.plan.Hops || f.Round >= 0 && f.Round%w.schedule.Every != w.schedule.Every-1:
+	case f.Hop < 0 || f.Hop >= w.plan.Hops || f.Round >= 0 && f.Round%w.schedule.Every != w.schedule.Every-1 ||
+		f.Piece < 0 || f.Piece >= w.alg.pieces:
 		return ErrNoSuchHop
 	case f.Round < 0:
 		return ErrStale
@@ -372,7 +240,7 @@ func (w *Worker) admit(f Frame) error {
 	case slot-w.slot() > w.plan.Lead:
 		return w.inbox.stash(slot, f)
 	case f.Kind == Repair:
-		return w.inbox.mend(slot, f.From, f.Payload)
+		return w.inbox.mend(slot, f)
 	case f.Kind != Data:
 		return ErrUnasked
 	}

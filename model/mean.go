@@ -16,18 +16,17 @@ type MeanQuadratic struct {
 // NewMeanQuadratic returns the mean of the objectives that s describes for the
 // workers 0 to workers−1, workers ≥ 1. It fails as New does.
 func NewMeanQuadratic(s Spec, workers int) (*MeanQuadratic, error) {
-	m := &MeanQuadratic{}
-	var spread []float64 // Σ (o_i − ō)² so far (Welford 1962)
+	q, err := newQuadratic(s)
+	if err != nil {
+		return nil, err
+	}
+	m := &MeanQuadratic{curvature: q.curvature, optimum: make([]float64, q.Dim())}
+	optimum, spread := make([]float32, q.Dim()), make([]float64, q.Dim()) // Σ (o_i − ō)² so far (Welford 1962)
+	own := *q.Problem
+	own.Redraw = true
 	for i := range workers {
 		s.Worker = i
-		q, err := newQuadratic(s)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			m.curvature, m.optimum, spread = q.curvature, make([]float64, q.Dim()), make([]float64, q.Dim())
-		}
-		for c, o := range q.optimum {
+		for c, o := range own.worker(s).draw(optimum) {
 			before := float64(o) - m.optimum[c]
 			m.optimum[c] += before / float64(i+1)
 			spread[c] += float64(before * (float64(o) - m.optimum[c]))

@@ -17,7 +17,33 @@ import (
 // With spread > 0, D-PSGD with a constant step stops short of this optimum. The problem needs
 // no data.
 type quadratic struct {
-	curvature, optimum []float32
+	*Problem
+	optimum []float32 // nil: drawn wherever it is needed
+	own     rng.Key   // of the optimum
+	spread  float32
+}
+
+// A Problem is what the quadratics of all workers share. It does not change after its first use.
+type Problem struct {
+	// Redraw says that workers draw their optima for every gradient again, which takes longer, instead of keeping them.
+	Redraw            bool
+	curvature, centre []float32
+}
+
+// NewProblem returns what the quadratics that s describes share. It fails as New does.
+func NewProblem(s Spec) (*Problem, error) {
+	if err := s.checkQuadratic(); err != nil {
+		return nil, err
+	}
+	p := &Problem{curvature: make([]float32, s.Dim), centre: make([]float32, s.Dim)}
+	problem := rng.Stream(s.Seed, quadraticStream)
+	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
+	for c := range p.curvature {
+		i := uint32(c)
+		p.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
+		p.centre[c] = 2*centre.Uniform(i) - 1
+	}
+	return p, nil
 }
 
 var _ Model = (*quadratic)(nil)
@@ -44,37 +70,60 @@ func newQuadratic(s Spec) (*quadratic, error) {
 	if err := s.checkQuadratic(); err != nil {
 		return nil, err
 	}
-	q := &quadratic{make([]float32, s.Dim), make([]float32, s.Dim)}
-	problem := rng.Stream(s.Seed, quadraticStream)
-	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
-	own := rng.At(rng.Stream(problem, s.Worker), 0)
-	spread := float32(s.Spread)
-	for c := range q.optimum {
-		i := uint32(c)
-		q.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
-		q.optimum[c] = 2*centre.Uniform(i) - 1 + float32(spread*(2*own.Uniform(i)-1))
+	p := s.Problem
+	if p == nil || len(p.centre) != s.Dim {
+		var err error
+		if p, err = NewProblem(s); err != nil {
+			return nil, err
+		}
 	}
-	return q, nil
+	return p.worker(s), nil
+}
+
+// worker returns the quadratic of the worker of s.
+func (p *Problem) worker(s Spec) *quadratic {
+	own := rng.At(rng.Stream(rng.Stream(s.Seed, quadraticStream), s.Worker), 0)
+	q := &quadratic{Problem: p, own: own, spread: float32(s.Spread)}
+	if !p.Redraw {
+		q.optimum = q.draw(make([]float32, len(p.centre)))
+	}
+	return q
+}
+
+// draw writes the optimum to dst and returns dst.
+func (q *quadratic) draw(dst []float32) []float32 {
+	for c := range dst {
+		dst[c] = q.drawn(c)
+	}
+	return dst
+}
+
+// drawn returns coordinate c of the optimum.
+func (q *quadratic) drawn(c int) float32 {
+	return q.centre[c] + float32(q.spread*(2*q.own.Uniform(uint32(c))-1))
 }
 
 // Dim returns the number of parameters.
-func (q *quadratic) Dim() int { return len(q.optimum) }
+func (q *quadratic) Dim() int { return len(q.centre) }
 
 // Layout names the one vector.
-func (q *quadratic) Layout() []Param { return quadraticLayout(len(q.optimum)) }
+func (q *quadratic) Layout() []Param { return quadraticLayout(len(q.centre)) }
 
 func quadraticLayout(dim int) []Param { return []Param{{Name: "x", Shape: []int{dim}}} }
 
 // Init draws x⁰ uniformly from [−1, 1).
 func (q *quadratic) Init(x []float32, seed uint64) {
 	key := rng.At(rng.Stream(seed, initStream), 0)
-	for c := range q.optimum {
+	for c := range q.centre {
 		x[c] = 2*key.Uniform(uint32(c)) - 1
 	}
 }
 
 // Gradient computes f_i and its full gradient; there is no batch.
 func (q *quadratic) Gradient(g, x []float32, _ sample.Batch) (loss float32) {
+	if q.optimum == nil {
+		return float32(q.redrawn(g, x))
+	}
 	optimum, x := q.optimum[:len(q.curvature)], x[:len(q.curvature)]
 	g = g[:len(q.curvature)]
 	for c, a := range q.curvature {
@@ -90,6 +139,9 @@ func (q *quadratic) Evaluate(x []float32, _ sample.Batch) Score {
 
 // value takes four sums side by side, for each addition waits for the last.
 func (q *quadratic) value(x []float32) float64 {
+	if q.optimum == nil {
+		return q.redrawn(nil, x)
+	}
 	var sums [4]float64
 	a, o := q.curvature, q.optimum
 	for len(a) >= 4 && len(o) >= 4 && len(x) >= 4 {
@@ -101,6 +153,19 @@ func (q *quadratic) value(x []float32) float64 {
 	}
 	for c := range a {
 		sums[c] += term(a[c], x[c], o[c])
+	}
+	return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / 2
+}
+
+// redrawn is value without an optimum in memory, and writes the gradient to g unless it is nil.
+func (q *quadratic) redrawn(g, x []float32) float64 {
+	var sums [4]float64
+	for c, a := range q.curvature {
+		o := q.drawn(c)
+		if g != nil {
+			g[c] = a * (x[c] - o)
+		}
+		sums[c%4] += term(a, x[c], o)
 	}
 	return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / 2
 }

@@ -22,6 +22,8 @@ type Spec struct {
 	Spread float64 // quadratic: largest distance per coordinate between a worker's optimum and the common centre, ≥ 0
 	Seed   uint64  // quadratic: of the curvatures and the optima
 	Worker int     // quadratic: whose f_i, ≥ 0
+	// quadratic: of Dim and Seed, so that workers of one process share memory; nil: the objective makes its own
+	Problem *Problem
 
 	Outline *Outline // external: its parameters; nil before they are known
 }

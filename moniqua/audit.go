@@ -1,9 +1,11 @@
 package moniqua
 
 import (
+	"math"
 	"sync"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 
@@ -44,6 +46,25 @@ func (a *Audit) Wrong(rank topology.Rank) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.wrong[rank]
+}
+
+// Of returns the count of a worker as a part of its state. The hashes are not part of it: a worker that resumes encodes
+// its message again.
+func (a *Audit) Of(rank topology.Rank) state.Keeper { return wrongs{a, rank} }
+
+// A wrongs is the count of one worker.
+type wrongs struct {
+	audit *Audit
+	rank  topology.Rank
+}
+
+// State shows the count.
+func (w wrongs) State(v *state.Visit) {
+	w.audit.mu.Lock()
+	defer w.audit.mu.Unlock()
+	n := w.audit.wrong[w.rank]
+	state.Int(v, "wrong", &n, 0, math.MaxInt64)
+	w.audit.wrong[w.rank] = n
 }
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.

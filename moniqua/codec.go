@@ -294,8 +294,8 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two encoded
-// last. A message of Encode has the one piece 0.
+// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two
+// encoded last. A message of Encode has the one piece 0.
 func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	for i := range c.verification.kept {
 		if kept := &c.verification.kept[i]; kept.k == k && piece >= 0 && piece < len(kept.ends) {
@@ -305,14 +305,13 @@ func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two rounds. It leaves out an audit, which is not part of
-// the method.
+// ExtraMemory returns the most bytes that the quotients of two rounds have taken. It leaves out an audit, which is not
+// part of the method.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
 		return 0
 	}
-	v := &c.verification
-	return cap(v.kept[0].data) + cap(v.kept[1].data)
+	return c.verification.extra()
 }
 
 // State shows the state of the control of theta, and the repair of the last encoded round: a neighbour may not have
@@ -330,5 +329,7 @@ func (c *Codec) State(v *state.Visit) {
 		if v.Loading() && valid {
 			kept.cut(c)
 		}
+		c.verification.most = c.verification.extra()
+		state.Int(v, "most", &c.verification.most, 0, math.MaxInt)
 	}
 }

@@ -23,7 +23,9 @@ type cut struct{ first, last []algos.Message }
 type mixFunc func(k int, g gathered) (algos.Mixed, error)
 
 // mixFull is the mixFunc of full precision.
-func mixFull(k int, g gathered) (algos.Mixed, error) { return algos.Full{}.Mix(g.acc, k, g.x, g.mine, g.in) }
+func mixFull(k int, g gathered) (algos.Mixed, error) {
+	return algos.Full{}.Mix(g.acc, k, g.x, g.mine, g.in)
+}
 
 // mixExact mixes the exact coordinates in full precision and the others by first. It checks the former before any
 // change.

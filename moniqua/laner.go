@@ -31,11 +31,14 @@ func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int)
 	if r.random {
 		l.Noise = &r.key
 	}
-	if d < kernel.Step || !q.Set(l, output) {
+	if d < fewest || output == kernel.OfPacked && d < kernel.Step || !q.Set(l, output) {
 		return nil
 	}
 	return q
 }
+
+// fewest is the number of coordinates below which preparing the lanes takes longer than computing without them.
+const fewest = kernel.Step / 4
 
 // residues writes the integers of x modulo 2^width to dst, of the same length, at most laneBlock. It returns the
 // position of the first coordinate without an integer, or −1.
@@ -51,6 +54,9 @@ func (l *laner) residues(dst []byte, x []float32, first int) int {
 			return true
 		})
 	}
+	if l.tailResidues(dst[done:], x[done:], first+done) {
+		return -1
+	}
 	for ; done < len(x); done += blockLen {
 		end := min(done+blockLen, len(x))
 		if at := l.residuesExactly(dst[done:end], x[done:end], first+done, l.width); at >= 0 {
@@ -59,6 +65,36 @@ func (l *laner) residues(dst []byte, x []float32, first int) int {
 	}
 	return -1
 }
+
+// tailResidues is tail for residues.
+func (l *laner) tailResidues(dst []byte, x []float32, first int) bool {
+	if !l.isTail(x) {
+		return false
+	}
+	var (
+		padded [kernel.Step]float32
+		all    [kernel.Step]byte
+		doubt  [kernel.Step / 8]byte
+	)
+	copy(padded[:], x)
+	done, doubtful := l.tier.Residues(all[:], padded[:], l.origin+first, l.q, doubt[:])
+	if done == 0 {
+		return false
+	}
+	if doubtful {
+		kernel.Doubtful(doubt[:], func(at int) bool {
+			if at < len(x) {
+				all[at] = byte(int64(l.exact(x[at], first+at))) & byte(1<<l.width-1)
+			}
+			return at < len(x)
+		})
+	}
+	copy(dst[:len(x)], all[:])
+	return true
+}
+
+// isTail reports whether x is a tail that the lanes may be able to compute.
+func (l *laner) isTail(x []float32) bool { return l.q != nil && len(x) > 0 && len(x) < kernel.Step }
 
 // residuesExactly is residues without lanes, for at most blockLen coordinates.
 func (r *rounder) residuesExactly(dst []byte, x []float32, first, width int) int {
@@ -91,10 +127,41 @@ func (l *laner) integers(dst []int32, x []float32, first int) int {
 			return true
 		})
 	}
+	if l.tail(dst[done:], x[done:], first+done) {
+		return -1
+	}
 	if at := l.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
 		return done + at
 	}
 	return -1
+}
+
+// tail is integers for fewer coordinates than the lanes take at once. It reports whether the lanes, filled up with
+// zeros, could compute them. A small model is a tail to a large part.
+func (l *laner) tail(dst []int32, x []float32, first int) bool {
+	if !l.isTail(x) {
+		return false
+	}
+	var (
+		padded [kernel.Step]float32
+		all    [kernel.Step]int32
+		doubt  [kernel.Step / 8]byte
+	)
+	copy(padded[:], x)
+	done, doubtful := l.tier.Indices(all[:], padded[:], l.origin+first, l.q, doubt[:])
+	if done == 0 {
+		return false
+	}
+	if doubtful {
+		kernel.Doubtful(doubt[:], func(at int) bool {
+			if at < len(x) {
+				all[at] = int32(l.exact(x[at], first+at))
+			}
+			return at < len(x)
+		})
+	}
+	copy(dst[:len(x)], all[:])
+	return true
 }
 
 // hashed does the same as integers, for at most hashLen coordinates. It also writes their residues modulo 2^width to
@@ -117,8 +184,10 @@ func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *k
 		end := at + done
 		if done == 0 {
 			end = min(at+blockLen, len(x))
-			if bad := l.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
-				return at + bad
+			if !l.tail(dst[at:end], x[at:end], first+at) {
+				if bad := l.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
+					return at + bad
+				}
 			}
 			l.tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
 		}

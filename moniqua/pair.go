@@ -136,7 +136,7 @@ func (c *PairCodec) AppendRepair(dst []byte, number, piece int) ([]byte, bool) {
 	return p.Codec.AppendRepair(dst, number, piece)
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two exchanges.
+// ExtraMemory returns the most bytes that the quotients of two exchanges have taken.
 func (c *PairCodec) ExtraMemory() int {
 	return c.offered.Codec.ExtraMemory() + c.answered.Codec.ExtraMemory()
 }

@@ -35,20 +35,39 @@ func (bytePath) encode(r round, payload []byte, x []float32, v *verification) er
 	return nil
 }
 
-// encodeVerified is encode with v. It computes the indices of a block once, as int32, and derives the symbols, the hash
-// and the quotients from them.
+// smallLen is the number of coordinates up to which a codec makes do with small memory. Clearing the memory of larger
+// models takes longer than coding so few.
+const smallLen = 256
+
+// encodeVerified is encode with v.
 func encodeVerified(r *round, payload []byte, x []float32, v *verification) error {
+	if len(x) <= smallLen {
+		var indices [smallLen]int32
+		var bytes [smallLen]byte
+		return v.encode(r, payload, x, coding{indices[:], bytes[:]})
+	}
+	var indices [hashLen]int32
+	var bytes [hashLen]byte
+	return v.encode(r, payload, x, coding{indices[:], bytes[:]})
+}
+
+// A coding is the working memory of encoding: as many indices as bytes.
+type coding struct {
+	indices []int32
+	bytes   []byte
+}
+
+// encode computes the indices of a block once, as int32, and derives the symbols, the hash and the quotients from them.
+func (v *verification) encode(r *round, payload []byte, x []float32, memory coding) error {
 	var (
 		width     = r.width
 		kept      = v.newest()
 		quantizer kernel.Quantizer
-		indices   [hashLen]int32
-		bytes     [hashLen]byte
 		l         = laner{&r.encode, width, r.tier, r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))}
 	)
-	for first := 0; first < len(x); first += hashLen {
-		part := x[first:min(first+hashLen, len(x))]
-		index, symbols := indices[:len(part)], bytes[:len(part)]
+	for first := 0; first < len(x); first += len(memory.bytes) {
+		part := x[first:min(first+len(memory.bytes), len(x))]
+		index, symbols := memory.indices[:len(part)], memory.bytes[:len(part)]
 		if at := l.hashed(index, symbols, part, first, &v.hash); at >= 0 {
 			return r.strange(part[at], first+at)
 		}

@@ -24,14 +24,17 @@ type mendMixer struct {
 // mix implements path.
 func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
-		m      mendMixer
-		theirs [mostInLanes][]byte
-		scales [mostInLanes]float32
-		saw    kernel.Mixed
-		acc, x = g.acc, g.x
-		in     = g.in
+		indices [checkedIndices * blockLen]int32
+		bytes   [checkedBytes * blockLen]byte
+		q       kernel.Quantizer
+		acc, x  = g.acc, g.x
+		in      = g.in
+		owns    = r.encode.lanes(&q, kernel.OfIndices, r.width, len(x))
+		m       = mendMixer{laneChecker: newLaneChecker(&r, len(x), owns, coding{indices[:], bytes[:]})}
+		theirs  [mostInLanes][]byte
+		scales  [mostInLanes]float32
+		saw     kernel.Mixed
 	)
-	m.prepare(&r, len(x))
 	for j := range in {
 		scales[j] = r.plain.scale(in[j].Weight)
 	}

@@ -26,9 +26,11 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 			message := algos.Message{Payload: bytes.Repeat([]byte{0x33}, len(x)/2), Repair: repair}
 			got := make([]int32, len(x))
 			var v verification
-			var m laneChecker
 			v.start([]algos.Message{message})
-			m.prepare(&r, len(x))
+			var q kernel.Quantizer
+			m := newLaneChecker(&r, len(x), r.encode.lanes(&q, kernel.OfIndices, r.width, len(x)), coding{
+				make([]int32, checkedIndices*blockLen), make([]byte, checkedBytes*blockLen),
+			})
 			if !m.ownIndices(x, 0) {
 				t.Fatal("no own indices")
 			}

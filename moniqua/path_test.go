@@ -33,7 +33,7 @@ func drawByteRound(t *rapid.T) (*Codec, round) {
 // drawModels draws models. The others are up to reach·θ from the first, with coordinates on boundaries, at 0, and one
 // far from 0.
 func drawModels(t *rapid.T, r *round, n int) [][]float32 {
-	d := rapid.SampledFrom([]int{1, 127, 128, 300, 1024, 2500, 5000}).Draw(t, "d")
+	d := rapid.SampledFrom([]int{1, 32, 100, 127, 128, 300, 1024, 2500, 5000}).Draw(t, "d")
 	source := rng.At(rapid.Uint64().Draw(t, "models"), 1)
 	scale := math.Exp2(rapid.Float64Range(-2, 20).Draw(t, "log2 steps"))
 	reach := rapid.SampledFrom([]float64{0, 0.1, 0.9, 1, 3}).Draw(t, "reach")

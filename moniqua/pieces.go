@@ -17,7 +17,9 @@ func (c *Codec) whole(d int) part { return part{0, c.before(d), d} }
 
 // pieces returns the pieces of a model of d coordinates. Random numbers have the number of a coordinate in the model as
 // their address, so a piece has the symbols that its coordinates have in a whole message.
-func (c *Codec) pieces(d int) algos.Cut { return algos.Cut{Dim: d, Tail: min(c.Exact, d), Len: c.Piece} }
+func (c *Codec) pieces(d int) algos.Cut {
+	return algos.Cut{Dim: d, Tail: min(c.Exact, d), Len: c.Piece}
+}
 
 // part returns a piece of a model of d coordinates.
 func (c *Codec) part(piece, d int) part {

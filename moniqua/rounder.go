@@ -53,8 +53,8 @@ const (
 	indexEnd = 1 << 33                         // bound on the magnitudes rounded
 )
 
-// round writes the integers of x to dst, which is at least as long as x. The coordinate of x[0] is origin + first. It returns
-// the position of the first value that is not finite or beyond ±2³³, or −1.
+// round writes the integers of x to dst, which is at least as long as x. The coordinate of x[0] is origin + first. It
+// returns the position of the first value that is not finite or beyond ±2³³, or −1.
 //
 // The loops of roundFixed and roundRandom stop at a coordinate that is left to plain. Without a call in them they keep
 // all their variables in registers.

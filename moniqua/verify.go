@@ -26,6 +26,7 @@ const HashLen = 8
 type verification struct {
 	kept   [2]repair // of the last two encoded rounds: a worker that has not mixed may be one round behind
 	last   int       // which of them is newer
+	most   int       // bytes that both have taken before this round
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
 	rest   [][]byte      // by message: the rest of its repair
@@ -55,12 +56,16 @@ func (r *repair) piece(i int) []byte {
 // begin makes room for the hash and the quotients of the piece of round k that begins with coordinate first.
 func (v *verification) begin(k, first int) {
 	if first == 0 {
+		v.most = v.extra()
 		v.last = 1 - v.last
 		kept := v.newest()
 		kept.k, kept.data, kept.ends = k, kept.data[:0], kept.ends[:0]
 	}
 	v.hash.Reset()
 }
+
+// extra returns the most bytes that both repairs have taken.
+func (v *verification) extra() int { return max(v.most, len(v.kept[0].data)+len(v.kept[1].data)) }
 
 // newest returns the repair of the round encoded last, or being encoded.
 func (v *verification) newest() *repair { return &v.kept[v.last] }

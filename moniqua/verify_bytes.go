@@ -17,32 +17,64 @@ const together = 4
 
 // A laneChecker is the working memory of checking messages, on its stack.
 type laneChecker struct {
-	round
-	quantizer, lowQuantizer kernel.Quantizer // to the worker's own indices, and to the low ends of windows
-	owns, windowed          bool             // whether the lanes can compute these
+	*round
+	owns *kernel.Quantizer // to the worker's own indices; nil: the lanes cannot compute these
+	d    int               // coordinates of a model
 
-	index       [blockLen]int32
+	index       []int32
 	least, most int32 // of the worker's own indices
-	symbols     [blockLen]byte
-	buffer      [blockLen]byte
-	last        [blockLen]byte // the last bytes of the indices of a repaired message
-	ownLast     [blockLen]byte // the last bytes of the worker's own indices
-	low         [blockLen]byte // the last bytes of the windows' low ends
-	known       bool           // whether low is computed: from the first tie in the block on
-	theirs      [together][blockLen]int32
+	symbols     []byte
+	buffer      []byte
+	last        []byte // the last bytes of the indices of a repaired message
+	ownLast     []byte // the last bytes of the worker's own indices
+	low         []byte // the last bytes of the windows' low ends
+	known       bool   // whether low is computed: from the first tie in the block on
+	theirs      [together][]int32
 }
 
-// prepare readies m for models of d coordinates.
-func (m *laneChecker) prepare(r *round, d int) {
-	m.round = *r
-	m.owns = r.encode.lanes(&m.quantizer, kernel.OfIndices, r.width, d) != nil
-	m.windowed = r.windows.lanes(&m.lowQuantizer, kernel.OfResidues, r.width, d) != nil
+// Parts of the memory of a laneChecker.
+const (
+	checkedIndices = 1 + together
+	checkedBytes   = 5
+)
+
+// newLaneChecker returns the checker of r for models of d coordinates, whose indices owns computes. Its memory is for
+// blocks of n coordinates: checkedIndices·n indices and checkedBytes·n bytes. It returns a value, so that all may be on
+// a
+// stack.
+func newLaneChecker(r *round, d int, owns *kernel.Quantizer, memory coding) laneChecker {
+	n := len(memory.bytes) / checkedBytes
+	integers, bytes := memory.indices, memory.bytes
+	m := laneChecker{
+		round: r, owns: owns, d: d,
+		index: integers[:n], symbols: bytes[:n], buffer: bytes[n : 2*n], last: bytes[2*n : 3*n], ownLast: bytes[3*n : 4*n],
+		low: bytes[4*n:],
+	}
+	for j := range m.theirs {
+		m.theirs[j] = integers[(1+j)*n : (2+j)*n]
+	}
+	return m
 }
 
 // recoverBytes hashes the indices of all messages, where symbols are bytes.
 func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message) error {
-	var m laneChecker
-	m.prepare(r, len(x))
+	var quantizer kernel.Quantizer
+	owns := r.encode.lanes(&quantizer, kernel.OfIndices, r.width, len(x))
+	if len(x) <= smallLen {
+		var indices [checkedIndices * smallLen]int32
+		var bytes [checkedBytes * smallLen]byte
+		m := newLaneChecker(r, len(x), owns, coding{indices[:], bytes[:]})
+		return v.recoverBlocks(&m, x, in)
+	}
+	var indices [checkedIndices * blockLen]int32
+	var bytes [checkedBytes * blockLen]byte
+	m := newLaneChecker(r, len(x), owns, coding{indices[:], bytes[:]})
+	return v.recoverBlocks(&m, x, in)
+}
+
+// recoverBlocks is recoverBytes with working memory.
+func (v *verification) recoverBlocks(m *laneChecker, x []float32, in []algos.Message) error {
+	r := m.round
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]
 		n := len(part)
@@ -76,10 +108,7 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message) e
 func (m *laneChecker) ownIndices(x []float32, first int) bool {
 	index := m.index[:len(x)]
 	m.known = false
-	own := laner{&m.encode, m.width, m.tier, nil}
-	if m.owns {
-		own.q = &m.quantizer
-	}
+	own := laner{&m.encode, m.width, m.tier, m.owns}
 	if own.integers(index, x, first) >= 0 {
 		return false
 	}
@@ -96,22 +125,28 @@ func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first in
 	n := len(x)
 	low := m.low[:n]
 	own := kernel.Own{Symbols: m.symbols[:n], Low: low, Width: m.width}
-	sent := m.sent(m.buffer[:], payload, first, n)
+	sent := m.sent(m.buffer, payload, first, n)
 	if m.known || m.width > 1 { // two bits that differ are a tie
 		if tied := m.tier.Recover(dst, m.index[:n], own, sent); !tied || m.known {
 			return nil
 		}
 	}
-	lows := laner{&m.windows, m.width, m.tier, nil}
-	if m.windowed {
-		lows.q = &m.lowQuantizer
+	if err := m.lowEnds(low, x, first); err != nil {
+		return err
 	}
+	m.tier.Recover(dst, m.index[:n], own, sent)
+	return nil
+}
+
+// lowEnds computes the last bytes of the windows' low ends of a block. Ties are rare, so nothing is prepared for it.
+func (m *laneChecker) lowEnds(low []byte, x []float32, first int) error {
+	var quantizer kernel.Quantizer
+	lows := laner{&m.windows, m.width, m.tier, m.windows.lanes(&quantizer, kernel.OfResidues, m.width, m.d)}
 	if at := lows.residues(low, x, first); at >= 0 {
 		return m.strange(x[at], first+at)
 	}
 	m.tier.Raise(low, m.width)
 	m.known = true
-	m.tier.Recover(dst, m.index[:n], own, sent)
 	return nil
 }
 
@@ -160,7 +195,7 @@ func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach i
 	if size > 0 {
 		m.tier.Unpack(quotients.bytes, size, body)
 	}
-	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:], payload, first, len(dst)), m.width})
+	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer, payload, first, len(dst)), m.width})
 	return reach, rest, nil
 }
 

@@ -79,7 +79,9 @@ func (t together) advance(now time.Duration) error {
 	var computing sync.WaitGroup
 	for i := range t {
 		w := &t[i]
-		if w.ready = w.machine.Ready(); w.ready.Compute {
+		if w.ready = w.machine.Ready(); w.ready.Failed != nil {
+			w.err = w.ready.Failed
+		} else if w.ready.Compute {
 			computing.Go(func() { w.loss, w.err = w.gradient(w.g, w.ready.Round, w.ready.At) })
 		}
 	}
@@ -100,11 +102,11 @@ func (t together) advance(now time.Duration) error {
 
 // computed hands the gradient, if there is one, to the machine.
 func (w *local) computed(now time.Duration) error {
-	if !w.ready.Compute {
-		return nil
-	}
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return w.err
+	case !w.ready.Compute:
+		return nil
 	}
 	return w.machine.Gradient(w.g, w.loss, now)
 }

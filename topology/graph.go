@@ -153,22 +153,6 @@ func (g *Graph) W() *mat.SymDense {
 	return w
 }
 
-// Diameter returns the largest number of hops between two workers. After so many rounds, news of one worker has reached
-// all.
-func (g *Graph) Diameter() int {
-	starts := g.N()
-	if g.spec.symmetric() {
-		starts = 1
-	}
-	far := 0
-	for i := range starts {
-		distance := g.unreached()
-		reached := g.walk(Rank(i), distance)
-		far = max(far, distance[reached[len(reached)-1]])
-	}
-	return far
-}
-
 // unreached returns a distance of −1 for every worker.
 func (g *Graph) unreached() []int {
 	distance := make([]int, g.N())

@@ -32,7 +32,7 @@ func Kinds() []Kind {
 // MaxWorkers is the largest graph that can be built. A complete graph has at most maxComplete workers, because it has
 // about n²/2 edges.
 const (
-	MaxWorkers  = 1 << 16
+	MaxWorkers  = 1 << 17
 	maxComplete = 1 << 12
 )
 

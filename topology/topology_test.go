@@ -290,6 +290,58 @@ func TestDiameter(t *testing.T) {
 	}
 }
 
+func TestDiameterIsThatOfAllPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 40).Draw(t, "n")
+		var edges [][2]Rank
+		for i := 1; i < n; i++ { // a tree, and some edges more
+			edges = append(edges, [2]Rank{Rank(rapid.IntRange(max(0, i-3), i-1).Draw(t, "parent")), Rank(i)})
+		}
+		for range rapid.IntRange(0, 5).Draw(t, "more") {
+			i := Rank(rapid.IntRange(0, n-1).Draw(t, "i"))
+			j := Rank(rapid.IntRange(0, n-1).Draw(t, "j"))
+			if e := [2]Rank{min(i, j), max(i, j)}; i != j && !slices.Contains(edges, e) {
+				edges = append(edges, e)
+			}
+		}
+		g, err := New(Spec{Kind: EdgeList, Edges: edges, Slack: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for i := range n {
+			far, _ := g.eccentricity(Rank(i), g.unreached())
+			want = max(want, far)
+		}
+		if got := g.Diameter(); got != want {
+			t.Errorf("%v: diameter %d, want %d", edges, got, want)
+		}
+	})
+}
+
+// A graph of many workers must not take a walk for each of them. In a ring that is not known to be one, no walk tells
+// the diameter.
+func TestDiameterOfALargeGraphTakesFewWalks(t *testing.T) {
+	const n = 1 << 12
+	var ring, star [][2]Rank
+	for i := 1; i < n; i++ {
+		ring, star = append(ring, [2]Rank{Rank(i - 1), Rank(i)}), append(star, [2]Rank{0, Rank(i)})
+	}
+	ring = append(ring, [2]Rank{0, n - 1})
+	for name, test := range map[string]struct {
+		edges       [][2]Rank
+		least, most int
+	}{"ring": {ring, n / 2, n}, "path": {ring[:n-1], n - 1, n - 1}, "star": {star, 2, 2}} {
+		g, err := New(Spec{Kind: EdgeList, Edges: test.edges, Slack: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Diameter(); got < test.least || got > test.most {
+			t.Errorf("%s: diameter %d, want %d to %d", name, got, test.least, test.most)
+		}
+	}
+}
+
 func TestCycle(t *testing.T) {
 	one := []Edge{{Peer: 0, Weight: 1}}
 	want := []Row{

@@ -81,7 +81,8 @@ func newBenchLink(c *console) *cobra.Command {
 
 Four processes on a ring exchange models and mix them, over libp2p on loopback as in
 "peer lab"; gradients are zero and cost nothing. The reference sends messages of the
-same length between as many pairs of plain sockets, in turns with them, in one process.`,
+same length between as many pairs of plain sockets, in turns with them, in one process.
+Rounds without encryption, in turns as well, tell what encryption costs.`,
 		Example: "  peer bench link\n  peer bench link --size 270000 --bits 8 --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -174,9 +175,9 @@ does nothing but multiply and add in registers, in turns with it.`,
 // newBenchLinkPeer returns the command of one process of "bench link", which starts it.
 func newBenchLinkPeer(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use:    "peer RANK SIZE BITS ROUNDS VERIFY",
+		Use:    "peer RANK SIZE BITS ROUNDS VERIFY OPEN",
 		Hidden: true,
-		Args:   arguments(5, 5),
+		Args:   arguments(6, 6),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rank, task, err := bench.ParseLinkTask(args)
 			if err != nil {

@@ -49,7 +49,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			session.Warn(c.talk(), run)
+			session.Warnings(c.talk(), run)
 			if warning := preflight.Crowded(run); warning != "" {
 				fmt.Fprintln(c.talk(), advice.Warning(warning))
 			}

@@ -153,12 +153,11 @@ func (c *console) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 }
 
-// session starts the session of a run; dir is the folder of a run that resumes, else "".
-func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
-	return session.Start(ctx, run, session.Options{
-		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
-		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
-	})
+// session starts the session of a run. The options say its mode, and where it resumes.
+func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
+	o.Version = inspect.ReadBuild().Version
+	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger}
+	return session.Start(ctx, run, o)
 }
 
 // newDisplay returns the display of a running run.

@@ -76,7 +76,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	if err != nil {
 		return err
 	}
-	s, err := c.session(ctx, run, "lab", dir)
+	s, err := c.session(ctx, run, session.Options{Mode: "lab", Dir: dir})
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	s, err := c.session(ctx, run, "run", dir)
+	s, err := c.session(ctx, run, session.Options{Mode: "run", Dir: dir})
 	if err != nil {
 		return err
 	}

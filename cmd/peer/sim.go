@@ -65,6 +65,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
 	addUntil(cmd, &f.until)
+	file.addResume(cmd)
 	return cmd
 }
 
@@ -88,20 +89,31 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
 			"one command for each network")
 	}
-	c.loses(func() string { return "the run is lost: a simulation keeps no state; start it again" })
+	o := session.Options{Mode: "sim"}
+	var from *simulate.Resumed
+	if file.resume {
+		if from, err = simulate.Find(runs, file.folder, ends); err != nil {
+			return err
+		}
+		o.Dir, o.Place = from.Dir, from.Place
+	}
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
 		talks[i] = *c
 		talks[i].quiet = c.quiet || i > 0 // one run is enough to watch
-		s, err := talks[i].session(ctx, run, "sim", "")
+		s, err := talks[i].session(ctx, run, o)
 		if err != nil {
 			return err
 		}
 		defer s.End()
 		s.EndAt(ends)
-		sims[i] = &simulate.Run{Session: s}
+		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
+	c.loses(sims[0].Lost)
 	if err := simulate.Together(ctx, sims, f.compute); err != nil {
+		if ctx.Err() != nil && sims[0].CannotKeep() == "" {
+			c.sayStopped(sims[0].Session, sims[0].Again())
+		}
 		return stopped(ctx, err)
 	}
 	for i, s := range sims {

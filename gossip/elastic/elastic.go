@@ -105,6 +105,7 @@ func New(inside gossip.Layer, machine gossip.Machine, s Start) (*Elastic, error)
 		return nil, fmt.Errorf("worker %d: a %T cannot continue without neighbours: use another policy for lost neighbours",
 			s.Self, machine)
 	}
+	m.Whole()
 	_, free := machine.(gossip.Renewer)
 	e := &Elastic{Layer: inside, machine: m, start: s, slots: gossip.SlotsOf(machine), free: free}
 	e.pace.round = s.Seat.Round
@@ -127,7 +128,9 @@ func (e *Elastic) Ready() gossip.Ready {
 	if r.Round > e.pace.round {
 		e.pace.finish(r.Round)
 	}
-	if !r.More {
+	if r.More {
+		e.rest.waiting = e.rest.waiting[:0] // it is not known yet
+	} else {
 		e.rest = rest{waiting: append(e.rest.waiting[:0], r.Waiting...), done: r.Done}
 		r.More = e.mend()
 	}

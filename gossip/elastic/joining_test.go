@@ -67,7 +67,7 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 		return
 	}
 	alg := &witness{
-		DPSGD: &algos.DPSGD{X: make([]float32, worldDim), Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
+		DPSGD: &algos.DPSGD{X: make([]float32, worldDim), Alpha: func(int) float32 { return 0 }, Codec: w.codec},
 		mixed: old.alg.mixed, at: old.alg.at,
 	}
 	closing := w.graph.Closing(old.rank)

@@ -33,6 +33,7 @@ type world struct {
 	latest  time.Duration            // the last death may happen until then
 	joining map[topology.Rank]uint64 // processes that have a sponsor
 	process uint64                   // the last process that came back
+	codec   algos.Full               // with messages of one piece or of two
 }
 
 // An event happens at a time, unless its link was lost since.
@@ -77,13 +78,32 @@ func (a *witness) Send(k, hop int, dst []byte) ([]byte, error) {
 
 func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	mixed, err := a.DPSGD.Mix(k, hop, in)
-	if err == nil {
-		a.mixed[k] = make(map[topology.Rank]float32)
-		for _, m := range in {
-			a.mixed[k][m.From] = m.Weight
-		}
-	}
+	a.note(k, in, err)
 	return mixed, err
+}
+
+func (a *witness) SendPiece(k, piece int, dst []byte) ([]byte, error) {
+	if piece == 0 {
+		a.at[k] = slices.Clone(a.X)
+	}
+	return a.DPSGD.SendPiece(k, piece, dst)
+}
+
+func (a *witness) MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error) {
+	mixed, err := a.DPSGD.MixPiece(k, piece, in)
+	a.note(k, in, err)
+	return mixed, err
+}
+
+// note enters the neighbours of round k, which are those of all its pieces.
+func (a *witness) note(k int, in []algos.Message, err error) {
+	if err != nil {
+		return
+	}
+	a.mixed[k] = make(map[topology.Rank]float32)
+	for _, m := range in {
+		a.mixed[k][m.From] = m.Weight
+	}
 }
 
 const worldDim = 3
@@ -92,6 +112,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 	w := &world{
 		t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool),
 		joining: make(map[topology.Rank]uint64), process: 1, initial: make([]float64, worldDim),
+		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
 	}
 	for i, row := range g.Rows() {
 		x := make([]float32, worldDim)
@@ -100,7 +121,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 			w.initial[c] += float64(x[c])
 		}
 		alg := &witness{
-			DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
+			DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: w.codec},
 			mixed: make(map[int]map[topology.Rank]float32), at: make(map[int][]float32),
 		}
 		machine, err := gossip.New(topology.Rank(i), row, alg, rounds)

@@ -54,10 +54,11 @@ func (a *account) use() {
 	}
 }
 
-// enter counts a refusal with err and its reason, and reports whether it is an offence.
-func (a *account) enter(err error, reason string) bool {
+// enter counts a refusal with err and its reason, and reports whether it is an offence. Up to late mistimed frames on a
+// link are none.
+func (a *account) enter(err error, reason string, late int) bool {
 	if mistimed(err) {
-		if a.late++; a.late <= leftOver {
+		if a.late++; a.late <= late {
 			return false
 		}
 	}

@@ -24,8 +24,8 @@ import (
 const (
 	tolerated = 8    // offences, unless Rules set another number
 	forgiven  = 1000 // used frames for which one offence is forgiven
-	// leftOver is the number of late or early frames that a link may bring. New links begin with some; many more are a
-	// replay attack.
+	// leftOver is the number of late or early messages that a link may bring, in frames of one piece. New links begin with
+	// some; many more are a replay attack.
 	leftOver = 1024
 )
 
@@ -42,6 +42,7 @@ const (
 type Rules struct {
 	Self      topology.Rank
 	Tolerance int // offences; 0 means 8
+	Pieces    int // of a message; 0 means 1
 	Sentence  Sentence
 	// Name returns the reason for which a frame was refused, in words.
 	Name func(why error) string
@@ -176,7 +177,7 @@ func (j *Judge) blame(peer topology.Rank, why error) error {
 	reason := j.rules.Name(why)
 	j.say.Note(gossip.Note{Kind: gossip.Blamed, Peer: peer, Text: reason})
 	a := j.account(peer)
-	if !a.enter(why, reason) || a.offences < j.rules.Tolerance {
+	if !a.enter(why, reason, leftOver*max(1, j.rules.Pieces)) || a.offences < j.rules.Tolerance {
 		return nil
 	}
 	text := fmt.Sprintf("worker %d cut off worker %d in round %d after %d offences (%v), the last: %v",

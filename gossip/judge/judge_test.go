@@ -128,23 +128,25 @@ func TestANeighbourThatIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 
 // A link begins with frames that its receiver has already; a flood of them is a replay attack.
 func TestReplaysBeyondANewLinksAreOffences(t *testing.T) {
-	tr := try(t, Rules{})
-	for range 1 + leftOver + tolerated - 1 {
+	for _, pieces := range []int{0, 3} {
+		tr := try(t, Rules{Pieces: pieces})
+		for range 1 + max(1, pieces)*leftOver + tolerated - 1 {
+			tr.do(tr.Receive(message(2, 16)))
+		}
+		if len(tr.control) > 0 {
+			t.Fatalf("%d pieces: cut off before its time", pieces)
+		}
 		tr.do(tr.Receive(message(2, 16)))
-	}
-	if len(tr.control) > 0 {
-		t.Fatal("cut off before its time")
-	}
-	tr.do(tr.Receive(message(2, 16)))
-	if len(tr.control) != 1 || tr.control[0].Peer != 2 {
-		t.Errorf("controls %+v after a flood of old frames, want worker 2 banned", tr.control)
+		if len(tr.control) != 1 || tr.control[0].Peer != 2 {
+			t.Errorf("%d pieces: controls %+v after a flood of old frames, want worker 2 banned", pieces, tr.control)
+		}
 	}
 }
 
 func TestOffencesAreForgotten(t *testing.T) {
 	var a account
 	for i := range 3 * tolerated {
-		if !a.enter(gossip.ErrNoSuchHop, "x") || a.offences != 1 {
+		if !a.enter(gossip.ErrNoSuchHop, "x", leftOver) || a.offences != 1 {
 			t.Fatalf("offence %d counts as %d", i, a.offences)
 		}
 		for range forgiven {

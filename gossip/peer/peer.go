@@ -147,6 +147,7 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 		}
 		p.Layer, p.host, p.needs = e, e, e.Needs
 	}
+	s.Judge.Pieces = gossip.SlotsOf(m).Pieces
 	p.judge = judge.New(p.Layer, s.Judge)
 	p.Layer = p.judge
 	for _, rank := range s.Row.Neighbours() {

@@ -16,6 +16,7 @@ type task struct {
 	n, dim, rounds int
 	cycle          bool // all-reduce
 	verified       bool // Moniqua at 4 bits, first with a theta far too small
+	piece          int  // coordinates of a piece; 0: messages are whole
 }
 
 func (c task) rows(t testing.TB) []topology.Row {
@@ -42,7 +43,7 @@ func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {
 		return &algos.AllReduce{X: x, Alpha: alpha, Rank: int(rank), Workers: c.n}
 	}
 	if !c.verified {
-		return &algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}}
+		return &algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{Piece: c.piece}}
 	}
 	control, err := moniqua.Adaptive(moniqua.ControlPlan{
 		Diameter: c.n / 2, Every: 1, Start: 1e-3, Unit: func(int) float64 { return 1 },
@@ -50,7 +51,7 @@ func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: rank}
+	codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: rank, Piece: c.piece}
 	return &algos.DPSGD{X: x, Alpha: alpha, Codec: codec}
 }
 
@@ -80,9 +81,10 @@ func (c task) gradient(rank topology.Rank, x []float32) []float32 {
 	return g
 }
 
-// undisturbed runs the workers without recovery, and returns their last models.
+// undisturbed runs the workers without recovery and with whole messages, and returns their last models.
 func (c task) undisturbed(t testing.TB) [][]float32 {
 	t.Helper()
+	c.piece = 0
 	machines := make([]*gossip.Worker, c.n)
 	for i := range machines {
 		machines[i] = c.machine(t, topology.Rank(i), nil)

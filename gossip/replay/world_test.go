@@ -299,6 +299,9 @@ func TestARunWithFaultsEndsAsOneWithout(t *testing.T) {
 		"verified, four":       {n: 4, dim: 40, rounds: 12, verified: true},
 		"verified, six":        {n: 6, dim: 30, rounds: 7, verified: true},
 		"a long ring, briefly": {n: 9, dim: 3, rounds: 4},
+		"pieces on a ring":     {n: 4, dim: 5, rounds: 8, piece: 2},
+		"verified pieces":      {n: 3, dim: 40, rounds: 8, verified: true, piece: 16},
+		"two verified pieces":  {n: 4, dim: 40, rounds: 6, verified: true, piece: 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := job.undisturbed(t)

@@ -17,8 +17,10 @@ const (
 
 	// MostCopied is the largest state of which a worker with checkpoints keeps a copy in memory.
 	MostCopied = 32 * mega
-	// mostJournal is how much of a journal is in memory. The rest is on disk alone.
-	mostJournal = 64 * mega
+	// place is the memory of a journal for a piece of a message, whose bytes are on disk. Old places go with each
+	// checkpoint, so that they hardly exceed mostPlaces. While the disk is full a journal also keeps up to 64 MiB of
+	// messages.
+	place, piece, mostPlaces = 128, 64 << 10, 16 * mega
 	// mostGarbage is how much memory without an owner a process lets come together before it is collected.
 	mostGarbage = 24 * mega
 	// perLink are the buffers of the connection to a neighbour: windows, records, frames on their way.
@@ -97,7 +99,8 @@ func (w Worker) Plan() Plan {
 	if w.Keeps {
 		p.add(Checkpoint, w.checkpoint(vector), "a copy of the state, or the buffers of its way to disk",
 			"checkpoint: {every: 0, seconds: 0}")
-		p.add(Journal, min(mostJournal, int64(w.Rounds)*payload), "messages for neighbours that come back", fewerBits)
+		p.add(Journal, min(mostPlaces, int64(w.Rounds)*(payload/piece+1)*place),
+			"places of messages on disk, for neighbours that come back", "")
 	}
 	p.add(Activations, w.Activations, "values of a batch between layers, and packed weights", "a smaller train.batch")
 	p.add(Data, w.Data, "training samples of the worker, and the test samples", "")

@@ -8,10 +8,17 @@ import (
 	"gossiptrainer/topology"
 )
 
+// mostClosed is the largest ring that closes the gaps of lost workers: that takes 16·n² bytes in a simulation.
+const mostClosed = 1 << 12
+
 // admit refuses graphs on which the algorithm does not converge. Metropolis weights on
 // a connected graph are symmetric, doubly stochastic and have ρ < 1: all that most
 // algorithms ask of W (docs/math.md#admissibility).
 func (r *Run) admit(g *topology.Graph) error {
+	if n := g.N(); n > mostClosed && r.Reweights() && g.Spec().Kind == topology.Ring {
+		return configs.Errorf("topology.size", "%d workers: a ring that closes its gaps has at most %d, because each worker "+
+			"keeps the order of all others", n, mostClosed).With("faults.on_lost_neighbor")
+	}
 	on := r.method.On
 	if on.Met == nil {
 		return nil

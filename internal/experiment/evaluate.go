@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"gossiptrainer/internal/record"
@@ -36,8 +37,8 @@ func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) 
 
 // An Averager evaluates the mean of all replicas, where all are in one process. It keeps one sum for each round that
 // some workers have reached and others have not. Workers differ by few rounds, because they wait for each other's
-// messages. Sums are taken in the order in which workers arrive, so the last digits of a score may differ from run to
-// run.
+// messages. Sums are taken in the order of ranks, so that every run of the same settings has the same scores. A replica
+// that arrives before one of a lower rank waits for it.
 type Averager struct {
 	run     *Run
 	observe func(record.Event)
@@ -47,10 +48,28 @@ type Averager struct {
 	latest []int // round, by rank
 }
 
-// A meanModel is the sum of the replicas of a round that have arrived.
+// A meanModel is the sum of the replicas of a round.
 type meanModel struct {
 	sum   []float64
-	count int
+	count int                         // replicas in the sum, those of the lowest ranks
+	early map[topology.Rank][]float32 // replicas that wait for those of lower ranks
+}
+
+// add adds the replica of a worker.
+func (m *meanModel) add(rank topology.Rank, x []float32) {
+	if int(rank) > m.count {
+		m.early[rank] = slices.Clone(x)
+		return
+	}
+	for x != nil {
+		for c, v := range x {
+			m.sum[c] += float64(v)
+		}
+		m.count++
+		next := topology.Rank(m.count)
+		x = m.early[next]
+		delete(m.early, next)
+	}
 }
 
 // NewAverager returns an Averager that tells observe the scores.
@@ -95,13 +114,10 @@ func (a *Averager) add(rank topology.Rank, k int, x []float32) []float32 {
 	a.latest[rank] = k
 	m := a.rounds[k]
 	if m == nil {
-		m = &meanModel{sum: make([]float64, len(x))}
+		m = &meanModel{sum: make([]float64, len(x)), early: map[topology.Rank][]float32{}}
 		a.rounds[k] = m
 	}
-	for c, v := range x {
-		m.sum[c] += float64(v)
-	}
-	if m.count++; m.count < a.run.N() {
+	if m.add(rank, x); m.count < a.run.N() {
 		return nil
 	}
 	delete(a.rounds, k)

@@ -52,6 +52,12 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.extent, err = r.measure(); err != nil {
 		return nil, err
 	}
+	if cfg.Model.Name == "quadratic" {
+		if r.problem, err = model.NewProblem(r.modelSpec(0, 1)); err != nil {
+			return nil, configs.Errorf("model", "%v", err)
+		}
+		r.problem.Redraw = r.N()*r.dim > keptOptima
+	}
 	r.scorer = newScorer(r)
 	if err := r.checkController(); err != nil {
 		return nil, err
@@ -60,7 +66,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.warnings = slices.Concat(clipping, compressing)
+	r.warnings = slices.Concat(clipping, compressing, r.checkSecurity())
 	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.dim > 0 {
 		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
 			return nil, err
@@ -71,6 +77,10 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	}
 	return r, nil
 }
+
+// keptOptima is the number of coordinates of all workers up to which a run keeps the optima of its quadratics: 4 bytes
+// each.
+const keptOptima = 1 << 25
 
 // newGraph returns the graph of the run, and its slack, which auto may have chosen.
 func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -47,4 +48,20 @@ func linkOf(key string, l configs.LinkLimit) (shape.Link, error) {
 	return shape.Link{
 		Rate: bits, Burst: l.Burst, Latency: time.Duration(l.Latency), Jitter: time.Duration(l.Jitter), Loss: l.Loss,
 	}, nil
+}
+
+// openLinks is the value of node.security for links without encryption.
+const openLinks = "none"
+
+// checkSecurity warns of links without encryption.
+func (r *Run) checkSecurity() []string {
+	if r.cfg.Node.Security != openLinks {
+		return nil
+	}
+	where := "loopback"
+	for _, net := range r.cfg.Node.Trusted {
+		where += ", " + net
+	}
+	return []string{fmt.Sprintf("the links are not encrypted: all who are on the way can read and change models, on %s: set node.security: tls "+
+		"unless you trust them", where)}
 }

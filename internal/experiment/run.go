@@ -28,6 +28,7 @@ type Run struct {
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
 	extent
+	problem  *model.Problem // that the quadratics of all workers share, nil for other models
 	scorer   *scorer
 	program  *Program // of an external model, nil where none runs
 	coder    entropy.Coder
@@ -113,6 +114,7 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 	s := model.Spec{
 		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
 		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker, Outline: m.Outline,
+		Problem: r.problem,
 	}
 	if r.data != nil {
 		info := r.data.sources[0].Info // all sources have one form

@@ -15,6 +15,11 @@ import (
 	"gossiptrainer/topology"
 )
 
+// ResultsVersion changes whenever runs of the same settings may have other results than before: other parameters, other
+// virtual times or other records. Checkpoints of simulations and cells of comparisons note it. A test ties it to the
+// list of test/digests.
+const ResultsVersion = 1
+
 // Results is the outcome of a run as its driver knows it.
 type Results struct {
 	Mode    string              // run, lab or sim
@@ -34,6 +39,9 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
 		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy,
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+	}
+	if res.Mode != "sim" && r.cfg.Node.Security == openLinks {
+		s.Security = openLinks
 	}
 	bits := 0.0
 	for _, step := range res.Last {

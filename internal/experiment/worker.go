@@ -66,8 +66,30 @@ func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s 
 	if err != nil {
 		return nil, err
 	}
+	if err := w.count(audit, s); err != nil {
+		return nil, err
+	}
 	w.again = func(s *state.Snapshot) (*Worker, error) { return r.again(rank, shard, audit, s) }
 	return w, nil
+}
+
+// count makes the count of the worker's audit a part of its state, and takes it from s where that is not nil.
+func (w *Worker) count(audit *moniqua.Audit, s *state.Snapshot) error {
+	if audit == nil || w.Save == nil {
+		return nil
+	}
+	const name = "audit"
+	own, save := audit.Of(w.Rank), w.Save
+	if s != nil {
+		if err := s.Load(name, own); err != nil {
+			return err
+		}
+	}
+	w.Save = func(s *state.Snapshot) {
+		save(s)
+		s.Save(name, own)
+	}
+	return nil
 }
 
 // alone builds the only worker of a process.

@@ -49,10 +49,46 @@ func (t Tier) Mix(acc []float32, own Own, theirs [][]byte, scales []float32) Mix
 		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX2(acc, own.Symbols[:n], own.Low, theirs, scaled[:len(scales)])
 	}
 	saw.Largest >>= 8 - own.Width
-	if saw.Done == n {
+	if saw.Done != n {
+		return saw
+	}
+	if rest := len(acc) - n; rest >= fewestMixed && rest < mixedAtOnce && own.Low == nil && len(theirs) <= fewTheirs &&
+		t != Off {
+		t.mixTail(acc, own, theirs, scales, &saw)
+	} else {
 		mixSymbols(acc, own, theirs, scales, &saw)
 	}
 	return saw
+}
+
+// Bounds of what mixTail takes: it fills up memory of mixedAtOnce symbols of each neighbour.
+const (
+	mixedAtOnce = 64
+	fewestMixed = 8
+	fewTheirs   = 4
+)
+
+// mixTail mixes what is left after saw.Done, fewer coordinates than the lanes take at once. The lanes are filled up
+// with
+// symbols without difference.
+func (t Tier) mixTail(acc []float32, own Own, theirs [][]byte, scales []float32, saw *Mixed) {
+	var (
+		sum     [mixedAtOnce]float32
+		mine    [mixedAtOnce]byte
+		symbols [fewTheirs][mixedAtOnce]byte
+		views   [fewTheirs][]byte
+	)
+	at := saw.Done
+	rest := copy(sum[:], acc[at:])
+	copy(mine[:], own.Symbols[at:])
+	for j := range theirs {
+		copy(symbols[j][:], theirs[j][at:])
+		views[j] = symbols[j][:]
+	}
+	one := t.Mix(sum[:], Own{Symbols: mine[:], Width: own.Width}, views[:len(theirs)], scales)
+	done := min(one.Done, rest)
+	copy(acc[at:at+done], sum[:])
+	saw.Done, saw.Largest, saw.Moved = at+done, max(saw.Largest, one.Largest), saw.Moved+one.Moved
 }
 
 // maxTheirs is the largest number of neighbours mixed in lanes.

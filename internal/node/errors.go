@@ -71,3 +71,16 @@ var ErrLeftBehind = errors.New("the run has gone on without this worker")
 func leftBehind(why error) error {
 	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
 }
+
+// checkSecurity checks the encryption of the links.
+func (o *Options) checkSecurity() error {
+	switch {
+	case o.Security != "" && o.Security != TLS && o.Security != Noise && o.Security != None:
+		return fmt.Errorf("node: security %q: want %q, %q or %q", o.Security, TLS, Noise, None)
+	case o.Security == None && o.Transport == QUIC:
+		return errors.New("node: quic is always encrypted: choose transport tcp for security none")
+	case len(o.Trusted) > 0 && o.Security != None:
+		return fmt.Errorf("node: trusted %v: has a meaning for security %q alone", o.Trusted, None)
+	}
+	return nil
+}

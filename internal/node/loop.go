@@ -96,10 +96,39 @@ func (d *driver) advance() error {
 			d.core.Settle()
 			more = true // neighbours get their bye
 		}
+		if more {
+			if err := d.glance(); err != nil {
+				return err
+			}
+		}
 	}
 	d.keeper.write()
 	return nil
 }
+
+// glance handles frames and the gradient that are there while the core makes a message in pieces. So they are checked
+// and mixed meanwhile.
+func (d *driver) glance() error {
+	for range glances {
+		now := time.Now()
+		var err error
+		select {
+		case e := <-d.t.Events():
+			err = d.woken(now, func() error { return d.handle(e) })
+		case o := <-d.oracle.outcomes:
+			err = d.woken(now, func() error { return d.computed(o) })
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// glances bounds the events that are handled between two pieces.
+const glances = 8
 
 // next waits for one event and handles it.
 func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ const (
 	QUIC  = socket.QUIC
 	TLS   = socket.TLS
 	Noise = socket.Noise
+	None  = socket.None
 )
 
 // defaultDetect is how long a neighbour may be silent if Options.Detect is 0.
@@ -66,7 +68,8 @@ type Options struct {
 	Identity   *identity.Identity // nil: a new one for this run only
 	Listen     []string           // multiaddrs; empty: all interfaces, free ports
 	Transport  string             // TCP (also "") or QUIC
-	Security   string             // for TCP: TLS (also "") or Noise
+	Security   string             // for TCP: TLS (also ""), Noise or None
+	Trusted    []netip.Prefix     // networks besides loopback on which Security may be None
 	// Network limits the bytes that this peer sends, over TCP only; the zero value sets no limit.
 	Network shape.Network
 	// Throttled says that Throttle may be called, over TCP only.
@@ -127,7 +130,7 @@ func New(o Options) (*Node, error) {
 		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
 	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
-		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
+		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
 		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
@@ -137,6 +140,9 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.host = h
+	if o.Security == None {
+		n.log.Warn("links are not encrypted", "security", None, "trusted", o.Trusted)
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
 	n.me = handshake.Hello{
@@ -172,8 +178,9 @@ func (o *Options) complete() error {
 		return errors.New("node: limits are kept over tcp only: choose transport tcp")
 	case o.Detect != 0 && o.Detect < time.Second:
 		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
-	case o.Security != "" && o.Security != TLS && o.Security != Noise:
-		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
+	}
+	if err := o.checkSecurity(); err != nil {
+		return err
 	}
 	for _, s := range o.Sections {
 		if s.Name == "" || len(s.Name) > handshake.MaxSectionName {

@@ -23,6 +23,7 @@ type Summary struct {
 	Entropy      string   `json:"entropy"`            // the coder of the run file
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
+	Security     string   `json:"security,omitempty"` // none: the links were not encrypted
 	Theta        Theta    `json:"theta"`
 	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0: none
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none

@@ -53,12 +53,26 @@ func (s *Study) doubts(g *Group) []string {
 	if n := g.ended(CellFailed); n > 0 {
 		add("%s failed", plural.Part(n, len(g.Cells), "run"))
 	}
+	if n := g.open(); n > 0 {
+		add("%s without encryption", plural.Part(n, len(g.Cells), "run"))
+	}
 	for _, target := range s.Targets.List() {
 		if missed := len(g.runs) - len(g.values(timeOf(target))); missed > 0 && g.tells(target) {
 			add("%s did not reach %s", plural.Part(missed, len(g.runs), "run"), target)
 		}
 	}
 	return append(all, s.suspicious(g, where)...)
+}
+
+// open counts the runs whose links were not encrypted.
+func (g *Group) open() int {
+	n := 0
+	for _, run := range g.runs {
+		if run.Summary != nil && run.Summary.Security != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // unknown counts the runs of which it is not known when they reached a target.

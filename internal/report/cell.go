@@ -80,6 +80,10 @@ type Cell struct {
 	Config  string     `json:"config_sha256"`    // of the run file and the mode: whether the cell is still up to date
 	Tuned   []string   `json:"tuned,omitempty"`  // key=value found by the search
 	Folder  string     `json:"folder,omitempty"` // of the run, in that of the comparison
+	// Results is the version of results of the program that made the cell, see experiment.ResultsVersion. Cells without
+	// one are from version 1. Program is the version of that program.
+	Results int    `json:"results_version,omitempty"`
+	Program string `json:"program,omitempty"`
 
 	ToLoss     *record.Reached `json:"to_loss"` // null = no such target, or not reached
 	ToAccuracy *record.Reached `json:"to_accuracy"`

@@ -46,6 +46,9 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	if s.Effective > 0 {
 		row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), coder(s))
 	}
+	if s.Security != "" {
+		row("security", "none: all who were on the way could read and change the models")
+	}
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
 		row("theta", "%s, %s", short(&s.Theta.Value), verdict(s.Theta))

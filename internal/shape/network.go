@@ -20,6 +20,13 @@ type Network struct {
 // Limited reports whether anything takes time.
 func (n Network) Limited() bool { return n.Uplink.Limited() || len(n.Links) > 0 }
 
+// Steady reports whether every message arrives when it is sent and the latency of the uplink is over: nothing waits for
+// other messages or for chance.
+func (n Network) Steady() bool {
+	up := n.Uplink
+	return len(n.Links) == 0 && up.Rate <= 0 && up.Jitter == 0 && up.Loss == 0
+}
+
 // A Sender is a worker's side of a network. It is not safe for concurrent use.
 type Sender struct {
 	net   Network

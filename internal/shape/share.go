@@ -1,12 +1,10 @@
 package shape
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
 
@@ -24,22 +22,14 @@ type Sharer[T any] struct {
 
 // NewSharer returns the sharer of worker self.
 func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
-	return &Sharer[T]{
-		net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate},
-		own: map[topology.Rank]*Server[T]{}, flows: map[topology.Rank]*flow[T]{},
-	}
+	return &Sharer[T]{net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate}}
 }
 
 // Send sends a message of so many bytes to another worker and returns the server
 // through which it leaves.
 func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, bytes int, what T) *Server[T] {
 	server := s.server(to)
-	f := s.flows[to]
-	if f == nil {
-		f = &flow[T]{path: Path{Seed: rng.Stream(rng.Stream(s.net.Seed, int(s.self)), int(to))}}
-		s.flows[to] = f
-	}
-	server.send(f, now, bytes, what)
+	server.send(s.flow(to), now, bytes, what)
 	return server
 }
 
@@ -52,6 +42,9 @@ func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
 		return s.up
 	}
 	if s.own[to] == nil {
+		if s.own == nil {
+			s.own = map[topology.Rank]*Server[T]{}
+		}
 		s.own[to] = &Server[T]{link: link, rate: link.Rate}
 		s.own[to].limit(s.most, 0)
 	}
@@ -73,10 +66,7 @@ func (s *Sharer[T]) Drop(to topology.Rank, now time.Duration) *Server[T] {
 // limits of the network. It returns the servers, the uplink first.
 func (s *Sharer[T]) Limit(bits float64, now time.Duration) []*Server[T] {
 	s.most = bits
-	servers := []*Server[T]{s.up}
-	for _, to := range slices.Sorted(maps.Keys(s.own)) {
-		servers = append(servers, s.own[to])
-	}
+	servers := s.servers()
 	for _, server := range servers {
 		server.limit(bits, now)
 	}

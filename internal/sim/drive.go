@@ -21,6 +21,7 @@ func (s *simulation) handle(t *thread, e *event) error {
 			return err
 		}
 	}
+	s.keeper.sees(e)
 	var err error
 	if f := e.frame; f != nil {
 		p.got.Payload += payloadBytes(&f.Frame)
@@ -32,7 +33,7 @@ func (s *simulation) handle(t *thread, e *event) error {
 		t.pool.wait(&p.order)
 		p.ready = s.now
 		if err = p.order.err; err == nil {
-			err = p.core.Gradient(p.order.g, p.order.loss, s.now)
+			err = p.core.Gradient(p.order.g, p.order.loss, s.now-p.since)
 		}
 	}
 	if err != nil {
@@ -54,8 +55,17 @@ func (s *simulation) act(t *thread, p *peer) error {
 	if s.script != nil {
 		return s.script.act(p)
 	}
-	r := p.core.Ready()
-	return s.obey(t, p, &r)
+	for more := true; more; {
+		r := p.core.Ready()
+		if r.Failed != nil {
+			return s.failed(p, r.Failed)
+		}
+		if err := s.obey(t, p, &r); err != nil {
+			return err
+		}
+		more = r.More
+	}
+	return nil
 }
 
 // obey carries out r.
@@ -70,17 +80,26 @@ func (s *simulation) obey(t *thread, p *peer, r *gossip.Ready) error {
 	if r.Round > p.round {
 		p.round = r.Round
 		s.record(t, p)
+		s.keeper.begins(r.Round)
 	}
+	if t.compute(p, r) {
+		t.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.number})
+	}
+	return nil
+}
+
+// compute orders the gradient that a machine asks for. It reports whether it has ordered one.
+func (t *thread) compute(p *peer, r *gossip.Ready) bool {
 	p.ended = r.Done
 	if r.Compute || p.ended {
 		t.pool.release(&p.order)
 	}
-	if r.Compute && !p.ended {
-		p.order.compute, p.order.round, p.order.at = p.Gradient, r.Round, r.At
-		t.pool.submit(&p.order)
-		t.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.number})
+	if !r.Compute || p.ended {
+		return false
 	}
-	return nil
+	p.order.compute, p.order.round, p.order.at = p.Gradient, r.Round, r.At
+	t.pool.submit(&p.order)
+	return true
 }
 
 // computing returns the virtual time that the gradient of round k of a worker takes now.

@@ -18,6 +18,8 @@ type Options struct {
 	Ending  Ending             // of a run that may end before its last round
 	Faults  *Faults            // made on purpose; nil: none
 	Observe func(record.Event) // is called with every event of the record; nil: there is no record
+	Keep    *Keeping           // takes states from which the run can go on; nil: there are none
+	From    *Saved             // the state from which the run goes on, with the machines at its round; nil: the beginning
 }
 
 // An Ending ends a run before its rounds are over. Workers that share rounds end with the last round that any of them

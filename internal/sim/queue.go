@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -66,6 +68,13 @@ func (q *queue) add(e event) {
 		*b, q.free = q.free[last], q.free[:last]
 	}
 	*b = append(*b, e)
+}
+
+// expect makes room for n events that are about to be added, most of them of one time.
+func (q *queue) expect(n int) {
+	if last := len(q.free) - 1; last < 0 || cap(q.free[last]) < n {
+		q.free = append(q.free, make([]event, 0, n))
+	}
 }
 
 // first returns the earliest event. The queue is not empty.
@@ -140,6 +149,18 @@ func (q *queue) wave() []event {
 	all := q.buckets[0][q.taken:]
 	q.buckets[0], q.taken = nil, 0
 	q.n -= len(all)
+	return all
+}
+
+// sorted returns the events in order.
+func (q *queue) sorted() []event {
+	all := slices.Clone(q.buckets[0][q.taken:])
+	for _, b := range q.buckets[1:] {
+		all = append(all, b...)
+	}
+	slices.SortFunc(all, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
+	})
 	return all
 }
 

@@ -35,13 +35,32 @@ func (a *witness) Send(k, hop int, dst []byte) ([]byte, error) {
 
 func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	mixed, err := a.DPSGD.Mix(k, hop, in)
-	if err == nil {
-		a.mixed[k] = make(map[topology.Rank]float32)
-		for _, m := range in {
-			a.mixed[k][m.From] = m.Weight
-		}
-	}
+	a.note(k, in, err)
 	return mixed, err
+}
+
+func (a *witness) SendPiece(k, piece int, dst []byte) ([]byte, error) {
+	if piece == 0 {
+		a.sent[k] = slices.Clone(a.X)
+	}
+	return a.DPSGD.SendPiece(k, piece, dst)
+}
+
+func (a *witness) MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error) {
+	mixed, err := a.DPSGD.MixPiece(k, piece, in)
+	a.note(k, in, err)
+	return mixed, err
+}
+
+// note enters the neighbours of round k, which are those of all its pieces.
+func (a *witness) note(k int, in []algos.Message, err error) {
+	if err != nil {
+		return
+	}
+	a.mixed[k] = make(map[topology.Rank]float32)
+	for _, m := range in {
+		a.mixed[k][m.From] = m.Weight
+	}
 }
 
 // A mixingRun has workers that mix and take no gradients, so that the sum of their models does not change.
@@ -53,6 +72,7 @@ type mixingRun struct {
 	tasks   []work.Task
 	back    int // workers that have come back
 	lives   [][]*witness
+	codec   algos.Full // with messages of one piece or of two
 }
 
 const mixingRunDim = 3
@@ -63,7 +83,10 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &mixingRun{graph: g, rounds: rounds, initial: make([]float64, mixingRunDim)}
+	c := &mixingRun{
+		graph: g, rounds: rounds, initial: make([]float64, mixingRunDim),
+		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
+	}
 	for i, row := range g.Rows() {
 		x := make([]float32, mixingRunDim)
 		for d := range x {
@@ -83,7 +106,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 
 func (c *mixingRun) algorithm(x []float32) *witness {
 	return &witness{
-		DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
+		DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: c.codec},
 		mixed: make(map[int]map[topology.Rank]float32), sent: make(map[int][]float32),
 	}
 }

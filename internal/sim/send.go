@@ -21,7 +21,9 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
 		if f.Kind == gossip.Data && len(f.Payload) > 0 {
-			p.messages.Count++
+			if f.Piece == 0 {
+				p.messages.Count++
+			}
 			p.messages.Stream += int64(stream)
 		}
 		own := t.flight()
@@ -29,10 +31,17 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 		if s := t.sim.script; s != nil {
 			own.Frame, own.link = s.ship(own.Frame)
 		}
-		t.attend(p, p.uplink.Send(f.To, now, bytes, own))
+		if t.sim.steady() {
+			t.schedule(now+t.sim.opt.Network.Uplink.Latency, event{worker: f.To, frame: own})
+		} else {
+			t.attend(p, p.uplink.Send(f.To, now, bytes, own))
+		}
 	}
 	return nil
 }
+
+// steady reports whether no frame waits for another one. Faults may limit a worker's uplink, or drop what waits there.
+func (s *simulation) steady() bool { return s.script == nil && s.opt.Network.Steady() }
 
 // attend schedules the arrivals of frames that have left a server, and the departure of the next
 // frame.

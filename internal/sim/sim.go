@@ -7,6 +7,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gossiptrainer/internal/shape"
@@ -28,6 +29,9 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 		err = s.run(ctx)
 		return s.result(), err
 	}
+	if opt.Keep != nil || opt.From != nil {
+		return Result{}, errors.New("sim: a run with faults keeps no state")
+	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
 	res := s.result()
@@ -39,7 +43,8 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
 	dim := 0
-	for i, t := range tasks {
+	for i := range tasks {
+		t := &tasks[i]
 		if t.Rank != topology.Rank(i) {
 			return nil, fmt.Errorf("sim: internal error: task %d is that of worker %d", i, t.Rank)
 		}
@@ -58,11 +63,10 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
-	for i := range s.peers {
-		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
-			return err
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
+	s.keeper.watch(s)
 	for s.queue.size() > 0 {
 		if err := s.stopped(ctx); err != nil {
 			return err
@@ -73,8 +77,24 @@ func (s *simulation) run(ctx context.Context) error {
 			return err
 		}
 		s.queue.reuse(wave)
+		if err := s.keeper.keep(s); err != nil {
+			return err
+		}
 	}
 	return s.stuck()
+}
+
+// begin brings the run to its first round, or to the state from which it goes on.
+func (s *simulation) begin() error {
+	if s.opt.From != nil {
+		return s.resume(s.opt.From)
+	}
+	for i := range s.peers {
+		if err := s.act(s.threads[0], &s.peers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result returns the costs of the run so far.

@@ -19,6 +19,7 @@ type simulation struct {
 	peers   []peer
 	threads []*thread // one for each core
 	script  script    // nil: no faults
+	keeper  keeper
 
 	queue  queue
 	wave   wave
@@ -30,7 +31,7 @@ type simulation struct {
 
 // A peer is a worker with its state in the simulation.
 type peer struct {
-	work.Task
+	*work.Task
 
 	core   gossip.Core // the machine, or the layers around it
 	uplink *shape.Sharer[*flight]
@@ -40,6 +41,7 @@ type peer struct {
 	round    int // rounds finished
 	ended    bool
 	ready    time.Duration // when the last gradient was ready
+	since    time.Duration // when the clock of the machine was 0: a machine that resumes begins with 0 again
 	sent     record.Bytes
 	got      record.Bytes
 	messages record.Messages // sent

@@ -11,7 +11,7 @@ import (
 
 // begin starts the next process of a worker before a round, with a seat if a sponsor has given it one.
 func (s *faultSim) begin(p *peer, task work.Task, round int, seat *elastic.Seat) error {
-	p.Task = task
+	p.Task = &task
 	if err := s.enter(p, round, seat); err != nil {
 		return err
 	}

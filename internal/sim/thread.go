@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"gossiptrainer/internal/record"
@@ -69,6 +70,9 @@ func (t *thread) schedule(at time.Duration, e event) {
 // step records a step.
 func (t *thread) step(step record.Step) {
 	if t.together {
+		if len(t.steps) == 0 { // the other workers are likely to have one, too
+			t.steps = slices.Grow(t.steps, len(t.sim.wave.workers)/len(t.sim.threads))
+		}
 		t.steps = append(t.steps, step)
 		return
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,13 +31,13 @@ type wave struct {
 
 // A result says which new events and steps of a thread an event has caused.
 type result struct {
-	thread     *thread
-	created    int // up to which of the thread's events
-	steps      int
-	began      int // from which
-	beganSteps int
-	err        error
+	thread         *thread
+	created, steps span // of the thread's
+	err            error
 }
+
+// A span is a range of indices.
+type span struct{ from, to int32 }
 
 // arrange sorts events by worker, in a run of n workers.
 func (w *wave) arrange(events []event, n int) {
@@ -71,10 +72,10 @@ func (w *wave) clear() {
 	w.events = nil
 }
 
-// alone reports whether one thread serves all events: a condition for the end is checked before every event, and faults
-// change more than one worker.
+// alone reports whether one thread serves all events: a condition for the end is checked before every event, faults
+// change more than one worker, and inputs are kept in order.
 func (s *simulation) alone() bool {
-	return s.script != nil || s.opt.Ending.Until != nil
+	return s.script != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
 }
 
 // serve lets all events of a wave happen.
@@ -120,6 +121,7 @@ func (s *simulation) serveTogether(ctx context.Context, events []event) error {
 func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) {
 	w := &s.wave
 	t.together = true
+	t.created = slices.Grow(t.created, len(w.events)/len(s.threads))
 	defer func() { t.together = false }()
 	for ctx.Err() == nil {
 		from := int(taken.Add(stretch)) - stretch
@@ -129,9 +131,9 @@ func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) 
 		for _, rank := range w.workers[from:min(from+stretch, len(w.workers))] {
 			for i := w.heads[rank]; i >= 0; i = w.next[i] {
 				r := &w.results[i]
-				r.thread, r.began, r.beganSteps = t, len(t.created), len(t.steps)
+				r.thread, r.created.from, r.steps.from = t, int32(len(t.created)), int32(len(t.steps))
 				r.err = s.handle(t, &w.events[i])
-				r.created, r.steps = len(t.created), len(t.steps)
+				r.created.to, r.steps.to = int32(len(t.created)), int32(len(t.steps))
 				if r.err != nil {
 					break
 				}
@@ -149,12 +151,19 @@ func (s *simulation) collect() error {
 			t.created, t.steps = t.created[:0], t.steps[:0]
 		}
 	}()
+	created := 0
+	for _, t := range s.threads {
+		created += len(t.created)
+	}
+	if created >= least {
+		s.queue.expect(created)
+	}
 	for i := range s.wave.results {
 		r := &s.wave.results[i]
-		for _, e := range r.thread.created[r.began:r.created] {
+		for _, e := range r.thread.created[r.created.from:r.created.to] {
 			s.add(e)
 		}
-		for _, step := range r.thread.steps[r.beganSteps:r.steps] {
+		for _, step := range r.thread.steps[r.steps.from:r.steps.to] {
 			s.observe(step)
 		}
 		if r.err != nil {

@@ -15,8 +15,9 @@ type liar struct {
 	*gossip.Worker
 	codec algos.Codec
 	flip  []float32
-	lie   []byte // payload of −x in round told
+	lie   []byte // payload of a piece of −x in round told
 	told  int
+	piece int
 	err   error
 }
 
@@ -42,24 +43,30 @@ func (l *liar) Ready() gossip.Ready {
 	for i := range r.Send {
 		switch f := &r.Send[i]; f.Kind {
 		case gossip.Data:
-			f.Payload = l.tell(f.Round)
+			f.Payload = l.tell(f.Round, f.Piece)
 		case gossip.Repair:
-			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round, 0)
+			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round, f.Piece)
 		}
 	}
 	return r
 }
 
-// tell returns the payload of −x in round k, the same for all receivers.
-func (l *liar) tell(k int) []byte {
-	if l.told == k || l.err != nil {
+// tell returns the payload of a piece of −x in round k, the same for all receivers.
+func (l *liar) tell(k, piece int) []byte {
+	if l.told == k && l.piece == piece || l.err != nil {
 		return l.lie
 	}
-	l.flip = l.flip[:0]
-	for _, v := range l.Params() {
-		l.flip = append(l.flip, -v)
+	if l.told != k {
+		l.flip = l.flip[:0]
+		for _, v := range l.Params() {
+			l.flip = append(l.flip, -v)
+		}
 	}
-	l.told = k
-	l.lie, l.err = l.codec.Encode(nil, k, l.flip)
+	l.told, l.piece = k, piece
+	if c, ok := l.codec.(algos.Piecer); ok && l.Slots().Parts() > 1 {
+		l.lie, l.err = c.EncodePiece(nil, k, piece, l.flip)
+	} else {
+		l.lie, l.err = l.codec.Encode(nil, k, l.flip)
+	}
 	return l.lie
 }

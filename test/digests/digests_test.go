@@ -1,9 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/experiment"
 )
 
 // The list is whole: every run has a digest, and the runs of a lab end like those of the simulator.
@@ -21,6 +25,17 @@ func TestListIsWhole(t *testing.T) {
 	for name := range list {
 		t.Errorf("%s: in %s, but no run", name, file)
 	}
+}
+
+// Results that are kept note the version of results. Programs of one version have the same digests.
+func TestOtherDigestsAreAnotherVersion(t *testing.T) {
+	const version, sum = 1, "db7258cfab58133f0a592afb71c6345c456cee3549770cf3865836900ce17fb5"
+	got := sha256.Sum256([]byte(readList(t)))
+	if hex.EncodeToString(got[:]) == sum && experiment.ResultsVersion == version {
+		return
+	}
+	t.Errorf("the list or the version has changed: if a digest is another one, raise experiment.ResultsVersion; then "+
+		"write version %d and %x into this test", experiment.ResultsVersion, got)
 }
 
 func TestDifferencesAreNamed(t *testing.T) {

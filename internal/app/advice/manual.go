@@ -83,6 +83,11 @@ var remedies = []Remedy{
 			"is far too large: models differ by less than %.2g, mostly noise of the rounding: set " +
 			"algorithm.theta.rule: adaptive",
 	}},
+	{"links-without-encryption", []string{
+		"the links are not encrypted: all who are on the way can read and change models, on %s: set node.security: tls " +
+			"unless you trust them",
+		"links are not encrypted",
+	}},
 	{"unsuited-compressors", []string{"%s with %s: %s"}},
 }
 

@@ -163,12 +163,12 @@ func TestATaskSurvivesTheArgumentsOfItsProcess(t *testing.T) {
 	if err != nil || task.Rounds != 600 {
 		t.Fatalf("%+v, error %v", task, err)
 	}
-	task.Verify = true
+	task.Verify, task.Open = true, true
 	rank, got, err := ParseLinkTask(task.arguments(3))
 	if err != nil || rank != 3 || got != task {
 		t.Errorf("rank %d, %+v, error %v, want %+v", rank, got, err, task)
 	}
-	if _, _, err := ParseLinkTask([]string{"0", "x", "8", "6", "true"}); err == nil {
+	if _, _, err := ParseLinkTask([]string{"0", "x", "8", "6", "true", "false"}); err == nil {
 		t.Error("x is a number")
 	}
 	if huge, err := newLinkTask(1<<30, 32); err != nil || huge.Rounds != 6 {

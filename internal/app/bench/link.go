@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
@@ -32,6 +33,12 @@ type LinkRow struct {
 	TCP         float64 `json:"tcp_gb_per_s"`     // of the reference, all connections together, the best
 	OverTCP     Figure  `json:"over_tcp"`         // time of a round over that of the same bytes through plain sockets
 	Allocs      float64 `json:"allocs_per_round"` // of one peer, the least
+	// Medians of core-seconds per gigabyte that the peers send: of rounds, of rounds without encryption, and of the
+	// reference. 0 where the system does not tell processor times.
+	Cost       float64 `json:"core_s_per_gb"`
+	OpenCost   float64 `json:"core_s_per_gb_unencrypted"`
+	TCPCost    float64 `json:"core_s_per_gb_tcp"`
+	Encryption float64 `json:"encryption_share"` // of Cost
 }
 
 // Link measures all tasks so many times each. Less than once is a usage error.
@@ -51,10 +58,10 @@ func Link(ctx context.Context, tasks []LinkTask, times int) (*LinkReport, error)
 }
 
 func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error) {
-	var tcp, rounds sample
+	var tcp, rounds, tcpCPU, roundsCPU, openCPU sample
 	row := LinkRow{Coordinates: task.Dim, Bits: task.Bits, Rounds: task.Rounds}
 	for i := range times {
-		plain, err := plainRound(linkPeers, task.bytes(), task.Rounds)
+		plain, err := measurePlain(task)
 		if err != nil {
 			return LinkRow{}, fmt.Errorf("bench link: reference: %w", err)
 		}
@@ -62,19 +69,40 @@ func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error)
 		if err != nil {
 			return LinkRow{}, err
 		}
-		tcp, rounds = append(tcp, plain), append(rounds, found.Round)
+		task.Open = true
+		open, err := linkRounds(ctx, task)
+		if err != nil {
+			return LinkRow{}, err
+		}
+		task.Open = false
+		tcp, rounds = append(tcp, plain.Round), append(rounds, found.Round)
+		tcpCPU, roundsCPU = append(tcpCPU, plain.CPU), append(roundsCPU, found.CPU)
+		openCPU = append(openCPU, open.CPU)
 		if i == 0 || found.Allocs < row.Allocs {
 			row.Allocs = found.Allocs
 		}
 	}
 	row.Round = rounds.shortest().Seconds()
 	row.Rate = 1 / row.Round
-	row.TCP = float64(2*linkPeers*task.bytes()) / tcp.shortest().Seconds() / 1e9
+	row.TCP = task.gigabytes() / tcp.shortest().Seconds()
 	row.OverTCP = rounds.over(tcp)
+	row.Cost = roundsCPU.median().Seconds() / task.gigabytes()
+	row.OpenCost = openCPU.median().Seconds() / task.gigabytes()
+	row.TCPCost = tcpCPU.median().Seconds() / task.gigabytes()
+	if row.Cost > 0 {
+		row.Encryption = max(0, 1-row.OpenCost/row.Cost)
+	}
 	return row, nil
 }
 
-// linkRounds lets processes do a task and returns the measure of the slowest.
+// measurePlain measures the reference of a task.
+func measurePlain(task LinkTask) (linkMeasure, error) {
+	spent := machine.ProcessorTime()
+	round, err := plainRound(linkPeers, task.bytes(), task.Rounds)
+	return linkMeasure{Round: round, CPU: (machine.ProcessorTime() - spent) / time.Duration(task.Rounds)}, err
+}
+
+// linkRounds lets processes do a task. It returns the round of the slowest and the processor time of all.
 func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -94,9 +122,11 @@ func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 			var found linkMeasure
 			if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &found) == nil {
 				heard++
+				cpu := slowest.CPU + found.CPU
 				if found.Round > slowest.Round {
 					slowest = found
 				}
+				slowest.CPU = cpu
 			}
 		},
 	})
@@ -108,13 +138,14 @@ func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 
 // Write prints the report as a table.
 func (r *LinkReport) Write(w io.Writer) error {
-	fmt.Fprintf(w,
-		"ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best)\n\n", r.Peers)
+	fmt.Fprintf(w, "ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best);\n"+
+		"core-seconds per GB sent, medians; encryption: its share of them, by rounds without it\n\n", r.Peers)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\t")
+	fmt.Fprintln(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\tcore-s/GB\tof TCP\tencryption\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%d\t%d\t%.1f\t%.4f\t%.1f\t%.2f (%.2f)\t%.0f\t\n",
-			row.Coordinates, row.Bits, row.Rate, row.Round, row.TCP, row.OverTCP.Median, row.OverTCP.Best, row.Allocs)
+		fmt.Fprintf(t, "%d\t%d\t%.1f\t%.4f\t%.1f\t%.2f (%.2f)\t%.0f\t%.2f\t%.2f\t%.0f %%\t\n",
+			row.Coordinates, row.Bits, row.Rate, row.Round, row.TCP, row.OverTCP.Median, row.OverTCP.Best, row.Allocs,
+			row.Cost, row.TCPCost, 100*row.Encryption)
 	}
 	return t.Flush()
 }

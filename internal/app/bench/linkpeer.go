@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/node"
@@ -35,7 +36,11 @@ func (p LinkPeer) Run(ctx context.Context, client *lab.Client) error {
 	if err != nil {
 		return err
 	}
-	n, err := peer.Meet(ctx, client, node.Options{RunID: "bench", N: linkPeers, Dim: p.Task.Dim, Logger: p.Log})
+	o := node.Options{RunID: "bench", N: linkPeers, Dim: p.Task.Dim, Logger: p.Log}
+	if p.Task.Open {
+		o.Security, o.Logger = node.None, nil // its warning is for runs
+	}
+	n, err := peer.Meet(ctx, client, o)
 	if err != nil {
 		return err
 	}
@@ -74,23 +79,25 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 		codec, most = quantized, quantized.MaxPayload(t.Dim)
 	}
 	row := graph.Row(rank)
-	machine, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},
+	worker, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},
 		t.Rounds+warmRounds)
 	if err != nil {
 		return node.Worker{}, nil, err
 	}
 	var found linkMeasure
 	var began time.Time
+	var spent time.Duration
 	var before, after runtime.MemStats
 	return node.Worker{Task: work.Task{
-		Rank: rank, Row: row, Machine: machine, Rounds: t.Rounds + warmRounds, MaxPayload: most,
+		Rank: rank, Row: row, Machine: worker, Rounds: t.Rounds + warmRounds, MaxPayload: most,
 		Gradient: func(_ []float32, k int, _ []float32) (float32, error) {
 			switch k {
 			case warmRounds - 1:
 				runtime.ReadMemStats(&before)
-				began = time.Now()
+				began, spent = time.Now(), machine.ProcessorTime()
 			case warmRounds + t.Rounds - 1:
 				found.Round = time.Since(began) / time.Duration(t.Rounds)
+				found.CPU = (machine.ProcessorTime() - spent) / time.Duration(t.Rounds)
 				runtime.ReadMemStats(&after)
 				found.Allocs = float64(after.Mallocs-before.Mallocs) / float64(t.Rounds)
 			}

@@ -17,6 +17,7 @@ type LinkTask struct {
 	Bits   int // per coordinate: 1 to 16, or 32 for full precision
 	Rounds int
 	Verify bool // messages of fewer than 32 bits end with a hash that receivers check
+	Open   bool // without encryption
 }
 
 // NewLinkTasks returns the tasks of all sizes with all bits.
@@ -53,16 +54,19 @@ func (t LinkTask) check() error {
 // bytes returns the length of a message.
 func (t LinkTask) bytes() int { return wire.HeaderLen + (t.Dim*t.Bits+7)/8 }
 
+// gigabytes returns what all peers together send in a round. Each sends its message to two neighbours.
+func (t LinkTask) gigabytes() float64 { return float64(2*linkPeers*t.bytes()) / 1e9 }
+
 // arguments are those of the process of a rank, after the words of its command.
 func (t LinkTask) arguments(rank int) []string {
 	var args []string
 	for _, v := range []int{rank, t.Dim, t.Bits, t.Rounds} {
 		args = append(args, strconv.Itoa(v))
 	}
-	return append(args, strconv.FormatBool(t.Verify))
+	return append(args, strconv.FormatBool(t.Verify), strconv.FormatBool(t.Open))
 }
 
-// ParseLinkTask reads the five arguments of a process of "bench link".
+// ParseLinkTask reads the six arguments of a process of "bench link".
 func ParseLinkTask(args []string) (rank int, t LinkTask, err error) {
 	var numbers [4]int
 	for i := range numbers {
@@ -70,11 +74,14 @@ func ParseLinkTask(args []string) (rank int, t LinkTask, err error) {
 			return 0, t, advice.Usagef("bench link peer: %q: want a number", args[i])
 		}
 	}
-	return numbers[0], LinkTask{Dim: numbers[1], Bits: numbers[2], Rounds: numbers[3], Verify: args[4] == "true"}, nil
+	return numbers[0], LinkTask{
+		Dim: numbers[1], Bits: numbers[2], Rounds: numbers[3], Verify: args[4] == "true", Open: args[5] == "true",
+	}, nil
 }
 
-// A linkMeasure is what one process finds.
+// A linkMeasure is what one process finds, of a round.
 type linkMeasure struct {
 	Round  time.Duration `json:"round_ns"`
+	CPU    time.Duration `json:"cpu_ns"` // processor time
 	Allocs float64       `json:"allocs_per_round"`
 }

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -44,20 +45,23 @@ func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (r
 func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
 	all := make([]report.Cell, len(cells))
 	for i, cell := range cells {
-		folder := m.folder(cell)
-		if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o777)); err != nil {
-			return nil, fmt.Errorf("compare: %w", err)
-		}
 		hash, err := m.hash(mode, cell)
 		if err != nil {
 			return nil, err
 		}
 		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
-			Tuned: m.tuned[cell.Label]}
+			Tuned: m.tuned[cell.Label], Results: experiment.ResultsVersion, Program: m.Process.Version}
 	}
-	summaries, exit, failure := m.child(ctx, mode, cells)
+	resume, err := m.begin(mode, cells, all)
+	if err != nil {
+		return nil, err
+	}
+	summaries, exit, failure := m.child(ctx, mode, cells, resume)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if failure != nil && exit >= 0 {
+		m.forget(cells[0]) // it would fail again
 	}
 	for i, cell := range cells {
 		if failure == nil {
@@ -101,13 +105,14 @@ func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 
 // child runs "peer lab" or "peer sim" of the base with the overrides of the cells, and returns their summaries. The
 // error is the reason why the run failed.
-func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
+func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell, resume bool) ([]*record.Summary, int,
+	error) {
 	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
 	if err != nil {
 		return nil, m.Process.Failed, err
 	}
 	defer log.Close()
-	args, err := m.command(mode, cells)
+	args, err := m.command(mode, cells, resume)
 	if err != nil {
 		return nil, m.Process.Failed, err
 	}
@@ -135,13 +140,16 @@ func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 	return summaries, 0, nil
 }
 
-// command returns the arguments of the process that runs cells.
-func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
+// command returns the arguments of the process that runs cells, or goes on with them.
+func (m *Matrix) command(mode string, cells []configs.Cell, resume bool) ([]string, error) {
 	settings, err := m.arguments(cells[0])
 	if err != nil {
 		return nil, err
 	}
 	args := []string{mode, m.file.Base, "--json"}
+	if resume {
+		args = append(args, "--resume")
+	}
 	for _, s := range append(settings, "output.dir="+m.folder(cells[0])) {
 		args = append(args, "--set", s)
 	}

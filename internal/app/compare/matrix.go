@@ -97,10 +97,14 @@ func (m *Matrix) load(cell configs.Cell) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.own(cell), All: m.Set})
 }
 
-// own returns the overrides of a cell. An interrupted cell starts again, so it takes no checkpoints.
+// own returns the overrides of a cell. Simulated cells go on from checkpoints. A cell of real peers that was
+// interrupted starts again, because its times would not be those of one run: so it takes no checkpoints.
 func (m *Matrix) own(cell configs.Cell) []string {
-	return slices.Concat([]string{"checkpoint.every=0", "checkpoint.seconds=0"}, configs.Arguments(cell.Set),
-		m.tuned[cell.Label])
+	var none []string
+	if m.file.Mode != "sim" {
+		none = []string{"checkpoint.every=0", "checkpoint.seconds=0"}
+	}
+	return slices.Concat(none, configs.Arguments(cell.Set), m.tuned[cell.Label])
 }
 
 // arguments returns the overrides of a cell, and those of all cells that have an effect there.
@@ -148,6 +152,9 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 		return "", err
 	}
 	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
+	if loaded.Config.Checkpoint.Dir = ""; mode == "sim" && len(loaded.Config.Faults.Script) == 0 {
+		loaded.Config.Checkpoint.Every, loaded.Config.Checkpoint.Seconds = 0, 0 // they change no result
+	}
 	loaded.Config.Train.From = loaded.Config.Train.FromHash
 	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
 	for _, s := range configs.Arguments(cell.Until) {

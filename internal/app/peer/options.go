@@ -31,6 +31,7 @@ func nodeOptions(run *experiment.Run) node.Options {
 		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: run.Network(),
 	}
+	o.Trusted, _ = cfg.Node.Nets() // the rules of run files have checked them
 	for _, s := range run.Sections() {
 		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
 	}

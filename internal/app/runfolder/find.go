@@ -57,6 +57,21 @@ func Find(cfg configs.Config, holder string) (string, error) {
 	return "", noFolder(cfg, holder, append(others, unmarked...))
 }
 
+// FindSim returns the newest folder of a simulation of this name with a checkpoint. The error wraps checkpoint.ErrNone
+// if there is none.
+func FindSim(cfg configs.Config) (string, error) {
+	dirs, err := runFolders(cfg)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		if _, there := checkpoint.Newest(SimFolder(cfg, dir)); there {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("%w of a run %s by peer sim in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir)
+}
+
 // newestUnmarked returns the newest of the unmarked folders. Their checkpoints must be of the same ranks, because
 // several peers may have made them.
 func newestUnmarked(unmarked []candidate) (string, error) {

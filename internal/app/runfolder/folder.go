@@ -17,6 +17,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -185,6 +186,67 @@ func (f *Folder) Add(e record.Event) error {
 		return nil
 	}
 	return err
+}
+
+// Sync returns the length of the record in bytes once all of it is on disk.
+func (f *Folder) Sync() (int64, error) {
+	err := f.err
+	if err == nil {
+		err = f.flush()
+	}
+	if err == nil {
+		err = f.events.Sync()
+	}
+	if err != nil {
+		return 0, err
+	}
+	info, err := f.events.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("output: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// Rewind returns the record to its first bytes, and removes the events for which drop is true. The record is the old or
+// the new one, even if the process is killed.
+func (f *Folder) Rewind(length int64, drop func(record.Event) bool) ([]record.Event, error) {
+	path := f.Path(record.EventsFile)
+	text, err := regular.Read(path, math.MaxInt64-1)
+	if err == nil && int64(len(text)) < length {
+		err = fmt.Errorf("%s: %d bytes, its checkpoint has seen %d", path, len(text), length)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	events, err := record.Read(bytes.NewReader(text[:length]))
+	if err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(events, drop)
+	var rest bytes.Buffer
+	for _, e := range events {
+		if err := record.Write(&rest, e); err != nil {
+			return nil, err
+		}
+	}
+	_ = f.events.Close() // nothing was written to it
+	if err := atomicfile.Write(path, rest.Bytes(), Readable); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	f.trained = len(events) > 0
+	if f.events, err = openEvents(path); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	return events, nil
+}
+
+// DropSim removes the checkpoints of a simulation, which has finished.
+func (f *Folder) DropSim(cfg configs.Config) error {
+	if err := os.RemoveAll(SimFolder(cfg, f.Dir)); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	_ = os.Remove(f.Path(Checkpoints)) // unless something else is there
+	return nil
 }
 
 // Pending returns about how many bytes Finish must write.

@@ -42,6 +42,11 @@ func RankFolder(cfg configs.Config, folder string, rank int) string {
 	return filepath.Join(CheckpointsOf(cfg, folder), rankPrefix+strconv.Itoa(rank))
 }
 
+// SimFolder returns the folder of the checkpoints of a simulation, which has all ranks.
+func SimFolder(cfg configs.Config, folder string) string {
+	return filepath.Join(CheckpointsOf(cfg, folder), "sim")
+}
+
 // ModelPath returns where the final model of a rank is, in the folder of its run.
 func ModelPath(dir string, rank int) string {
 	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")

@@ -64,6 +64,14 @@ func (e *ending) reaches(step record.Step) bool {
 	return true
 }
 
+// recall takes an event of the record of a simulation that resumes.
+func (e *ending) recall(event record.Event) {
+	e.goal.Score(event)
+	if event.Step != nil && e.Targets != (record.Targets{}) {
+		e.reaches(*event.Step)
+	}
+}
+
 // follow watches real peers that resume a run after some time of training, with its record.
 func (e *ending) follow(peers int, events []record.Event, trained time.Duration) {
 	e.clock, e.trained = true, trained

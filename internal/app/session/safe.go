@@ -5,14 +5,25 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 )
 
 // safe describes the safe state, if there is one.
 func (s *Session) safe() (text string, there bool) {
-	cfg := s.Run.Config()
-	low, high, there := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N())
-	where := runfolder.CheckpointsOf(cfg, s.Folder.Dir)
+	low, high, there := s.safeRounds()
+	where := runfolder.CheckpointsOf(s.Run.Config(), s.Folder.Dir)
 	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
+}
+
+// safeRounds returns the smallest and the largest round of the newest checkpoints, and whether there are any. A
+// simulation has one for all ranks.
+func (s *Session) safeRounds() (low, high int, there bool) {
+	cfg, dir := s.Run.Config(), s.Folder.Dir
+	if s.Mode != "sim" {
+		return runfolder.SafeRounds(cfg, dir, s.Run.N())
+	}
+	low, there = checkpoint.Newest(runfolder.SimFolder(cfg, dir))
+	return low, low, there
 }
 
 // Lost describes the part of the run that an interruption loses, and that the command again resumes from the rest.
@@ -37,7 +48,7 @@ func (s *Session) SayStopped(again string) {
 
 // SayResumed tells where a run resumes.
 func (s *Session) SayResumed() {
-	cfg := s.Run.Config()
-	low, high, _ := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N())
-	s.Screen.say("going on at %s, from %s", runfolder.NameRounds(low, high), runfolder.CheckpointsOf(cfg, s.Folder.Dir))
+	low, high, _ := s.safeRounds()
+	s.Screen.say("going on at %s, from %s", runfolder.NameRounds(low, high),
+		runfolder.CheckpointsOf(s.Run.Config(), s.Folder.Dir))
 }

@@ -25,6 +25,7 @@ type Options struct {
 	Mode    string // run, lab or sim
 	Dir     string // the folder of a resumed run; "": a new run
 	Version string // of the program, for the summary
+	Place   Place  // of the record at which a simulation resumes
 	Screen  Screen
 }
 
@@ -86,16 +87,19 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		Options: o, Run: run, began: time.Now(), heard: heard{last: make([]record.Step, run.N())},
 		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
 	}
-	if o.Dir == "" {
+	switch {
+	case o.Dir == "":
 		s.History = record.NewHistory(run.N(), nil)
 		s.Folder, err = runfolder.Make(run.Config(), s.began)
-	} else {
+	case o.Mode == "sim":
+		s.Folder, err = s.goBack(o.Dir)
+	default:
 		s.Folder, err = s.goOn(o.Dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	Warn(o.Screen.Talk, run)
+	Warnings(o.Screen.Talk, run)
 	if o.Mode == "lab" {
 		crowded = preflight.Crowded(run)
 	}
@@ -105,12 +109,15 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		}
 	}
 	o.Screen.say("run folder: %s", s.Folder.Dir)
+	if o.Mode == "sim" && o.Dir != "" {
+		s.SayResumed()
+	}
 	shown := inspect.Live(run)
 	if o.Mode == "sim" {
 		shown.Here = run.N()
 	}
 	if o.Dir != "" {
-		shown.From, _, _ = runfolder.SafeRounds(run.Config(), o.Dir, run.N())
+		shown.From, _, _ = s.safeRounds()
 	}
 	s.Display = o.Screen.Display(shown)
 	context.AfterFunc(ctx, s.Display.Close)
@@ -118,8 +125,8 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	return s, nil
 }
 
-// Warn prints the likely mistakes of a run that is legal.
-func Warn(talk io.Writer, run *experiment.Run) {
+// Warnings prints the likely mistakes of a run that is legal.
+func Warnings(talk io.Writer, run *experiment.Run) {
 	for _, note := range run.Notes() {
 		fmt.Fprintf(talk, "note: %s\n", note)
 	}
@@ -133,6 +140,10 @@ func (s *Session) EndAt(u Until) {
 	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
 	if s.Mode != "sim" {
 		s.ends.follow(s.Run.N(), s.record, s.History.Trained())
+		return
+	}
+	for _, e := range s.record {
+		s.ends.recall(e)
 	}
 }
 
@@ -198,6 +209,17 @@ func (s *Session) enter(e record.Event) {
 	}
 }
 
+// Warn shows a warning beside the run.
+func (s *Session) Warn(text string) { fmt.Fprintln(s.Display, advice.Warning(text)) }
+
+// Until returns the condition that ends the run before its rounds are over, none by default.
+func (s *Session) Until() Until {
+	if s.ends == nil {
+		return Until{}
+	}
+	return s.ends.Until
+}
+
 // Log shows a line that a peer logged.
 func (s *Session) Log(rank int, line string) {
 	fmt.Fprintf(s.Display, "[%d] %s\n", rank, line)
@@ -231,8 +253,7 @@ func (s *Session) End() {
 	if s.ends != nil {
 		s.ends.close()
 	}
-	cfg := s.Run.Config()
-	if _, _, safe := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N()); !safe || cfg.Checkpoint.Dir != "" {
+	if _, _, safe := s.safeRounds(); !safe || s.Run.Config().Checkpoint.Dir != "" {
 		s.Abandon()
 	}
 }

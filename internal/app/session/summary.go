@@ -42,7 +42,13 @@ func (s *Session) Keep(summary record.Summary) error {
 	space := runfolder.SpaceError{
 		Dir: s.Folder.Dir, Key: "output.dir", What: "the summary and the rest of the record", Need: s.Folder.Pending(),
 	}
-	return s.Saver.Save(space, func() error { return s.Folder.Finish(summary) })
+	if err := s.Saver.Save(space, func() error { return s.Folder.Finish(summary) }); err != nil || s.Mode != "sim" {
+		return err
+	}
+	if err := s.Folder.DropSim(s.Run.Config()); err != nil {
+		s.Warn(fmt.Sprintf("the checkpoints of the finished run stay: %v", err))
+	}
+	return nil
 }
 
 // Testing returns a function that shows the progress of a final model's test. rank may be record.Average.

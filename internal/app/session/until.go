@@ -72,6 +72,20 @@ func (u Until) Reached() string {
 	return strings.Join(all, " and ")
 }
 
+// Flags returns the values of --until.
+func (u Until) Flags() []string {
+	var all []string
+	for _, one := range []Until{
+		{Time: u.Time}, {Targets: record.Targets{Loss: u.Targets.Loss}},
+		{Targets: record.Targets{Accuracy: u.Targets.Accuracy}},
+	} {
+		if one != (Until{}) {
+			all = append(all, one.String())
+		}
+	}
+	return all
+}
+
 // String describes the condition.
 func (u Until) String() string {
 	var all []string

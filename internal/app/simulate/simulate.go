@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
@@ -20,6 +21,8 @@ import (
 type Run struct {
 	*session.Session
 	Models [][]float32 // final ones, by rank; nil before the end
+	From   *Resumed    // where the run goes on; nil: at the beginning
+	Beside int         // further networks on which the run is simulated in this process
 }
 
 // Together simulates the runs of one run file on several networks at once, and computes every gradient once. compute is
@@ -33,6 +36,12 @@ func Together(ctx context.Context, all []*Run, compute time.Duration) error {
 	workers, err := experiment.Together(runs)
 	if err != nil {
 		return err
+	}
+	if from := all[0].From; from != nil {
+		if compute > 0 && compute != from.Compute {
+			return advice.Usagef("sim: --compute %v: the run began with %v: leave the flag out", compute, from.Compute)
+		}
+		compute = from.Compute
 	}
 	if compute == 0 {
 		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
@@ -63,6 +72,13 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 // train simulates the run to its end and reports the results.
 func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
 	means := s.Session.Run.NewAverager(s.Event)
+	var from *sim.Saved
+	if s.From != nil {
+		if err := s.From.restore(workers); err != nil {
+			return err
+		}
+		from = s.From.from
+	}
 	result, err := sim.Run(ctx, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
@@ -71,6 +87,8 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		Ending:  s.Ending(),
 		Faults:  s.faults(workers, means),
 		Observe: s.Event,
+		Keep:    s.keeping(compute),
+		From:    from,
 	})
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ type traffic struct {
 	shared *quicreuse.ConnManager // nil over TCP
 	shaper *shaper                // above the counting; nil: without limits
 	keeps  func(peer.ID) bool     // peers whose count outlives their connections; nil: all
+	trusts func(net.Addr) error   // refuses connections that may not be without encryption
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
 }
@@ -102,11 +103,15 @@ type countingUpgrader struct {
 	traffic *traffic
 }
 
-// Upgrade counts a connection that this host dialled.
+// Upgrade counts a connection that this host dialled. Without encryption the address must be trusted.
 func (u *countingUpgrader) Upgrade(
 	ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID,
 	scope network.ConnManagementScope,
 ) (transport.CapableConn, error) {
+	if err := u.traffic.trusts(raw.RemoteAddr()); err != nil {
+		raw.Close()
+		return nil, err
+	}
 	c := u.traffic.count(raw)
 	up, err := u.Upgrader.Upgrade(ctx, t, u.traffic.shaper.shape(c, c.id), dir, id, scope)
 	if err != nil {
@@ -167,6 +172,11 @@ type countingListener struct {
 
 func (l *countingListener) Accept() (manet.Conn, network.ConnManagementScope, error) {
 	raw, scope, err := l.GatedMaListener.Accept()
+	for err == nil && l.traffic.trusts(raw.RemoteAddr()) != nil { // not one byte is read
+		raw.Close()
+		scope.Done()
+		raw, scope, err = l.GatedMaListener.Accept()
+	}
 	if err != nil {
 		return raw, scope, err
 	}

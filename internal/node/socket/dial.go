@@ -69,12 +69,20 @@ func Cause(err error) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
 			break
 		}
-		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
+		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error()+remedy(d.Cause))
 	}
 	if len(parts) == 0 {
 		return innermost(dial.Cause).Error()
 	}
 	return strings.Join(parts, ", ")
+}
+
+// remedy names the key that two peers must have alike to connect, "" if that is not the trouble.
+func remedy(err error) string {
+	if strings.Contains(err.Error(), "failed to negotiate security protocol") {
+		return ": both peers need the same node.security"
+	}
+	return ""
 }
 
 func innermost(err error) error {

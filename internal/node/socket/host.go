@@ -9,8 +9,8 @@ package socket
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -21,13 +21,12 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
-	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/x/rate"
-	"github.com/libp2p/go-yamux/v5"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"gossiptrainer/internal/node/socket/mux"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -46,6 +45,7 @@ const (
 	QUIC  = "quic"
 	TLS   = "tls"
 	Noise = "noise"
+	None  = "none" // no encryption: see Config.Trusted
 )
 
 // A Config holds the addresses, the transport and the limits of a host.
@@ -53,8 +53,10 @@ type Config struct {
 	Key       crypto.PrivKey
 	Listen    []string // multiaddrs; empty: all interfaces, free ports
 	Transport string   // TCP (also "") or QUIC
-	Security  string   // for TCP: TLS (also "") or Noise
-	Workers   int      // of the run: connections, streams and memory are bounded in proportion
+	Security  string   // for TCP: TLS (also ""), Noise or None
+	// Trusted names the networks, besides loopback, with whose peers a host without encryption connects.
+	Trusted   []netip.Prefix
+	Workers   int // of the run: connections, streams and memory are bounded in proportion
 	Network   shape.Network
 	Throttled bool // whether Throttle may be called
 	// Gate decides which connections may exist.
@@ -85,7 +87,7 @@ type Host struct {
 // cannot listen.
 func New(c Config) (*Host, error) {
 	bytes := newTraffic(newShaper(c.Network, c.Throttled))
-	bytes.keeps = c.Keep
+	bytes.keeps, bytes.trusts = c.Keep, c.trusts
 	limits, err := resources(c.Workers)
 	if err != nil {
 		return nil, err
@@ -141,22 +143,18 @@ func (c *Config) listenAddrs() []string {
 		return c.Listen
 	case c.Transport == QUIC:
 		return []string{"/ip4/0.0.0.0/udp/0/quic-v1", "/ip6/::/udp/0/quic-v1"}
+	case c.Security == None && len(c.Trusted) == 0:
+		return []string{"/ip4/127.0.0.1/tcp/0", "/ip6/::1/tcp/0"}
 	default:
 		return []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"}
 	}
 }
 
-// yamuxConfig returns the configuration of streams with a fixed window of so many bytes. Yamux would
-// enlarge windows by round trips of an idle link, and so ignore the bytes that wait below the stream.
-// Readers always read, and links pace their writes, so a window is never a queue.
-func yamuxConfig(window uint32) *yamux.Config {
-	streams := *muxer.DefaultTransport.Config()
-	streams.KeepAliveInterval = keepAlive
-	streams.InitialStreamWindowSize = window
-	streams.ConnectionWriteTimeout = writeTimeout
-	streams.MaxIncomingStreams = peerStreams
-	streams.LogOutput = io.Discard
-	return &streams
+// streamsConfig returns the bounds of the streams of a connection, with a fixed window of so many
+// bytes. Windows that grow with the round trips of an idle link would ignore the bytes that wait below
+// the stream. Readers always read, and links pace their writes, so a window is never a queue.
+func streamsConfig(window uint32) mux.Config {
+	return mux.Config{Window: window, Streams: peerStreams, KeepAlive: keepAlive, WriteTimeout: writeTimeout}
 }
 
 // Bounds of one connection or one peer. A link needs a stream, telemetry two, a

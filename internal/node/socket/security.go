@@ -17,9 +17,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/core/sec"
-	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	"github.com/quic-go/quic-go"
+
+	"gossiptrainer/internal/node/socket/mux"
 )
 
 // A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) with two
@@ -59,40 +60,47 @@ func (s *sealer) ID() protocol.ID { return s.id }
 
 // SecureInbound does the handshake as a server. The client must be who, or any peer for "".
 func (s *sealer) SecureInbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
-	return s.secure(ctx, below, who, tls.Server)
+	return s.secure(ctx, below, who, false)
 }
 
 // SecureOutbound does the handshake as a client of who.
 func (s *sealer) SecureOutbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
-	return s.secure(ctx, below, who, tls.Client)
+	return s.secure(ctx, below, who, true)
 }
 
-func (s *sealer) secure(
-	ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn,
-) (sec.SecureConn, error) {
-	config, keys := s.identity.ConfigForPeer(who)
-	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves a later agreement
-	counted := countedBelow(below)
-	var all *batch
-	socket := below
-	if below == net.Conn(counted) { // a shaper chooses sizes itself
-		all = newBatch(below)
-		socket = all
+func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, client bool) (sec.SecureConn, error) {
+	side := tls.Server
+	if client {
+		side = tls.Client
 	}
-	c, err := s.handshake(ctx, side(socket, config), keys)
+	config, keys := s.identity.ConfigForPeer(who)
+	config.NextProtos = append([]string{string(mux.ID)}, config.NextProtos...) // saves a later agreement
+	config.DynamicRecordSizingDisabled = true                                  // small first records are for browsers
+	shared := new(secrets)
+	config.KeyLogWriter = shared
+	in := newIntake(below)
+	c, err := s.handshake(ctx, side(in, config), keys)
 	if err != nil {
 		below.Close()
 		return nil, err
 	}
-	c.batch = all
-	if counted != nil {
-		state := c.ConnectionState()
+	state := c.Conn.(*tls.Conn).ConnectionState()
+	if counted := countedBelow(below); counted != nil {
 		if counted.session, err = exported(&state); err != nil {
 			c.Close()
 			return nil, err
 		}
 	}
-	return c, nil
+	r, err := takeOver(c.Conn.(*tls.Conn), in, shared, client)
+	switch {
+	case err != nil:
+		c.Close()
+		return nil, err
+	case r == nil:
+		in.whole()
+		return c, nil
+	}
+	return &recordConn{r, c.partner}, nil
 }
 
 func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.PubKey) (*sealedConn, error) {
@@ -108,41 +116,37 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 		return nil, err
 	}
 	agreed := protocol.ID(c.ConnectionState().NegotiatedProtocol)
-	if agreed != muxer.ID {
+	if agreed != mux.ID {
 		agreed = "" // the peer agrees on a multiplexer later
 	}
-	return &sealedConn{Conn: c, self: s.self, peer: who, key: key, state: network.ConnectionState{
+	return &sealedConn{c, partner{self: s.self, peer: who, key: key, state: network.ConnectionState{
 		StreamMultiplexer: agreed, UsedEarlyMuxerNegotiation: agreed != "",
-	}}, nil
+	}}}, nil
 }
 
-// A sealedConn is an encrypted connection with a peer that has proven its key.
-type sealedConn struct {
-	*tls.Conn
-	batch      *batch // nil: every record is written by itself
+// A partner is the other end of a connection, which has proven its key.
+type partner struct {
 	self, peer peer.ID
 	key        crypto.PubKey
 	state      network.ConnectionState
 }
 
-// Write sends p in as few system calls as possible. Only one caller, the multiplexer, may do so at a
-// time.
-func (c *sealedConn) Write(p []byte) (int, error) {
-	if c.batch == nil {
-		return c.Conn.Write(p)
-	}
-	c.batch.hold()
-	n, err := c.Conn.Write(p)
-	if sent := c.batch.release(); err == nil {
-		err = sent
-	}
-	return n, err
+func (p *partner) LocalPeer() peer.ID                 { return p.self }
+func (p *partner) RemotePeer() peer.ID                { return p.peer }
+func (p *partner) RemotePublicKey() crypto.PubKey     { return p.key }
+func (p *partner) ConnState() network.ConnectionState { return p.state }
+
+// A sealedConn is a connection that crypto/tls encrypts to its end.
+type sealedConn struct {
+	net.Conn
+	partner
 }
 
-func (c *sealedConn) LocalPeer() peer.ID                 { return c.self }
-func (c *sealedConn) RemotePeer() peer.ID                { return c.peer }
-func (c *sealedConn) RemotePublicKey() crypto.PubKey     { return c.key }
-func (c *sealedConn) ConnState() network.ConnectionState { return c.state }
+// A recordConn is a connection whose records this package encrypts.
+type recordConn struct {
+	*records
+	partner
+}
 
 // exported returns keying material that only the two ends of a TLS session can compute (RFC 8446,
 // section 7.5).

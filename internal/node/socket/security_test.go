@@ -64,6 +64,7 @@ func TestTheSessionIsKnownToBothEnds(t *testing.T) {
 	}{
 		"tls":   {func(c *Config) {}, true},
 		"quic":  {func(c *Config) { c.Transport, c.Listen = QUIC, []string{"/ip4/127.0.0.1/udp/0/quic-v1"} }, true},
+		"none":  {unencrypted, true},
 		"noise": {func(c *Config) { c.Security = Noise }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

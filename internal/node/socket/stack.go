@@ -15,7 +15,6 @@ import (
 	basichost "github.com/libp2p/go-libp2p/p2p/host/basic"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
-	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/net/upgrader"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
@@ -24,6 +23,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	ma "github.com/multiformats/go-multiaddr"
 	quicgo "github.com/quic-go/quic-go"
+
+	"gossiptrainer/internal/node/socket/mux"
 )
 
 // A stack assembles the parts of libp2p that a host uses. The constructor of libp2p itself would link
@@ -99,7 +100,7 @@ func (s *stack) transport() (transport.Transport, error) {
 		}
 		return quic.NewTransport(s.config.Key, shared, nil, s.config.Gate, s.limits)
 	}
-	muxers := []upgrader.StreamMuxer{{ID: muxer.ID, Muxer: (*muxer.Transport)(yamuxConfig(s.bytes.shaper.window()))}}
+	muxers := []upgrader.StreamMuxer{{ID: mux.ID, Muxer: &mux.Transport{Config: streamsConfig(s.bytes.shaper.window())}}}
 	seal, err := s.security(muxers)
 	if err != nil {
 		return nil, err
@@ -112,10 +113,14 @@ func (s *stack) transport() (transport.Transport, error) {
 }
 
 func (s *stack) security(muxers []upgrader.StreamMuxer) (sec.SecureTransport, error) {
-	if s.config.Security == Noise {
+	switch s.config.Security {
+	case Noise:
 		return noise.New(noise.ID, s.config.Key, muxers)
+	case None:
+		return &opener{s.config.Key, s.self}, nil
+	default:
+		return newSealer(libp2ptls.ID, s.config.Key)
 	}
-	return newSealer(libp2ptls.ID, s.config.Key)
 }
 
 // quic makes the sockets of QUIC. It derives the keys of resets and tokens from the identity. So a

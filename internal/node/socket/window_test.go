@@ -8,9 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-yamux/v5"
 
+	"gossiptrainer/internal/node/socket/mux"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -33,7 +34,7 @@ func TestShapedStreamsUseTheirLink(t *testing.T) {
 
 func testGoodput(t *testing.T, link shape.Link) {
 	var shapers [2]*shaper
-	var streams [2]*yamux.Stream
+	var streams [2]network.MuxedStream
 	hangUp := shapedSession(t, link, &shapers, &streams)
 	defer hangUp()
 	half := int(link.Rate / 8 / 2) // of a second
@@ -65,16 +66,16 @@ func testGoodput(t *testing.T, link shape.Link) {
 }
 
 // shapedSession opens a stream between two shaped ends.
-func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]*yamux.Stream) (hangUp func()) {
+func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]network.MuxedStream) (hangUp func()) {
 	var ends [2]net.Conn
 	ends[0], ends[1] = net.Pipe()
-	var sessions [2]*yamux.Session
-	type opening func(net.Conn, *yamux.Config, func() (yamux.MemoryManager, error)) (*yamux.Session, error)
-	for i, open := range []opening{yamux.Client, yamux.Server} {
+	var sessions [2]network.MuxedConn
+	for i := range sessions {
 		shapers[i] = dreamed(shape.Network{Uplink: link})
 		shaped := shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" })
 		var err error
-		if sessions[i], err = open(shaped, yamuxConfig(shapers[i].window()), nil); err != nil {
+		streaming := mux.Transport{Config: streamsConfig(shapers[i].window())}
+		if sessions[i], err = streaming.NewConn(shaped, i == 1, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

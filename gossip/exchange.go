@@ -1,0 +1,249 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+
+	"gossiptrainer/algos"
+)
+
+// An exchange goes piece by piece. The worker makes a piece of its message, the driver sends it, and the worker makes
+// the next one. It checks a piece when its own is made and those of all neighbours are there, and mixes it when the
+// gradient allows. Pieces may be mixed in any order, because coordinates do not depend on each other: the run equals,
+// bit for bit, one whose messages are whole. The observations of the pieces are joined, and count when the last is
+// mixed.
+
+// begin starts round k. It sends the messages that overlap with the gradient.
+func (w *Worker) begin() error {
+	w.hop, w.asked, w.g = 0, false, nil
+	if w.k == w.schedule.Rounds {
+		w.phase = done
+		return nil
+	}
+	w.phase = computing
+	if w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
+		return w.tell()
+	}
+	return nil
+}
+
+// exchange goes on with the pieces from first up to end of the current hop, as far as the received messages allow.
+// After the last piece of the last hop it begins the next round.
+func (w *Worker) exchange(first, end int) error {
+	switch {
+	case !w.exchanges():
+		return nil
+	case w.phase == computing && w.alg.verifies():
+		return w.try(first, end)
+	case w.phase != exchanging:
+		return nil
+	}
+	for ; w.hop < w.plan.Hops; w.hop++ {
+		if err := w.tell(); err != nil {
+			return err
+		}
+		if err := w.try(first, end); err != nil || w.inbox.at(w.slot()).left > 0 {
+			return err
+		}
+		w.end()
+		first, end = 0, w.alg.pieces
+	}
+	if w.schedule.Agreed != nil {
+		w.schedule.Agreed.exchanged(w.k)
+	}
+	if w.plan.Overlap {
+		if err := w.descend(); err != nil {
+			return err
+		}
+	}
+	return w.next()
+}
+
+// next ends round k.
+func (w *Worker) next() error {
+	w.k++
+	w.hop, w.g = 0, nil
+	if w.held && w.k < w.schedule.Rounds {
+		w.phase = holding
+		return nil
+	}
+	return w.cross()
+}
+
+// step ends a round without an exchange.
+func (w *Worker) step() error {
+	if err := w.alg.local.Local(w.k, w.g); err != nil {
+		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
+	}
+	return w.next()
+}
+
+// descend applies the gradient of round k.
+func (w *Worker) descend() error {
+	if err := w.alg.Descend(w.k, w.g); err != nil {
+		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
+	}
+	return nil
+}
+
+// tell begins the message of the current hop once, and makes its first piece.
+func (w *Worker) tell() error {
+	if w.outbox.sent > w.slot() {
+		return nil
+	}
+	f := Frame{Round: w.k, Hop: w.hop}
+	if noter := w.alg.lanes.at(w.hop).noter; noter != nil {
+		f.Note = uint64(noter.Note(w.k))
+	}
+	if w.schedule.Agreed != nil {
+		f.Note |= uint64(w.schedule.Agreed.note()) << 32
+	}
+	w.outbox.start(f)
+	w.tried = 0
+	return w.make()
+}
+
+// make makes the next piece of the last message, and hands out its frames.
+func (w *Worker) make() error {
+	f := &w.outbox.at(w.outbox.sent - 1).Frame
+	payload, err := w.alg.send(f.Round, f.Hop, w.outbox.made, w.outbox.buffer())
+	if err != nil {
+		return w.fail(w.located(err))
+	}
+	w.outbox.keep(payload)
+	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
+	return nil
+}
+
+// work tries the pieces that were made since the last call, and makes another one if there is nothing to send.
+func (w *Worker) work() error {
+	if w.untried() {
+		if err := w.exchange(w.tried, w.outbox.made); err != nil {
+			return err
+		}
+	}
+	if w.failed == nil && len(w.ready[0].send) == 0 && w.outbox.unmade() > 0 {
+		return w.make()
+	}
+	return nil
+}
+
+// works reports whether work would do something.
+func (w *Worker) works() bool { return w.failed == nil && (w.outbox.unmade() > 0 || w.untried()) }
+
+// untried reports whether a piece waits to be tried, because the messages of it were there before the worker's own.
+func (w *Worker) untried() bool {
+	switch {
+	case w.failed != nil || w.outbox.sent != w.slot()+1:
+		return false
+	case w.phase != exchanging && (w.phase != computing || !w.alg.verifies()):
+		return false
+	}
+	x := w.inbox.at(w.slot())
+	for piece := w.tried; piece < w.outbox.made; piece++ {
+		if x.ready(piece) && (x.pieces[piece].state == open || w.phase == exchanging && !w.waits()) {
+			return true
+		}
+	}
+	return false
+}
+
+// waits reports whether the first piece of an exchange is mixed only when the last is there.
+func (w *Worker) waits() bool { return w.whole && w.alg.splitter != nil }
+
+// try checks the pieces from first up to end that are ready, and mixes them if the gradient is there.
+func (w *Worker) try(first, end int) error {
+	if first <= w.tried {
+		w.tried = max(w.tried, min(end, w.outbox.made))
+	}
+	var (
+		slot   = w.slot()
+		x      = w.inbox.at(slot)
+		checks = w.alg.verifies() || w.waits()
+		failed error
+	)
+	for piece := first; checks && piece < end && w.failed == nil; piece++ {
+		if w.outbox.has(slot, piece) && x.ready(piece) && x.pieces[piece].state == open {
+			failed = both(failed, w.check(x, piece))
+		}
+	}
+	switch {
+	case w.phase != exchanging:
+		return failed
+	case w.waits() && !(x.complete() && w.outbox.has(slot, w.alg.pieces-1)):
+		return failed
+	case w.waits():
+		first, end = 0, w.alg.pieces
+	}
+	for piece := first; piece < end && w.failed == nil; piece++ {
+		if w.outbox.has(slot, piece) && x.ready(piece) {
+			failed = both(failed, w.mix(x, piece))
+		}
+	}
+	return failed
+}
+
+// both joins two errors, which may be nil.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return errors.Join(a, b)
+}
+
+// check verifies a piece of the messages.
+func (w *Worker) check(x *exchange, piece int) error {
+	if err := w.alg.splitter.CheckPiece(w.k, piece, x.messages(piece, w.guard.limit())); err != nil {
+		return w.unmixed(piece, err)
+	}
+	x.pieces[piece].state = checked
+	return nil
+}
+
+// mix uses a piece of the messages.
+func (w *Worker) mix(x *exchange, piece int) error {
+	saw, err := w.alg.mix(w.k, w.hop, piece, x.messages(piece, w.guard.limit()))
+	if err != nil {
+		return w.unmixed(piece, err)
+	}
+	w.ready[0].spent = x.mixed(piece, saw, w.ready[0].spent)
+	return nil
+}
+
+// unmixed handles the error of a piece: it asks for repairs, or forgets an unusable message and waits for it again.
+func (w *Worker) unmixed(piece int, err error) error {
+	var wrong *algos.MismatchError
+	if errors.As(err, &wrong) {
+		return w.askAll(piece, wrong)
+	}
+	var bad *algos.MessageError
+	if !errors.As(err, &bad) {
+		return w.fail(w.located(err))
+	}
+	spent, ok := w.inbox.discard(w.slot(), piece, bad.From, w.ready[0].spent)
+	if !ok {
+		return w.fail(w.located(err))
+	}
+	w.ready[0].spent = spent
+	return w.located(err)
+}
+
+// end ends the current hop, whose pieces are mixed.
+func (w *Worker) end() {
+	slot := w.slot()
+	x := w.inbox.at(slot)
+	repaired := x.repaired()
+	w.mixed = x.saw
+	w.guard.mixed(x.saw)
+	w.repair.Repaired += int64(repaired)
+	if noter := w.alg.lanes.at(w.hop).noter; noter != nil {
+		noter.Mixed(w.k, x.notes, x.saw, repaired)
+	}
+	if w.schedule.Agreed != nil {
+		w.schedule.Agreed.heard(x.messages(0, 0), x.marks)
+	}
+	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
+}

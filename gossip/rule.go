@@ -1,0 +1,87 @@
+package gossip
+
+import (
+	"fmt"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// A Splitter is an Algorithm of one hop whose messages can travel in pieces. A piece is sent, checked and mixed without
+// the others; 0 ≤ piece < Pieces. If there are several, the protocol calls the methods below in place of Send and Mix.
+type Splitter interface {
+	// Pieces returns the number of pieces of every message, ≥ 1. It is called once.
+	Pieces() int
+	// SendPiece appends the payload of a piece of round k to dst, as Send does. The pieces of a round are sent in order.
+	SendPiece(k, piece int, dst []byte) ([]byte, error)
+	// CheckPiece returns the error that MixPiece would return because of the messages, and changes nothing. A Verifier
+	// verifies the messages here.
+	CheckPiece(k, piece int, in []algos.Message) error
+	// MixPiece uses a piece of the messages of round k, as Mix does. A Verifier has checked them.
+	MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error)
+}
+
+// mostPieces bounds the pieces of a message, which have 16 bits on the wire.
+const mostPieces = 1 << 16
+
+// A rule is the update rule of a worker, with its abilities.
+type rule struct {
+	Algorithm
+	local    Local    // nil unless it can take steps alone
+	splitter Splitter // nil: its messages are in one piece
+	pieces   int      // of a message
+	lanes    lanes
+}
+
+// newRule returns the rule of worker self, or the reason why alg cannot be used.
+func newRule(self topology.Rank, alg Algorithm, schedule Schedule) (rule, error) {
+	rounds, plan := schedule.Rounds, alg.Plan()
+	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
+		return rule{}, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
+			self, rounds, plan.Hops, plan.Lead)
+	}
+	r := rule{Algorithm: alg, pieces: 1}
+	r.local, _ = alg.(Local)
+	if schedule.Every < 1 || schedule.Every > 1 && r.local == nil {
+		return rule{}, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in every round",
+			self, schedule.Every)
+	}
+	if c, ok := alg.(Carrier); ok {
+		if r.lanes = newLanes(c.Carries()); len(r.lanes) != plan.Hops {
+			return rule{}, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each", self,
+				len(r.lanes), plan.Hops)
+		}
+	}
+	s, ok := alg.(Splitter)
+	if !ok {
+		return r, nil
+	}
+	if r.pieces = s.Pieces(); r.pieces == 1 {
+		return r, nil
+	}
+	if plan.Hops != 1 || r.pieces < 1 || r.pieces > mostPieces {
+		return rule{}, fmt.Errorf("gossip: worker %d: messages of %d pieces in %d hops: need 1 to %d in one hop", self,
+			r.pieces, plan.Hops, mostPieces)
+	}
+	r.splitter = s
+	return r, nil
+}
+
+// send appends a piece of the payload of (k, hop) to dst.
+func (r *rule) send(k, hop, piece int, dst []byte) ([]byte, error) {
+	if r.splitter == nil {
+		return r.Send(k, hop, dst)
+	}
+	return r.splitter.SendPiece(k, piece, dst)
+}
+
+// mix mixes a piece of the messages of (k, hop).
+func (r *rule) mix(k, hop, piece int, in []algos.Message) (algos.Mixed, error) {
+	if r.splitter == nil {
+		return r.Mix(k, hop, in)
+	}
+	return r.splitter.MixPiece(k, piece, in)
+}
+
+// verifies reports whether pieces are verified before they are mixed.
+func (r *rule) verifies() bool { return r.splitter != nil && r.lanes.at(0).verify != nil }

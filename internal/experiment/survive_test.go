@@ -1,0 +1,160 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/topology"
+)
+
+// An outcome is all that a simulation tells.
+type outcome struct {
+	sim.Result
+	steps, scores []string // as JSON
+	finals        []record.Final
+	states        map[int][]byte // by round, as in a file
+	recorded      map[int]int    // steps before the state of a round was taken
+}
+
+// survived simulates a run whose gradients take times that differ, from the file of a state or from the beginning. It
+// takes the state before the rounds after those for which due is true.
+func survived(t *testing.T, r *Run, from []byte, due func(round int) bool) *outcome {
+	t.Helper()
+	out := &outcome{states: map[int][]byte{}, recorded: map[int]int{}}
+	var mu sync.Mutex
+	observe := func(e record.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Error(err)
+		}
+		if e.Score != nil {
+			out.scores = append(out.scores, string(text))
+		} else {
+			out.steps = append(out.steps, string(text))
+		}
+	}
+	opt := sim.Options{
+		Network: r.Network(), Observe: observe,
+		Compute: func(rank topology.Rank, k int) time.Duration {
+			spread := rng.At(rng.Stream(5, int(rank)), k).Uniform(0)
+			return time.Duration(float64(1+3*spread) * float64(time.Millisecond))
+		},
+		Keep: &sim.Keeping{Due: due, Take: func(round int, s *state.Snapshot) error {
+			var file bytes.Buffer
+			err := checkpoint.Encode(&file, s)
+			out.states[round], out.recorded[round] = file.Bytes(), len(out.steps)
+			return err
+		}},
+	}
+	all := workers(t, r)
+	if from != nil {
+		opt.From = opened(t, from)
+		for i, s := range opt.From.Workers() {
+			var err error
+			if all[i], err = all[i].Again(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tasks, means := Tasks(all), r.NewAverager(observe)
+	for i, w := range all {
+		tasks[i].Every = 1
+		tasks[i].Gradient = means.Watched(w.Rank, r.Scored(w, w.Gradient, observe))
+	}
+	var err error
+	if out.Result, err = sim.Run(t.Context(), tasks, opt); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range all {
+		f := w.Final(record.Final{Rounds: out.Rounds[i], Sent: out.Sent[i], Messages: out.Messages[i], Time: out.Time})
+		f.Theta, f.Bits = w.Bound(r.Config().Train.Rounds), w.MeanBits()
+		out.finals = append(out.finals, f)
+	}
+	return out
+}
+
+// opened reads the file of a state.
+func opened(t *testing.T, file []byte) *sim.Saved {
+	t.Helper()
+	s, err := checkpoint.Decode(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := sim.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+// A simulation that goes on from a state equals the undisturbed one: its records, virtual times, bytes, scores and
+// models, and the states that it takes later.
+func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
+	for name := range memories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := []string{"topology.size=4", "train.rounds=14"}
+			if !strings.Contains(name, "normalization") {
+				base = append(base, "model.name=quadratic", "model.dim=300")
+				base = append(base, bucketsOf(128)...)
+			}
+			r := remembering(t, name, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
+				"limit.jitter=500us", "limit.loss=0.05"))
+			rounds := r.cfg.Train.Rounds
+			want := survived(t, r, nil, func(int) bool { return true })
+			if len(want.states) < rounds/3-1 {
+				t.Fatalf("%d states were taken in %d rounds", len(want.states), rounds)
+			}
+			for k, file := range want.states {
+				if k > 5 && k < rounds-5 && k%40 > 0 {
+					continue
+				}
+				got := survived(t, r, file, func(round int) bool { return want.states[round+1] != nil })
+				got.like(t, want, k)
+			}
+		})
+	}
+}
+
+// like compares a simulation that went on before round k with the undisturbed one.
+func (o *outcome) like(t *testing.T, want *outcome, k int) {
+	t.Helper()
+	if fmt.Sprint(o.Result) != fmt.Sprint(want.Result) {
+		t.Errorf("from round %d: %+v, want %+v", k, o.Result, want.Result)
+	}
+	got, _ := json.Marshal(o.finals)
+	if wanted, _ := json.Marshal(want.finals); string(got) != string(wanted) {
+		t.Errorf("from round %d: the workers end with %s, want %s", k, got, wanted)
+	}
+	if rest := want.steps[want.recorded[k]:]; !slices.Equal(o.steps, rest) {
+		t.Errorf("from round %d: other steps", k)
+		for i := range min(len(rest), len(o.steps)) {
+			if rest[i] != o.steps[i] {
+				t.Fatalf("the first: %s, want %s", o.steps[i], rest[i])
+			}
+		}
+	}
+	for _, s := range o.scores {
+		if !slices.Contains(want.scores, s) {
+			t.Errorf("from round %d: another score %s", k, s)
+		}
+	}
+	for round, file := range o.states {
+		if !bytes.Equal(file, want.states[round]) {
+			t.Errorf("from round %d: another state before round %d", k, round)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/topology"
+)
+
+// A run that was killed goes on from the state of the whole simulation. Machines show their state at the boundary of a
+// round alone, and workers reach that boundary at different times. So the state of a run has two parts for each worker.
+// One is its state at the boundary. The other is its inputs from there until the last worker has reached the boundary,
+// in the order of virtual time. A machine is deterministic: with the same inputs it is again where it was. Links, queue
+// and clock are those of the moment at which the last worker reached the boundary.
+
+// A Keeping says when the state of a run is taken, and takes it. It needs workers that share rounds, and no faults.
+type Keeping struct {
+	// Due reports whether the state before the next round is to be taken. It is asked when the first worker begins a
+	// round.
+	Due func(round int) bool
+	// Take takes the state before a round. It keeps nothing of s, and an error ends the run.
+	Take func(round int, s *state.Snapshot) error
+}
+
+// A keeper takes the state of a run.
+//
+//	at = 0    no state is being taken              a state is due                     at = the round after the largest
+//	at > 0    workers show their states at round   the last worker has reached it     at = 0
+type keeper struct {
+	*Keeping              // nil: the run keeps no state
+	latest   atomic.Int64 // largest round that a worker has begun
+	begun    int          // the same, as of the last wave
+	at       int
+	crossed  []crossing // by worker
+	left     int        // workers that have not reached the round
+	past     []input
+}
+
+// A crossing is the state of a worker at the boundary.
+type crossing struct {
+	over  bool // the worker has reached the boundary
+	state state.Snapshot
+	clock time.Duration // of its machine, see peer.since
+}
+
+// An input is an event that a machine saw after its boundary.
+type input struct {
+	worker topology.Rank
+	at     time.Duration
+	frame  *gossip.Frame // nil: the gradient was ready
+}
+
+// watch lets the keeper see the boundaries of all workers.
+func (k *keeper) watch(s *simulation) {
+	if k.Keeping = s.opt.Keep; k.Keeping == nil {
+		return
+	}
+	k.crossed = make([]crossing, len(s.peers))
+	for i := range s.peers {
+		p := &s.peers[i]
+		k.begins(p.round)
+		p.core.AtBoundary(func(round int) { k.cross(p, round) })
+	}
+	k.begun = int(k.latest.Load())
+}
+
+// begins notes that a worker begins a round. Threads may call it side by side.
+func (k *keeper) begins(round int) {
+	for {
+		latest := k.latest.Load()
+		if int64(round) <= latest || k.latest.CompareAndSwap(latest, int64(round)) {
+			return
+		}
+	}
+}
+
+// keep goes on with the state after a wave: it takes the state, or finds that one is due.
+func (k *keeper) keep(s *simulation) error {
+	switch latest := int(k.latest.Load()); {
+	case k.Keeping == nil:
+	case k.at > 0:
+		return k.finish(s)
+	case latest > k.begun:
+		k.begun = latest
+		k.collect(s)
+	}
+	return nil
+}
+
+// collect begins to take the state if one is due. No message of the next round exists, because no worker has begun it.
+func (k *keeper) collect(s *simulation) {
+	if s.opt.Ending.due || k.begun+1 >= s.peers[0].Rounds || !k.Due(k.begun) {
+		return
+	}
+	k.at, k.left, k.past = k.begun+1, len(k.crossed), k.past[:0]
+	for i := range k.crossed {
+		k.crossed[i].over = false
+	}
+}
+
+// cross takes the state of a worker at the boundary.
+func (k *keeper) cross(p *peer, round int) {
+	if k.at == 0 || round != k.at {
+		return
+	}
+	c := &k.crossed[p.Rank]
+	p.Save(&c.state)
+	c.over, c.clock = true, p.ready
+	k.left--
+}
+
+// sees notes an input of a worker that belongs to the rounds after the boundary. Others reuse the memory of a frame.
+func (k *keeper) sees(e *event) {
+	if k.at == 0 || !k.crossed[e.worker].over && (e.frame == nil || e.frame.Round < k.at) {
+		return
+	}
+	in := input{worker: e.worker, at: e.at}
+	if e.frame != nil {
+		own := e.frame.Frame
+		own.Payload = slices.Clone(own.Payload)
+		in.frame = &own
+	}
+	k.past = append(k.past, in)
+}
+
+// finish takes the state of the run if all workers have reached the boundary. A run whose end is due takes none.
+func (k *keeper) finish(s *simulation) error {
+	if k.left > 0 {
+		return nil
+	}
+	at := k.at
+	k.at = 0
+	if s.opt.Ending.due {
+		return nil
+	}
+	whole, err := s.save(at)
+	if err == nil {
+		err = k.Take(at, whole)
+	}
+	k.past = k.past[:0]
+	if err != nil {
+		return fmt.Errorf("sim: the state before round %d: %w", at, err)
+	}
+	return nil
+}

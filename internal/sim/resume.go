@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
+)
+
+// save returns the state of the run at this moment, with the states of its workers before a round. It is valid until
+// the run goes on.
+func (s *simulation) save(round int) (*state.Snapshot, error) {
+	kept := &store{at: map[*byte]int{}}
+	run := savedRun{Round: round, Now: s.now, Seq: s.seq, Events: s.events}
+	whole := new(state.Snapshot)
+	for i := range s.peers {
+		p, c := &s.peers[i], &s.keeper.crossed[i]
+		run.Workers = append(run.Workers, savedWorker{
+			Round: p.round, Ready: p.ready, Since: c.clock, Sent: p.sent, Received: p.got, Messages: p.messages,
+			Uplink: shape.Save(p.uplink, kept.flight),
+		})
+		for _, t := range c.state.Tensors {
+			t.Name = workerName(i) + t.Name
+			whole.Tensors = append(whole.Tensors, t)
+		}
+	}
+	for _, e := range s.queue.sorted() {
+		run.Queue = append(run.Queue, s.saveEvent(kept, e))
+	}
+	for _, in := range s.keeper.past {
+		saved := savedInput{Worker: in.worker, At: in.at}
+		if in.frame != nil {
+			saved.Frame = kept.frame(in.frame)
+		}
+		run.Past = append(run.Past, saved)
+	}
+	text, err := json.Marshal(run)
+	whole.Tensors = append(whole.Tensors, state.Tensor{Name: payloadsTensor, Type: "U8", Data: kept.data},
+		state.Tensor{Name: runTensor, Type: "U8", Data: text})
+	return whole, err
+}
+
+// saveEvent returns the saved form of an event.
+func (s *simulation) saveEvent(kept *store, e event) savedEvent {
+	saved := savedEvent{At: e.at, Seq: e.seq, Worker: e.worker, Turn: e.turn}
+	if e.frame != nil {
+		frame := kept.flight(e.frame)
+		saved.Frame = &frame
+	}
+	if e.server != nil {
+		number := s.peers[e.worker].uplink.Number(e.server)
+		saved.Server = &number
+	}
+	return saved
+}
+
+// resume brings the run to a saved state. The machines are at the beginning of its round.
+func (s *simulation) resume(from *Saved) error {
+	if len(from.Workers()) != len(s.peers) {
+		return fmt.Errorf("sim: the state of %d workers, want %d", len(from.Workers()), len(s.peers))
+	}
+	s.now, s.seq, s.events = from.run.Now, from.run.Seq, from.run.Events
+	for i, w := range from.run.Workers {
+		p := &s.peers[i]
+		p.round, p.ready, p.since, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
+		p.messages = w.Messages
+		if err := shape.Restore(p.uplink, w.Uplink, from.flight); err != nil {
+			return err
+		}
+	}
+	for _, saved := range from.run.Queue {
+		e, err := s.readEvent(from, saved)
+		if err != nil {
+			return err
+		}
+		s.queue.push(e)
+	}
+	return s.repeat(from)
+}
+
+// readEvent returns a saved event.
+func (s *simulation) readEvent(from *Saved, saved savedEvent) (event, error) {
+	e := event{at: saved.At, seq: saved.Seq, worker: saved.Worker, turn: saved.Turn}
+	if err := s.known(saved.Worker); err != nil {
+		return e, err
+	}
+	if saved.Server != nil {
+		if e.server = s.peers[e.worker].uplink.Numbered(*saved.Server); e.server == nil {
+			return e, fmt.Errorf("sim: worker %d has no server %d", e.worker, *saved.Server)
+		}
+	}
+	if saved.Frame == nil {
+		return e, nil
+	}
+	var err error
+	e.frame, err = from.flight(*saved.Frame)
+	return e, err
+}
+
+// known refuses a worker that the run does not have.
+func (s *simulation) known(rank topology.Rank) error {
+	if rank < 0 || int(rank) >= len(s.peers) {
+		return fmt.Errorf("sim: the state names worker %d, of %d", rank, len(s.peers))
+	}
+	return nil
+}
+
+// repeat gives the machines the inputs that they had after the boundary. Their frames are on the way already.
+func (s *simulation) repeat(from *Saved) error {
+	for i := range s.peers {
+		s.ask(&s.peers[i])
+	}
+	for _, in := range from.run.Past {
+		if err := s.known(in.Worker); err != nil {
+			return err
+		}
+		p := &s.peers[in.Worker]
+		var err error
+		if in.Frame == nil {
+			s.threads[0].pool.wait(&p.order)
+			if err = p.order.err; err == nil {
+				err = p.core.Gradient(p.order.g, p.order.loss, in.At-p.since)
+			}
+		} else {
+			f, wrong := from.frame(in.Frame)
+			if wrong != nil {
+				return wrong
+			}
+			err = p.core.Receive(f)
+		}
+		if err != nil {
+			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+		}
+		s.ask(p)
+	}
+	return nil
+}
+
+// ask carries out the requests of a machine apart from its frames.
+func (s *simulation) ask(p *peer) {
+	for more := true; more; {
+		r := p.core.Ready()
+		s.threads[0].compute(p, &r)
+		more = r.More
+	}
+}
