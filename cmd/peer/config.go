@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/plural"
 )
@@ -49,11 +47,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			session.Warnings(c.talk(), run)
-			if warning := preflight.Crowded(run); warning != "" {
-				fmt.Fprintln(c.talk(), advice.Warning(warning))
-			}
-			check := inspect.CheckOf(run)
+			check := session.Check(c.talk(), run)
 			if err := c.print(check, check.Write); err != nil {
 				return err
 			}

@@ -83,9 +83,9 @@ func crowd(t *testing.T, n, dim int) []*node.Node {
 	return nodes
 }
 
-// The plan of a peer is what its process takes: vectors and activations to within 5 %, and no owner more than a fifth
-// above its plan, because the allocator rounds pieces of messages up. The state, of two vectors, is too large for a
-// copy.
+// The plan of a peer is what its process takes. Vectors and activations are within 5 % of it. No owner takes a fifth
+// more
+// than its plan: the allocator rounds pieces of messages up. The state, of two vectors, is too large for a copy.
 func TestThePlanIsWhatPeersTake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: takes 300 MB")

@@ -125,6 +125,15 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	return s, nil
 }
 
+// Check prints the warnings of a run and describes it, with the memory of its peers.
+func Check(talk io.Writer, run *experiment.Run) inspect.Check {
+	Warnings(talk, run)
+	if crowded := preflight.Crowded(run); crowded != "" {
+		fmt.Fprintln(talk, advice.Warning(crowded))
+	}
+	return inspect.CheckOf(run)
+}
+
 // Warnings prints the likely mistakes of a run that is legal.
 func Warnings(talk io.Writer, run *experiment.Run) {
 	for _, note := range run.Notes() {
