@@ -77,7 +77,8 @@ func (f Form) Sizes() (parameters, statistics int) {
 	return parameters, statistics
 }
 
-// Parts returns the file's vector of a model in parts, which share memory: the flat vector x and the running statistics,
+// Parts returns the file's vector of a model in parts, which share memory: the flat vector x and the running
+// statistics,
 // see Carrier. The sequence panics if their lengths are not those of Sizes.
 func (f Form) Parts(x, statistics []float32) iter.Seq[[]float32] {
 	return func(yield func([]float32) bool) {

@@ -37,7 +37,7 @@ func Kinds() []Kind {
 			build: func(s Spec, _ kernel.Tier) (Model, error) { return newQuadratic(s) },
 			measure: func(s Spec) (Size, error) {
 				layout := quadraticLayout(s.Dim)
-				return Size{Layout: layout, Form: PlainForm(layout), Dim: s.Dim}, s.checkQuadratic()
+				return Size{Layout: layout, Form: PlainForm(layout), Dim: s.Dim, Packed: 2 * s.Dim}, s.checkQuadratic()
 			},
 		},
 		network("logistic", buildLogistic),
@@ -76,7 +76,7 @@ type Size struct {
 	Form   Form // how files hold it
 	Dim    int  // parameters
 	Sample int  // floats of memory beside them for every sample of a batch
-	Packed int  // floats of memory for any batch: packed weights, sums of their gradients
+	Packed int  // floats of memory for any batch: packed weights, sums of their gradients, coefficients
 }
 
 // Measure returns the size of the objective that s describes. It allocates no more than one

@@ -22,6 +22,11 @@ func maxQuotients(d, block int) int {
 	return 4*d + quotientHead*((d+block-1)/block)
 }
 
+// UsualRepair returns the bytes of the repair of d coordinates whose quotients are equal in each block, as they are
+// once
+// models are close.
+func UsualRepair(d int) int { return quotientHead * ((d + blockLen - 1) / blockLen) }
+
 // appendQuotients appends one block of quotients k >> shift, at most blockLen, to dst. Package kernel packs differences
 // of up to 8 bits like symbols. Wider ones are rare and may have 32 bits, which neither kernel nor quant can pack.
 func appendQuotients(dst []byte, k []int32, shift int, tier kernel.Tier) []byte {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -32,6 +31,8 @@ func newConfigCheck(c *console) *cobra.Command {
 		Short: "check a run file and list its errors",
 		Long: `check a run file and list its errors
 
+It also says how much memory a peer takes at most, by owner.
+
 Of a comparison file it says what each cell sends in a round that exchanges, and how long
 such a round takes at least on its network, without entropy coding.`,
 		Example: `  peer config check my-run.yaml
@@ -46,8 +47,10 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			session.Warnings(c.talk(), run)
-			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
+			check := session.Check(c.talk(), run)
+			if err := c.print(check, check.Write); err != nil {
+				return err
+			}
 			again := file.command("lab")
 			if cfg := run.Config(); cfg.External() {
 				again += " -- python3 train.py"
@@ -57,6 +60,7 @@ such a round takes at least on its network, without entropy coding.`,
 		},
 	}
 	file.addFlags(cmd)
+	c.addJSON(cmd)
 	cmd.ValidArgsFunction = completeNames(slices.Concat(configs.Presets(), configs.Comparisons()))
 	return cmd
 }

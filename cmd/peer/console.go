@@ -179,7 +179,7 @@ func (c *console) summarize(s *session.Session, models [][]float32) error {
 		return err
 	}
 	err = c.print(summary, func(w io.Writer) error {
-		if err := session.WriteFinals(w, finals); err != nil {
+		if err := s.WriteFinals(w, finals); err != nil {
 			return err
 		}
 		return report.WriteSummary(w, &summary)

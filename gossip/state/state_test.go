@@ -168,3 +168,26 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A shared snapshot has the memory of its keeper, which the next Save leaves alone.
+func TestASharedSnapshotCopiesNoVector(t *testing.T) {
+	o, s := full(), Share()
+	for range 2 {
+		s.Begin()
+		s.Save("thing", o)
+	}
+	o.x[1] = 9
+	var copied Snapshot
+	s.CopyTo(&copied)
+	again := newThing()
+	again.part = newThing()
+	if err := copied.Load("thing", again); err != nil {
+		t.Fatal(err)
+	}
+	if again.x[1] != 9 || again.sent[0] != 'a' || o.late[1] != 4 {
+		t.Errorf("%v, %q; the keeper has %v", again.x, again.sent, o.late)
+	}
+	if s.Bytes() != copied.Bytes() {
+		t.Errorf("%d bytes, the copy has %d", s.Bytes(), copied.Bytes())
+	}
+}

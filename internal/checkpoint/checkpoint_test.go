@@ -316,3 +316,60 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+// Long vectors stay in the file until a worker takes them over. A file that is cut off meanwhile is an error.
+func TestLongVectorsStayOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	old := worker{x: make([]float32, longest/4+100), steps: []uint32{1, 2}}
+	for i := range old.x {
+		old.x[i] = float32(i)
+	}
+	shown := state.Share()
+	shown.Save("worker", &old)
+	draft, err := Begin(dir, Manifest{Run: "ring", Round: 7}, shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.x[5] = -1 // the draft has the state as it was
+	if err := draft.Commit(1); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Latest(dir)
+	if err != nil || found.Round != 7 {
+		t.Fatalf("%+v, error %v", found, err)
+	}
+	back := worker{x: make([]float32, len(old.x)), steps: make([]uint32, 2)}
+	if err := found.State.Load("worker", &back); err != nil {
+		t.Fatal(err)
+	}
+	old.x[5] = 5
+	if !slices.Equal(back.x, old.x) || found.State.Bytes() != shown.Bytes() {
+		t.Errorf("%v..., %d bytes, want %d", back.x[:8], found.State.Bytes(), shown.Bytes())
+	}
+	for _, part := range found.State.Tensors {
+		if long := part.Type == "F32"; long != (part.Stored != nil) || long && len(part.Data) > 0 {
+			t.Errorf("%s: %d bytes in memory", part.Name, len(part.Data))
+		}
+	}
+	if err := os.Truncate(filepath.Join(dir, "round-00000007", stateFile), longest/2); err != nil {
+		t.Fatal(err)
+	}
+	if err := found.State.Load("worker", &back); err == nil {
+		t.Error("a file that ends early is a state")
+	}
+}
+
+func TestADroppedDraftLeavesNothing(t *testing.T) {
+	dir := write3(t, 10)
+	m, s := at(20)
+	draft, err := Begin(dir, m, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := draft.Drop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); !slices.Equal(got, []string{"round-00000010"}) {
+		t.Errorf("%v is left", got)
+	}
+}

@@ -142,7 +142,7 @@ func readManifest(path string) (document, error) {
 	return d, err
 }
 
-// A pathReader reads a file that is open during each call alone, so that nobody needs to close it.
+// A pathReader reads a file that is open during each call alone, so that it needs no Close.
 type pathReader string
 
 func (p pathReader) ReadAt(b []byte, at int64) (int, error) {

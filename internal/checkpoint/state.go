@@ -47,7 +47,8 @@ func outline(s *state.Snapshot) (begin []byte, order []*state.Tensor, err error)
 	for _, t := range order {
 		size := safetensors.Size(t.Type)
 		if size == 0 || len(t.Data)%size != 0 {
-			return nil, nil, fmt.Errorf("internal error: checkpoint: tensor %s: %d bytes of type %q", t.Name, len(t.Data), t.Type)
+			return nil, nil, fmt.Errorf("internal error: checkpoint: tensor %s: %d bytes of type %q", t.Name, len(t.Data),
+				t.Type)
 		}
 		h.Tensors = append(h.Tensors, safetensors.Tensor{Name: t.Name, Type: t.Type, Shape: []int{len(t.Data) / size}})
 	}

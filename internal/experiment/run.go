@@ -42,6 +42,7 @@ type extent struct {
 	dim    int // d
 	exact  int // E: so many elements at the end travel in full precision
 	sample int // floats of memory for every sample of a batch
+	packed int // the same for any batch
 }
 
 // A Program is what a worker of an external model needs of its program.

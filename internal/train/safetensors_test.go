@@ -136,7 +136,8 @@ func TestDecodeAcceptsWhatOthersWrite(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	var good bytes.Buffer
 	layout := []model.Param{{Name: "a", Shape: []int{2, 1}}, {Name: "b", Off: 2, Shape: []int{3}}}
-	if err := Encode(&good, Saved{X: []float32{1, 2, 3, 4, 5}, Layout: layout, Metadata: map[string]string{"k": "v"}}); err != nil {
+	saved := Saved{X: []float32{1, 2, 3, 4, 5}, Layout: layout, Metadata: map[string]string{"k": "v"}}
+	if err := Encode(&good, saved); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good.Bytes())

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/status"
@@ -51,6 +52,7 @@ func (p *Part) Take(ctx context.Context) error {
 		)
 	}
 	p.Belong(given)
+	machine.LimitGarbage(p.Session.Run.Plan(given).Percent())
 	store := checkpoints.New(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
 	defer store.Close()
 	begin := beginning{Child: p.Script, run: p.Session.Run, store: store, rank: given}

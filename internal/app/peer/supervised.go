@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
@@ -40,6 +41,7 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	defer child.Close()
+	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
 	store := checkpoints.New(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
 	defer store.Close()
 	begin := beginning{Child: child, run: run, store: store, rank: topology.Rank(p.Rank)}

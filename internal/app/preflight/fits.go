@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
@@ -156,4 +157,13 @@ func Unplayed(loaded *configs.Loaded) error {
 	}
 	return loaded.Locate(configs.Errorf("faults.script", "peers that are started one by one do not play a script: "+
 		"leave it out, or use peer lab or peer sim, which start all of them"))
+}
+
+// Crowded says that all peers of a run on this machine would take more memory than is left, "" if there is room.
+func Crowded(run *experiment.Run) (warning string) {
+	plans := make([]budget.Plan, run.N())
+	for rank := range plans {
+		plans[rank] = run.Plan(topology.Rank(rank))
+	}
+	return budget.Warning(plans, machine.FreeMemory(), report.Size)
 }

@@ -78,6 +78,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	if err != nil {
 		return nil, err
 	}
+	crowded := ""
 	warning, err := preflight.CheckRoom(run, o.Mode)
 	if err != nil && o.Dir == "" { // a resumed run replaces its old files
 		return nil, err
@@ -99,8 +100,13 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	Warnings(o.Screen.Talk, run)
-	if warning != "" {
-		o.Screen.say("%s", advice.Warning(warning))
+	if o.Mode == "lab" {
+		crowded = preflight.Crowded(run)
+	}
+	for _, w := range []string{warning, crowded} {
+		if w != "" {
+			o.Screen.say("%s", advice.Warning(w))
+		}
 	}
 	o.Screen.say("run folder: %s", s.Folder.Dir)
 	if o.Mode == "sim" && o.Dir != "" {
@@ -117,6 +123,15 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	context.AfterFunc(ctx, s.Display.Close)
 	s.Saver = &runfolder.Saver{Log: o.Screen.Logger(s.Display), Stopped: ctx.Done()}
 	return s, nil
+}
+
+// Check prints the warnings of a run and describes it, with the memory of its peers.
+func Check(talk io.Writer, run *experiment.Run) inspect.Check {
+	Warnings(talk, run)
+	if crowded := preflight.Crowded(run); crowded != "" {
+		fmt.Fprintln(talk, advice.Warning(crowded))
+	}
+	return inspect.CheckOf(run)
 }
 
 // Warnings prints the likely mistakes of a run that is legal.

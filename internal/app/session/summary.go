@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/topology"
 )
 
 // Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
@@ -84,16 +85,29 @@ func (s *Session) Bereft() bool {
 	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }
 
-// WriteFinals prints the result of every peer.
-func WriteFinals(w io.Writer, finals []record.Final) error {
+// WriteFinals prints the result of every peer. MEMORY is the most that its process has held, PLANNED is what the run
+// file lets expect. Workers of a simulation share a process.
+func (s *Session) WriteFinals(w io.Writer, finals []record.Final) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tDIGEST\t")
+	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tMEMORY\tPLANNED\tDIGEST\t")
 	for _, f := range finals {
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t%.8s\t\n", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
-			report.Size(f.Sent.Wire), f.Time.Seconds(), f.Digest)
+		held, planned := f.Peak, s.Run.Plan(topology.Rank(f.Rank)).Total()
+		if s.Mode == "sim" {
+			held, planned = 0, 0
+		}
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t%s\t%s\t%.8s\t\n", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
+			report.Size(f.Sent.Wire), f.Time.Seconds(), memory(held), memory(planned), f.Digest)
 	}
 	fmt.Fprintln(t)
 	return t.Flush()
+}
+
+// memory writes a size, and a dash where it is not known.
+func memory(bytes int64) string {
+	if bytes == 0 {
+		return "-"
+	}
+	return report.Size(bytes)
 }
 
 // places writes a number to four places, and a dash where there is none.

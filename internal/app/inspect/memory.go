@@ -1,0 +1,60 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/topology"
+)
+
+// A Check is what "config check" prints of a run file without errors.
+type Check struct {
+	Run    string  `json:"run"` // in one line
+	Memory *Memory `json:"memory"`
+}
+
+// A Memory is the plan of the peer that takes the most memory.
+type Memory struct {
+	Rank   int         `json:"rank"`
+	Total  int64       `json:"total_bytes"`
+	Owners budget.Plan `json:"owners"`
+	Peers  int64       `json:"all_peers_bytes"`
+}
+
+// CheckOf describes a run and its memory. Memory is nil for an external model, whose size its script knows.
+func CheckOf(run *experiment.Run) Check {
+	c := Check{Run: Describe(run)}
+	if run.Dim() == 0 {
+		return c
+	}
+	c.Memory = new(Memory)
+	for rank := range run.N() {
+		plan := run.Plan(topology.Rank(rank))
+		total := plan.Total()
+		c.Memory.Peers += total
+		if total > c.Memory.Total {
+			c.Memory.Rank, c.Memory.Total, c.Memory.Owners = rank, total, plan
+		}
+	}
+	return c
+}
+
+// Write prints a line for the run and one for each owner of memory.
+func (c Check) Write(w io.Writer) error {
+	fmt.Fprintln(w, "ok: "+c.Run)
+	m := c.Memory
+	if m == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "\nmemory of peer %d, at most:\n", m.Rank)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, i := range m.Owners {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", i.Owner, report.Size(i.Bytes), i.What)
+	}
+	fmt.Fprintf(t, "  total\t%s\tof one peer; %s of all peers\n", report.Size(m.Total), report.Size(m.Peers))
+	return t.Flush()
+}

@@ -1,0 +1,79 @@
+package budget
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const million = 1_000_000
+
+// ring returns a worker of D-PSGD with Moniqua at 8 bits on a ring.
+func ring(parameters int) Worker {
+	return Worker{
+		Parameters: parameters, Payload: parameters + 8, Slots: 2, Ahead: 2, Neighbours: 2, Rounds: 1000,
+		Activations: 3 * million,
+	}
+}
+
+// named are the owners that do not grow with the model.
+func named(p Plan) int64 {
+	sum := int64(0)
+	for _, owner := range []string{Activations, Data, Journal, Links, Garbage, Runtime} {
+		sum += p.Of(owner)
+	}
+	return sum
+}
+
+// A worker takes at most 3.5 times its model without momentum, 4.5 times with momentum and checkpoints, and what does
+// not grow with it.
+func TestALargeModelIsThereFewTimes(t *testing.T) {
+	for _, parameters := range []int{10 * million, 24 * million, 100 * million} {
+		w := ring(parameters)
+		model := 4 * int64(parameters)
+		if p := w.Plan(); p.Total()-named(p) > 7*model/2+million {
+			t.Errorf("%d parameters: %d bytes, want at most 3.5 models: %v", parameters, p.Total()-named(p), p)
+		}
+		w.Momentum, w.Keeps = true, true
+		p := w.Plan()
+		if p.Total()-named(p) > 9*model/2+2*million {
+			t.Errorf("%d parameters: %d bytes with momentum and checkpoints, want at most 4.5 models: %v", parameters,
+				p.Total()-named(p), p)
+		}
+	}
+}
+
+func TestASmallStateIsCopied(t *testing.T) {
+	w := ring(million)
+	w.Momentum, w.Keeps = true, true
+	if got := w.Plan().Of(Checkpoint); got != 8*million {
+		t.Errorf("%d bytes for the copy of a state of 8 MB", got)
+	}
+	w.Parameters = 10 * million
+	if got := w.Plan().Of(Checkpoint); got != draft {
+		t.Errorf("%d bytes for a state of 80 MB, want %d", got, draft)
+	}
+}
+
+func TestGarbageIsBounded(t *testing.T) {
+	small, large := ring(million).Plan(), ring(1000*million).Plan()
+	if small.Percent() < 99 || large.Percent() < 4 || large.Percent() > 5 {
+		t.Errorf("%d and %d per cent, want about 100 and 5", small.Percent(), large.Percent())
+	}
+}
+
+func TestAWarningNamesTheLargestOwners(t *testing.T) {
+	size := func(bytes int64) string { return fmt.Sprint(bytes/million, " MB") }
+	w := ring(100 * million)
+	w.Momentum = true
+	plans := []Plan{ring(million).Plan(), w.Plan()}
+	if got := Warning(plans, 1<<40, size) + Warning(plans, 0, size); got != "" {
+		t.Errorf("with room, or where it is not known: %q", got)
+	}
+	got := Warning(plans, 1000*million, size)
+	for _, want := range []string{"1000 MB are left", "model (400 MB)", "gradient (400 MB)", "momentum: 0", "a smaller"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not have %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package experiment
+
+import (
+	"gossiptrainer/internal/budget"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
+)
+
+// Plan returns the memory that the process of one worker takes, by owner. It is empty for an external model without an
+// outline, whose size only its program knows.
+func (r *Run) Plan(rank topology.Rank) budget.Plan {
+	if r.dim == 0 {
+		return nil
+	}
+	neighbours := len(r.rows[rank].In)
+	w := budget.Worker{
+		Parameters: r.dim, Momentum: r.cfg.Train.Momentum > 0, External: r.cfg.External(),
+		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
+		Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
+	}
+	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
+		w.Slots = r.N()
+	}
+	if r.method.Vector.Kind == "" {
+		w.Vectors = r.method.Vector.Of(neighbours)
+	}
+	if r.cfg.Algorithm.ErrorFeedback {
+		w.Vectors += r.method.Vector.Feedback
+	}
+	if c := r.cfg.Algorithm.Clip; c.Radius > 0 || c.Liars > 0 {
+		w.Vectors++
+	}
+	if r.quantized() && r.cfg.Algorithm.Theta.Verify {
+		w.Repair = moniqua.UsualRepair(r.dim)
+	}
+	w.Activations = floatBytes * (int64(r.cfg.Train.Batch)*int64(r.sample) + int64(r.packed))
+	if r.data != nil {
+		w.Data = r.dataBytes()
+	}
+	return w.Plan()
+}
+
+// dataBytes returns the bytes of the samples of a worker and of the test samples.
+func (r *Run) dataBytes() int64 {
+	info := r.data.sources[0].Info
+	rows := info.Test + info.Train
+	if !r.data.local {
+		rows = info.Test + info.Train/r.N()
+	}
+	bytes := int64(rows) * int64(info.Shape.Features())
+	if info.Norm == nil { // pixels are bytes, features are floats
+		bytes *= floatBytes
+	}
+	return bytes
+}
