@@ -116,7 +116,8 @@ func newBenchSim(c *console) *cobra.Command {
 
 Workers on a ring descend quadratics, with the algorithm of the default run file: full
 precision at 32 bits, otherwise Moniqua with verification. The reference takes the
-gradients of a round one after another. Digests and model files are left out.`,
+gradients of a round one after another. Digests and model files are left out. Memory is
+that of a second run, in its second round.`,
 		Example: "  peer bench sim\n  peer bench sim --size 1000x10000 --bits 8 --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -131,9 +132,10 @@ gradients of a round one after another. Digests and model files are left out.`,
 			return c.print(result, result.Write)
 		},
 	}
-	cmd.Flags().StringSliceVar(&sizes, "size", []string{"1000x10000", "10000x100"}, "`workers x coordinates`")
+	cmd.Flags().StringSliceVar(&sizes, "size", []string{"1000x10000", "10000x100", "100000x1000x8"},
+		"`workers x coordinates`, with bits of their own at the end")
 	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
-	cmd.Flags().IntVar(&rounds, "rounds", 20, "rounds of one run")
+	cmd.Flags().IntVar(&rounds, "rounds", 20, "rounds of one run, fewer for very large ones")
 	cmd.Flags().IntVar(&times, "times", 3, "`times` to measure everything")
 	c.addJSON(cmd)
 	return cmd

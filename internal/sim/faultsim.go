@@ -33,6 +33,7 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 	s.script = fs
 	for i := range s.peers {
 		p := &s.peers[i]
+		p.process = new(process)
 		for _, other := range p.Row.Neighbours() {
 			fs.links.between(p.Rank, other)
 		}

@@ -42,6 +42,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 // newSimulation prepares a run at its beginning. The caller stops it.
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
+	only := new(process) // of all workers without a script: nothing changes it
 	dim := 0
 	for i := range tasks {
 		t := &tasks[i]
@@ -50,7 +51,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		}
 		p := &s.peers[i]
 		p.Task = t
-		p.core = p.Machine
+		p.core, p.process = p.Machine, only
 		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}

@@ -36,7 +36,7 @@ type peer struct {
 	core   gossip.Core // the machine, or the layers around it
 	uplink *shape.Sharer[*flight]
 	order  order
-	process
+	*process
 
 	round    int // rounds finished
 	ended    bool

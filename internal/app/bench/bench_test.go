@@ -110,6 +110,38 @@ func TestSimulatedRoundsAreMeasured(t *testing.T) {
 	wantRows(t, r.Write, 2+1+1)
 }
 
+// A worker of 1000 coordinates has its model, momentum and optimum, 4 kB each, the messages and repairs of two rounds,
+// and its share of machines and events. 100,000 workers draw their optima again: so many fit in 2 GB.
+func TestMemoryOfSimulatedWorkers(t *testing.T) {
+	for _, test := range []struct {
+		task SimTask
+		most int64 // bytes of a worker
+	}{{SimTask{2000, 100, 8, 2}, 8000}, {SimTask{2000, 100, 32, 2}, 7700}, {SimTask{500, 1000, 8, 2}, 22_000}} {
+		bytes, err := test.task.memory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if each := bytes / int64(test.task.Workers); each > test.most {
+			t.Errorf("%+v: %d bytes a worker, want at most %d", test.task, each, test.most)
+		} else {
+			t.Logf("%+v: %d bytes a worker", test.task, each)
+		}
+	}
+}
+
+func TestSizesOfSimulationsMayHaveBits(t *testing.T) {
+	got, err := NewSimTasks([]string{"10x20", "300000x1000x8"}, []int{32, 4}, 50)
+	want := []SimTask{{10, 20, 32, 50}, {10, 20, 4, 50}, {300000, 1000, 8, 2}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, error %v, want %v", got, err, want)
+	}
+	for _, size := range []string{"4x5xten", "4x5x0", "4x5x6x7", "x5x6"} {
+		if _, err := NewSimTasks([]string{size}, []int{8}, 3); err == nil {
+			t.Errorf("%q: no error", size)
+		}
+	}
+}
+
 func TestSizesOfSimulationsAreChecked(t *testing.T) {
 	for _, size := range []string{"", "4", "2x10", "4x0", "x", "4x5x6", "four x five"} {
 		_, err := newSimTask(size, 8, 3)

@@ -31,10 +31,12 @@ type SimRow struct {
 	Workers     int     `json:"workers"`
 	Coordinates int     `json:"coordinates"`
 	Bits        int     `json:"bits"`
+	Rounds      int     `json:"rounds"`         // of a run
 	Rate        float64 `json:"rounds_per_s"`   // the best, without assembly
+	Updates     float64 `json:"updates_per_s"`  // rounds of single workers, likewise
 	Events      float64 `json:"events_per_s"`   // likewise
 	OverGrads   Figure  `json:"over_gradients"` // time of a round over that of its gradients alone, one after another
-	Memory      int64   `json:"memory_bytes"`   // of the workers and the simulation, at the end
+	Memory      int64   `json:"memory_bytes"`   // of the workers and the simulation while it runs
 }
 
 // A SimTask is one simulated run: workers on a ring descend quadratics.
@@ -45,14 +47,23 @@ type SimTask struct {
 	Rounds      int
 }
 
-// NewSimTasks returns the tasks of all sizes with all bits. Less than one round is a usage error.
+// NewSimTasks returns the tasks of all sizes, workers x coordinates, with all bits. A size like 100000x1000x8 names its
+// own bits. Large runs have fewer rounds. Less than one round is a usage error.
 func NewSimTasks(sizes []string, widths []int, rounds int) (tasks []SimTask, err error) {
 	if rounds < 1 {
 		return nil, advice.Usagef("bench sim: --rounds %d: must be at least 1", rounds)
 	}
 	for _, size := range sizes {
-		for _, bits := range widths {
-			task, err := newSimTask(size, bits, rounds)
+		own, narrow := widths, size
+		if parts := strings.Split(size, "x"); len(parts) == 3 {
+			bits, err := strconv.Atoi(parts[2])
+			if err != nil || bits < 1 {
+				return nil, advice.Usagef("bench sim: --size %s: want bits of at least 1 at the end", size)
+			}
+			own, narrow = []int{bits}, parts[0]+"x"+parts[1]
+		}
+		for _, bits := range own {
+			task, err := newSimTask(narrow, bits, rounds)
 			if err != nil {
 				return nil, err
 			}
@@ -61,6 +72,9 @@ func NewSimTasks(sizes []string, widths []int, rounds int) (tasks []SimTask, err
 	}
 	return tasks, nil
 }
+
+// mostSimulated bounds the coordinates of all workers and rounds of a run, unless two rounds have more.
+const mostSimulated = 400_000_000
 
 // newSimTask reads a size like 1000x10000, workers x coordinates.
 func newSimTask(size string, bits, rounds int) (SimTask, error) {
@@ -71,7 +85,7 @@ func newSimTask(size string, bits, rounds int) (SimTask, error) {
 		return SimTask{}, advice.Usagef(
 			"bench sim: --size %s: want workers x coordinates, like 1000x10000, of at least 3 and 1", size)
 	}
-	return SimTask{n, d, bits, rounds}, nil
+	return SimTask{n, d, bits, min(rounds, max(2, mostSimulated/n/d))}, nil
 }
 
 // config is the run file of the task.
@@ -102,42 +116,72 @@ func Sim(ctx context.Context, tasks []SimTask, times int) (*SimReport, error) {
 }
 
 func (t SimTask) measure(ctx context.Context, times int) (SimRow, error) {
-	row := SimRow{Workers: t.Workers, Coordinates: t.Coordinates, Bits: t.Bits}
+	row := SimRow{Workers: t.Workers, Coordinates: t.Coordinates, Bits: t.Bits, Rounds: t.Rounds}
 	var runs, gradients sample
 	events := 0
 	for range times {
-		before := heap()
-		run, err := experiment.New(t.config())
-		if err != nil {
-			return SimRow{}, err
-		}
-		workers, err := run.Workers()
+		workers, err := t.workers()
 		if err != nil {
 			return SimRow{}, err
 		}
 		err = runs.take(func() error {
-			result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
-				Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
-				Observe: func(record.Event) {},
-			})
-			events = result.Events
+			events, err = t.run(ctx, workers, func() {})
 			return err
 		})
 		if err != nil {
 			return SimRow{}, err
 		}
-		row.Memory = max(row.Memory, heap()-before)
 		if err := gradients.take(func() error { return gradientsAlone(workers, t.Rounds) }); err != nil {
 			return SimRow{}, err
 		}
 	}
 	seconds := runs.shortest().Seconds()
 	row.Rate, row.Events = float64(t.Rounds)/seconds, float64(events)/seconds
+	row.Updates = row.Rate * float64(t.Workers)
 	for i := range gradients {
 		gradients[i] *= time.Duration(t.Rounds)
 	}
 	row.OverGrads = runs.over(gradients)
-	return row, nil
+	var err error
+	row.Memory, err = t.memory(ctx)
+	return row, err
+}
+
+// workers assembles the workers of the task.
+func (t SimTask) workers() ([]*experiment.Worker, error) {
+	run, err := experiment.New(t.config())
+	if err != nil {
+		return nil, err
+	}
+	return run.Workers()
+}
+
+// run simulates workers and returns the number of events. It calls look within the last round.
+func (t SimTask) run(ctx context.Context, workers []*experiment.Worker, look func()) (events int, err error) {
+	looked := false
+	result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
+		Observe: func(record.Event) {
+			if !looked {
+				looked = true
+				look()
+			}
+		},
+	})
+	return result.Events, err
+}
+
+// memory returns the bytes of the workers and the simulation in the second round.
+func (t SimTask) memory(ctx context.Context) (int64, error) {
+	t.Rounds = 2
+	before := heap()
+	workers, err := t.workers()
+	if err != nil {
+		return 0, err
+	}
+	var bytes int64
+	_, err = t.run(ctx, workers, func() { bytes = heap() - before })
+	return bytes, err
 }
 
 // gradientsAlone takes the gradients of round k, one after another.
@@ -165,11 +209,11 @@ func (r *SimReport) Write(w io.Writer) error {
 		"simulated rounds on %s, best of each; times over those of the gradients alone, medians (best)\n\n",
 		plural.Of(r.Cores, "core"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tevents/s\tover gradients\tmemory\t")
+	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tupdates/s\tevents/s\tover gradients\tmemory\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.2f (%.2f)\t%s\t\n",
-			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Events, row.OverGrads.Median, row.OverGrads.Best,
-			report.Size(row.Memory))
+		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.0f\t%.2f (%.2f)\t%s\t\n",
+			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Updates, row.Events, row.OverGrads.Median,
+			row.OverGrads.Best, report.Size(row.Memory))
 	}
 	return t.Flush()
 }
