@@ -68,8 +68,8 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// advance does what the core asks for, until the core asks for nothing more. A layer may answer one call of Ready without
-// asking those inside, so an event between two calls needs another call after them.
+// advance does what the core asks for, until the core asks for nothing more. A layer may answer one call of Ready
+// without its inner layers, so an event between two calls needs another call after them.
 func (d *driver) advance() error {
 	heard := false
 	for more := true; more; {

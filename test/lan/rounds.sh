@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures rounds between peers on a slow LAN against plain TCP. Four peers in network namespaces train on a ring with a
-# gradient that costs nearly nothing. Each sends at most 100 Mbit/s, by tc tbf. The script prints how long a round takes
-# over the time of its bytes through one plain TCP stream, and over rounds of messages of the same length through plain
-# sockets. It does so for the congestion control cubic and for that of the machine.
+# gradient that costs nearly nothing. Each sends at most 100 Mbit/s, by tc tbf. The script divides the time of a round by
+# that of its bytes through one plain TCP stream. It also divides it by the time of a round with messages of the same
+# length through plain sockets. It does so for the congestion control cubic and for that of the machine.
 #
 # Needs root, iproute2, the tbf queue and Python. Without one of them the script says so and exits with 0. Everything it
 # creates has the prefix below, and the script removes it at the end.
