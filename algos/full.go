@@ -10,7 +10,7 @@ import (
 // Full sends models in full precision: 4 bytes per parameter, IEEE 754 binary32, little-endian, in the order of the
 // vector. It recovers them without error: x̂ = x.
 type Full struct {
-	Piece int // coordinates of a piece, for tests; 0: the standard length
+	Piece int // coordinates of a piece, ≥ 0, for tests; 0: the standard length, 64,512
 }
 
 var (
@@ -27,8 +27,19 @@ func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return dst, nil
 }
 
+// fullBlock is the length of the blocks of pieces, as in the Moniqua codec.
+const fullBlock = 1024
+
 // cut returns the pieces of models of d coordinates.
-func (f Full) cut(d int) Cut { return Cut{Dim: d, Len: f.Piece} }
+func (f Full) cut(d int) Cut {
+	if f.Piece > 0 {
+		return Cut{Dim: d, Len: f.Piece}
+	}
+	return Cut{Dim: d, Len: PieceLen(fullBlock)}
+}
+
+// MaxPiece returns the size in bytes of the largest piece of a model of d coordinates.
+func (f Full) MaxPiece(d int) int { return floatBytes * min(d, f.cut(d).Len) }
 
 // Pieces returns the number of pieces.
 func (f Full) Pieces(d int) int { return f.cut(d).Pieces() }

@@ -33,16 +33,11 @@ func PieceLen(block int) int { return blocksPerPiece * block }
 type Cut struct {
 	Dim  int // coordinates of the model
 	Tail int // the last so many of them, which do not count
-	Len  int // coordinates of a piece, > 0; 0: the model is one piece
+	Len  int // coordinates of a piece, > 0
 }
 
 // Pieces returns the number of pieces, ≥ 1.
-func (c Cut) Pieces() int {
-	if c.Len == 0 {
-		return 1
-	}
-	return max(1, (c.Dim-c.Tail+c.Len-1)/c.Len)
-}
+func (c Cut) Pieces() int { return max(1, (c.Dim-c.Tail+c.Len-1)/c.Len) }
 
 // Range returns the first coordinate of a piece, and the end of the piece.
 func (c Cut) Range(piece int) (first, end int) {

@@ -30,6 +30,7 @@ type NetworkCase struct {
 // A Variant is an algorithm with its settings, under a label.
 type Variant struct {
 	Label string
+	Seeds int // it is run with the first so many; 0 = with all
 	Set   []Override
 	Tune  []Choice
 }
@@ -86,12 +87,15 @@ func (c Cell) String() string {
 }
 
 // Cells lists the cells of c. All algorithms of a network and a seed follow each other, so that the runs that are
-// compared happen at about the same time.
+// compared happen at about the same time. The first seed is that of all algorithms.
 func (c *Comparison) Cells() []Cell {
 	var all []Cell
 	for _, network := range c.Networks {
-		for _, seed := range c.Seeds {
+		for i, seed := range c.Seeds {
 			for _, a := range c.Algorithms {
+				if a.Seeds > 0 && i >= a.Seeds {
+					continue
+				}
 				set := []Override{{"seed", fmt.Sprint(seed)}}
 				if c.Budget.Rounds > 0 {
 					set = append(set, Override{"train.rounds", fmt.Sprint(c.Budget.Rounds)})

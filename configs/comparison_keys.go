@@ -24,6 +24,8 @@ var comparisonTable = []Key{
 	{Name: "algorithms", Type: "list of sections", Allowed: "at least 1, at most 64",
 		Description: "the algorithms to compare, one section each"},
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
+	{Name: "algorithms.*.seeds", Type: "integer", Allowed: "at least 1, at most the number of seeds",
+		Description: "the algorithm is run with the first so many of the seeds; left out = with all"},
 	{Name: "algorithms.*.KEY", Type: "as in a run file",
 		Description: "any key of the section algorithm of a run file, like name, bits or compressor. " +
 			"Algorithms that compress take bits and levels from their compressor. " +

@@ -55,7 +55,7 @@ func (r *comparisonReader) read() *Comparison {
 		r.wrong("compute", "is the time of a gradient in sim: lab takes what it takes")
 	}
 	c.Networks = r.networks(root)
-	c.Algorithms = r.algorithms(root)
+	c.Algorithms = r.algorithms(root, len(c.Seeds))
 	tuning := r.section(root, "tuning")
 	c.Tuning.Rounds = r.count(tuning, "tuning", "rounds")
 	if _, given := tuning["seed"]; given {
@@ -142,7 +142,8 @@ func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
 	return all
 }
 
-func (r *comparisonReader) algorithms(root map[string]any) []Variant {
+// algorithms reads the algorithms of a comparison with so many seeds.
+func (r *comparisonReader) algorithms(root map[string]any, seeds int) []Variant {
 	entries := r.list(root, "algorithms")
 	if len(entries) == 0 && root["algorithms"] == nil {
 		r.wrong("algorithms", "must list at least one: {label: D-PSGD, name: dpsgd, bits: 32}")
@@ -157,7 +158,11 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 		if slices.ContainsFunc(all, func(o Variant) bool { return o.Label == v.Label }) {
 			r.wrong(at+".label", "two algorithms are labelled %s", show(v.Label))
 		}
+		if v.Seeds = r.count(entry, at, "seeds"); v.Seeds > seeds {
+			r.wrong(join(at, "seeds"), "must be at most %d, the number of seeds, got %d", seeds, v.Seeds)
+		}
 		delete(entry, "label")
+		delete(entry, "seeds")
 		more, ok := entry["set"].(map[string]any)
 		if !ok && entry["set"] != nil {
 			r.wrong(at+".set", "must be a section of keys of the run file")

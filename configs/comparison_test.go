@@ -74,6 +74,23 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// The first seed of all algorithms comes first, and those with fewer seeds are missing later.
+func TestAlgorithmsWithFewerSeeds(t *testing.T) {
+	text := strings.Replace(smallComparison, "label: Choco 4b,", "label: Choco 4b, seeds: 1,", 1)
+	c, err := LoadComparison(writeFile(t, text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, cell := range c.Cells() {
+		got = append(got, cell.ID())
+	}
+	const want = "d-psgd.slow.3 choco-4b.slow.3 d-psgd.slow.4 d-psgd.fast.3 choco-4b.fast.3 d-psgd.fast.4"
+	if strings.Join(got, " ") != want {
+		t.Errorf("cells %q, want %q", got, want)
+	}
+}
+
 // Short forms set what they say, in the compressor of algorithms that have one.
 func TestShortFormsOfComparisons(t *testing.T) {
 	for entry, want := range map[string]string{
@@ -136,6 +153,8 @@ func TestComparisonMistakes(t *testing.T) {
 		"seed of tuning":    {change("[3, 4]", "[3, 9]"), "9 is the seed of cells"},
 		"a seed twice":      {change("[3, 4]", "[3, 3]"), "given twice"},
 		"a seed below 0":    {change("[3, 4]", "[3, -4]"), "whole number from 0"},
+		"more seeds":        {change("bits: 32", "bits: 32, seeds: 3"), "algorithms.0.seeds: must be at most 2"},
+		"no seed of one":    {change("bits: 32", "bits: 32, seeds: 0"), "algorithms.0.seeds: must be a whole number from 1"},
 		"no rate":           {change("1mbit", "0bit"), "must be a rate above 0"},
 		"no rounds":         {change("rounds: 50", "rounds: 0"), "whole number from 1"},
 		"no base":           {change("base: ring8", "base: \"\""), "must be a preset"},

@@ -233,9 +233,10 @@ type Checkpoint struct {
 
 // Output is what a run leaves behind.
 type Output struct {
-	Dir      string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
-	Every    int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
-	Evaluate int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
+	Dir             string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
+	Every           int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
+	Evaluate        int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
+	EvaluateSamples int    `json:"evaluate_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"evaluations take so many samples of each test set, evenly spread over it and always the same ones; 0 = all"`
 }
 
 // Default returns the configuration of an empty run file: eight workers on a ring that learn the built-in glyphs with

@@ -113,6 +113,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"output.dir", always},
 	{"output.every", always},
 	{"output.evaluate", []need{ownScores}},
+	{"output.evaluate_samples", []need{samples.or(0)}},
 })
 
 var algorithmEffects = []effect{

@@ -95,6 +95,7 @@ type comparisonForm struct {
 
 type variantForm struct {
 	Label string        `yaml:"label"`
+	Seeds int           `yaml:"seeds,omitempty"`
 	Set   yaml.MapSlice `yaml:"set,omitempty"`
 }
 
@@ -113,7 +114,7 @@ func (c *Comparison) YAML() ([]byte, error) {
 		form.Networks = append(form.Networks, entry)
 	}
 	for _, a := range c.Algorithms {
-		form.Algorithms = append(form.Algorithms, variantForm{a.Label, settings(a.Set)})
+		form.Algorithms = append(form.Algorithms, variantForm{a.Label, a.Seeds, settings(a.Set)})
 	}
 	add := func(to *yaml.MapSlice, key string, value any, there bool) {
 		if there {

@@ -110,14 +110,18 @@ var (
 	ones  = start{centre: 1}
 )
 
-// he is the start of weights below a ReLU: variance 2/fanIn (He, Zhang, Ren
-// and Sun, "Delving Deep into Rectifiers", 2015, eq. 10). It is drawn uniformly
-// rather than normally, because that takes one exact product and so gives
-// the same bits on every kind of processor.
+// he is the start of weights below a ReLU, with or without a normalization between (He, Zhang, Ren and Sun, "Delving
+// Deep into Rectifiers", 2015, eq. 10). Its variance 2/fanIn keeps the size of signals from layer to layer. The authors
+// take it for ResNets, too ("Deep Residual Learning", 2016, section 3.4). The fanIn of a convolution is k·k·channels.
+// The paper draws normally. Here all starts are uniform with the same variance, because that takes one exact product
+// and so gives the same bits on every kind of processor. Biases are 0, as in the paper.
 func he(fanIn int) start { return start{width: float32(math.Sqrt(6 / float64(fanIn)))} }
 
-// linear is the start of weights below no ReLU: variance 1/fanIn.
-func linear(fanIn int) start { return start{width: float32(math.Sqrt(3 / float64(fanIn)))} }
+// narrow is the start of the last layer, whose outputs are the logits: uniform within ±1/√fanIn. It is eq. 1 of Glorot
+// and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010, and the start of
+// PyTorch's Linear. Its variance is a third of 1/fanIn, which would keep the size of signals below no ReLU. So a
+// network begins closer to equal probabilities. The bias is 0, because no class is preferred.
+func narrow(fanIn int) start { return start{width: float32(1 / math.Sqrt(float64(fanIn)))} }
 
 // initStream separates the initial point from the streams of the workers.
 const initStream = 1<<31 - 1

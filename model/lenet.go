@@ -19,5 +19,5 @@ func buildLeNet(b *builder, s Spec) (node, error) {
 	at = b.maxPool(b.relu(at), 0)
 	at = b.relu(b.dense("dense1", at, 120, he(at.value.size())))
 	at = b.relu(b.dense("dense2", at, 84, he(120)))
-	return b.dense("dense3", at, s.Classes, linear(84)), nil
+	return b.dense("dense3", at, s.Classes, narrow(84)), nil
 }

@@ -22,5 +22,5 @@ func buildMLP(b *builder, s Spec) (node, error) {
 		b.relu(at)
 	}
 	fanIn := at.value.size()
-	return b.dense(fmt.Sprintf("dense%d", len(s.Hidden)+1), at, s.Classes, linear(fanIn)), nil
+	return b.dense(fmt.Sprintf("dense%d", len(s.Hidden)+1), at, s.Classes, narrow(fanIn)), nil
 }

@@ -86,7 +86,7 @@ func networkLoss(m *net, x []float32, batch sample.Batch) float64 {
 // The test moves each parameter tensor along its own gradient v. The loss must change by
 // 2h|v|² over x ± h·v. A step of that size crosses the kinks of a few ReLUs and pools, and
 // float32 rounds the loss to about 1e-7 of itself. With h chosen so that the loss changes by
-// 1e-3, both errors stay below two per cent.
+// 3e-4, both errors stay below two per cent.
 func TestGradientsOfNetworks(t *testing.T) {
 	nets := map[string]*net{"vgg": narrowVGG(t)}
 	for name, spec := range small {
@@ -115,9 +115,9 @@ func TestGradientsOfNetworks(t *testing.T) {
 					t.Errorf("%s: zero gradient", p.Name)
 					continue
 				}
-				change, tolerance := 1e-3, 0.02
+				change, tolerance := 3e-4, 0.02
 				if name == "vgg" { // it has more kinks
-					change, tolerance = 5e-5, 0.03
+					change, tolerance = 3e-5, 0.03
 				}
 				h := change / norm2
 				move := func(h float64) float64 {
@@ -235,21 +235,49 @@ func TestInitIsAFunctionOfTheSeed(t *testing.T) {
 	}
 }
 
-func TestInitHasTheVarianceOfHe(t *testing.T) {
-	m := newModel(t, Spec{Name: "mlp", Shape: sample.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1,
-		Hidden: []int{100}}).(*net)
-	x := make([]float32, m.Dim())
-	m.Init(x, 1)
-	for i, want := range []float64{2.0 / 400, 0, 1.0 / 100, 0} {
-		p := m.params[i]
-		mean, square := 0.0, 0.0
-		for _, v := range p.of(x) {
-			mean += float64(v) / float64(p.Len())
-			square += float64(v) * float64(v) / float64(p.Len())
-		}
-		// The variance of n uniform numbers has relative deviation sqrt(0.8/n) ≤ 0.03.
-		if math.Abs(square-want) > 0.1*want || mean*mean > 0.01*want {
-			t.Errorf("%s: mean %v, mean square %v, want variance %v", p.Name, mean, square, want)
+// Layers below a ReLU have the variance of He et al. 2015, the last layer that of ±1/√fan-in, biases are 0, and
+// normalizations change nothing.
+func TestStartsAreThoseOfTheLiterature(t *testing.T) {
+	image := sample.Shape{H: 32, W: 32, C: 3}
+	for name, test := range map[string]struct {
+		spec Spec
+		last string
+		fan  int // of the last layer
+	}{
+		"logistic": {Spec{Name: "logistic", Shape: image}, "", 0},
+		"mlp":      {Spec{Name: "mlp", Shape: image, Hidden: []int{400, 200}}, "dense3.weight", 200},
+		"lenet":    {Spec{Name: "lenet", Shape: image}, "dense3.weight", 84},
+		"resnet":   {Spec{Name: "resnet", Shape: image, Depth: 20, Norm: "batch"}, "dense.weight", 64},
+		"vgg16":    {Spec{Name: "vgg16", Shape: image, Norm: "group"}, "dense.weight", 512},
+	} {
+		test.spec.Batch, test.spec.Classes = 1, 100
+		m := newModel(t, test.spec)
+		x := make([]float32, m.Dim())
+		m.Init(x, 1)
+		for _, p := range m.Layout() {
+			mean, square, most, n := 0.0, 0.0, 0.0, float64(p.Len())
+			for _, v := range p.of(x) {
+				mean += float64(v) / n
+				square += float64(v) * float64(v) / n
+				most = max(most, math.Abs(float64(v)))
+			}
+			centre, variance := 0.0, 0.0
+			fan := p.Len() / p.Shape[len(p.Shape)-1]
+			switch {
+			case p.Name == test.last && fan == test.fan:
+				variance = 1 / float64(3*fan)
+			case strings.HasSuffix(p.Name, ".gamma"):
+				centre = 1
+			case strings.HasSuffix(p.Name, ".weight") && name != "logistic":
+				variance = 2 / float64(fan)
+			}
+			// The mean square of n uniform numbers has the relative deviation sqrt(0.8/n).
+			if want := variance + centre; math.Abs(square-want) > 6*math.Sqrt(0.8/n)*variance {
+				t.Errorf("%s: %s: mean square %v, want %v", name, p.Name, square, want)
+			}
+			if math.Abs(mean-centre) > 6*math.Sqrt(variance/n) || most > centre+math.Sqrt(3*variance)+1e-6 {
+				t.Errorf("%s: %s: mean %v, largest %v, want variance %v", name, p.Name, mean, most, variance)
+			}
 		}
 	}
 }
@@ -393,9 +421,9 @@ func TestSpecsThatCannotBeBuilt(t *testing.T) {
 func TestInitIsPinned(t *testing.T) {
 	want := map[string]string{
 		"quadratic": "734689f8836319ba",
-		"mlp":       "a895ad84f19ff37b",
-		"lenet":     "9dd64dd5d4c7b170",
-		"resnet":    "d2c9afd28634bc63",
+		"mlp":       "172011af3ac3c0bf",
+		"lenet":     "04e2363134078eca",
+		"resnet":    "22d90360fc55aa56",
 	}
 	for name, spec := range map[string]Spec{
 		"quadratic": {Name: "quadratic", Dim: 100},

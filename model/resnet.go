@@ -41,5 +41,5 @@ func buildResNet(b *builder, s Spec) (node, error) {
 		}
 	}
 	at = b.meanPool(at)
-	return b.dense("dense", at, s.Classes, linear(64)), nil
+	return b.dense("dense", at, s.Classes, narrow(64)), nil
 }

@@ -15,8 +15,8 @@ func TestStripsDoNotChangeADenseLayer(t *testing.T) {
 	build := func() (*net, *dense) {
 		b := &builder{tier: kernel.Best(), batch: batch}
 		at := b.inputs(sample.Shape{H: 1, W: 1, C: 7}, 0)
-		at = b.dense("first", at, inputs, linear(7))
-		logits := b.dense("second", at, outputs, linear(inputs))
+		at = b.dense("first", at, inputs, narrow(7))
+		logits := b.dense("second", at, outputs, narrow(inputs))
 		return b.net(logits), b.layers[1].(*dense)
 	}
 	cut, layer := build()

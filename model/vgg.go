@@ -32,5 +32,5 @@ func vgg(b *builder, s Spec, channels []int) (node, error) {
 		}
 		at = b.maxPool(at, border)
 	}
-	return b.dense("dense", at, s.Classes, linear(at.value.size())), nil
+	return b.dense("dense", at, s.Classes, narrow(at.value.size())), nil
 }

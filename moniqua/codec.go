@@ -36,7 +36,7 @@ type Codec struct {
 	Audit    *Audit              // shared by all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 	Exact    int                 // E ≥ 0: the last E coordinates travel in full precision, see exact.go
-	Piece    int                 // coordinates of a piece, a multiple of 64 for tests; 0: the standard length
+	Piece    int                 // coordinates of a piece, ≥ 0, for tests; 0: the standard length, 63 blocks
 
 	verification verification
 	cut          cut
@@ -179,10 +179,8 @@ func (c *Codec) MaxPayload(d int) int { return c.maxPayload(c.before(d), d) }
 // MaxPiece is MaxPayload of the largest piece of a model of d coordinates.
 func (c *Codec) MaxPiece(d int) int {
 	at := c.before(d)
-	if p := c.pieces(d); p.Len > 0 {
-		at = min(at, p.Len)
-	}
-	return c.maxPayload(at, at+d-c.before(d))
+	first := min(at, c.pieces(d).Len)
+	return c.maxPayload(first, first+d-at)
 }
 
 // maxPayload is MaxPayload for d coordinates, of which those from at on are exact.

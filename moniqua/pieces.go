@@ -18,7 +18,20 @@ func (c *Codec) whole(d int) part { return part{0, c.before(d), d} }
 // pieces returns the pieces of a model of d coordinates. Random numbers have the number of a coordinate in the model as
 // their address, so a piece has the symbols that its coordinates have in a whole message.
 func (c *Codec) pieces(d int) algos.Cut {
-	return algos.Cut{Dim: d, Tail: min(c.Exact, d), Len: c.Piece}
+	cut := algos.Cut{Dim: d, Tail: min(c.Exact, d), Len: c.Piece}
+	if cut.Len == 0 {
+		cut.Len = algos.PieceLen(c.block())
+	}
+	return cut
+}
+
+// block returns the coordinates per block, which all rounds share.
+func (c *Codec) block() int {
+	packing, err := quant.NewPacking(c.Levels)
+	if err != nil {
+		return blockLen // the codec cannot be used
+	}
+	return blockOf(packing)
 }
 
 // part returns a piece of a model of d coordinates.
@@ -85,14 +98,12 @@ func (c *Codec) Layout(k, d, piece int) quant.Layout {
 
 // cut finds the ends of the pieces in the quotients of a saved round. Blocks are whole but for the last one of a piece.
 func (r *repair) cut(c *Codec) {
-	packing, err := quant.NewPacking(c.Levels)
-	if err != nil {
-		return // the codec cannot be used
-	}
+	block, piece := c.block(), c.pieces(0).Len
+	var err error
 	r.ends = r.ends[:0]
-	for rest := r.data; c.Piece > 0; {
-		for left := c.Piece; left > 0 && err == nil; left -= blockOf(packing) {
-			_, _, _, rest, err = cutQuotients(rest, min(left, blockOf(packing)))
+	for rest := r.data; ; {
+		for left := piece; left > 0 && err == nil; left -= block {
+			_, _, _, rest, err = cutQuotients(rest, min(left, block))
 		}
 		if err != nil || len(rest) == 0 {
 			break // the last piece

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
@@ -157,5 +158,55 @@ func TestRepairsBelongToTheirPiece(t *testing.T) {
 		if _, ok := theirs.AppendRepair(nil, k, p); ok {
 			t.Errorf("a repair of piece %d of 3", p)
 		}
+	}
+}
+
+// A checkpoint holds the repairs of all pieces of the last message.
+func TestSavedRepairsAreThoseOfTheirPieces(t *testing.T) {
+	for _, test := range []struct{ levels, d, piece int }{
+		{16, 5_000, 64}, {16, 4_096, 2_048}, {3, 5_000, 1_000}, {1000, 3_001, 1_500}, {4, 70_000, 0}, {4, 64_512, 0},
+		{5, 100, 200},
+	} {
+		make := func() *Codec {
+			return &Codec{Levels: test.levels, Theta: func(int) float64 { return 0.01 }, Verify: true, Piece: test.piece}
+		}
+		c, x := make(), around(test.d, 1, 3)
+		for p := range c.Pieces(test.d) {
+			if _, err := c.EncodePiece(nil, 6, p, x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var saved state.Snapshot
+		saved.Save("codec", c)
+		again := make()
+		if err := saved.Load("codec", again); err != nil {
+			t.Fatal(err)
+		}
+		for p := range c.Pieces(test.d) + 1 {
+			want, known := c.AppendRepair(nil, 6, p)
+			got, ok := again.AppendRepair(nil, 6, p)
+			if ok != known || ok != (p < c.Pieces(test.d)) || !bytes.Equal(got, want) {
+				t.Errorf("%+v: piece %d: %d bytes (%v), want %d (%v)", test, p, len(got), ok, len(want), known)
+			}
+		}
+	}
+}
+
+// The standard piece fills a message of 64 KiB at 8 bits, and smaller models travel whole.
+func TestStandardPieces(t *testing.T) {
+	for _, test := range []struct{ levels, exact, d, pieces int }{
+		{256, 0, 64_512, 1}, {256, 0, 64_513, 2}, {2, 0, 3 * 64_512, 3}, {256, 100, 64_612, 1}, {256, 100, 64_613, 2},
+		{3, 0, 63_000, 1}, {3, 0, 63_001, 2}, {256, 500, 400, 1}, {256, 0, 0, 1},
+	} {
+		c := &Codec{Levels: test.levels, Exact: test.exact}
+		if got := c.Pieces(test.d); got != test.pieces {
+			t.Errorf("%+v: %d pieces", test, got)
+		}
+		if test.levels == 256 && test.exact == 0 && (algos.Full{}).Pieces(test.d) != test.pieces {
+			t.Errorf("%+v: %d pieces in full precision", test, algos.Full{}.Pieces(test.d))
+		}
+	}
+	if most := (&Codec{Levels: 256, Verify: false}).MaxPiece(1 << 30); most != 64_512 {
+		t.Errorf("%d bytes, want 64,512", most)
 	}
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs comparisons, for example "comparisons.sh moniqua-fig1-lab". For each it keeps the table, the conclusions and the
-# figures of loss and of time in a folder below docs/results. Runs that are finished below runs/ are not made again.
+# Runs comparisons, for example "comparisons.sh moniqua-fig1-lab". For each it keeps the forecast, the table, the
+# conclusions and the figures of loss and of time in a folder below docs/results. Runs that are finished below runs/ are not made again.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs
@@ -8,6 +8,7 @@ go build -o runs/peer ./cmd/peer
 for name; do
 	kept=docs/results/$name
 	mkdir -p "$kept"
+	runs/peer config check "$name" >"$kept/forecast.txt"
 	runs/peer compare "$name" -o "runs/$name"
 	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
 	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"

@@ -211,8 +211,11 @@ func checkComparison(c *console, name string, set []string) error {
 	if err != nil {
 		return err
 	}
-	c.say("ok: %s: %s by %s, %s each of:", file.Name, plural.Of(len(file.Cells()), "cell"), file.Mode,
-		plural.Of(len(file.Seeds), "seed"))
+	seeds := plural.Of(len(file.Seeds), "seed")
+	if slices.ContainsFunc(file.Algorithms, func(v configs.Variant) bool { return v.Seeds > 0 }) {
+		seeds = "at most " + seeds
+	}
+	c.say("ok: %s: %s by %s, %s each of:", file.Name, plural.Of(len(file.Cells()), "cell"), file.Mode, seeds)
 	if err := c.print(all, func(w io.Writer) error { return compare.WriteForecasts(w, all) }); err != nil {
 		return err
 	}

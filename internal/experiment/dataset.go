@@ -259,6 +259,9 @@ func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 	}
 	info := d.sources[d.of(rank)].Info
 	rows := &record.Rows{Train: info.Train, Test: info.Test}
+	if most := r.cfg.Output.EvaluateSamples; most > 0 {
+		rows.Test = min(most, info.Test)
+	}
 	if d.local {
 		test, err := d.tests[d.of(rank)]()
 		rows.TestSet = data.Fingerprint(test)

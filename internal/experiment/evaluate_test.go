@@ -128,3 +128,30 @@ func TestAsynchronousWorkersHaveNoMean(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A limit of samples holds for replicas and their mean. The same ones are taken every time, and the result names how
+// many.
+func TestEvaluationsCanBeLimited(t *testing.T) {
+	r := assemble(t, append(slices.Clone(quick), "output.evaluate_samples=50")...)
+	all := workers(t, r)
+	x := all[0].Machine.Params()
+	own, err := all[3].Evaluate(x, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := r.Evaluate(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Samples != 50 || own != mean {
+		t.Errorf("worker 3 scores %+v, the mean %+v, want the same of 50 samples", own, mean)
+	}
+	rows, err := r.Rows(3)
+	if err != nil || rows.Test != 50 || rows.Train < 1000 {
+		t.Errorf("rows %+v, error %v", rows, err)
+	}
+	whole, err := assemble(t, quick...).Evaluate(x)
+	if err != nil || whole.Samples <= 50 {
+		t.Errorf("without a limit: %+v, error %v", whole, err)
+	}
+}

@@ -131,6 +131,16 @@ func (r *Run) payload() int {
 	return floatBytes * r.Parameters()
 }
 
+// frame returns the bytes of the largest payload of a frame of a worker with machine m: of a piece, if its messages have
+// several.
+func (b *builder) frame(m gossip.Machine) int {
+	w, ok := m.(*gossip.Worker)
+	if !ok || w.Slots().Parts() == 1 {
+		return b.payload()
+	}
+	return w.Codec(0).(interface{ MaxPiece(d int) int }).MaxPiece(b.dim)
+}
+
 // modelPayload returns the bytes of a model, without repairs and hashes.
 func modelPayload(r *Run) int {
 	if !r.quantized() {

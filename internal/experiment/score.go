@@ -80,7 +80,8 @@ func (s *scorer) score(
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	evaluator, err := train.NewEvaluator(objective, test, s.run.cfg.Train.Batch)
+	chosen := train.Spread(test, s.run.cfg.Output.EvaluateSamples)
+	evaluator, err := train.NewEvaluator(objective, chosen, s.run.cfg.Train.Batch)
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}

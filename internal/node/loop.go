@@ -68,8 +68,10 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// advance does what the core asks for, until the core asks for nothing more.
+// advance does what the core asks for, until the core asks for nothing more. A layer may answer one call of Ready without
+// asking those inside, so an event between two calls needs another call after them.
 func (d *driver) advance() error {
+	heard := false
 	for more := true; more; {
 		began := time.Now()
 		r := d.core.Ready()
@@ -96,10 +98,15 @@ func (d *driver) advance() error {
 			d.core.Settle()
 			more = true // neighbours get their bye
 		}
+		if !more && heard {
+			heard, more = false, true
+		}
 		if more {
-			if err := d.glance(); err != nil {
+			some, err := d.glance()
+			if err != nil {
 				return err
 			}
+			heard = heard || some
 		}
 	}
 	d.keeper.write()
@@ -107,24 +114,23 @@ func (d *driver) advance() error {
 }
 
 // glance handles frames and the gradient that are there while the core makes a message in pieces. So they are checked
-// and mixed meanwhile.
-func (d *driver) glance() error {
+// and mixed meanwhile. It reports whether there were any.
+func (d *driver) glance() (some bool, err error) {
 	for range glances {
 		now := time.Now()
-		var err error
 		select {
 		case e := <-d.t.Events():
 			err = d.woken(now, func() error { return d.handle(e) })
 		case o := <-d.oracle.outcomes:
 			err = d.woken(now, func() error { return d.computed(o) })
 		default:
-			return nil
+			return some, nil
 		}
-		if err != nil {
-			return err
+		if some = true; err != nil {
+			return some, err
 		}
 	}
-	return nil
+	return some, nil
 }
 
 // glances bounds the events that are handled between two pieces.

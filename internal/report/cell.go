@@ -27,9 +27,10 @@ type Comparison struct {
 	Networks []Network      `json:"networks"`
 	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64       `json:"seeds"`
-	Command  string         `json:"command"`          // command line that made it
-	Script   string         `json:"script,omitempty"` // the words after it: -- and the command of a script
-	Version  string         `json:"version"`          // of the program
+	Fewer    map[string]int `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
+	Command  string         `json:"command"`               // command line that made it
+	Script   string         `json:"script,omitempty"`      // the words after it: -- and the command of a script
+	Version  string         `json:"version"`               // of the program
 	Machine  string         `json:"machine"`
 	Made     string         `json:"made,omitempty"` // when its last cell was run
 	Data     []DataFile     `json:"data,omitempty"`

@@ -11,7 +11,11 @@ func (c *Comparison) Missing() []string {
 	var names []string
 	for _, network := range c.Networks {
 		for _, label := range c.Labels {
-			for _, seed := range c.Seeds {
+			seeds := c.Seeds
+			if n, fewer := c.Fewer[label]; fewer {
+				seeds = seeds[:min(n, len(seeds))]
+			}
+			for _, seed := range seeds {
 				if !slices.ContainsFunc(c.Cells, func(cell Cell) bool {
 					return cell.Network == network.Name && cell.Label == label && cell.Seed == seed
 				}) {

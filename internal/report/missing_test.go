@@ -12,6 +12,11 @@ func TestACaveatNamesTheCellsThatAreMissing(t *testing.T) {
 		Cells: []Cell{{Label: "A", Network: "slow", Seed: 1, Status: CellDone},
 			{Label: "B", Network: "fast", Seed: 2, Status: CellFailed}},
 	}}
+	s.Fewer = map[string]int{"B": 1}
+	if got := s.Missing(); len(got) != 5 || slices.Contains(got, "B on slow, seed 2") {
+		t.Errorf("missing %q, want 5, because B has the first seed alone", got)
+	}
+	s.Fewer = nil
 	if got := s.Missing(); len(got) != 6 || got[0] != "A on slow, seed 2" {
 		t.Errorf("missing %q, want the other 6", got)
 	}

@@ -17,9 +17,9 @@ const CropPad = 4
 // ("Deep Residual Learning", 2016, section 4.2). It adds CropPad pixels to each side, takes a crop of the old size at a
 // random place, and mirrors every second picture. The pixels that it adds are zero, the mean of normalised ones.
 //
-// The draws for position p of the batch of round k are the numbers 3p, 3p+1 and 3p+2 of (seed, worker, k). They give the
-// row and the column at which the crop begins, and whether it is mirrored. So a round needs no history. An Augmenter
-// owns scratch memory and is not safe for concurrent use.
+// The draws for position p of the batch of round k are the numbers 3p, 3p+1 and 3p+2 of (seed, worker, k). They give
+// the row and the column at which the crop begins, and whether it is mirrored. So a round needs no history. An
+// Augmenter owns scratch memory and is not safe for concurrent use.
 type Augmenter struct {
 	seed    uint64
 	shape   sample.Shape

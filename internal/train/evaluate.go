@@ -17,6 +17,30 @@ type Set interface {
 
 var _ Set = data.Set{}
 
+// Spread returns most ≥ 1 samples of a set, or all if it has no more or most is 0. Of n samples it takes ⌊i·n/most⌋ for
+// i = 0..most−1. So all models are scored on the same samples, and those of a sorted set are of all classes.
+func Spread(set data.Set, most int) Set {
+	n := set.Len()
+	if most == 0 || n <= most {
+		return set
+	}
+	s := &spread{set: set, rows: make([]int, most)}
+	for i := range s.rows {
+		s.rows[i] = int(uint64(i) * uint64(n) / uint64(most))
+	}
+	return s
+}
+
+// A spread is a part of a set.
+type spread struct {
+	set  data.Set
+	rows []int
+}
+
+func (s *spread) Len() int { return len(s.rows) }
+
+func (s *spread) Range(b *sample.Batch, from, to int) { s.set.Gather(b, s.rows[from:to]) }
+
 // An Evaluator scores models on a whole set, a batch at a time. It allocates
 // only on its first use and is not safe for concurrent use, neither with itself
 // nor with its objective.

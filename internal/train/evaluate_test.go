@@ -41,6 +41,23 @@ func TestScoreDoesNotDependOnTheBatchSize(t *testing.T) {
 	}
 }
 
+// Every model is scored on the same samples: 7 of 20 are those at 20i/7.
+func TestSomeSamplesAreSpreadOverTheSet(t *testing.T) {
+	set := glyphs(t, 20)
+	var got, want sample.Batch
+	some := Spread(set, 7)
+	some.Range(&got, 1, 6)
+	set.Gather(&want, []int{2, 5, 8, 11, 14})
+	if some.Len() != 7 || !slices.Equal(got.Y, want.Y) || !slices.Equal(got.X, want.X) {
+		t.Errorf("%d samples, 1 to 5 have the labels %v, want 7 and %v", some.Len(), got.Y, want.Y)
+	}
+	for _, most := range []int{0, 20, 21} {
+		if n := Spread(set, most).Len(); n != 20 {
+			t.Errorf("at most %d of 20: %d samples, want all", most, n)
+		}
+	}
+}
+
 func TestScoreAllocatesNothingAfterTheFirst(t *testing.T) {
 	m, batches := mlp(t)
 	x := make([]float32, m.Dim())

@@ -72,11 +72,11 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 	for c := range x {
 		x[c] = centre.Uniform(uint32(c)) + theta/2*own.Uniform(uint32(c))
 	}
-	codec, most := algos.Codec(algos.Full{}), 4*t.Dim
+	codec, most := algos.Codec(algos.Full{}), algos.Full{}.MaxPiece(t.Dim)
 	if t.Bits < 32 {
 		quantized := &moniqua.Codec{Levels: 1 << t.Bits, Theta: func(int) float64 { return theta }, Seed: 1,
 			Rank: rank, Verify: t.Verify}
-		codec, most = quantized, quantized.MaxPayload(t.Dim)
+		codec, most = quantized, quantized.MaxPiece(t.Dim)
 	}
 	row := graph.Row(rank)
 	worker, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},

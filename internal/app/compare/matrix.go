@@ -66,6 +66,14 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),
 	}
+	for _, a := range file.Algorithms {
+		if a.Seeds > 0 {
+			if m.result.Fewer == nil {
+				m.result.Fewer = map[string]int{}
+			}
+			m.result.Fewer[a.Label] = a.Seeds
+		}
+	}
 	if before, err := report.ReadComparison(m.Dir); err == nil {
 		m.result.Made = before.Made
 	}

@@ -22,7 +22,7 @@ func TestForecastsAreThoseOfTheFirstSeed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", p.Name, err)
 		}
-		if want := len(file.Cells()) / len(file.Seeds); len(all) != want {
+		if want := len(file.Networks) * len(file.Algorithms); len(all) != want {
 			t.Errorf("%s: %d forecasts, want %d", p.Name, len(all), want)
 		}
 		for _, f := range all {
