@@ -110,8 +110,8 @@ func TestSimulatedRoundsAreMeasured(t *testing.T) {
 	wantRows(t, r.Write, 2+1+1)
 }
 
-// A worker of 1000 coordinates has its model, momentum and optimum, 4 kB each, the messages and repairs of two rounds,
-// and its share of machines and events. 100,000 workers draw their optima again: so many fit in 2 GB.
+// A worker of 1000 coordinates has a model, momentum and an optimum, 4 kB each. Beside them it has messages and repairs
+// of two rounds, and its share of machines and events.
 func TestMemoryOfSimulatedWorkers(t *testing.T) {
 	for _, test := range []struct {
 		task SimTask
