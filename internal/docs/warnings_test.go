@@ -61,6 +61,7 @@ var speakers = map[string][]string{
 	"internal/app/runfolder/space.go": {"Error"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
+	"internal/experiment/network.go":  {"checkSecurity"},
 	"internal/app/session/session.go": {"enter", "Abandon"},
 	"internal/app/session/summary.go": {"Summary"},
 }

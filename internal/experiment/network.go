@@ -54,7 +54,7 @@ func linkOf(key string, l configs.LinkLimit) (shape.Link, error) {
 const openLinks = "none"
 
 // checkSecurity warns of links without encryption.
-func (r *Run) checkSecurity() []string {
+func (r *Run) checkSecurity() (warnings []string) {
 	if r.cfg.Node.Security != openLinks {
 		return nil
 	}
@@ -62,6 +62,6 @@ func (r *Run) checkSecurity() []string {
 	for _, net := range r.cfg.Node.Trusted {
 		where += ", " + net
 	}
-	return []string{fmt.Sprintf("the links are not encrypted: all who are on the way can read and change models, on %s: set node.security: tls "+
-		"unless you trust them", where)}
+	return append(warnings, fmt.Sprintf("the links are not encrypted: all who are on the way can read and change models, "+
+		"on %s", where))
 }

@@ -84,8 +84,7 @@ var remedies = []Remedy{
 			"algorithm.theta.rule: adaptive",
 	}},
 	{"links-without-encryption", []string{
-		"the links are not encrypted: all who are on the way can read and change models, on %s: set node.security: tls " +
-			"unless you trust them",
+		"the links are not encrypted: all who are on the way can read and change models, on %s",
 		"links are not encrypted",
 	}},
 	{"unsuited-compressors", []string{"%s with %s: %s"}},

@@ -141,11 +141,12 @@ func (r *LinkReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best);\n"+
 		"core-seconds per GB sent, medians; encryption: its share of them, by rounds without it\n\n", r.Peers)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\tcore-s/GB\tof TCP\tencryption\t")
+	fmt.Fprint(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\t",
+		"core-s/GB\tof TCP\tencryption\t\n")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%.1f\t%.4f\t%.1f\t%.2f (%.2f)\t%.0f\t%.2f\t%.2f\t%.0f %%\t\n",
-			row.Coordinates, row.Bits, row.Rate, row.Round, row.TCP, row.OverTCP.Median, row.OverTCP.Best, row.Allocs,
-			row.Cost, row.TCPCost, 100*row.Encryption)
+			row.Coordinates, row.Bits, row.Rate, row.Round, row.TCP, row.OverTCP.Median, row.OverTCP.Best,
+			row.Allocs, row.Cost, row.TCPCost, 100*row.Encryption)
 	}
 	return t.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/netip"
 	"slices"
 	"time"
@@ -75,6 +76,30 @@ func (e *ListenError) Error() string { return fmt.Sprintf("listen on %v: %v", e.
 
 // Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
+
+// An UntrustedError refuses a connection without encryption to or from an address outside the named
+// networks.
+type UntrustedError struct{ Addr string }
+
+func (e *UntrustedError) Error() string {
+	return fmt.Sprintf("node.security is none, and %s is neither loopback nor in node.trusted: "+
+		"name its network there if you trust all who are on the way, or set node.security to tls", e.Addr)
+}
+
+// trusts returns nil if bytes may travel to and from an address without encryption.
+func (c *Config) trusts(at net.Addr) error {
+	if c.Security != None {
+		return nil
+	}
+	if tcp, ok := at.(*net.TCPAddr); ok {
+		addr := tcp.AddrPort().Addr().Unmap().WithZone("")
+		inside := func(p netip.Prefix) bool { return p.Contains(addr) }
+		if addr.IsLoopback() || slices.ContainsFunc(c.Trusted, inside) {
+			return nil
+		}
+	}
+	return &UntrustedError{at.String()}
+}
 
 // A Host is a libp2p host whose bytes are counted and shaped below the encryption.
 type Host struct {

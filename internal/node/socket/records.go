@@ -235,7 +235,7 @@ func (r *records) next() error {
 	}
 }
 
-// message handles what may follow a handshake: tickets, which nobody needs, and new keys.
+// message handles what may follow a handshake: tickets, which no peer needs, and new keys.
 func (r *records) message(m []byte) error {
 	switch {
 	case len(m) > 0 && m[0] == newTicket:

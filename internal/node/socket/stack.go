@@ -4,6 +4,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
+	"net"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -100,7 +101,7 @@ func (s *stack) transport() (transport.Transport, error) {
 		}
 		return quic.NewTransport(s.config.Key, shared, nil, s.config.Gate, s.limits)
 	}
-	muxers := []upgrader.StreamMuxer{{ID: mux.ID, Muxer: &mux.Transport{Config: streamsConfig(s.bytes.shaper.window())}}}
+	muxers := []upgrader.StreamMuxer{{ID: mux.ID, Muxer: streaming(streamsConfig(s.bytes.shaper.window()))}}
 	seal, err := s.security(muxers)
 	if err != nil {
 		return nil, err
@@ -145,4 +146,15 @@ func derived(key crypto.PrivKey, purpose string) ([]byte, error) {
 		return nil, err
 	}
 	return hkdf.Key(sha256.New, raw, nil, purpose, sha256.Size)
+}
+
+// streaming makes the sessions of streams for libp2p.
+type streaming mux.Config
+
+// NewConn begins a session over c.
+func (s streaming) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
+	if server {
+		return mux.Server(c, mux.Config(s), scope), nil
+	}
+	return mux.Client(c, mux.Config(s), scope), nil
 }

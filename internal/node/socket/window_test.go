@@ -11,7 +11,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/node/socket/mux"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -66,7 +65,9 @@ func testGoodput(t *testing.T, link shape.Link) {
 }
 
 // shapedSession opens a stream between two shaped ends.
-func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]network.MuxedStream) (hangUp func()) {
+func shapedSession(
+	t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]network.MuxedStream,
+) (hangUp func()) {
 	var ends [2]net.Conn
 	ends[0], ends[1] = net.Pipe()
 	var sessions [2]network.MuxedConn
@@ -74,8 +75,8 @@ func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *
 		shapers[i] = dreamed(shape.Network{Uplink: link})
 		shaped := shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" })
 		var err error
-		streaming := mux.Transport{Config: streamsConfig(shapers[i].window())}
-		if sessions[i], err = streaming.NewConn(shaped, i == 1, nil); err != nil {
+		streams := streaming(streamsConfig(shapers[i].window()))
+		if sessions[i], err = streams.NewConn(shaped, i == 1, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func (w *writer) write(h *head, data []byte) error {
 	return err
 }
 
-// last writes the last words of a session, if nobody else writes.
+// last writes the last words of a session, as soon as no other goroutine writes.
 func (w *writer) last(h head) {
 	w.conn.SetWriteDeadline(time.Now().Add(goAwayTime)) // ends a write that waits
 	w.mu.Lock()

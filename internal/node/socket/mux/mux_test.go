@@ -18,7 +18,14 @@ import (
 	library "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 )
 
-var ours = &Transport{Config{Window: 1 << 20, Streams: 4, KeepAlive: time.Minute, WriteTimeout: time.Minute}}
+// A multiplexer makes sessions of this package.
+type multiplexer struct{ Config Config }
+
+func (m multiplexer) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
+	return newSession(c, server, m.Config, scope), nil
+}
+
+var ours = multiplexer{Config{Window: 1 << 20, Streams: 4, KeepAlive: time.Minute, WriteTimeout: time.Minute}}
 
 // sockets returns both ends of a connection over loopback.
 func sockets(t testing.TB) (client, server net.Conn) {
@@ -109,7 +116,7 @@ func writeAll(t *testing.T, to network.MuxedStream, sent []byte, seed uint64) {
 	}
 }
 
-// readAll compares what comes with what was sent.
+// readAll compares the bytes that come with those that were sent.
 func readAll(t *testing.T, from network.MuxedStream, sent []byte, seed uint64) {
 	lengths := mathrand.New(mathrand.NewPCG(seed, 8))
 	var got []byte

@@ -20,12 +20,15 @@ type Config struct {
 	WriteTimeout time.Duration // for a write, and for the answer to a probe
 }
 
-// A Transport makes sessions.
-type Transport struct{ Config Config }
+// Client begins a session over c, which this end has dialled. scope, which may be nil, bounds the memory
+// of streams.
+func Client(c net.Conn, config Config, scope network.PeerScope) *Session {
+	return newSession(c, false, config, scope)
+}
 
-// NewConn begins a session over c. scope, which may be nil, bounds the memory of streams.
-func (t *Transport) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
-	return newSession(c, server, t.Config, scope), nil
+// Server is Client for the other end.
+func Server(c net.Conn, config Config, scope network.PeerScope) *Session {
+	return newSession(c, true, config, scope)
 }
 
 // A vectorWriter writes two parts as one message, without the need to join them.

@@ -26,7 +26,7 @@ type inbox struct {
 	reader   []byte   // of the caller of Read that waits; nil: none does
 	got      int      // bytes of it that are filled
 	ready    bool     // it may go on
-	segments [][]byte // bytes that came when nobody waited
+	segments [][]byte // bytes that came when no reader waited
 	read     int      // segments that were read, of which only their places are left
 	first    int      // bytes of the next segment that were read
 	buffered int
@@ -134,7 +134,7 @@ func (t *Stream) take(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.readErr != nil && t.readErr != io.EOF {
-		return // nobody will read them
+		return // no reader wants them
 	}
 	if t.reader != nil && t.buffered == 0 {
 		n := copy(t.reader[t.got:], b)
@@ -357,45 +357,3 @@ func (t *Stream) SetWriteDeadline(at time.Time) error {
 	t.writeEnd.set(t, at)
 	return nil
 }
-
-// A deadline is a time at which the goroutines that wait for a stream look again.
-type deadline struct {
-	at    time.Time // zero: none
-	timer *time.Timer
-}
-
-// set sets the deadline of t.
-func (d *deadline) set(t *Stream, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	d.at = at
-	switch {
-	case at.IsZero():
-		d.stop()
-	case d.timer == nil:
-		d.timer = time.AfterFunc(time.Until(at), func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.change.Broadcast()
-		})
-	default:
-		d.timer.Reset(time.Until(at))
-	}
-	t.change.Broadcast()
-}
-
-// passed reports whether the deadline is over.
-func (d *deadline) passed() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
-
-func (d *deadline) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-}
-
-// segments keeps buffers of bytes that came when nobody waited.
-var segments = sync.Pool{New: func() any { return new([16 << 10]byte) }}
-
-func getSegment() []byte { return segments.Get().(*[16 << 10]byte)[:0] }
-
-func putSegment(b []byte) { segments.Put((*[16 << 10]byte)(b[:16<<10])) }
