@@ -22,10 +22,9 @@ func maxQuotients(d, block int) int {
 	return 4*d + quotientHead*((d+block-1)/block)
 }
 
-// UsualRepair returns the bytes of the repair of d coordinates whose quotients are equal in each block, as they are
-// once
-// models are close.
-func UsualRepair(d int) int { return quotientHead * ((d + blockLen - 1) / blockLen) }
+// UsualRepair returns the bytes of the repair of d coordinates of both signs with magnitudes below N/2 steps: their
+// quotients are −1 and 0, one bit each.
+func UsualRepair(d int) int { return quotientHead*((d+blockLen-1)/blockLen) + (d+7)/8 }
 
 // appendQuotients appends one block of quotients k >> shift, at most blockLen, to dst. Package kernel packs differences
 // of up to 8 bits like symbols. Wider ones are rare and may have 32 bits, which neither kernel nor quant can pack.

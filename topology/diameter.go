@@ -4,11 +4,11 @@ package topology
 const searches = 1 << 10
 
 // Diameter returns the largest number of hops between two workers. After so many rounds, news of one worker has reached
-// all. For a graph of more than 1024 workers it may be an upper bound, at most twice that number, if 1024 walks do not
-// tell it; for kinds other than edges it is exact.
+// all. For kinds other than edges it is exact. For edges of more than 1024 workers it is an upper bound, at most twice
+// that number, where 1024 walks do not tell it.
 //
-// Every walk bounds the eccentricities of all workers: with ε(v), those of workers at distance d are from
-// max(ε(v) − d, d) to ε(v) + d (Takes and Kosters, "Determining the diameter of small world networks", CIKM 2011).
+// Every walk bounds the eccentricities of all workers. Those of workers at distance d from v lie between
+// max(ε(v) − d, d) and ε(v) + d (Takes and Kosters, "Determining the diameter of small world networks", CIKM 2011).
 func (g *Graph) Diameter() int {
 	if g.spec.symmetric() {
 		e, _ := g.eccentricity(0, g.unreached())

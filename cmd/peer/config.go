@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/plural"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -215,11 +214,7 @@ func checkComparison(c *console, name string, set []string) error {
 	if err != nil {
 		return err
 	}
-	seeds := plural.Of(len(file.Seeds), "seed")
-	if slices.ContainsFunc(file.Algorithms, func(v configs.Variant) bool { return v.Seeds > 0 }) {
-		seeds = "at most " + seeds
-	}
-	c.say("ok: %s: %s by %s, %s each of:", file.Name, plural.Of(len(file.Cells()), "cell"), file.Mode, seeds)
+	c.say("ok: %s: %s of:", file.Name, compare.Extent(file))
 	if err := c.print(all, func(w io.Writer) error { return compare.WriteForecasts(w, all) }); err != nil {
 		return err
 	}

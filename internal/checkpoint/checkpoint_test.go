@@ -246,7 +246,7 @@ func TestCheckpointsOfOthers(t *testing.T) {
 func TestAnotherVersionIsNotSkipped(t *testing.T) {
 	dir := write3(t, 10, 20)
 	path := filepath.Join(dir, "round-00000020", manifestFile)
-	body := []byte(`{"version":2,"colour":"blue"}`)
+	body := []byte(`{"version":3,"colour":"blue"}`)
 	text, err := json.Marshal(envelope{digest(body), body})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestAnotherVersionIsNotSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var version *VersionError
-	if _, err := Latest(dir); !errors.As(err, &version) || version.Version != 2 || version.Hint() == "" {
+	if _, err := Latest(dir); !errors.As(err, &version) || version.Version != 3 || version.Hint() == "" {
 		t.Errorf("error %v, want a VersionError", err)
 	}
 }
@@ -301,7 +301,7 @@ func FuzzManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"version":2}`))
+	f.Add([]byte(`{"version":3}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := readDocument(bytes.NewReader(text))
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the version of a checkpoint's layout and of the names in a state.
-const Version = 1
+const Version = 2
 
 // A Manifest identifies the run, worker and round of a checkpoint.
 type Manifest struct {

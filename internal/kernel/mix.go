@@ -68,9 +68,8 @@ const (
 	fewTheirs   = 4
 )
 
-// mixTail mixes what is left after saw.Done, fewer coordinates than the lanes take at once. The lanes are filled up
-// with
-// symbols without difference.
+// mixTail mixes the coordinates after saw.Done, fewer than the lanes take at once. Symbols without difference fill up
+// the lanes.
 func (t Tier) mixTail(acc []float32, own Own, theirs [][]byte, scales []float32, saw *Mixed) {
 	var (
 		sum     [mixedAtOnce]float32

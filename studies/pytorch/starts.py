@@ -77,8 +77,8 @@ def pytorch(seed):
 
 PAGE = """# The first epoch, here and with PyTorch
 
-ResNet-20 learns CIFAR-10 for one epoch ({steps} steps), each time from the program's own starts and with batches of its
-own: one worker, 128 samples a step, step size 0.1, momentum 0.9, weight decay 1e-4, no augmentation. The loss is the
+ResNet-20 learns CIFAR-10 for one epoch ({steps} steps), each time from the program's own starts and with its own batches.
+One worker takes 128 samples a step, step size 0.1, momentum 0.9, weight decay 1e-4, no augmentation. The loss is the
 mean training loss of the steps 151 to 200. The accuracy is that on the 10,000 test images after the epoch.
 `studies/pytorch/starts.py` makes this file again.
 

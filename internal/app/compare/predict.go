@@ -3,12 +3,14 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
@@ -85,6 +87,15 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 		all = append(all, f)
 	}
 	return all, m.result.Until, nil
+}
+
+// Extent says how many cells and seeds a comparison has.
+func Extent(file *configs.Comparison) string {
+	seeds := plural.Of(len(file.Seeds), "seed")
+	if slices.ContainsFunc(file.Algorithms, func(v configs.Variant) bool { return v.Seeds > 0 }) {
+		seeds = "at most " + seeds
+	}
+	return fmt.Sprintf("%s by %s, %s each", plural.Of(len(file.Cells()), "cell"), file.Mode, seeds)
 }
 
 // WriteForecasts prints a line per network and algorithm.

@@ -96,5 +96,7 @@ func orUnknown(version string) string {
 	return version
 }
 
-// other reports whether a cell was made by a program whose results may differ. Cells without a version are of version 1.
-func other(cell report.Cell) bool { return max(1, cell.Results) != experiment.ResultsVersion }
+// other reports whether a cell was made by a program whose results may differ. Cells without a version have version 1.
+func other(cell report.Cell) bool {
+	return max(1, cell.Results) != experiment.ResultsVersion
+}
