@@ -33,7 +33,7 @@ func (s *simulation) handle(t *thread, e *event) error {
 		t.pool.wait(&p.order)
 		p.ready = s.now
 		if err = p.order.err; err == nil {
-			err = p.core.Gradient(p.order.g, p.order.loss, s.now-p.since)
+			err = p.core.Gradient(p.order.g, p.order.loss, s.now-p.origin)
 		}
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ type keeper struct {
 type crossing struct {
 	over  bool // the worker has reached the boundary
 	state state.Snapshot
-	clock time.Duration // of its machine, see peer.since
+	clock time.Duration // of its machine, see peer.origin
 }
 
 // An input is an event that a machine saw after its boundary.

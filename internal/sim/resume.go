@@ -64,7 +64,7 @@ func (s *simulation) resume(from *Saved) error {
 	s.now, s.seq, s.events = from.run.Now, from.run.Seq, from.run.Events
 	for i, w := range from.run.Workers {
 		p := &s.peers[i]
-		p.round, p.ready, p.since, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
+		p.round, p.ready, p.origin, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
 		p.messages = w.Messages
 		if err := shape.Restore(p.uplink, w.Uplink, from.flight); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *simulation) repeat(from *Saved) error {
 		if in.Frame == nil {
 			s.threads[0].pool.wait(&p.order)
 			if err = p.order.err; err == nil {
-				err = p.core.Gradient(p.order.g, p.order.loss, in.At-p.since)
+				err = p.core.Gradient(p.order.g, p.order.loss, in.At-p.origin)
 			}
 		} else {
 			f, wrong := from.frame(in.Frame)

@@ -35,7 +35,7 @@ type savedRun struct {
 type savedWorker struct {
 	Round    int                       `json:"round"`
 	Ready    time.Duration             `json:"ready_ns"`
-	Since    time.Duration             `json:"since_ns"` // see peer.since
+	Since    time.Duration             `json:"since_ns"` // see peer.origin
 	Sent     record.Bytes              `json:"sent"`
 	Received record.Bytes              `json:"received"`
 	Messages record.Messages           `json:"messages"`

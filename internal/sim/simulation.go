@@ -41,7 +41,7 @@ type peer struct {
 	round    int // rounds finished
 	ended    bool
 	ready    time.Duration // when the last gradient was ready
-	since    time.Duration // when the clock of the machine was 0: a machine that resumes begins with 0 again
+	origin   time.Duration // when the clock of the machine was 0: a machine that resumes begins with 0 again
 	sent     record.Bytes
 	got      record.Bytes
 	messages record.Messages // sent

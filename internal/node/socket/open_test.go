@@ -51,7 +51,7 @@ func newOpener(t testing.TB) *opener {
 }
 
 // greeted lets a client greet a server that is expected to be who.
-func greeted(t *testing.T, client, server *opener, who peer.ID) (there, back sec.SecureConn, err error, tap *tapped) {
+func greeted(t *testing.T, client, server *opener, who peer.ID) (there, back sec.SecureConn, tap *tapped, err error) {
 	t.Helper()
 	a, b := net.Pipe()
 	tap = &tapped{Conn: a}
@@ -62,13 +62,13 @@ func greeted(t *testing.T, client, server *opener, who peer.ID) (there, back sec
 		done <- err
 	}()
 	there, err = client.SecureOutbound(t.Context(), tap, who)
-	return there, back, errors.Join(err, <-done), tap
+	return there, back, tap, errors.Join(err, <-done)
 }
 
 // The transcript of a connection without encryption: keys are proven, then bytes travel as they are.
 func TestOpenConnectionsProveKeysAndHideNothing(t *testing.T) {
 	client, server := newOpener(t), newOpener(t)
-	there, back, err, tap := greeted(t, client, server, server.self)
+	there, back, tap, err := greeted(t, client, server, server.self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestOpenConnectionsProveKeysAndHideNothing(t *testing.T) {
 
 func TestAnotherPeerIsNotAccepted(t *testing.T) {
 	client, server := newOpener(t), newOpener(t)
-	_, _, err, _ := greeted(t, client, server, newOpener(t).self)
+	_, _, _, err := greeted(t, client, server, newOpener(t).self)
 	if _, ok := errors.AsType[sec.ErrPeerIDMismatch](err); !ok {
 		t.Errorf("want a mismatch of ids, got %v", err)
 	}
@@ -102,7 +102,7 @@ func TestAnotherPeerIsNotAccepted(t *testing.T) {
 // A thief has the public key of a peer and what that peer has sent before, but not its private key.
 func TestAStolenGreetingProvesNothing(t *testing.T) {
 	owner, server := newOpener(t), newOpener(t)
-	_, _, err, tap := greeted(t, owner, server, server.self)
+	_, _, tap, err := greeted(t, owner, server, server.self)
 	if err != nil {
 		t.Fatal(err)
 	}
