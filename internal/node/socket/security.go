@@ -76,6 +76,7 @@ func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, client
 	config, keys := s.identity.ConfigForPeer(who)
 	config.NextProtos = append([]string{string(mux.ID)}, config.NextProtos...) // saves a later agreement
 	config.DynamicRecordSizingDisabled = true                                  // small first records are for browsers
+	config.SessionTicketsDisabled = true                                       // one would take nonces that takeOver uses
 	shared := new(secrets)
 	config.KeyLogWriter = shared
 	in := newIntake(below)
