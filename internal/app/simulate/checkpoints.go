@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,6 +138,7 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 // A keeper writes the checkpoints of a run.
 type keeper struct {
 	run     *Run
+	ctx     context.Context // of the run: when it ends, one more is due
 	dir     string
 	plan    configs.Checkpoint
 	compute time.Duration
@@ -149,27 +151,55 @@ type keeper struct {
 const share = 0.01
 
 // keeping returns the checkpoints of a run of which a gradient takes so long. It is nil if the run keeps none.
-func (s *Run) keeping(compute time.Duration) *sim.Keeping {
+func (s *Run) keeping(compute time.Duration) *keeper {
 	if s.CannotKeep() != "" {
 		return nil
 	}
 	run := s.Session.Run
 	cfg := run.Config()
-	k := &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, compute: compute,
+	return &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, compute: compute,
 		last: time.Now()}
+}
+
+// rules returns the functions that the simulation calls; nil if the run keeps no checkpoints.
+func (k *keeper) rules() *sim.Keeping {
+	if k == nil {
+		return nil
+	}
 	return &sim.Keeping{Due: k.due, Take: k.take}
+}
+
+// grace bounds the time in which a run that is stopped reaches its last checkpoint.
+const grace = 30 * time.Second
+
+// graced returns a context that outlives ctx by grace: the simulation ends with the checkpoint of the next round. The
+// caller must call end.
+func (k *keeper) graced(ctx context.Context) (_ context.Context, end func()) {
+	k.ctx = ctx
+	graced, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			cancel(context.Cause(ctx))
+		case <-graced.Done():
+		}
+	})
+	return graced, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // due reports whether the state before the round after this one is written.
 func (k *keeper) due(round int) bool {
-	if k.plan.Every > 0 && (round+1)%k.plan.Every == 0 {
+	if k.ctx.Err() != nil || k.plan.Every > 0 && (round+1)%k.plan.Every == 0 {
 		return true
 	}
 	pause := max(k.pause, time.Duration(k.plan.Seconds*float64(time.Second)))
 	return k.plan.Seconds > 0 && time.Since(k.last) >= pause
 }
 
-// take writes a checkpoint. The run goes on without it if that fails.
+// take writes a checkpoint. The run goes on without it if that fails, and ends after it if it was stopped.
 func (k *keeper) take(round int, s *state.Snapshot) error {
 	began := time.Now()
 	err := k.write(round, s)
@@ -179,7 +209,7 @@ func (k *keeper) take(round int, s *state.Snapshot) error {
 		k.run.Warn(fmt.Sprintf("the run goes on without a newer checkpoint: %v", err))
 	}
 	k.failed = err != nil
-	return nil
+	return context.Cause(k.ctx)
 }
 
 // write writes a checkpoint.

@@ -79,7 +79,13 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		}
 		from = s.From.from
 	}
-	result, err := sim.Run(ctx, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
+	keep, graced := s.keeping(compute), ctx
+	if keep != nil {
+		var end func()
+		graced, end = keep.graced(ctx)
+		defer end()
+	}
+	result, err := sim.Run(graced, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * s.Session.Run.Slowdown(rank))
@@ -87,7 +93,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		Ending:  s.Ending(),
 		Faults:  s.faults(workers, means),
 		Observe: s.Event,
-		Keep:    s.keeping(compute),
+		Keep:    keep.rules(),
 		From:    from,
 	})
 	if err != nil {

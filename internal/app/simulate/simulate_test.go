@@ -36,16 +36,23 @@ func simulated(t *testing.T, first *experiment.Run, set ...string) (*experiment.
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.Start(t.Context(), run, session.Options{Mode: "sim", Screen: session.Screen{
+	return run, &Run{Session: started(t, run, session.Options{})}
+}
+
+// started starts the silent session of a simulation.
+func started(t *testing.T, run *experiment.Run, o session.Options) *session.Session {
+	t.Helper()
+	o.Mode, o.Screen = "sim", session.Screen{
 		Talk:    io.Discard,
 		Display: func(live.Run) live.Display { return live.Silent(io.Discard) },
 		Logger:  func(io.Writer) *slog.Logger { return slog.New(slog.DiscardHandler) },
-	}})
+	}
+	s, err := session.Start(t.Context(), run, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.End)
-	return run, &Run{Session: s}
+	return s
 }
 
 func TestNetworksSayWhenAndNotWhat(t *testing.T) {
@@ -124,6 +131,45 @@ func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	if err != nil || want.Digest != got.Digest || len(want.MissedFaults) > 0 {
 		t.Errorf("digests %.8s with kills and %.8s without, %d missed, error %v",
 			got.Digest, want.Digest, len(want.MissedFaults), err)
+	}
+}
+
+// A run that is stopped writes a checkpoint at the next round, whatever the settings say, and goes on from there.
+func TestAStoppedRunGoesOn(t *testing.T) {
+	run, stopped := simulated(t, nil, "checkpoint={every: 0, seconds: 3600}")
+	stopped.EndAt(session.Until{})
+	ctx, stop := context.WithCancelCause(t.Context())
+	why := errors.New("it is late")
+	stop(why)
+	if err := Together(ctx, []*Run{stopped}, time.Millisecond); !errors.Is(err, why) {
+		t.Fatalf("error %v, want %v", err, why)
+	}
+	dir := stopped.Folder.Dir
+	stopped.End()
+	from, err := Find([]*experiment.Run{run}, dir, session.Until{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from.Round < 1 || from.Round > 3 {
+		t.Errorf("the state is of round %d, want one of the first", from.Round)
+	}
+	again := &Run{Session: started(t, run, session.Options{Dir: dir, Place: from.Place}), From: from}
+	again.EndAt(session.Until{})
+	_, calm := simulated(t, nil)
+	calm.EndAt(session.Until{})
+	digests := make([]string, 2)
+	for i, r := range []*Run{again, calm} {
+		if err := Together(t.Context(), []*Run{r}, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		summary, _, err := r.Summary(r.Models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests[i] = summary.Digest
+	}
+	if digests[0] != digests[1] {
+		t.Errorf("digest %.8s after the stop, %.8s without", digests[0], digests[1])
 	}
 }
 
