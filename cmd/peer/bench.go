@@ -133,7 +133,7 @@ that of a second run, in its second round.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&sizes, "size", []string{"1000x10000", "10000x100", "100000x1000x8"},
-		"`workers x coordinates`, with bits of their own at the end")
+		"`sizes`, workers x coordinates")
 	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
 	cmd.Flags().IntVar(&rounds, "rounds", 20, "rounds of one run, fewer for very large ones")
 	cmd.Flags().IntVar(&times, "times", 3, "`times` to measure everything")

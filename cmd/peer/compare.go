@@ -24,8 +24,9 @@ func newCompare(c *console) *cobra.Command {
 FILE is a comparison file or the name of an embedded one. It names a run file to start
 from, networks, algorithms and seeds; every combination is a cell and is run by lab or
 sim. Started again with the same folder, it goes on: cells that are finished and whose
-settings have not changed are not run again, and simulated cells go on from checkpoints. A cell that diverges is a result; if a cell
-fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.
+settings have not changed are not run again, and simulated cells go on from checkpoints.
+A cell that diverges is a result; if a cell fails, the others are run nevertheless and the
+command exits with ` + fmt.Sprint(exitCells) + `.
 COMMAND is your own script, for cells with model.name: external; they need the mode lab. Its
 words and the contents of the files among them belong to the settings of a cell.
 

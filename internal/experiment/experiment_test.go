@@ -188,8 +188,9 @@ func TestPresetsAssemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const block = 1024
-			want := 4*r.Dim() + 5*((r.Dim()+block-1)/block) // repairs, should they be needed
+			const block, piece = 1024, 63 * 1024
+			want := min(r.Dim(), piece)
+			want = 4*want + 5*((want+block-1)/block) // the repair of a piece, should it be needed
 			if p.Name == "adpsgd6" {
 				want += gossip.CensusBytes(r.N())
 			}

@@ -68,10 +68,8 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// advance does what the core asks for, until the core asks for nothing more. A layer may answer one call of Ready
-// without its inner layers, so an event between two calls needs another call after them.
+// advance does what the core asks for, until the core asks for nothing more.
 func (d *driver) advance() error {
-	heard := false
 	for more := true; more; {
 		began := time.Now()
 		r := d.core.Ready()
@@ -98,43 +96,10 @@ func (d *driver) advance() error {
 			d.core.Settle()
 			more = true // neighbours get their bye
 		}
-		if !more && heard {
-			heard, more = false, true
-		}
-		if more {
-			some, err := d.glance()
-			if err != nil {
-				return err
-			}
-			heard = heard || some
-		}
 	}
 	d.keeper.write()
 	return nil
 }
-
-// glance handles frames and the gradient that are there while the core makes a message in pieces. So they are checked
-// and mixed meanwhile. It reports whether there were any.
-func (d *driver) glance() (some bool, err error) {
-	for range glances {
-		now := time.Now()
-		select {
-		case e := <-d.t.Events():
-			err = d.woken(now, func() error { return d.handle(e) })
-		case o := <-d.oracle.outcomes:
-			err = d.woken(now, func() error { return d.computed(o) })
-		default:
-			return some, nil
-		}
-		if some = true; err != nil {
-			return some, err
-		}
-	}
-	return some, nil
-}
-
-// glances bounds the events that are handled between two pieces.
-const glances = 8
 
 // next waits for one event and handles it.
 func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {

@@ -180,7 +180,7 @@ func (t SimTask) memory(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var bytes int64
-	_, err = t.run(ctx, workers, func() { bytes = heap() - before })
+	_, err = t.run(ctx, workers, func() { bytes = max(0, heap()-before) })
 	return bytes, err
 }
 
@@ -195,7 +195,7 @@ func gradientsAlone(workers []*experiment.Worker, k int) error {
 	return nil
 }
 
-// heap returns the bytes that are in use.
+// heap returns the bytes that are in use. Of tiny runs nothing is left beside the garbage of others.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
