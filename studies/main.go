@@ -67,6 +67,7 @@ func studies() []study {
 			below("docs/results/", "one-label10.png", "one-label10.txt"), []string{fashion}, 10},
 		{"starts", "studies/pytorch/starts.py --jobs 2", []string{"docs/results/starts.md"},
 			[]string{cifar, torch}, 20},
+		{"bigmodel", "studies/bigmodel/run.sh", []string{"docs/results/bigmodel.md"}, []string{"optdigits"}, 20},
 		{"sim-vs-lab", "studies/sim-vs-lab.sh", []string{"docs/results/sim-vs-lab.txt"}, []string{fashion, idle}, 10},
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", []string{"docs/results/faults.md"}, []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md",
