@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/model/sample"
@@ -27,6 +28,9 @@ type quadratic struct {
 type Problem struct {
 	// Redraw says that workers draw their optima for every gradient again, which takes longer, instead of keeping them.
 	Redraw            bool
+	dim               int
+	seed              uint64
+	once              sync.Once // the first worker makes the vectors: a run may be refused before
 	curvature, centre []float32
 }
 
@@ -35,15 +39,19 @@ func NewProblem(s Spec) (*Problem, error) {
 	if err := s.checkQuadratic(); err != nil {
 		return nil, err
 	}
-	p := &Problem{curvature: make([]float32, s.Dim), centre: make([]float32, s.Dim)}
-	problem := rng.Stream(s.Seed, quadraticStream)
+	return &Problem{dim: s.Dim, seed: s.Seed}, nil
+}
+
+// make draws the vectors.
+func (p *Problem) make() {
+	p.curvature, p.centre = make([]float32, p.dim), make([]float32, p.dim)
+	problem := rng.Stream(p.seed, quadraticStream)
 	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
 	for c := range p.curvature {
 		i := uint32(c)
 		p.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
 		p.centre[c] = 2*centre.Uniform(i) - 1
 	}
-	return p, nil
 }
 
 var _ Model = (*quadratic)(nil)
@@ -71,7 +79,7 @@ func newQuadratic(s Spec) (*quadratic, error) {
 		return nil, err
 	}
 	p := s.Problem
-	if p == nil || len(p.centre) != s.Dim {
+	if p == nil || p.dim != s.Dim {
 		var err error
 		if p, err = NewProblem(s); err != nil {
 			return nil, err
@@ -82,6 +90,7 @@ func newQuadratic(s Spec) (*quadratic, error) {
 
 // worker returns the quadratic of the worker of s.
 func (p *Problem) worker(s Spec) *quadratic {
+	p.once.Do(p.make)
 	own := rng.At(rng.Stream(rng.Stream(s.Seed, quadraticStream), s.Worker), 0)
 	q := &quadratic{Problem: p, own: own, spread: float32(s.Spread)}
 	if !p.Redraw {
