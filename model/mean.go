@@ -22,8 +22,8 @@ func NewMeanQuadratic(s Spec, workers int) (*MeanQuadratic, error) {
 	}
 	m := &MeanQuadratic{curvature: q.curvature, optimum: make([]float64, q.Dim())}
 	optimum, spread := make([]float32, q.Dim()), make([]float64, q.Dim()) // Σ (o_i − ō)² so far (Welford 1962)
-	own := *q.Problem
-	own.Redraw = true
+	own := &Problem{Redraw: true, curvature: q.curvature, centre: q.centre}
+	own.once.Do(func() {}) // its vectors are there
 	for i := range workers {
 		s.Worker = i
 		for c, o := range own.worker(s).draw(optimum) {
