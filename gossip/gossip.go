@@ -156,7 +156,7 @@ type Ready struct {
 	// Done says that all rounds are over. Frames may still have to be sent.
 	Done bool
 
-	// More asks for another call of Ready as soon as Send is handed over.
+	// More asks for another call of Ready as soon as Send is handed over, before any event.
 	More bool
 	// Failed says why this call, or a layer for good, has failed; nil while it works. Like the error of other calls, a
 	// *algos.MessageError is about one message and does not end the worker.

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/elastic"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/topology"
 )
 
@@ -66,10 +66,8 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 		sponsor.Missed(old.rank, process)
 		return
 	}
-	alg := &witness{
-		DPSGD: &algos.DPSGD{X: make([]float32, worldDim), Alpha: func(int) float32 { return 0 }, Codec: w.codec},
-		mixed: old.alg.mixed, at: old.alg.at,
-	}
+	alg := witness.New(make([]float32, worldDim), w.codec)
+	alg.Mixed, alg.Sent = old.alg.Mixed, old.alg.Sent
 	closing := w.graph.Closing(old.rank)
 	edge := topology.Edge{Peer: sponsor.rank, Weight: closing.Weight}
 	row := topology.Row{In: []topology.Edge{edge}, Out: []topology.Rank{sponsor.rank}}

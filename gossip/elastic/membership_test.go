@@ -29,10 +29,10 @@ func (w *world) lopsided(rounds int) (drift []float64, counts map[[2]int]int) {
 	for k := range rounds {
 		for i, m := range w.workers {
 			total := float32(0)
-			for j, weight := range m.alg.mixed[k] {
+			for j, weight := range m.alg.Mixed[k] {
 				total += weight
 				other := w.workers[j]
-				back, both := other.alg.mixed[k][m.rank]
+				back, both := other.alg.Mixed[k][m.rank]
 				if both && back != weight {
 					w.t.Fatalf("round %d: W_%d,%d = %v and W_%d,%d = %v", k, i, j, weight, j, i, back)
 				}
@@ -41,7 +41,7 @@ func (w *world) lopsided(rounds int) (drift []float64, counts map[[2]int]int) {
 				}
 				counts[[2]int{min(i, int(j)), max(i, int(j))}]++
 				for c := range drift {
-					drift[c] += float64(weight) * float64(other.alg.at[k][c]-m.alg.at[k][c])
+					drift[c] += float64(weight) * float64(other.alg.Sent[k][c]-m.alg.Sent[k][c])
 				}
 			}
 			if total > 1+1e-6 {
@@ -65,7 +65,7 @@ func (w *world) parts(k int) int {
 	all := w.survivors()
 	n := len(all)
 	for _, m := range all {
-		for j := range m.alg.mixed[k] {
+		for j := range m.alg.Mixed[k] {
 			if a, b := root(m.rank), root(j); a != b {
 				of[a] = b
 				n--

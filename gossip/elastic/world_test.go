@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/elastic"
 	_ "gossiptrainer/internal/proptest"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/topology"
 )
 
@@ -50,7 +51,7 @@ type mortal struct {
 	rank     topology.Rank
 	process  uint64
 	row      topology.Row
-	alg      *witness
+	alg      *witness.Witness
 	ready    gossip.Ready
 	dead     bool
 	guest    bool // has come back
@@ -62,48 +63,6 @@ type mortal struct {
 	life     map[topology.Rank]int  // links so far, by neighbour
 	last     map[topology.Rank]time.Duration
 	cuts     map[topology.Rank]int
-}
-
-// A witness is an algorithm that notes the neighbours and the models that it has mixed.
-type witness struct {
-	*algos.DPSGD
-	mixed map[int]map[topology.Rank]float32 // weights, by round
-	at    map[int][]float32                 // the model that was sent, by round
-}
-
-func (a *witness) Send(k, hop int, dst []byte) ([]byte, error) {
-	a.at[k] = slices.Clone(a.X)
-	return a.DPSGD.Send(k, hop, dst)
-}
-
-func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
-	mixed, err := a.DPSGD.Mix(k, hop, in)
-	a.note(k, in, err)
-	return mixed, err
-}
-
-func (a *witness) SendPiece(k, piece int, dst []byte) ([]byte, error) {
-	if piece == 0 {
-		a.at[k] = slices.Clone(a.X)
-	}
-	return a.DPSGD.SendPiece(k, piece, dst)
-}
-
-func (a *witness) MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error) {
-	mixed, err := a.DPSGD.MixPiece(k, piece, in)
-	a.note(k, in, err)
-	return mixed, err
-}
-
-// note enters the neighbours of round k, which are those of all its pieces.
-func (a *witness) note(k int, in []algos.Message, err error) {
-	if err != nil {
-		return
-	}
-	a.mixed[k] = make(map[topology.Rank]float32)
-	for _, m := range in {
-		a.mixed[k][m.From] = m.Weight
-	}
 }
 
 const worldDim = 3
@@ -120,10 +79,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 			x[c] = float32(math.Sin(float64(5*i + c)))
 			w.initial[c] += float64(x[c])
 		}
-		alg := &witness{
-			DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: w.codec},
-			mixed: make(map[int]map[topology.Rank]float32), at: make(map[int][]float32),
-		}
+		alg := witness.New(x, w.codec)
 		machine, err := gossip.New(topology.Rank(i), row, alg, rounds)
 		if err != nil {
 			t.Fatal(err)

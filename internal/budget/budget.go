@@ -1,8 +1,7 @@
 // Package budget computes how many bytes the process of one worker takes, by owner, before the worker allocates any.
 //
 // It counts the most that an owner holds at a time. Memory that the kernel can take back, such as cached files, does
-// not
-// count.
+// not count.
 package budget
 
 import (
@@ -73,7 +72,7 @@ type Item struct {
 	Bytes int64  `json:"bytes"`
 	What  string `json:"what"`
 
-	less string // what makes it smaller; "": nothing does
+	less string // the setting that makes the item smaller; "" if there is none
 }
 
 // A Plan lists what the process of a worker takes. Owners that take nothing are left out.

@@ -68,7 +68,7 @@ var siblings = map[string][]string{
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
 var outside = []string{"examples", "internal/conformance", "internal/docs", "internal/lint", "internal/proptest",
-	"release", "studies", "test"}
+	"internal/witness", "release", "studies", "test"}
 
 const module = "gossiptrainer/"
 

@@ -17,61 +17,20 @@ import (
 	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
-
-// A witness is an algorithm that notes its neighbours' weights and its own models.
-type witness struct {
-	*algos.DPSGD
-	mixed map[int]map[topology.Rank]float32 // weights, by round
-	sent  map[int][]float32                 // models, by round
-}
-
-func (a *witness) Send(k, hop int, dst []byte) ([]byte, error) {
-	a.sent[k] = slices.Clone(a.X)
-	return a.DPSGD.Send(k, hop, dst)
-}
-
-func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
-	mixed, err := a.DPSGD.Mix(k, hop, in)
-	a.note(k, in, err)
-	return mixed, err
-}
-
-func (a *witness) SendPiece(k, piece int, dst []byte) ([]byte, error) {
-	if piece == 0 {
-		a.sent[k] = slices.Clone(a.X)
-	}
-	return a.DPSGD.SendPiece(k, piece, dst)
-}
-
-func (a *witness) MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error) {
-	mixed, err := a.DPSGD.MixPiece(k, piece, in)
-	a.note(k, in, err)
-	return mixed, err
-}
-
-// note enters the neighbours of round k, which are those of all its pieces.
-func (a *witness) note(k int, in []algos.Message, err error) {
-	if err != nil {
-		return
-	}
-	a.mixed[k] = make(map[topology.Rank]float32)
-	for _, m := range in {
-		a.mixed[k][m.From] = m.Weight
-	}
-}
 
 // A mixingRun has workers that mix and take no gradients, so that the sum of their models does not change.
 type mixingRun struct {
 	graph   *topology.Graph
 	rounds  int
-	algs    []*witness
+	algs    []*witness.Witness
 	initial []float64 // sum of the models; a worker that comes back has another model than before
 	tasks   []work.Task
 	back    int // workers that have come back
-	lives   [][]*witness
+	lives   [][]*witness.Witness
 	codec   algos.Full // with messages of one piece or of two
 }
 
@@ -93,22 +52,15 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 			x[d] = float32(math.Sin(float64(5*i + d)))
 			c.initial[d] += float64(x[d])
 		}
-		alg := c.algorithm(x)
+		alg := witness.New(x, c.codec)
 		m, err := gossip.New(topology.Rank(i), row, alg, rounds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.algs, c.lives = append(c.algs, alg), append(c.lives, []*witness{alg})
+		c.algs, c.lives = append(c.algs, alg), append(c.lives, []*witness.Witness{alg})
 		c.tasks = append(c.tasks, c.task(topology.Rank(i), row, m))
 	}
 	return c
-}
-
-func (c *mixingRun) algorithm(x []float32) *witness {
-	return &witness{
-		DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: c.codec},
-		mixed: make(map[int]map[topology.Rank]float32), sent: make(map[int][]float32),
-	}
 }
 
 func (c *mixingRun) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
@@ -128,7 +80,7 @@ func (c *mixingRun) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.T
 	row := topology.Row{
 		Self: 1 - weight, In: []topology.Edge{{Peer: sponsor, Weight: weight}}, Out: []topology.Rank{sponsor},
 	}
-	old, alg := c.algs[rank], c.algorithm(make([]float32, mixingRunDim))
+	old, alg := c.algs[rank], witness.New(make([]float32, mixingRunDim), c.codec)
 	m, err := gossip.Resume(rank, row, alg, gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	if err != nil {
 		return work.Task{}, err
@@ -144,17 +96,17 @@ func (c *mixingRun) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.T
 
 // merged returns the weights and models of each worker in all its processes. It is not ok if two
 // processes of a worker mixed in one round: a neighbour's record does not tell them apart.
-func (c *mixingRun) merged() (all []*witness, ok bool) {
+func (c *mixingRun) merged() (all []*witness.Witness, ok bool) {
 	for rank, lives := range c.lives {
-		one := c.algorithm(c.algs[rank].X)
+		one := witness.New(c.algs[rank].X, c.codec)
 		for _, a := range lives {
-			for k := range a.mixed {
-				if one.mixed[k] != nil {
+			for k := range a.Mixed {
+				if one.Mixed[k] != nil {
 					return nil, false
 				}
 			}
-			maps.Copy(one.mixed, a.mixed)
-			maps.Copy(one.sent, a.sent)
+			maps.Copy(one.Mixed, a.Mixed)
+			maps.Copy(one.Sent, a.Sent)
 		}
 		all = append(all, one)
 	}
@@ -172,9 +124,9 @@ func (c *mixingRun) check(t *rapid.T) (lopsided int) {
 	for k := range c.rounds {
 		for i, a := range all {
 			self := float32(1)
-			for j, w := range a.mixed[k] {
+			for j, w := range a.Mixed[k] {
 				self -= w
-				back, both := all[j].mixed[k][topology.Rank(i)]
+				back, both := all[j].Mixed[k][topology.Rank(i)]
 				if both && back != w {
 					t.Fatalf("exchange %d: W[%d][%d] = %v, W[%d][%d] = %v", k, i, j, w, j, i, back)
 				}
@@ -183,7 +135,7 @@ func (c *mixingRun) check(t *rapid.T) (lopsided int) {
 				}
 				lopsided++
 				for d := range drift {
-					drift[d] += float64(w) * (float64(all[j].sent[k][d]) - float64(a.sent[k][d]))
+					drift[d] += float64(w) * (float64(all[j].Sent[k][d]) - float64(a.Sent[k][d]))
 				}
 			}
 			if self < -1e-6 {

@@ -10,6 +10,7 @@
 # they resume. The kinds choco, d2, allreduce and adpsgd are like "one", with that algorithm. The default is "one".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. test/lan/namespaces.sh
 
 readonly prefix="halt$$"
 readonly peers=4
@@ -56,18 +57,8 @@ fail() {
 }
 
 make_lan() {
-  local i
   ip netns add "$prefix-lan"
-  ip -n "$prefix-lan" link add bridge type bridge mcast_snooping 0
-  ip -n "$prefix-lan" link set bridge up
-  for ((i = 0; i < peers; i++)); do
-    ip netns add "$prefix-$i"
-    ip -n "$prefix-$i" link add eth0 type veth peer name "port$i" netns "$prefix-lan"
-    ip -n "$prefix-lan" link set "port$i" master bridge up
-    ip -n "$prefix-$i" link set lo up
-    ip -n "$prefix-$i" address add "10.78.0.$((i + 1))/24" dev eth0
-    ip -n "$prefix-$i" link set eth0 up
-  done
+  cable_peers 10.78.0
 }
 
 # A roster saves the seconds that discovery takes.

@@ -6,6 +6,7 @@
 #   test/lan/lan.sh [PEER]       PEER is the binary to test; without it, it is built
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. test/lan/namespaces.sh
 
 readonly prefix="gossip$$"
 readonly peers=8
@@ -28,22 +29,11 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# A namespace with a bridge, and one per peer with a cable to it. There is no route to anywhere else.
 make_lan() {
   "$peer" id secret "$work/secret" 2>/dev/null
   "$peer" id secret "$work/guess" 2>/dev/null
-  local i
   ip netns add "$prefix-lan"
-  ip -n "$prefix-lan" link add bridge type bridge mcast_snooping 0
-  ip -n "$prefix-lan" link set bridge up
-  for ((i = 0; i < peers; i++)); do
-    ip netns add "$prefix-$i"
-    ip -n "$prefix-$i" link add eth0 type veth peer name "port$i" netns "$prefix-lan"
-    ip -n "$prefix-lan" link set "port$i" master bridge up
-    ip -n "$prefix-$i" link set lo up
-    ip -n "$prefix-$i" address add "10.77.0.$((i + 1))/24" dev eth0
-    ip -n "$prefix-$i" link set eth0 up
-  done
+  cable_peers 10.77.0
 }
 
 # start NAMESPACE NAME ARGUMENT... runs "peer run" there; its output is in $work/NAME.out, .err and .code.

@@ -13,6 +13,7 @@
 # is the number of rounds to measure, 200 without it, and CONGESTION the congestion control to measure, both without it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. test/lan/namespaces.sh
 
 readonly prefix="rounds$$"
 readonly peers=4
@@ -46,17 +47,10 @@ cleanup() {
 }
 trap cleanup EXIT
 
+cable_peers 10.78.0
 # Offloads would make packets of 64 KiB, which tbf drops. The burst lasts 4 ms: where the timer of the kernel comes
 # later than that, tbf loses rate.
-ip -n "$prefix-lan" link add bridge type bridge mcast_snooping 0
-ip -n "$prefix-lan" link set bridge up
 for ((i = 0; i < peers; i++)); do
-  ip netns add "$prefix-$i"
-  ip -n "$prefix-$i" link add eth0 type veth peer name "port$i" netns "$prefix-lan"
-  ip -n "$prefix-lan" link set "port$i" master bridge up
-  ip -n "$prefix-$i" link set lo up
-  ip -n "$prefix-$i" address add "10.78.0.$((i + 1))/24" dev eth0
-  ip -n "$prefix-$i" link set eth0 up
   ip -n "$prefix-$i" link set eth0 gso_max_size 1514 2>/dev/null || ip -n "$prefix-$i" link set eth0 gso_max_segs 1 ||
     skip "segments cannot be limited to packets"
   tc -n "$prefix-$i" qdisc add dev eth0 root tbf rate "${rate}mbit" burst "$((512 * rate))b" latency 50ms 2>/dev/null ||

@@ -53,7 +53,7 @@ func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 	return err == nil
 }
 
-// forget removes the folders of the runs of a cell, so that the cell begins again.
+// forget makes a cell begin again: begin then removes all that is in its folder.
 func (m *Matrix) forget(cell configs.Cell) { _ = os.Remove(filepath.Join(m.folder(cell), begunFile)) }
 
 // configOf returns the settings of the run of a cell.
