@@ -21,7 +21,7 @@ const (
 	// messages.
 	place, piece, mostPlaces = 128, 64 << 10, 16 * mega
 	// mostGarbage is how much memory without an owner a process lets come together before it is collected.
-	mostGarbage = 12 * mega
+	mostGarbage = 24 * mega
 	// mostAhead is the largest size of all messages of an exchange that may be there before their turn.
 	mostAhead = 8 * mega
 	// perLink are the buffers of the connection to a neighbour: windows, records, frames on their way.
@@ -114,8 +114,7 @@ func (w Worker) Plan() Plan {
 	p.add(Activations, w.Activations, "values of a batch between layers, and packed weights", "a smaller train.batch")
 	p.add(Data, w.Data, "training samples of the worker, and the test samples", "")
 	p.add(Links, int64(w.Neighbours)*perLink, "buffers of connections", "")
-	p.add(Garbage, min(p.Total(), max(mostGarbage, p.Total()/leastShare)),
-		"what the garbage collector has not freed yet", "GOGC")
+	p.add(Garbage, garbage(p.Total()), "what the garbage collector has not freed yet", "GOGC")
 	p.add(Runtime, ofProgram, "the program and its libraries", "")
 	return p
 }
@@ -170,8 +169,14 @@ func (p Plan) Of(owner string) int64 {
 	return p[at].Bytes
 }
 
-// leastShare bounds the work of the garbage collector: it waits until garbage is one part in leastShare of the heap.
-const leastShare = 100
+// garbage returns how much garbage may come together beside so many live bytes. Large heaps are models and messages:
+// vectors without pointers, which cost the collector nothing, in rounds that are long and make hardly any garbage.
+func garbage(live int64) int64 {
+	if live < 10*mostGarbage {
+		return min(live, mostGarbage)
+	}
+	return max(mostGarbage/2, live/100)
+}
 
 // Percent returns the percentage of the live heap that garbage may reach before it is collected. It is 100 for small
 // heaps, as the runtime's own. A large heap hardly changes, and has no pointers, so that one per cent costs no time.
