@@ -97,7 +97,7 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Sch
 	plan := alg.Plan()
 	return &Worker{
 		self: self, alg: r, plan: plan, schedule: schedule,
-		inbox:  newInbox(row.In, plan.Lead+1, r.pieces),
+		inbox:  newInbox(row.In, plan.Lead+1, r.pieces, r.perHop),
 		outbox: newOutbox(self, row.Out, plan.Lead+1, r.pieces),
 	}, nil
 }
@@ -196,8 +196,15 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 // Mixed returns the observations of the last finished mixing.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec of the messages of a hop, nil where there is none.
-func (w *Worker) Codec(hop int) algos.Codec { return w.alg.lanes.at(hop).codec }
+// Codec returns the codec of a lane, nil where there is none.
+func (w *Worker) Codec(lane int) algos.Codec { return w.alg.lanes.at(lane).codec }
+
+// CodecOf returns the codec that made a frame of a message, nil where there is none, and the number of the frame's
+// piece in its lane.
+func (w *Worker) CodecOf(f Frame) (algos.Codec, int) {
+	lane, piece := w.alg.lane(f.Hop, f.Piece)
+	return lane.codec, piece
+}
 
 // ExtraMemory returns the bytes of the algorithm and of verification.
 func (w *Worker) ExtraMemory() int {
