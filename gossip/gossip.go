@@ -1,7 +1,7 @@
 // Package gossip is the round protocol: one deterministic state machine per worker. A driver
 // gives it frames and gradients, and does what Ready asks for:
 //
-//	m, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//	m, err := gossip.New(rank, graph.Row(rank, 0), rule, rounds)
 //	for {
 //		r := m.Ready()
 //		send(r.Send)                               // to the neighbours' machines
