@@ -174,6 +174,7 @@ func (w *Worker) Receive(f Frame) error {
 	if f.Kind == Request || w.slotOf(f) != w.slot() {
 		return nil
 	}
+	w.release()
 	return w.exchange(f.Piece, f.Piece+1)
 }
 
