@@ -19,19 +19,22 @@ import (
 //     had mixed slot s−3, and so on around the cycle. The worker after this one
 //     therefore had mixed slot s−n.
 //   - An edge that goes on with slot r: its other end reads nothing older than r,
-//     and the argument above holds for all slots from r+1 on. The message of r is a
-//     copy, because the other end may refuse the edge and never confirm that it has
+//     and the argument above holds for all slots from r+1 on. The message of r is
+//     lent, because the other end may refuse the edge and never confirm that it has
 //     read the message.
 //   - An edge that both ends close with slot r: the other end's message of r, which
-//     would confirm that it has read r−1, does not come. So the message of r−1 is a
-//     copy.
+//     would confirm that it has read r−1, does not come. So the message of r−1 is
+//     lent.
 //   - An edge that goes off with slot r lost its link, and the drivers have dropped
 //     all its frames. No worker reads them any more.
 //
 // So slot s may take the buffer of slot s−1−Lead: a receiver needs only the Lead+1 last frames. Every receiver has read
 // the frame in that buffer in full. The drivers have sent it, because they drop frames for a lost link before they call
-// Link. A frame that Link sends again has a payload of its own. It may be a duplicate, which confirms nothing and may
-// stay in a driver for long.
+// Link. A frame that Link sends again may be a duplicate, which confirms nothing and may stay in a driver for long. So
+// its message is lent.
+//
+// A message that is lent is never rewritten: the slot that would take its buffers gets others, and the garbage collector
+// takes the old ones when the last driver is through. So no message is copied, however large it is.
 type outbox struct {
 	self  topology.Rank
 	peers []receiver
@@ -47,6 +50,7 @@ type mailed struct {
 	pieces [][]byte
 
 	repaired [][]bool // by receiver and piece: whether it got the repair on its present link; nil: none
+	lent     bool     // a driver may need the pieces longer than the outbox does
 }
 
 // piece returns the frame of a piece.
@@ -110,6 +114,10 @@ func (b *outbox) start(f Frame) {
 	l := b.at(b.sent)
 	f.From = b.self
 	l.Frame = f
+	if l.lent {
+		clear(l.pieces)
+		l.lent = false
+	}
 	for _, repaired := range l.repaired {
 		clear(repaired)
 	}
@@ -163,18 +171,18 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 		if !peer.is(b.sent - 1) {
 			continue
 		}
-		f := b.at(b.sent - 1).piece(b.made - 1)
+		l := b.at(b.sent - 1)
+		f := l.piece(b.made - 1)
 		f.To = peer.rank
 		if peer.until == b.sent || peer.from > 0 && peer.from == b.sent-1 {
-			f.Payload = slices.Clone(f.Payload)
+			l.lent = true
 		}
 		dst = append(dst, f)
 	}
 	return dst
 }
 
-// appendAgain appends copies of all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver
-// gets none.
+// appendAgain appends all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver gets none.
 func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	i := b.index(peer)
 	if i < 0 {
@@ -184,10 +192,12 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 		if !b.peers[i].is(slot) {
 			continue
 		}
-		for piece := 0; piece < len(b.at(slot).pieces) && b.has(slot, piece); piece++ {
-			f := b.at(slot).piece(piece)
-			f.To, f.Payload = peer, slices.Clone(f.Payload)
+		l := b.at(slot)
+		for piece := 0; piece < len(l.pieces) && b.has(slot, piece); piece++ {
+			f := l.piece(piece)
+			f.To = peer
 			dst = append(dst, f)
+			l.lent = true
 		}
 	}
 	return dst
