@@ -100,6 +100,7 @@ func (w *Worker) tell() error {
 	}
 	w.outbox.start(f)
 	w.tried = 0
+	w.release()
 	return w.make()
 }
 

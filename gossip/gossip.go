@@ -1,7 +1,7 @@
 // Package gossip is the round protocol: one deterministic state machine per worker. A driver
 // gives it frames and gradients, and does what Ready asks for:
 //
-//	m, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//	m, err := gossip.New(rank, graph.Row(rank, 0), rule, rounds)
 //	for {
 //		r := m.Ready()
 //		send(r.Send)                               // to the neighbours' machines
@@ -87,6 +87,15 @@ type Frame struct {
 	// of a Data frame, beside the message: the lower half is of a Noter or Proposer, the upper half of an Agreement
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
+	Stored  Stored // of a Data frame to be sent, in place of a Payload that is not in memory; nil in others
+}
+
+// A Stored payload is on disk. Any goroutine may use it.
+type Stored interface {
+	// Len returns its bytes.
+	Len() int
+	// Read appends the payload to dst. It fails if the log has dropped the message, or the disk fails.
+	Read(dst []byte) ([]byte, error)
 }
 
 // A Carrier is an algorithm whose messages codecs make. Each hop has a codec of its own, with its own noise and bound:

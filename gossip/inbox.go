@@ -12,7 +12,8 @@ import (
 // After newInbox it allocates only where edges go off or on.
 type inbox struct {
 	exchanges []exchange
-	spans     []span // in increasing rank
+	edges     edges
+	spans     []span // in increasing rank; none where edges change
 	pieces    int    // of a message
 }
 
@@ -60,15 +61,25 @@ const (
 	mixed
 )
 
-func newInbox(in []topology.Edge, slots, pieces int) inbox {
-	b := inbox{exchanges: make([]exchange, slots), pieces: pieces}
-	for _, e := range in {
-		b.spans = append(b.spans, span{Edge: e, until: forever})
+func newInbox(e edges, slots, pieces int) inbox {
+	b := inbox{edges: e, exchanges: make([]exchange, slots), pieces: pieces}
+	if !e.change {
+		for _, edge := range e.at(0).In {
+			b.spans = append(b.spans, span{Edge: edge, until: forever})
+		}
 	}
 	for slot := range b.exchanges {
 		b.exchanges[slot] = b.laidOut(slot)
 	}
+	b.begin(0)
 	return b
+}
+
+// begin shapes the places of the slots from one on, which are empty.
+func (b *inbox) begin(slot int) {
+	for at := slot; at < slot+len(b.exchanges) && b.edges.change; at++ {
+		b.at(at).shape(b.edges.at(at).In)
+	}
 }
 
 func (b *inbox) at(slot int) *exchange { return &b.exchanges[slot%len(b.exchanges)] }

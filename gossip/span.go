@@ -96,6 +96,10 @@ func (b *inbox) stash(slot int, f Frame) error {
 // those of other edges to spent.
 func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
+	if b.edges.change {
+		x.shape(b.edges.at(slot).In)
+		return spent
+	}
 	if b.fits(x, slot) {
 		return spent
 	}
