@@ -42,7 +42,7 @@ func (l *Linked) Log() {
 
 // Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
 func (w *Worker) Borrow(l Lender) {
-	if w.plan.Lead == 1 {
+	if w.plan.Lead == 1 && !w.outbox.edges.change {
 		w.outbox.lender = l
 	}
 }

@@ -36,14 +36,15 @@ import (
 // A worker with a lender gives the buffers of slot s back earlier, see Worker.release.
 type outbox struct {
 	self   topology.Rank
-	peers  []receiver
-	kept   []mailed // slot s in kept[s mod len(kept)]
-	sent   int      // slots begun so far
-	made   int      // pieces of the last of them that exist
-	first  int      // the oldest slot that is kept, if it is one of the last
-	lender Lender   // of the buffers; nil: each is used again in its place
-	size   int      // of the longest piece so far, in bytes
-	logged bool     // a log sends messages again
+	edges  edges
+	peers  []receiver // none where edges change
+	kept   []mailed   // slot s in kept[s mod len(kept)]
+	sent   int        // slots begun so far
+	made   int        // pieces of the last of them that exist
+	first  int        // the oldest slot that is kept, if it is one of the last
+	lender Lender     // of the buffers; nil: each is used again in its place
+	size   int        // of the longest piece so far, in bytes
+	logged bool       // a log sends messages again
 }
 
 // A mailed is the message of a slot.
@@ -52,7 +53,8 @@ type mailed struct {
 	pieces [][]byte
 	lent   bool // frames that were sent again use the buffers
 
-	repaired [][]bool // by receiver and piece: whether it got the repair on its present link; nil: none
+	to       []topology.Rank // where edges change: the receivers
+	repaired [][]bool        // by receiver and piece: whether it got the repair on its present link; nil: none
 }
 
 // piece returns the frame of a piece.
@@ -70,13 +72,15 @@ type receiver struct {
 
 func (r receiver) is(slot int) bool { return r.from <= slot && slot < r.until }
 
-func newOutbox(self topology.Rank, peers []topology.Rank, slots, pieces int) outbox {
-	b := outbox{self: self, kept: make([]mailed, slots), made: pieces}
+func newOutbox(self topology.Rank, e edges, slots, pieces int) outbox {
+	b := outbox{self: self, edges: e, kept: make([]mailed, slots), made: pieces}
 	for i := range b.kept {
 		b.kept[i].pieces = make([][]byte, pieces)
 	}
-	for _, rank := range peers {
-		b.add(receiver{rank: rank, until: forever})
+	if !e.change {
+		for _, rank := range e.at(0).Out {
+			b.add(receiver{rank: rank, until: forever})
+		}
 	}
 	return b
 }
@@ -116,6 +120,7 @@ func (b *outbox) start(f Frame) {
 	l := b.at(b.sent)
 	f.From = b.self
 	l.Frame = f
+	b.address(b.sent)
 	l.takeBack()
 	for _, repaired := range l.repaired {
 		clear(repaired)
@@ -160,14 +165,15 @@ func (b *outbox) release() {
 // grant notes that peer gets the repair of a piece of a slot, or says why not. Each peer gets one per piece and link.
 // So requests cannot make this worker send for ever.
 func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
-	i := b.index(peer)
 	switch {
-	case i < 0 || !b.peers[i].is(slot):
-		return ErrStranger
 	case !b.has(slot, piece):
 		return ErrEarly
 	case slot < b.oldest():
 		return ErrStale
+	}
+	i := b.position(slot, peer)
+	if i < 0 {
+		return ErrStranger
 	}
 	l := b.at(slot)
 	if l.repaired[i] == nil {
@@ -182,15 +188,20 @@ func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
 
 // relink forgets which repairs peer got: they may have been lost.
 func (b *outbox) relink(peer topology.Rank) {
-	if i := b.index(peer); i >= 0 {
-		for s := range b.kept {
-			clear(b.kept[s].repaired[i])
+	for slot := b.oldest(); slot < b.sent; slot++ {
+		if i := b.position(slot, peer); i >= 0 {
+			clear(b.at(slot).repaired[i])
 		}
 	}
 }
 
 // appendLast appends the frames of the piece that was made last, one per receiver, to dst.
 func (b *outbox) appendLast(dst []Frame) []Frame {
+	for _, rank := range b.at(b.sent - 1).to {
+		f := b.at(b.sent - 1).piece(b.made - 1)
+		f.To = rank
+		dst = append(dst, f)
+	}
 	for _, peer := range b.peers {
 		if !peer.is(b.sent - 1) {
 			continue
@@ -207,12 +218,8 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 
 // appendAgain appends all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver gets none.
 func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
-	i := b.index(peer)
-	if i < 0 {
-		return dst
-	}
 	for slot := b.oldest(); slot < b.sent; slot++ {
-		if !b.peers[i].is(slot) {
+		if b.position(slot, peer) < 0 {
 			continue
 		}
 		for piece := 0; piece < len(b.at(slot).pieces) && b.has(slot, piece); piece++ {

@@ -55,7 +55,9 @@ type Sends struct {
 	// Spans returns the number of parameters that a message covers; nil: the whole model.
 	Spans  func(dim, workers int) int
 	Frames func(rows []topology.Row) Frames
-	Label  string // in tables, with models by Moniqua
+	// Early: messages depend on x_k alone. They travel while the gradient is computed, unless algorithm.order is atc.
+	Early bool
+	Label string // in tables, with models by Moniqua
 }
 
 // A Lane is one of an exchange's messages that codecs carry. Each lane has its own codec with its own noise and bound;
@@ -212,7 +214,7 @@ func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
 	if a.On.Rows != nil {
 		return a.On.Rows(g)
 	}
-	return g.Rows()
+	return g.Rows(0)
 }
 
 // Parts are the components of one worker's update rule. A row uses those that it needs.
