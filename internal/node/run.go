@@ -85,7 +85,7 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	message := slots.Parts() * w.MaxPayload
 	c := link.Config{
 		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
-		Row: w.Row, Limit: w.MaxPayload, Room: len(w.Row.In) * (slots.Lead + 1) * message, Detect: n.opts.Detect,
+		Rows: w.Rows, Limit: w.MaxPayload, Room: max(1, len(w.Rows.At(0).In)) * (slots.Lead + 1) * message, Detect: n.opts.Detect,
 		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
 		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
 	}
