@@ -21,6 +21,8 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if ahead := r.rows[rank].Ahead(); ahead > 1 {
 		w.Slots = ahead + 1
 	}
+	whole := r.cfg.Algorithm.Clip.Radius > 0 || r.cfg.Algorithm.Clip.Liars > 0 || r.method.Sends.Spans != nil
+	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights()
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}
