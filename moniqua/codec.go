@@ -77,6 +77,11 @@ func (c *Codec) Grid(k int) (Grid, error) {
 	return g, nil
 }
 
+// finestStep returns the step of round k with the most levels that a round may have.
+func (c *Codec) finestStep(k int) float64 {
+	return Grid{Theta: c.Theta(k), Levels: c.Levels, Rounding: c.Rounding}.Step()
+}
+
 // levels returns the N of round k. If Bits gives more than Levels it returns none, which no grid accepts.
 func (c *Codec) levels(k int) int {
 	if c.Bits == nil {
@@ -223,6 +228,9 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 	}
 	if err := r.checkMix(&g); err != nil {
 		return algos.Mixed{}, err
+	}
+	if c.Control != nil && c.Control.bounds(k) {
+		c.Control.reach(r.largest(g.x), c.finestStep(k))
 	}
 	switch {
 	case c.Verify:

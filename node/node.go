@@ -145,7 +145,7 @@ func fullPrecision(w Worker) (gossip.Algorithm, error) {
 
 // machine returns the state machine of a worker at the beginning of its first round.
 func (p *plan) machine(rank topology.Rank) (gossip.Machine, error) {
-	row := p.graph.Row(rank)
+	row := p.graph.Row(rank, 0)
 	rule, err := p.Algorithm(Worker{
 		Rank: rank, Workers: p.Workers, Row: row, X: slices.Clone(p.Start), StepSize: p.StepSize,
 	})

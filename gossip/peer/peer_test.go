@@ -28,7 +28,7 @@ type stage struct {
 	at    []float32 // point of the outstanding gradient, nil if there is none
 }
 
-func (s *stage) row() topology.Row { return ringOf(s.t).Rows()[1] }
+func (s *stage) row() topology.Row { return ringOf(s.t).Rows(0)[1] }
 
 func ringOf(t *testing.T) *topology.Graph {
 	t.Helper()
@@ -277,7 +277,7 @@ func TestFarewells(t *testing.T) {
 
 // Without rounds a worker ends without the last word of neighbours that have ended.
 func TestAPairEndsWithoutAWord(t *testing.T) {
-	row := ringOf(t).Rows()[1]
+	row := ringOf(t).Rows(0)[1]
 	m, err := gossip.NewPair(1, row, &algos.ADPSGD{
 		X: make([]float32, 4), Alpha: func(int) float32 { return 0.05 }, Weight: 0.5,
 		Codec: func(topology.Rank) algos.Codec { return algos.Full{} },

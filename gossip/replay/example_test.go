@@ -13,7 +13,7 @@ import (
 // Worker 1 dies after two rounds and begins again. Worker 0 sends it the messages again.
 func Example() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Path, N: 2, Slack: 1})
-	row := graph.Row(0)
+	row := graph.Row(0, 0)
 	rule := &algos.DPSGD{X: []float32{1}, Alpha: func(int) float32 { return 0.5 }, Codec: algos.Full{}}
 	machine, err := gossip.New(0, row, rule, 10)
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *Replay) feed(n *neighbour) error {
 	}
 	for n.next < next && n.takes(n.next) {
 		for piece := range r.Slots.Parts() {
-			f, _, err := r.Log.Find(gossip.Data, n.next, piece, n.rank)
+			f, err := r.Log.Look(n.next, piece)
 			if err != nil {
 				return failed(err)
 			}

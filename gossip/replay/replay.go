@@ -54,6 +54,8 @@ type Log interface {
 	// Find returns a piece of the message of a slot in Span, or the repair of that piece for a worker, and reports
 	// whether the log has it. The caller must not change the payload.
 	Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) (f gossip.Frame, ok bool, err error)
+	// Look returns a piece of the message of a slot in Span. Its payload may be Stored.
+	Look(slot, piece int) (gossip.Frame, error)
 	// Trim removes messages before a slot, where that is cheap. It then removes the oldest messages, even needed ones,
 	// until the rest takes at most so many bytes. It keeps messages that no checkpoint has made safe.
 	Trim(before int, most int64) error
@@ -245,7 +247,7 @@ func (r *Replay) append(frames []gossip.Frame) error {
 func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 	_, next := r.Log.Span()
 	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
-		f, _, err := r.Log.Find(gossip.Data, slot, 0, n.rank)
+		f, err := r.Log.Look(slot, 0)
 		if err != nil {
 			return asked, failed(err)
 		}

@@ -363,6 +363,9 @@ type sieve struct{ next int }
 func (s *sieve) Append(gossip.Frame) error { s.next++; return nil }
 func (s *sieve) Span() (base, next int)    { return 0, s.next }
 func (s *sieve) Trim(int, int64) error     { return nil }
+func (s *sieve) Look(int, int) (gossip.Frame, error) {
+	return gossip.Frame{}, nil
+}
 func (s *sieve) Find(gossip.FrameKind, int, int, topology.Rank) (gossip.Frame, bool, error) {
 	return gossip.Frame{}, true, nil
 }

@@ -18,6 +18,8 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
 		Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
 	}
+	whole := r.cfg.Algorithm.Clip.Radius > 0 || r.cfg.Algorithm.Clip.Liars > 0 || r.method.Sends.Spans != nil
+	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights()
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}

@@ -36,7 +36,7 @@ func (r *Run) reach() int {
 	if r.Reweights() {
 		return 2 * r.N()
 	}
-	return r.graph.Diameter()
+	return r.graph.Reach()
 }
 
 // partners returns the workers with which a worker of AD-PSGD may ever exchange.

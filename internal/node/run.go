@@ -8,6 +8,7 @@ import (
 	libp2p "github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
@@ -41,6 +42,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
+	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
+		m.Borrow(links.Buffers())
+	}
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
 		n.wg.Go(func() { roll.Release(n.needs) })
@@ -92,7 +96,18 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	if j := w.journal(); j != nil {
 		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
 	}
+	if w.inTurn() {
+		c.InTurn, c.Room = &slots, (len(w.Row.In)+slots.Lead+1)*message
+	}
 	return c
+}
+
+// inTurn reports whether messages are read only when the machine has come to their exchange, because they are large. A
+// worker that may cut an edge reads all: the neighbour's words about edges stand behind its messages.
+func (w *Worker) inTurn() bool {
+	slots := gossip.SlotsOf(w.Machine)
+	paced := !w.Asynchronous && w.Lost != Reweight && slots.Lead == 1 && slots.Parts() > 1
+	return paced && budget.InTurn(len(w.Row.In), slots.Parts()*w.MaxPayload)
 }
 
 // needs reports whether the links or the vectors use the connection with id.

@@ -212,7 +212,7 @@ func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
 	if a.On.Rows != nil {
 		return a.On.Rows(g)
 	}
-	return g.Rows()
+	return g.Rows(0)
 }
 
 // Parts are the components of one worker's update rule. A row uses those that it needs.

@@ -46,7 +46,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 		graph: g, rounds: rounds, initial: make([]float64, mixingRunDim),
 		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
 	}
-	for i, row := range g.Rows() {
+	for i, row := range g.Rows(0) {
 		x := make([]float32, mixingRunDim)
 		for d := range x {
 			x[d] = float32(math.Sin(float64(5*i + d)))

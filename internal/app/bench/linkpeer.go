@@ -78,7 +78,7 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 			Rank: rank, Verify: t.Verify}
 		codec, most = quantized, quantized.MaxPiece(t.Dim)
 	}
-	row := graph.Row(rank)
+	row := graph.Row(rank, 0)
 	worker, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},
 		t.Rounds+warmRounds)
 	if err != nil {

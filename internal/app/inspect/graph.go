@@ -55,7 +55,7 @@ func NewGraph(g *topology.Graph) (*Graph, error) {
 		return nil, err
 	}
 	r := &Graph{
-		Spec: g.Spec().String(), Workers: g.N(), Slack: g.Spec().Slack, Edges: g.Edges(), Diameter: g.Diameter(),
+		Spec: g.Spec().String(), Workers: g.N(), Slack: g.Spec().Slack, Edges: g.Edges(), Diameter: g.Reach(),
 		graph: g,
 		spectrum: spectrum{
 			Lambda2: s.Lambda2, LambdaN: s.LambdaN, Rho: s.Rho, Gap: s.Gap, S: s.S, S1: s.S1,
@@ -66,7 +66,7 @@ func NewGraph(g *topology.Graph) (*Graph, error) {
 		r.Edges = [][2]topology.Rank{}
 	}
 	if g.N() <= largestW {
-		w := g.W()
+		w := g.W(0)
 		for i := range g.N() {
 			row := make([]float64, g.N())
 			for j := range row {

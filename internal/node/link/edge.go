@@ -47,7 +47,7 @@ type state struct {
 func newEdge(s *shared, rank topology.Rank) *edge {
 	id := s.Members.IDs[rank]
 	return &edge{
-		neighbour: neighbour{shared: s, rank: rank, id: id},
+		neighbour: neighbour{shared: s, rank: rank, id: id, turn: newTurn()},
 		dials:     s.Host.ID() < id, hears: slices.Contains(s.Row.Out, rank),
 		arrived: make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), state: state{since: time.Now()},
 		log: s.Log.With("neighbour", int(rank)),
