@@ -102,6 +102,9 @@ func TestReproduce(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(page.Dir, "fig1", compare.ReportFolder, "index.html")); err != nil {
 		t.Error(err)
 	}
+	if !strings.Contains(first, `src="fig1/report/figures/loss-slow.svg"`) {
+		t.Errorf("the page shows no figure:\n%s", first)
+	}
 	if !strings.Contains(talk, "part 1 of 1: ") {
 		t.Errorf("it said\n%s", talk)
 	}

@@ -16,9 +16,9 @@ func moniqua() Paper {
 		Title:  "Moniqua: Modulo Quantized Communication in Decentralized SGD (Lu, De Sa; ICML 2020)",
 		Source: "https://arxiv.org/abs/2002.11787",
 		Sizes: []Size{
-			{Minutes, "An MLP on Fashion-MNIST takes the place of ResNet-20 on CIFAR-10, with as many parameters (267,000), " +
-				"and small models those of figure 2. Runs have a few epochs. Links and time are simulated, and coding " +
-				"takes no time.", []Part{
+			{Minutes, "MLPs on Fashion-MNIST take the place of ResNet-20 on CIFAR-10; that of figure 1 has as many parameters, " +
+				"267,000. An MLP and LeNet-5 do so in figure 2. Runs have a few epochs. Links and time are simulated, and " +
+				"coding takes no time.", []Part{
 				{Name: "fig1", Comparison: "moniqua-fig1-minutes", Set: []string{"output.every=5"}},
 				{Name: "table2", Comparison: "moniqua-table2-minutes"},
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},
@@ -32,13 +32,15 @@ func moniqua() Paper {
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},
 			}},
 			{Full, "Models and data are those of the paper: ResNet-20, VGG-16 and ResNet-110 on CIFAR-10, with 400 epochs for " +
-				"figure 1 and table 2. Links and time are simulated, and coding takes no time.", []Part{
+				"figure 1 and table 2, and 60 for figure 2. Links and time are simulated, and coding takes no time.", []Part{
 				{Name: "fig1", Comparison: "moniqua-fig1", Loss: 0.5,
-					Set: []string{"train.rounds=78200", "train.augment=crop-flip"}},
-				{Name: "table2", Comparison: "moniqua-table2", Set: []string{"train.rounds=78200", "train.augment=crop-flip"}},
-				{Name: "fig2a", Comparison: "moniqua-fig2a", Set: []string{"data.name=cifar-10", "model={name: vgg16}"}},
+					Set: []string{"train.rounds=78200", "train.augment=crop-flip", "output.every=100"}},
+				{Name: "table2", Comparison: "moniqua-table2",
+					Set: []string{"train.rounds=78200", "train.augment=crop-flip", "output.every=100"}},
+				{Name: "fig2a", Comparison: "moniqua-fig2a", Set: []string{"data.name=cifar-10", "model={name: vgg16}",
+					"train.rounds=9375", "output.evaluate=938"}},
 				{Name: "fig2b", Comparison: "moniqua-fig2b", Set: []string{"data.name=cifar-10",
-					"model={name: resnet, depth: 110, norm: batch}"}},
+					"model={name: resnet, depth: 110, norm: batch}", "train.rounds=7813"}},
 			}},
 		},
 		Claims: slices.Concat(moniquaTimes(), moniquaBits(), moniquaCost(), moniquaVariants()),

@@ -94,7 +94,7 @@ func (p *Page) html() string {
 		p.row(&rows, j)
 	}
 	for _, part := range p.parts {
-		part.write(&parts)
+		part.write(&parts, p.Dir)
 	}
 	if len(p.parts) < len(p.Size.Parts) {
 		fmt.Fprintf(&parts, "<p class=\"note\">%d of %d comparisons have been run.</p>\n", len(p.parts), len(p.Size.Parts))
@@ -163,14 +163,21 @@ func sources(all []Evidence) []source {
 // tableOf returns the report of a part.
 func tableOf(part string) string { return path.Join(part, compare.ReportFolder, "index.html") }
 
-// write writes how a part was made, and its caveats.
-func (p *part) write(w *strings.Builder) {
+// write writes how a part was made, its caveats and its figures of loss.
+func (p *part) write(w *strings.Builder, dir string) {
 	fmt.Fprintf(w, "<h3><a href=\"%s\">%s</a>: %s</h3>\n<pre>%s</pre>\n<ul>", tableOf(p.name), html.EscapeString(p.name),
 		html.EscapeString(p.study.Name), html.EscapeString(p.study.Reproduce()))
 	for _, c := range p.study.Caveats() {
 		fmt.Fprintf(w, "<li>%s</li>", html.EscapeString(c))
 	}
 	fmt.Fprint(w, "</ul>\n")
+	figures, _ := filepath.Glob(filepath.Join(dir, p.name, compare.ReportFolder, "figures", "loss-*.svg"))
+	for _, f := range figures {
+		file := filepath.Base(f)
+		fmt.Fprintf(w, "<figure><img loading=\"lazy\" src=\"%s\" alt=\"\">"+
+			"<figcaption>%s: loss against time and bytes</figcaption></figure>\n", path.Join(p.name, compare.ReportFolder, "figures", html.EscapeString(file)),
+			html.EscapeString(strings.TrimSuffix(strings.TrimPrefix(file, "loss-"), ".svg")))
+	}
 }
 
 // markdown returns the claims as a table.
