@@ -17,7 +17,7 @@ var algorithms = []Algorithm{
 			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
 			Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua"},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -113,7 +113,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
-		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1)},
+		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
 		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
 		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
 		Build: func(p Parts) (gossip.Algorithm, error) {
