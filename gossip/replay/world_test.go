@@ -100,7 +100,7 @@ func (w *world) start(m *worker) {
 	m.met, m.asked, m.done, m.fresh = make(map[topology.Rank]uint64), nil, false, nil
 	m.said = gossip.Control{Place: place, Durable: place}
 	m.layer = replay.New(gossip.NewLinked(m.machine, m.rank, place, place), replay.Start{
-		Self: m.rank, Row: m.row, Slots: slots, Log: m.log, Repairs: w.job.verified,
+		Self: m.rank, Rows: m.row, Slots: slots, Log: m.log, Repairs: w.job.verified,
 	})
 	m.layer.AtBoundary(func(k int) {
 		if rapid.IntRange(0, 2).Draw(w.t, "checkpoint") == 0 || k == w.job.rounds {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,11 +18,11 @@ func (s *Study) Abstract() []string {
 		if len(groups) == 0 {
 			continue
 		}
-		for _, target := range s.Targets.List() {
-			all = append(all, s.conclude(network.Name, groups, target))
+		all = append(all, s.orders(network.Name, groups)...)
+		for _, c := range classes(network.Name, groups) {
+			all = append(all, s.steady(c.name, c.groups), accuracies(c.name, c.groups), lighter(c.name, c.groups))
 		}
-		all = append(all, s.steady(network.Name, groups), s.accuracies(network.Name), lighter(network.Name, groups),
-			failures(network.Name, groups))
+		all = append(all, s.growth(network.Name), failures(network.Name, groups))
 	}
 	all = append(all, s.answered())
 	return slices.DeleteFunc(all, func(sentence string) bool { return sentence == "" })
@@ -62,10 +63,10 @@ func (s *Study) scope() string {
 }
 
 // accuracies says which algorithms of a network end as accurate as the reference, as far as the intervals tell.
-func (s *Study) accuracies(network string) string {
+func accuracies(network string, groups []*Group) string {
 	said := map[Verdict][]string{}
-	base := reference(s.on(network))
-	for _, g := range s.on(network) {
+	base := reference(groups)
+	for _, g := range groups {
 		if g == base {
 			continue
 		}
@@ -111,6 +112,30 @@ func lighter(network string, groups []*Group) string {
 func bytesPerRound(c Cell, _ *trace) *float64 {
 	v := float64(c.BytesPerPeer.Wire) / float64(max(1, c.Rounds))
 	return &v
+}
+
+// growth says how the time of a round grows with the number of workers, and how far the formula is off.
+func (s *Study) growth(network string) string {
+	var names []string
+	off := 0.0
+	for _, f := range s.families(network) {
+		first, last := f.at[0], f.at[len(f.at)-1]
+		if first.took.N == 0 || last.took.N == 0 {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s %.3g times (%d to %d)", f.name, last.took.Mean/first.took.Mean,
+			first.workers, last.workers))
+		for _, p := range f.at {
+			if r := p.ratio(); !math.IsNaN(r) {
+				off = max(off, math.Abs(r-1))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("On %s the time of a round grows so with the number of workers: %s. The formula is off by at most "+
+		"%.1f %%.", network, strings.Join(names, "; "), 100*off)
 }
 
 // failures names the algorithms of a network that did not finish every run.

@@ -38,8 +38,8 @@ func (s *Study) Claims() []Claim {
 		if len(groups) < 2 {
 			continue
 		}
-		base := reference(groups)
 		for _, g := range groups {
+			base := reference(alike(groups, g))
 			if g == base {
 				continue
 			}

@@ -35,7 +35,7 @@ func (s *Study) levelTable(network Network, groups []*Group) Table {
 	for _, g := range groups {
 		row := []string{g.Label}
 		for _, target := range s.Goals() {
-			text := timeToTarget(g, reference(groups), target)
+			text := timeToTarget(g, reference(alike(groups, g)), target)
 			if why := g.missing(target); why != "" {
 				text = why
 			}

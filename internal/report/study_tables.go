@@ -37,8 +37,8 @@ func (s *Study) rows(network string) []row {
 		}
 		for _, target := range s.Targets.List() {
 			r.Targets = append(r.Targets, reach{
-				Time: g.inAll(target), Sooner: g.speedup(reference(groups), target), Bytes: g.geomean(megabytesTo(target)).String(),
-				Best: g == fastestOf(groups, target),
+				Time: g.inAll(target), Sooner: g.speedup(reference(alike(groups, g)), target),
+				Bytes: g.geomean(megabytesTo(target)).String(), Best: g == fastestOf(alike(groups, g), target),
 			})
 		}
 		if n := g.ended(CellDiverged); n > 0 {

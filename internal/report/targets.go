@@ -38,7 +38,7 @@ func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 				fmt.Fprint(t, "\t")
 				continue
 			}
-			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(groups), target))
+			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(alike(groups, groups[at])), target))
 		}
 		fmt.Fprintln(t)
 	}
