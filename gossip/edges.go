@@ -32,7 +32,7 @@ func (x *exchange) shape(in []topology.Edge) {
 			x.in = append(x.in, algos.Message{From: e.Peer, Weight: float32(e.Weight)})
 		}
 	}
-	x.notes, x.marks = empty(x.notes, len(in)), empty(x.marks, len(in))
+	x.notes[0], x.notes[1] = empty(x.notes[0], len(in)), empty(x.notes[1], len(in))
 	x.got, x.wrong = empty(x.got, len(x.in)), empty(x.wrong, len(x.in))
 }
 

@@ -101,7 +101,7 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 	edges := newEdges(rows, plan.Hops)
 	return &Worker{
 		self: self, alg: r, plan: plan, schedule: schedule,
-		inbox:  newInbox(edges, plan.Lead+1, r.pieces),
+		inbox:  newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
 		outbox: newOutbox(self, edges, plan.Lead+1, r.pieces),
 	}, nil
 }
@@ -178,15 +178,17 @@ func (w *Worker) Receive(f Frame) error {
 	return w.exchange(f.Piece, f.Piece+1)
 }
 
-// Link sends the frames again that peer may still need if up, and asks again for a repair that has not come. A link
-// that went down changes nothing.
+// Link sends the frames again that peer may still need if up, unless a log does, and asks again for a repair that has
+// not come. A link that went down changes nothing.
 func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
 	}
-	send := &w.ready[0].send
-	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
-	*send = w.outbox.appendAgain(*send, peer)
+	send, logged := &w.ready[0].send, w.outbox.logged
+	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer && !(logged && f.Kind == Data) })
+	if !logged {
+		*send = w.outbox.appendAgain(*send, peer)
+	}
 	w.outbox.relink(peer)
 	for piece := range w.alg.pieces {
 		if w.inbox.lacks(w.slot(), piece, peer) {
@@ -201,8 +203,15 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 // Mixed returns the observations of the last finished mixing.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec of the messages of a hop, nil where there is none.
-func (w *Worker) Codec(hop int) algos.Codec { return w.alg.lanes.at(hop).codec }
+// Codec returns the codec of a lane, nil where there is none.
+func (w *Worker) Codec(lane int) algos.Codec { return w.alg.lanes.at(lane).codec }
+
+// CodecOf returns the codec that made a frame of a message, nil where there is none, and the number of the frame's
+// piece in its lane.
+func (w *Worker) CodecOf(f Frame) (algos.Codec, int) {
+	lane, piece := w.alg.lane(f.Hop, f.Piece)
+	return lane.codec, piece
+}
 
 // ExtraMemory returns the bytes of the algorithm and of verification.
 func (w *Worker) ExtraMemory() int {
