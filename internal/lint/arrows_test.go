@@ -62,7 +62,7 @@ var siblings = map[string][]string{
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
-	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
+	"internal/node": {"internal/cores", "internal/node/socket", "internal/node/identity", "internal/node/handshake",
 		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 
