@@ -168,6 +168,9 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.audit, b.exact
+	if b.rows != nil {
+		c.Behind(b.rows.Ahead())
+	}
 	if b.controlled() {
 		c.Levels, c.Bits = 1<<a.Controller.MaxBits, b.chosen()
 	}
