@@ -131,6 +131,9 @@ func New(inside gossip.Layer, s Start) *Replay {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
 	}
+	if m, ok := inside.(gossip.Logged); ok {
+		m.Log()
+	}
 	_, next := s.Log.Span()
 	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next}
 }

@@ -70,6 +70,17 @@ func newWorld(t *rapid.T, tb *testing.T, job task) *world {
 	return w
 }
 
+// A spoiler lends buffers, and spoils those that come back.
+type spoiler struct{}
+
+func (spoiler) Get(n int) []byte { return make([]byte, n) }
+
+func (spoiler) Put(b []byte) {
+	for i := range b {
+		b[i] ^= 0xff
+	}
+}
+
 // start begins a life of a worker at its oldest checkpoint, as if newer ones were damaged.
 func (w *world) start(m *worker) {
 	var from checkpoint
@@ -78,6 +89,7 @@ func (w *world) start(m *worker) {
 		m.saved = m.saved[:1]
 	}
 	m.machine = w.job.machine(w.tb, m.rank, from.state)
+	m.machine.Borrow(spoiler{})
 	slots := m.machine.Slots()
 	place := slots.Of(from.round, 0)
 	if m.log == nil {

@@ -17,7 +17,7 @@ var algorithms = []Algorithm{
 			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
 			Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua"},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		On:    Graph{Changing: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
@@ -119,7 +119,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
-		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1)},
+		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
 		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
 		On:     Graph{Changing: allowed},
 		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",

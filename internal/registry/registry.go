@@ -55,7 +55,9 @@ type Sends struct {
 	// Spans returns the number of parameters that a message covers; nil: the whole model.
 	Spans  func(dim, workers int) int
 	Frames func(rows []topology.Sequence) Frames
-	Label  string // in tables, with models by Moniqua
+	// Early: messages depend on x_k alone. They travel while the gradient is computed, unless algorithm.order is atc.
+	Early bool
+	Label string // in tables, with models by Moniqua
 }
 
 // A Lane is one of an exchange's messages that codecs carry. Each lane has its own codec with its own noise and bound;

@@ -109,6 +109,9 @@ func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []top
 	if hops := made.Plan().Hops; a.ByMoniqua() && hops != len(a.Lanes()) {
 		t.Errorf("%s: %d hops in %d lanes, each of which needs noise of its own", a, hops, len(a.Lanes()))
 	}
+	if early := made.Plan().Overlap; early != a.Sends.Early {
+		t.Errorf("%s: its messages travel during the gradient: %v, its row says %v", a, early, a.Sends.Early)
+	}
 	if _, ok := made.(gossip.Local); a.Takes.LocalSteps.Given && !ok {
 		t.Errorf("%s: its row allows local steps, and it is not gossip.Local", a)
 	}
