@@ -76,11 +76,13 @@ func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error 
 	return c.verification.check(&r, x, in)
 }
 
-// MixPiece is Mix of a piece into x, of messages that CheckPiece has accepted.
-func (c *Codec) MixPiece(k, piece int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+// MixPiece is Mix of a piece of x into that of acc, of messages that CheckPiece has accepted.
+func (c *Codec) MixPiece(
+	acc []float32, k, piece int, x []float32, mine []byte, in []algos.Message,
+) (algos.Mixed, error) {
 	p := c.part(piece, len(x))
-	x = x[p.first:p.end]
-	return c.mixExact(k, gathered{acc: x, x: x, mine: mine, in: in, part: p, checked: true}, c.mix)
+	acc, x = acc[p.first:p.end], x[p.first:p.end]
+	return c.mixExact(k, gathered{acc: acc, x: x, mine: mine, in: in, part: p, checked: true}, c.mix)
 }
 
 // Layout returns the layout of a piece of round k, for models of d coordinates.

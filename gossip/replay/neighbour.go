@@ -56,7 +56,8 @@ const (
 // A neighbour is the progress of one neighbour, in slots.
 type neighbour struct {
 	rank          topology.Rank
-	hears, speaks bool // it receives messages of this worker; it sends messages to this worker
+	hears, speaks bool // it ever receives messages of this worker; it ever sends messages to this worker
+	loose         bool // neither end knows to be in step, as on a one-way edge
 
 	gets  delivery
 	had   int // it may have had the messages before this slot, and their repairs, on earlier links
@@ -101,9 +102,16 @@ func (n *neighbour) ask(f gossip.Frame) {
 	}
 }
 
-// neighbours returns the neighbours of a row in increasing rank.
-func neighbours(row topology.Row) []neighbour {
+// neighbours returns the neighbours of a worker in increasing rank.
+func neighbours(rows topology.Sequence) []neighbour {
 	var all []neighbour
+	if rows.Period() != 1 {
+		for _, rank := range rows.Neighbours() {
+			all = append(all, neighbour{rank: rank, hears: true, speaks: true, loose: true})
+		}
+		return all
+	}
+	row := rows.At(0)
 	at := func(rank topology.Rank) *neighbour {
 		order := func(n neighbour, r topology.Rank) int { return cmp.Compare(n.rank, r) }
 		i, found := slices.BinarySearchFunc(all, rank, order)
@@ -131,6 +139,8 @@ func (n *neighbour) meet(m gossip.Meeting, lead int) {
 		n.gets = behind
 	}
 	switch {
+	case n.loose:
+		n.tells = seldom
 	case n.hears && n.speaks:
 		n.tells, n.until = each, max(m.Theirs, m.Ours)+lead+1
 	case n.speaks:

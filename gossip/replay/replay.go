@@ -1,7 +1,7 @@
 // Package replay lets a worker and its neighbours die and come back. The run ends as if no
 // worker had died, bit for bit. Wrap the machine of a worker that is at the beginning of a round:
 //
-//	start := replay.Start{Self: rank, Row: row, Slots: gossip.SlotsOf(machine), Log: log}
+//	start := replay.Start{Self: rank, Rows: row, Slots: gossip.SlotsOf(machine), Log: log}
 //	place := start.Slots.Of(round, 0)
 //	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
 //
@@ -19,10 +19,14 @@
 // back cannot have sent the other more before. From then on both ends send each message as soon as
 // it exists, and report no places.
 //
+// On a graph that changes, an edge is there in some exchanges only, and a worker that is idle sends
+// nothing. The log then has an empty message, so that it has one for every slot.
+//
 // The two ends of a one-way edge are never surely in step, because the sender receives no message of
 // its receiver. The log of the worker in front may let the sender run ahead while the receiver comes
 // back as well. The machine would then reuse its buffers before the receiver has read them. So such
-// an edge goes on as all edges begin: places are reported, and messages come from the log.
+// an edge goes on as all edges begin: places are reported, and messages come from the log. So do all
+// edges of a graph that changes.
 //
 // Codecs that verify: a neighbour that comes back may ask again for repairs that it has asked for
 // before. This worker may have come back in between. It then makes its messages again, but its
@@ -37,6 +41,7 @@ package replay
 
 import (
 	"errors"
+	"slices"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
@@ -54,6 +59,8 @@ type Log interface {
 	// Find returns a piece of the message of a slot in Span, or the repair of that piece for a worker, and reports
 	// whether the log has it. The caller must not change the payload.
 	Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) (f gossip.Frame, ok bool, err error)
+	// Look returns a piece of the message of a slot in Span. Its payload may be Stored.
+	Look(slot, piece int) (gossip.Frame, error)
 	// Trim removes messages before a slot, where that is cheap. It then removes the oldest messages, even needed ones,
 	// until the rest takes at most so many bytes. It keeps messages that no checkpoint has made safe.
 	Trim(before int, most int64) error
@@ -77,9 +84,9 @@ func failed(err error) error {
 // A Start has the settings of a Replay.
 type Start struct {
 	Self  topology.Rank
-	Row   topology.Row // of Self
-	Slots gossip.Slots // of the machine
-	Log   Log          // at the same place as the machine
+	Rows  topology.Sequence // of Self
+	Slots gossip.Slots      // of the machine
+	Log   Log               // at the same place as the machine
 	// Most is the limit of the log in bytes, even if a neighbour without recent checkpoints needs more; 0: no limit.
 	Most int64
 	// Repairs says that the codec verifies messages: then the log also keeps repairs.
@@ -124,8 +131,11 @@ func New(inside gossip.Layer, s Start) *Replay {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
 	}
+	if m, ok := inside.(gossip.Logged); ok {
+		m.Log()
+	}
 	_, next := s.Log.Span()
-	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Row), place: next}
+	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next}
 }
 
 // Ready hands out the frames of the layer inside, and asks for another call to keep them.
@@ -222,6 +232,11 @@ func (r *Replay) keep() gossip.Ready {
 // append puts new messages and repairs into the log.
 func (r *Replay) append(frames []gossip.Frame) error {
 	for _, f := range frames {
+		if f.Kind == gossip.Data {
+			if err := r.idle(r.slotOf(f)); err != nil {
+				return err
+			}
+		}
 		_, next := r.Log.Span()
 		if f.Kind == gossip.Request || f.Kind >= gossip.Place ||
 			f.Kind == gossip.Data && (r.slotOf(f) != next || f.Piece != r.kept) {
@@ -234,10 +249,38 @@ func (r *Replay) append(frames []gossip.Frame) error {
 			r.kept = (r.kept + 1) % r.Slots.Parts()
 		}
 	}
+	if err := r.idle(r.place); err != nil {
+		return err
+	}
 	if r.Most > 0 {
 		return r.shorten()
 	}
 	return nil
+}
+
+// idle enters that this worker sent nothing in the slots before one, where the graph changes.
+func (r *Replay) idle(before int) error {
+	if r.Rows.Period() == 1 || r.kept > 0 {
+		return nil
+	}
+	for _, next := r.Log.Span(); next < before; next++ {
+		for piece := range r.Slots.Parts() {
+			f := r.Slots.At(gossip.Frame{From: r.Self, Kind: gossip.Data, Piece: piece}, next)
+			f.Round += r.Slots.Every - 1
+			if err := failed(r.Log.Append(f)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hears reports whether a neighbour receives the message of a slot.
+func (r *Replay) hears(n *neighbour, slot int) bool {
+	if !n.loose {
+		return n.hears
+	}
+	return slices.Contains(r.Rows.At(slot/max(1, r.Slots.Hops)).Out, n.rank)
 }
 
 // askRepairs asks the machine for the repairs of the messages from slot first on. The neighbour may have asked for them
@@ -245,7 +288,7 @@ func (r *Replay) append(frames []gossip.Frame) error {
 func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 	_, next := r.Log.Span()
 	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
-		f, _, err := r.Log.Find(gossip.Data, slot, 0, n.rank)
+		f, err := r.Log.Look(slot, 0)
 		if err != nil {
 			return asked, failed(err)
 		}

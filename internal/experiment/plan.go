@@ -12,12 +12,17 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.dim == 0 {
 		return nil
 	}
-	neighbours := len(r.rows[rank].In)
+	neighbours := len(r.rows[rank].At(0).In)
 	w := budget.Worker{
 		Parameters: r.dim, Momentum: r.cfg.Train.Momentum > 0, External: r.cfg.External(),
 		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
 		Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
 	}
+	if ahead := r.rows[rank].Ahead(); ahead > 1 {
+		w.Slots = ahead + 1
+	}
+	whole := r.cfg.Algorithm.Clip.Radius > 0 || r.cfg.Algorithm.Clip.Liars > 0 || r.method.Sends.Spans != nil
+	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights()
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench"},
+	{"internal/app/bench", "internal/app/reproduce"},
 	{"cmd/peer"},
 }
 
@@ -47,6 +47,7 @@ var siblings = map[string][]string{
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
 	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
 	"internal/settings": {"internal/plural"},  // numbers of tensors
+	"topology":          {"internal/rng"},     // graphs that are drawn
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there
