@@ -26,8 +26,8 @@ func (s *Study) abstractOn(network string) []string {
 		return nil
 	}
 	all := s.orders(network, groups)
-	for _, c := range classes(network, groups) {
-		all = append(all, s.steady(c.name, c.groups), accuracies(c.name, c.groups), lighter(c.name, c.groups))
+	if len(classes(network, groups)) == 1 { // sentences on each of several classes would hide their growth
+		all = append(all, s.steady(network, groups), accuracies(network, groups), lighter(network, groups))
 	}
 	all = append(all, s.growth(network), failures(network, groups))
 	return slices.DeleteFunc(all, func(sentence string) bool { return sentence == "" })
@@ -82,8 +82,8 @@ func accuracies(network string, groups []*Group) string {
 	if len(said) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s: %s.", network, 100*points, base.Label,
-		orNone(strings.Join(said[Supported], ", ")))
+	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s: %s.", network, 100*points,
+		base.Label, orNone(strings.Join(said[Supported], ", ")))
 	if lower := said[NotSupported]; len(lower) > 0 {
 		text += fmt.Sprintf(" These end further below: %s.", strings.Join(lower, ", "))
 	}
@@ -124,7 +124,7 @@ func (s *Study) growth(network string) string {
 		if first.took.N == 0 || last.took.N == 0 {
 			continue
 		}
-		names = append(names, fmt.Sprintf("%s %.3g times (%d to %d)", f.name, last.took.Mean/first.took.Mean,
+		names = append(names, fmt.Sprintf("%s %.2f times (%d to %d)", f.name, last.took.Mean/first.took.Mean,
 			first.workers, last.workers))
 		for _, p := range f.at {
 			if r := p.ratio(); !math.IsNaN(r) {

@@ -201,7 +201,8 @@ func (s *Study) claimTable() Table {
 
 // verdictTable has a row for each claim over all targets, with the number at the hardest.
 func (s *Study) verdictTable() Table {
-	t := Table{Name: "claims", Texts: 4, Head: []string{"Algorithm", "network", "claim", "verdict", "at the hardest target"},
+	t := Table{Name: "claims", Texts: 4,
+		Head:    []string{"Algorithm", "network", "claim", "verdict", "at the hardest target"},
 		Caption: "Claims over all targets, each judged by the 95 % interval over the seeds; claims-by-target.csv has all"}
 	all := s.Claims()
 	for len(all) > 0 {

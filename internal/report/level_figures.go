@@ -25,7 +25,7 @@ var metrics = []string{record.TrainingLoss, record.TestAccuracy}
 func (s *Study) levelTable(network Network, groups []*Group) Table {
 	t := Table{Name: "targets-" + slug(network.Name), Texts: 1, Head: []string{"Algorithm"},
 		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (how many times sooner than %s)",
-			network.Name, reference(groups).Label)}
+			network.Name, referenceOf(groups))}
 	if len(s.Levels) == 0 {
 		return t
 	}
@@ -101,8 +101,8 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 	return p
 }
 
-// steady says in a sentence whether the same algorithm is first at all targets of a network, and at how many of them the
-// intervals say so. It is "" with one target.
+// steady says in a sentence whether the same algorithm is first at all targets of a network, and at how many of them
+// the intervals say so. It is "" with one target.
 func (s *Study) steady(network string, groups []*Group) string {
 	var first []string
 	reached, sure := 0, 0

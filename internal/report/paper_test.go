@@ -119,7 +119,7 @@ func TestChecklistFollowsTheCells(t *testing.T) {
 		"no default":       {1, func(s *Study) { s.Trials[0].Default = false }, NotMet, "D-PSGD: the default was not tried"},
 		"no search":        {1, untuned, NotMet, "values of the file"},
 		"three seeds":      {2, func(*Study) {}, Met, "3 seeds in every row"},
-		"two seeds":        {2, func(s *Study) { s.Groups[1].Cells = s.Groups[1].Cells[:2] }, NotMet, "Moniqua 8b on n: 2 seeds"},
+		"two seeds":        {2, func(s *Study) { s.Groups[1].Cells = s.Groups[1].Cells[:2] }, NotMet, "n: 2 seeds"},
 		"iid alone":        {3, func(*Study) {}, NotMet, "in one way: iid"},
 		"and by label":     {3, func(s *Study) { partitioned(s.Groups[1], "labels") }, Met, "iid, labels"},
 		"both models":      {4, func(*Study) {}, Met, "for 2 rows"},
@@ -236,8 +236,9 @@ func TestClaimsOverAllTargets(t *testing.T) {
 func TestOrderAtAllTargets(t *testing.T) {
 	s := paper(t)
 	groups := s.on("n")
-	if got, want := s.steady("n", groups), "On n Moniqua 8b has the least mean time at each of 5 targets; at 4 of them the intervals tell "+
-		"the first from all others."; got != want {
+	const want = "On n Moniqua 8b has the least mean time at each of 5 targets; at 4 of them the intervals tell " +
+		"the first from all others."
+	if got := s.steady("n", groups); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range groups[0].Cells {
@@ -268,7 +269,8 @@ func TestScaling(t *testing.T) {
 	if got := families[0].at[1]; got.predicted != 80 || fmt.Sprintf("%.3f", got.ratio()) != "1.275" {
 		t.Errorf("%+v, ratio %v, want 80 ms by the formula, and 102 ms measured", got, got.ratio())
 	}
-	if f := s.scaling(s.Networks[0]); f == nil || len(f.panels) != 3 || !strings.Contains(f.panels[0].words, "102.0 [97.1, 107.1] at 8") {
+	if f := s.scaling(s.Networks[0]); f == nil || len(f.panels) != 3 ||
+		!strings.Contains(f.panels[0].words, "102.0 [97.1, 107.1] at 8") {
 		t.Errorf("%d panels, the first says %q, want the rounds and two targets", len(f.panels), f.panels[0].words)
 	}
 	if c := s.Checklist()[14]; c.Answer != NotMet || !strings.Contains(c.Reason, "4 to 64 workers in 3 sizes") {
@@ -283,7 +285,8 @@ func TestPredictedRounds(t *testing.T) {
 		every    int
 		want     float64
 	}{
-		{Overlaps, 3, 1, 3}, {Overlaps, 1, 1, 2}, {Waits, 3, 1, 5}, {Waits, 3, 3, 3}, {Asynchronous, 3, 1, 0}, {Waits, 0, 1, 0},
+		{Overlaps, 3, 1, 3}, {Overlaps, 1, 1, 2}, {Waits, 3, 1, 5}, {Waits, 3, 3, 3}, {Asynchronous, 3, 1, 0},
+		{Waits, 0, 1, 0},
 	} {
 		s := Setup{Overlap: test.overlap, Exchange: test.exchange, Every: test.every}
 		if got := s.Predicted(2); got != test.want {
@@ -296,7 +299,8 @@ func TestPredictedRounds(t *testing.T) {
 func TestSearchesHaveDoubts(t *testing.T) {
 	s := paper(t)
 	low := 0.2
-	s.Trials = append(s.Trials, Trial{Label: "D-PSGD", Settings: []string{"train.step_size=auto"}, Loss: &low, Network: "n",
+	s.Trials = append(s.Trials, Trial{Label: "D-PSGD", Settings: []string{"train.step_size=auto"}, Loss: &low,
+		Network: "n",
 		Default: true})
 	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, "D-PSGD: the default [train.step_size=auto] has a "+
 		"lower loss in the search than every setting of the grid") {
@@ -337,7 +341,8 @@ func TestTablesOfAPaper(t *testing.T) {
 	if err := paper(t).WriteResults(&results); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"D-PSGD,n,accuracy_average_model,3,0.91,", "Moniqua 8b,n,seconds to training loss 0.9,3,",
+	for _, want := range []string{"D-PSGD,n,accuracy_average_model,3,0.91,",
+		"Moniqua 8b,n,seconds to training loss 0.9,3,",
 		"D-PSGD,n,socket_over_claimed_bytes,3,1.02"} {
 		if !strings.Contains(results.String(), want) {
 			t.Errorf("no %q in\n%s", want, results.String())
@@ -377,7 +382,8 @@ func TestFiguresForLaTeX(t *testing.T) {
 func typeset(t *testing.T, figures []*Figure, tables []Table) {
 	t.Helper()
 	var b bytes.Buffer
-	b.WriteString("\\documentclass{article}\n\\usepackage[utf8]{inputenc}\\usepackage[T1]{fontenc}\\usepackage{booktabs,pgfplots}\n" +
+	b.WriteString("\\documentclass{article}\n\\usepackage[utf8]{inputenc}\\usepackage[T1]{fontenc}\n" +
+		"\\usepackage{booktabs,pgfplots}\n" +
 		"\\usepgfplotslibrary{groupplots}\\pgfplotsset{compat=1.16}\n\\begin{document}\n")
 	for _, f := range figures {
 		b.WriteString("\\noindent " + f.PGF() + "\n\n")

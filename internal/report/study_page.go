@@ -179,7 +179,8 @@ func (m *markup) table(targets []record.Target, rows []row) {
 	for _, t := range targets {
 		heads = append(heads, "s to "+t.String(), "times sooner", "MB to it")
 	}
-	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer", "extra MB")
+	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer",
+		"extra MB")
 	for _, h := range heads {
 		m.say("<th scope=\"col\">%s</th>", h)
 	}
