@@ -17,4 +17,7 @@ for name; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
 		done
 	done
+	for table in scaling checklist; do
+		[ ! -e "runs/$name/report/tables/$table.csv" ] || cp "runs/$name/report/tables/$table.csv" "$kept"
+	done
 done

@@ -184,15 +184,24 @@ func leastAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.Min }
 
 func (s *Study) threeAxes() (Answer, string) {
 	var axes []string
-	for _, f := range s.figuresOn(s.Groups[0].Network, s.first()) {
-		for _, p := range f.panels {
-			if p.axis != "" && len(p.shapes) > 0 && !slices.Contains(axes, string(p.axis)) {
-				axes = append(axes, string(p.axis))
-			}
+	for _, x := range abscissae() {
+		if slices.ContainsFunc(s.first(), func(g *Group) bool { return g.spans(x) }) {
+			axes = append(axes, string(x.axis))
 		}
 	}
+	reason := "curves have these axes: " + orNone(strings.Join(axes, ", "))
 	if len(axes) < len(abscissae()) {
-		return NotMet, "curves have these axes: " + orNone(strings.Join(axes, ", "))
+		return NotMet, reason
 	}
-	return Met, "curves have these axes: " + strings.Join(axes, ", ")
+	return Met, reason
+}
+
+// spans reports whether a run of g has values above 0 on an axis.
+func (g *Group) spans(x abscissa) bool {
+	for _, run := range g.runs {
+		if n := len(run.moments); n > 0 && x.of(run.moments[n-1]) > 0 {
+			return true
+		}
+	}
+	return false
 }

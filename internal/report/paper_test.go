@@ -125,6 +125,7 @@ func TestChecklistFollowsTheCells(t *testing.T) {
 		"both models":      {4, func(*Study) {}, Met, "for 2 rows"},
 		"one of them":      {4, func(s *Study) { s.Groups[0].Cells[0].Accuracy.Min = nil }, NotMet, "D-PSGD on n lacks"},
 		"three axes":       {5, func(*Study) {}, Met, "seconds, bytes, rounds"},
+		"no bytes":         {5, silent, NotMet, "these axes: seconds, rounds"},
 		"few bytes more":   {6, func(*Study) {}, Met, "at most 1.020 times"},
 		"many bytes more":  {6, func(s *Study) { s.Setups[0].Claim = 90_000 }, NotMet, "D-PSGD on n: 1.133 times"},
 		"simulated links":  {7, func(*Study) {}, NotApplicable, "computes the links"},
@@ -160,6 +161,17 @@ func untuned(s *Study) {
 	s.Trials = nil
 	for _, g := range s.Groups {
 		g.Cells[0].Tuned = nil
+	}
+}
+
+// silent takes the bytes out of all records.
+func silent(s *Study) {
+	for _, g := range s.Groups {
+		for _, run := range g.runs {
+			for i := range run.moments {
+				run.moments[i].Sent.Wire = 0
+			}
+		}
 	}
 }
 
