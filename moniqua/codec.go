@@ -138,6 +138,9 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 // encodePart is Encode of a part of x.
 func (c *Codec) encodePart(dst []byte, k int, x []float32, p part) ([]byte, error) {
 	start := len(dst)
+	if p.first == 0 && c.Verify {
+		c.verification.reserve(c.before(len(x)))
+	}
 	dst, err := c.encode(dst, k, x[p.first:p.at], p.first)
 	if err != nil || p.at == p.end {
 		return dst, err

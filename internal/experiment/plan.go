@@ -23,7 +23,7 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 		w.Slots = ahead + 1
 	}
 	whole := r.cfg.Algorithm.Clip.Radius > 0 || r.cfg.Algorithm.Clip.Liars > 0 || r.method.Sends.Spans != nil
-	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights()
+	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights() && r.rows[rank].Period() == 1
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}
