@@ -53,6 +53,8 @@ func studies() []study {
 		program("quantizers", 10, "-o", fashion),
 		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",
 			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 10},
+		{"claims", "studies/reproduce.sh minutes moniqua alq orq mqgrad d2", []string{"docs/results/claims"},
+			[]string{fashion}, 25},
 		comparison("alq-table1", 5, fashion),
 		comparison("moniqua-fig1", 30, cifar),
 		comparison("moniqua-fig1-lab", 10, fashion, idle),

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -38,7 +39,7 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.quantized() && r.cfg.Algorithm.Theta.Verify {
 		w.Repair = moniqua.UsualRepair(r.dim)
 	}
-	w.Activations = floatBytes * (int64(r.cfg.Train.Batch)*int64(r.sample) + int64(r.packed))
+	w.Activations = int64(r.lanes(cores.Free())) * r.activations()
 	if r.data != nil {
 		w.Data = r.dataBytes()
 	}

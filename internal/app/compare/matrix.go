@@ -90,6 +90,16 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 // say writes one line of talk.
 func (m *Matrix) say(format string, args ...any) { fmt.Fprintf(m.Talk, format+"\n", args...) }
 
+// talk does something that touches the results or the terminal, while no other cell does.
+func (m *Matrix) talk(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shown != nil {
+		m.shown.Clear()
+	}
+	do()
+}
+
 // inCell adds the cell to an error. A key that the comparison sets is not a --set of the user.
 func (m *Matrix) inCell(cell configs.Cell, err error) error {
 	e, ok := errors.AsType[*configs.Error](err)

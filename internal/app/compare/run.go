@@ -120,16 +120,6 @@ func (m *Matrix) runGroup(ctx context.Context, group []int, run *running) error 
 	return err
 }
 
-// talk does something that touches the results or the terminal, while no other cell does.
-func (m *Matrix) talk(do func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.shown != nil {
-		m.shown.Clear()
-	}
-	do()
-}
-
 func others(n int) string {
 	if n == 0 {
 		return ""

@@ -87,8 +87,9 @@ func TestKinds(t *testing.T) {
 		"sooner": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Supported,
 			"to training loss 0.5 a 54.8 s, b 110 s: 2 times sooner"},
 		"not twice as soon": {Sooner, 3, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Contradicted, ""},
-		"later":             {Sooner, 0, timed("a", 100, 112, 118), timed("b", 50, 55, 60), Contradicted, ""},
-		"as soon":           {Sooner, 0, timed("a", 50, 55, 60), timed("b", 51, 54, 61), Undecided, ""},
+		"later": {Sooner, 0, timed("a", 100, 112, 118), timed("b", 50, 55, 60), Contradicted,
+			"a 110 s, b 54.8 s: 2 times later [1."},
+		"as soon": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 51, 54, 61), Undecided, ""},
 		// Ratios of 1.02 agree among the seeds, but the records are a second apart.
 		"between records": {Sooner, 0, timed("a", 50, 50, 50), timed("b", 50.5, 50.5, 50.5), Undecided, "[0.99"},
 		"never": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 0, 0, 0), Supported,

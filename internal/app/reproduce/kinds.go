@@ -58,16 +58,24 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 		most = append(most, ratio*(q.Seen/q.Time)/(p.After/p.Time))
 	})
 	r := ratioOf(ratios).holding(ratioOf(least).Mean, ratioOf(most).Mean)
-	unit, word := "s", "times sooner"
+	unit, less, more := "s", "sooner", "later"
 	if c.Kind == FewerTo {
-		unit, word = "MB", "times fewer"
+		unit, less, more = "MB", "fewer", "more"
 	}
-	text := fmt.Sprintf("to %s %s %.3g %s, %s %.3g %s: %.3g %s%s", target, a.Label, ratioOf(ours).Mean, unit,
-		b.Label, ratioOf(theirs).Mean, unit, r.Mean, word, r.words("%.3g"))
+	text := fmt.Sprintf("to %s %s %.3g %s, %s %.3g %s: %s", target, a.Label, ratioOf(ours).Mean, unit,
+		b.Label, ratioOf(theirs).Mean, unit, r.times(less, more))
 	if c.Kind == Alike {
 		return text, r.between(1/c.By, c.By)
 	}
 	return text, r.above(max(1, c.By))
+}
+
+// times writes a ratio as a number of times less, or as its inverse if it is below 1.
+func (i interval) times(less, more string) string {
+	if i.Mean < 1 {
+		i.Mean, i.Low, i.High, less = 1/i.Mean, 1/i.High, 1/i.Low, more
+	}
+	return fmt.Sprintf("%.3g times %s%s", i.Mean, less, i.words("%.3g"))
 }
 
 // costOf returns the seconds or megabytes until a target was reached.
@@ -147,8 +155,8 @@ func (a row) fewer(b row, factor float64) (string, Verdict) {
 		ratios = append(ratios, perRound(y)/perRound(x))
 	})
 	r := ratioOf(ratios)
-	return fmt.Sprintf("%s %.3g MB per round and worker, %s %.3g MB: %.3g times fewer%s", a.Label, ratioOf(ours).Mean,
-		b.Label, ratioOf(theirs).Mean, r.Mean, r.words("%.3g")), r.above(max(1, factor))
+	return fmt.Sprintf("%s %.3g MB per round and worker, %s %.3g MB: %s", a.Label, ratioOf(ours).Mean, b.Label,
+		ratioOf(theirs).Mean, r.times("fewer", "more")), r.above(max(1, factor))
 }
 
 // lessMemory judges whether a needs less extra memory than b.

@@ -16,9 +16,9 @@ func moniqua() Paper {
 		Title:  "Moniqua: Modulo Quantized Communication in Decentralized SGD (Lu, De Sa; ICML 2020)",
 		Source: "https://arxiv.org/abs/2002.11787",
 		Sizes: []Size{
-			{Minutes, "MLPs on Fashion-MNIST take the place of ResNet-20 on CIFAR-10; that of figure 1 has as many parameters, " +
-				"267,000. An MLP and LeNet-5 do so in figure 2. Runs have a few epochs. Links and time are simulated, and " +
-				"coding takes no time.", []Part{
+			{Minutes, "MLPs on Fashion-MNIST take the place of ResNet-20 on CIFAR-10; that of figure 1 has as many " +
+				"parameters, 267,000. An MLP and LeNet-5 do so in figure 2. Runs have a few epochs. Links and time are " +
+				"simulated, and coding takes no time.", []Part{
 				{Name: "fig1", Comparison: "moniqua-fig1-minutes", Set: []string{"output.every=5"}},
 				{Name: "table2", Comparison: "moniqua-table2-minutes"},
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},

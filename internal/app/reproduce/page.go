@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/report"
 )
 
 // The files of a page, in the folder of the reproduction.
@@ -125,8 +126,14 @@ func (p *Page) row(w *strings.Builder, j Judgement) {
 	fmt.Fprintf(w, "</td>\n<td class=\"v%d\">%s</td>\n<td>", j.Verdict, j.Verdict)
 	for _, s := range sources(j.Evidence) {
 		fmt.Fprintf(w, "<p><a href=\"%s\">%s, %s</a>", s.table, html.EscapeString(s.part), html.EscapeString(s.network))
-		for _, cell := range s.cells {
-			fmt.Fprintf(w, "<br><a href=\"%s/cell.json\">%s</a>", html.EscapeString(cell), html.EscapeString(path.Base(cell)))
+		last := ""
+		for _, cell := range s.cells { // the seeds of a row stand in one line
+			seed := path.Ext(cell)
+			if of := strings.TrimSuffix(path.Base(cell), seed); of != last {
+				fmt.Fprintf(w, "<br>%s:", html.EscapeString(of))
+				last = of
+			}
+			fmt.Fprintf(w, " <a href=\"%s/%s\">%s</a>", html.EscapeString(cell), report.CellFile, html.EscapeString(seed[1:]))
 		}
 		fmt.Fprint(w, "</p>")
 	}
@@ -173,29 +180,33 @@ func (p *part) write(w *strings.Builder, dir string) {
 	fmt.Fprint(w, "</ul>\n")
 	figures, _ := filepath.Glob(filepath.Join(dir, p.name, compare.ReportFolder, "figures", "loss-*.svg"))
 	for _, f := range figures {
-		file := filepath.Base(f)
+		file := path.Join(p.name, compare.ReportFolder, "figures", filepath.Base(f))
+		network := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "loss-"), ".svg")
 		fmt.Fprintf(w, "<figure><img loading=\"lazy\" src=\"%s\" alt=\"\">"+
-			"<figcaption>%s: loss against time and bytes</figcaption></figure>\n", path.Join(p.name, compare.ReportFolder, "figures", html.EscapeString(file)),
-			html.EscapeString(strings.TrimSuffix(strings.TrimPrefix(file, "loss-"), ".svg")))
+			"<figcaption>%s: curves of the training loss</figcaption></figure>\n",
+			html.EscapeString(file), html.EscapeString(network))
 	}
 }
 
-// markdown returns the claims as a table.
+// markdown returns the claims as a table. Every sentence above it has a line of its own.
 func (p *Page) markdown() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s: claims at size %s\n\n%s, <%s>\n\n%s\n\n%s.\n\n", p.Paper.Name, p.Size.Name, p.Paper.Title,
-		p.Paper.Source, p.Size.About, p.Tally())
+	fmt.Fprintf(&b, "# %s: claims at size %s\n\n%s,\n<%s>\n\n%s\n\n%s.\n\n", p.Paper.Name, p.Size.Name, p.Paper.Title,
+		p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally())
 	fmt.Fprint(&b, "| claim | place | measured | verdict | from |\n|---|---|---|---|---|\n")
 	for _, j := range p.Claims {
-		place, from := j.Claim.Place, []string{}
-		if j.Claim.Reported != "" {
-			place += ": " + j.Claim.Reported
+		place, measured, from := j.Place, j.measured(), []string{}
+		if j.Reported != "" {
+			place += ": " + j.Reported
+		}
+		if j.Note != "" {
+			measured = append(measured, "*"+j.Note+"*")
 		}
 		for _, s := range sources(j.Evidence) {
 			from = append(from, fmt.Sprintf("[%s, %s](%s)", s.part, s.network, s.table))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", j.Claim.Words, place, strings.Join(j.measured(), "; "), j.Verdict,
-			strings.Join(from, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", j.Words, place, strings.Join(measured, "<br>"), j.Verdict,
+			strings.Join(from, "<br>"))
 	}
 	return b.String()
 }

@@ -94,7 +94,7 @@ func (r *Run) part(ctx context.Context, p Part) error {
 func (r *Run) load(p Part) (*configs.Comparison, error) {
 	file, err := configs.LoadComparison(p.Comparison, os.Environ())
 	if err == nil && p.Loss > 0 {
-		file.Targets.Loss = p.Loss
+		file.Targets.Loss, file.Levels.Loss = p.Loss, nil
 	}
 	return file, err
 }

@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 		PageFile: {"a&lt;b 50.50 %", "91 % &amp; more", `href="made/report/index.html"`,
 			`href="made/cells/a-b.slow.1/cell.json"`, "1 of 2 comparisons have been run", "<td class=\"v1\">supported</td>"},
 		TextFile: {"| A is better. | table 1: 91 % & more | a<b 50.50 %, b 40.50 %: +10.00 points", "| supported |",
-			"| C is best. | abstract |  | not tested at this size |  |"},
+			"| C is best. | abstract | *No runs.* | not tested at this size |  |"},
 	} {
 		text, err := os.ReadFile(filepath.Join(page.Dir, file))
 		if err != nil {
