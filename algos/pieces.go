@@ -18,6 +18,7 @@ type Piecer interface {
 	CheckPiece(k, piece int, x []float32, in []Message) error
 	// MixPiece is Mix of a piece of x into that of acc, which may be x itself. The messages and mine are pieces. A codec
 	// that verifies has checked the messages by CheckPiece, and x has not changed in this piece since then.
+	// Without an audit of wrong messages, several pieces may be mixed at the same time.
 	MixPiece(acc []float32, k, piece int, x []float32, mine []byte, in []Message) (Mixed, error)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
@@ -150,6 +151,7 @@ func (s *spoiler) Put(b []byte) {
 	s.free = append(s.free, b)
 }
 
+// Workers of odd rank mix their pieces at the same time.
 func newNetwork(t fataler, s setup) *network {
 	n := len(s.rows)
 	d := &network{
@@ -164,10 +166,21 @@ func newNetwork(t fataler, s setup) *network {
 		}
 		if i%2 == 0 {
 			w.Borrow(new(spoiler))
+		} else {
+			w.Use(atOnce)
 		}
 		d.machines, d.grads[i] = append(d.machines, w), make([]float32, s.dim)
 	}
 	return d
+}
+
+// atOnce does all parts at the same time.
+func atOnce(parts int, work func(part int)) {
+	var all sync.WaitGroup
+	for part := range parts {
+		all.Go(func() { work(part) })
+	}
+	all.Wait()
 }
 
 // poll does the work that machine i has become ready for.

@@ -30,6 +30,7 @@ type Worker struct {
 	schedule Schedule
 	progress
 
+	mixing
 	mixed    algos.Mixed
 	repair   Repairs
 	guard    guard
@@ -39,6 +40,12 @@ type Worker struct {
 	inbox  inbox
 	outbox outbox
 	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// mixing is how a worker mixes the pieces that are ready.
+type mixing struct {
+	together Together // nil: one piece after the other
+	turns    []turn   // these pieces
 }
 
 // A Schedule says in which rounds a worker exchanges, and with how many bits.

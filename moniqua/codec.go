@@ -138,6 +138,9 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 // encodePart is Encode of a part of x.
 func (c *Codec) encodePart(dst []byte, k int, x []float32, p part) ([]byte, error) {
 	start := len(dst)
+	if p.first == 0 && c.Verify {
+		c.verification.reserve(c.before(len(x)))
+	}
 	dst, err := c.encode(dst, k, x[p.first:p.at], p.first)
 	if err != nil || p.at == p.end {
 		return dst, err
@@ -240,7 +243,6 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 				return algos.Mixed{}, err
 			}
 		}
-		c.verification.start(g.in)
 	case c.Audit != nil:
 		if err := c.Audit.compare(audited{c.Seed, c.Rank, g.part.first}, &c.verification, &r, g.x, g.in); err != nil {
 			return algos.Mixed{}, err
@@ -249,7 +251,9 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 	if len(g.in) == 0 {
 		return algos.Mixed{}, nil
 	}
-	g.repairs = c.verification.rest
+	if repaired(g.in) {
+		g.repairs = c.verification.mends(g.part.piece, g.in)
+	}
 	saw, err := r.path(g.in).mix(r, g)
 	saw.Largest = saw.Gap // the distance of the models is all that a message tells
 	return saw, err

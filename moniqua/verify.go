@@ -31,7 +31,9 @@ type verification struct {
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
 	rest   [][]byte      // by message: the rest of its repair
-	wrong  algos.MismatchError
+
+	mending [][][]byte // by piece and message: the rest of the repair while the piece is mixed
+	wrong   algos.MismatchError
 
 	distrusted map[topology.Rank]int // rounds in which an audit has counted their messages
 }
@@ -63,6 +65,14 @@ func (v *verification) begin(k, first int) {
 		kept.k, kept.data, kept.ends = k, kept.data[:0], kept.ends[:0]
 	}
 	v.hash.Reset()
+}
+
+// reserve gives the quotients of the next round, of d coordinates, memory at once: growing would take half as much again.
+func (v *verification) reserve(d int) {
+	next := v.before(-1)
+	if next.data == nil {
+		next.data = make([]byte, 0, UsualRepair(d))
+	}
 }
 
 // extra returns the most bytes that all repairs have taken.
@@ -151,6 +161,20 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 		}
 	}
 	return nil
+}
+
+// mends returns the repairs of the messages of a piece, of which each piece has a list. A piece has its list since it was
+// checked, so that pieces may be mixed at the same time.
+func (v *verification) mends(piece int, in []algos.Message) [][]byte {
+	for len(v.mending) <= piece {
+		v.mending = append(v.mending, nil)
+	}
+	list := v.mending[piece][:0]
+	for j := range in {
+		list = append(list, in[j].Repair)
+	}
+	v.mending[piece] = list
+	return list
 }
 
 // start begins to read the messages in.

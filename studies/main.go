@@ -65,6 +65,8 @@ func studies() []study {
 		comparison("mqgrad", 5, fashion),
 		comparison("orq-table2", 5, fashion),
 		comparison("torus16", 15, fashion),
+		comparison("checklist", 5),
+		comparison("scaling", 5),
 		{"one-label10", "studies/one-label10.sh",
 			below("docs/results/", "one-label10.png", "one-label10.txt"), []string{fashion}, 10},
 		{"starts", "studies/pytorch/starts.py --jobs 2", []string{"docs/results/starts.md"},

@@ -20,8 +20,8 @@ func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
 		return err
 	}
 	base, next := r.Log.Span()
-	_, err := r.askRepairs(n, max(base, next-1-r.Slots.Lead))
-	return err
+	r.owe(n, max(base, next-1-r.Slots.Lead))
+	return nil
 }
 
 // Saved trims the log to the messages that neighbours may still need.

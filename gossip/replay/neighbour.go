@@ -71,7 +71,11 @@ type neighbour struct {
 	durable  int            // the place of its oldest known checkpoint, or gossip.Undurable
 	recalled recalled       // repairs that the log has sent on this link
 	early    []gossip.Frame // its requests for repairs of a message that does not exist yet
+	owed     owed           // repairs that the log needs
 }
+
+// An owed is the next piece whose repair the log needs, and the slot with which they end.
+type owed struct{ slot, piece, end int }
 
 // A recalled holds the repairs that the log has sent on a link: all of older slots, and some pieces of one slot. A
 // neighbour asks for repairs slot by slot.
@@ -134,7 +138,7 @@ func (n *neighbour) meet(m gossip.Meeting, lead int) {
 	n.durable = m.Durable
 	n.next, n.had, n.room, n.until = m.Theirs, m.Theirs+lead+1, m.Theirs+lead+1, never
 	n.gets, n.tells, n.knows = level, silent, m.Ours
-	n.recalled, n.early = recalled{}, nil
+	n.recalled, n.early, n.owed = recalled{}, nil, owed{}
 	if n.hears {
 		n.gets = behind
 	}

@@ -215,7 +215,8 @@ func (r *Replay) keep() gossip.Ready {
 			n.told(r.place)
 			r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Place, Round: said.Round, Hop: said.Hop})
 		}
-		some, err := r.askRepairs(n, first)
+		r.owe(n, first)
+		some, err := r.askRepairs(n)
 		asked = asked || some
 		if r.err = errors.Join(r.feed(n), err); r.err != nil {
 			return r.finished(out)
@@ -283,19 +284,41 @@ func (r *Replay) hears(n *neighbour, slot int) bool {
 	return slices.Contains(r.Rows.At(slot/max(1, r.Slots.Hops)).Out, n.rank)
 }
 
-// askRepairs asks the machine for the repairs of the messages from slot first on. The neighbour may have asked for them
-// on an earlier link.
-func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
+// repairsAtOnce is how many repairs the machine makes in one call of Ready: those of a large model are as long as a
+// message.
+const repairsAtOnce = 64
+
+// owe notes that the log needs the repairs of the messages from slot first on, because the neighbour may have asked for
+// them on an earlier link.
+func (r *Replay) owe(n *neighbour, first int) {
 	_, next := r.Log.Span()
-	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
-		f, err := r.Log.Look(slot, 0)
+	end := min(next, n.had)
+	switch {
+	case !r.Repairs || !n.hears || first >= end:
+	case n.owed.slot < n.owed.end:
+		n.owed.end = end
+	default:
+		n.owed = owed{slot: first, end: end}
+	}
+}
+
+// askRepairs asks the machine for some of the repairs that the log needs, and reports whether there were any. The log
+// has them all before the next event, because Ready asks for More until then.
+func (r *Replay) askRepairs(n *neighbour) (asked bool, err error) {
+	o := &n.owed
+	for range repairsAtOnce {
+		if o.slot >= o.end {
+			return asked, nil
+		}
+		f, err := r.Log.Look(o.slot, o.piece)
 		if err != nil {
 			return asked, failed(err)
 		}
 		asked = true
-		f = gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop}
-		for ; f.Piece < r.Slots.Parts(); f.Piece++ {
-			_ = r.Layer.Receive(f) // the machine refuses the request if the piece cannot have been wrong
+		f = gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop, Piece: o.piece}
+		_ = r.Layer.Receive(f) // the machine refuses the request if the piece cannot have been wrong
+		if o.piece++; o.piece == r.Slots.Parts() {
+			o.slot, o.piece = o.slot+1, 0
 		}
 	}
 	return asked, nil

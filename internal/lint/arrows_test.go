@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
+	{"internal/cores", "internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
 		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
 		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
@@ -62,7 +62,7 @@ var siblings = map[string][]string{
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
-	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
+	"internal/node": {"internal/cores", "internal/node/socket", "internal/node/identity", "internal/node/handshake",
 		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 

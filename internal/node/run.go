@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
@@ -44,6 +45,11 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Unlock()
 	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
 		m.Borrow(links.Buffers())
+	}
+	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
+		m.Use(func(parts int, work func(part int)) {
+			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
+		})
 	}
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {

@@ -37,7 +37,7 @@ var algorithms = []Algorithm{
 			Reweight: Permission{Why: "corrects by the last round's W"},
 		},
 		On: Graph{
-			Changing: Permission{Why: "corrects by the last round's W: it diverges when W changes"},
+			Changing: Permission{Why: "corrects by the last round's W and diverges when W changes"},
 			Need:     "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
 		},
 		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
@@ -280,7 +280,15 @@ func cycle(g *topology.Graph) []topology.Sequence {
 }
 
 // pathSums returns the path sums of plain mixing.
-func pathSums(_ *topology.Graph, s topology.Spectrum) (Sums, error) {
+func pathSums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
+	if !g.Spec().Kind.Static() {
+		sums, err := g.PathSums()
+		if err != nil {
+			return Sums{}, err
+		}
+		decay, err := g.Decay()
+		return Sums{S: sums.S, S1: sums.S1, Rho: decay}, err
+	}
 	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
 }
 

@@ -117,13 +117,14 @@ type Graph struct {
 
 // Theta describes the rules for Moniqua's bound θ.
 type Theta struct {
-	// Certificate returns the sums of the certified rule; nil: there is none.
+	// Certificate returns the sums of the certified rule; nil: there is none. The spectrum is that of a static graph.
 	Certificate func(*topology.Graph, topology.Spectrum) (Sums, error)
 	// Uncertified says why there is no certificate, "" if there is one.
 	Uncertified string
 	Theorem     bool // the theorem gives constants
 	// Noise returns the factor by which W with a slack amplifies the noise of rounding. It is the mean square of the
-	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto.
+	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto. On
+	// graphs that are not static, that of the graph takes its place.
 	Noise func(s topology.Spectrum, slack float64) float64
 	// ByDegree: on any graph Noise is below the largest degree, which is quick to compute.
 	ByDegree bool

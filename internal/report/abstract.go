@@ -14,17 +14,22 @@ import (
 func (s *Study) Abstract() []string {
 	all := []string{s.scope()}
 	for _, network := range s.Networks {
-		groups := s.on(network.Name)
-		if len(groups) == 0 {
-			continue
-		}
-		all = append(all, s.orders(network.Name, groups)...)
-		for _, c := range classes(network.Name, groups) {
-			all = append(all, s.steady(c.name, c.groups), accuracies(c.name, c.groups), lighter(c.name, c.groups))
-		}
-		all = append(all, s.growth(network.Name), failures(network.Name, groups))
+		all = append(all, s.abstractOn(network.Name)...)
 	}
-	all = append(all, s.answered())
+	return append(all, s.answered())
+}
+
+// abstractOn returns the sentences about a network.
+func (s *Study) abstractOn(network string) []string {
+	groups := s.on(network)
+	if len(groups) == 0 {
+		return nil
+	}
+	all := s.orders(network, groups)
+	if len(classes(network, groups)) == 1 { // sentences on each of several classes would hide their growth
+		all = append(all, s.steady(network, groups), accuracies(network, groups), lighter(network, groups))
+	}
+	all = append(all, s.growth(network), failures(network, groups))
 	return slices.DeleteFunc(all, func(sentence string) bool { return sentence == "" })
 }
 
@@ -70,26 +75,22 @@ func accuracies(network string, groups []*Group) string {
 		if g == base {
 			continue
 		}
-		if c, measured := accurate(g, base); measured {
+		if c, measured := accurate(g, base); measured && c.Verdict != NotTested {
 			said[c.Verdict] = append(said[c.Verdict], fmt.Sprintf("%s (%s)", g.Label, c.Measured))
 		}
 	}
-	var all []string
-	for _, part := range []struct {
-		verdict Verdict
-		begin   string
-	}{
-		{Supported, fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s: ", network, 100*points,
-			base.Label)},
-		{NotSupported, fmt.Sprintf("On %s these end further below %s: ", network, base.Label)},
-		{Open, fmt.Sprintf("On %s the intervals do not decide whether these end within %.1f points of %s: ", network,
-			100*points, base.Label)},
-	} {
-		if names := said[part.verdict]; len(names) > 0 {
-			all = append(all, part.begin+strings.Join(names, ", ")+".")
-		}
+	if len(said) == 0 {
+		return ""
 	}
-	return strings.Join(all, " ")
+	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s: %s.", network, 100*points,
+		base.Label, orNone(strings.Join(said[Supported], ", ")))
+	if lower := said[NotSupported]; len(lower) > 0 {
+		text += fmt.Sprintf(" These end further below: %s.", strings.Join(lower, ", "))
+	}
+	if open := said[Open]; len(open) > 0 {
+		text += fmt.Sprintf(" The intervals do not decide it for these: %s.", strings.Join(open, ", "))
+	}
+	return text
 }
 
 // lighter says how many times fewer bytes a round of each algorithm sends than one of the reference.
@@ -99,7 +100,7 @@ func lighter(network string, groups []*Group) string {
 	for _, g := range groups {
 		r := ratioOf(base.values(bytesPerRound), g.values(bytesPerRound))
 		if g != base && r.N > 0 && (r.Mean >= 1.05 || r.Mean <= 0.95) {
-			names = append(names, fmt.Sprintf("%s %s", g.Label, decimal(r.Mean, r.Mean, 3)))
+			names = append(names, fmt.Sprintf("%s %s", g.Label, r))
 		}
 	}
 	if len(names) == 0 {
@@ -123,7 +124,7 @@ func (s *Study) growth(network string) string {
 		if first.took.N == 0 || last.took.N == 0 {
 			continue
 		}
-		names = append(names, fmt.Sprintf("%s %.3g times (%d to %d)", f.name, last.took.Mean/first.took.Mean,
+		names = append(names, fmt.Sprintf("%s %.2f times (%d to %d)", f.name, last.took.Mean/first.took.Mean,
 			first.workers, last.workers))
 		for _, p := range f.at {
 			if r := p.ratio(); !math.IsNaN(r) {

@@ -3,13 +3,16 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
 // A Claim is a statement about an algorithm and the reference, judged by the cells of both.
 type Claim struct {
 	Network, Label string
+	Kind           string // the claim without its target
 	Claim          string
 	Measured       string // with its interval
 	Verdict        Verdict
@@ -56,21 +59,50 @@ func (s *Study) Claims() []Claim {
 
 // sooner judges whether g reaches a target before base.
 func sooner(g, base *Group, target record.Target) Claim {
-	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested, Measured: untested(g, base, target),
-		Claim: fmt.Sprintf("reaches %s sooner than %s", target, base.Label)}
-	if c.Measured == "" {
-		r := g.sooner(base, target)
-		c.Measured, c.Verdict = factor(r), judge(r, 1)
-	}
-	return c
+	return earlier(g, base, target, span{"sooner", timeOf(target), afterOf(target), seenOf(target)})
 }
 
 // cheaper judges whether g reaches a target with fewer bytes than base.
 func cheaper(g, base *Group, target record.Target) Claim {
+	return earlier(g, base, target, span{"with fewer bytes", megabytesTo(target),
+		sentAt(target, func(r record.Reached) float64 { return r.After }),
+		sentAt(target, func(r record.Reached) float64 { return r.Seen })})
+}
+
+// A span is the cost of reaching a target, with those of the records before and after it.
+type span struct {
+	how             string
+	at, after, seen func(Cell, *trace) *float64
+}
+
+// sentAt returns the megabytes that a peer had sent at a time.
+func sentAt(t record.Target, when func(record.Reached) float64) func(Cell, *trace) *float64 {
+	return func(c Cell, run *trace) *float64 {
+		r := c.to(t)
+		if r == nil {
+			return nil
+		}
+		var before record.Moment
+		for _, m := range run.moments {
+			if m.Time.Seconds() >= when(*r) {
+				share := (when(*r) - before.Time.Seconds()) / (m.Time - before.Time).Seconds()
+				return record.Number((float64(before.Sent.Wire) + share*float64(m.Sent.Wire-before.Sent.Wire)) / 1e6)
+			}
+			before = m
+		}
+		return record.Number(float64(before.Sent.Wire) / 1e6)
+	}
+}
+
+// earlier judges whether g reaches a target at less cost than base. Its interval is never narrower than the records.
+func earlier(g, base *Group, target record.Target, cost span) Claim {
 	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested, Measured: untested(g, base, target),
-		Claim: fmt.Sprintf("reaches %s with fewer bytes than %s", target, base.Label)}
+		Kind:  fmt.Sprintf("reaches targets %s than %s", cost.how, base.Label),
+		Claim: fmt.Sprintf("reaches %s %s than %s", target, cost.how, base.Label)}
 	if c.Measured == "" {
-		r := ratioOf(base.values(megabytesTo(target)), g.values(megabytesTo(target)))
+		least := ratioOf(base.values(cost.after), g.values(cost.seen))
+		most := ratioOf(base.values(cost.seen), g.values(cost.after))
+		r := ratioOf(base.values(cost.at), g.values(cost.at)).within(least.Mean, most.Mean)
 		c.Measured, c.Verdict = factor(r), judge(r, 1)
 	}
 	return c
@@ -88,7 +120,10 @@ func untested(g, base *Group, target record.Target) string {
 
 // factor writes a ratio for a table.
 func factor(r geomean) string {
-	if r.unbounded() {
+	switch {
+	case r.Low == 0 && math.IsInf(r.High, 0):
+		return "unknown: both reach it before records can tell"
+	case r.unbounded():
 		return r.interval() + " times"
 	}
 	return r.String() + " times"
@@ -111,7 +146,8 @@ func judge(r geomean, bound float64) Verdict {
 // is on record.
 func accurate(g, base *Group) (Claim, bool) {
 	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested,
-		Claim: fmt.Sprintf("ends at most %.1f points below the accuracy of %s", 100*points, base.Label)}
+		Kind: fmt.Sprintf("ends at most %.1f points below the accuracy of %s", 100*points, base.Label)}
+	c.Claim = c.Kind
 	mine, theirs := g.values(finalAccuracy), base.values(finalAccuracy)
 	if len(theirs) == 0 || len(mine) == 0 && len(g.runs) > 0 {
 		return c, false
@@ -153,14 +189,61 @@ func pointsOf(d estimate) string {
 	return fmt.Sprintf("%+.2f ± %.2f points", 100*d.Mean, 100*d.Half)
 }
 
-// claimTable has a row for each claim.
+// claimTable has a row for each claim at each target.
 func (s *Study) claimTable() Table {
-	t := Table{Name: "claims", Texts: 4, Head: []string{"Algorithm", "network", "claim", "verdict", "measured"},
-		Caption: "Claims, each judged by the 95 % interval over the seeds"}
+	t := Table{Name: "claims-by-target", Texts: 4, Head: []string{"Algorithm", "network", "claim", "verdict", "measured"},
+		Caption: "Claims at each target, each judged by the 95 % interval over the seeds"}
 	for _, c := range s.Claims() {
 		t.Rows = append(t.Rows, []string{c.Label, c.Network, c.Claim, string(c.Verdict), c.Measured})
 	}
 	return t
+}
+
+// verdictTable has a row for each claim over all targets, with the number at the hardest.
+func (s *Study) verdictTable() Table {
+	t := Table{Name: "claims", Texts: 4,
+		Head:    []string{"Algorithm", "network", "claim", "verdict", "at the hardest target"},
+		Caption: "Claims over all targets, each judged by the 95 % interval over the seeds; claims-by-target.csv has all"}
+	all := s.Claims()
+	for len(all) > 0 {
+		first := all[0]
+		alike := func(c Claim) bool {
+			return c.Network == first.Network && c.Label == first.Label && c.Kind == first.Kind
+		}
+		var same []Claim
+		for _, c := range all {
+			if alike(c) {
+				same = append(same, c)
+			}
+		}
+		all = slices.DeleteFunc(all, alike)
+		hardest := same[len(same)-1]
+		t.Rows = append(t.Rows, []string{first.Label, first.Network, first.Kind, overall(same), hardest.Measured})
+	}
+	return t
+}
+
+// overall sums up the verdicts of a claim over several targets.
+func overall(claims []Claim) string {
+	count, n := verdicts(claims), len(claims)
+	share := func(v Verdict) string {
+		if count[v] == n {
+			return string(v)
+		}
+		return fmt.Sprintf("%s at %s", v, plural.Part(count[v], n, "target"))
+	}
+	switch {
+	case count[Supported] > 0 && count[NotSupported] > 0:
+		return fmt.Sprintf("depends on the target: supported at %d, not at %d of %d", count[Supported], count[NotSupported],
+			n)
+	case count[Supported] > 0:
+		return share(Supported)
+	case count[NotSupported] > 0:
+		return share(NotSupported)
+	case count[Open] > 0:
+		return string(Open)
+	}
+	return string(NotTested)
 }
 
 // verdicts counts the claims by verdict.

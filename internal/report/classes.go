@@ -29,6 +29,14 @@ func alike(groups []*Group, g *Group) []*Group {
 	})
 }
 
+// referenceOf names the algorithm with which those of a network are compared.
+func referenceOf(groups []*Group) string {
+	if len(classes("", groups)) > 1 {
+		return "the reference with as many workers"
+	}
+	return reference(groups).Label
+}
+
 // classes divides the groups of a network by the number of workers, in the order of the groups.
 func classes(network string, groups []*Group) []class {
 	var all []class

@@ -25,7 +25,7 @@ func (s *Study) Tables() []Table {
 			all = append(all, s.levelTable(network, groups))
 		}
 	}
-	all = append(all, s.claimTable(), s.scalingTable(), s.settingsTable(), s.checkTable())
+	all = append(all, s.verdictTable(), s.claimTable(), s.scalingTable(), s.settingsTable(), s.checkTable())
 	kept := all[:0]
 	for _, t := range all {
 		if len(t.Rows) > 0 {
@@ -90,7 +90,8 @@ func (m *markup) grid(t Table) {
 	m.say("<div class=\"scroll\" tabindex=\"0\"><table class=\"%s\">\n<caption>%s</caption>\n<thead><tr>",
 		strings.TrimSpace("grid "+t.Name), t.Caption)
 	for i, h := range t.Head {
-		m.say("<th scope=\"col\"%s>%s</th>", t.class(i), h)
+		fmt.Fprintf(&m.Builder, "<th scope=\"col\"%s>", t.class(i))
+		m.say("%s</th>", h)
 	}
 	m.say("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
@@ -106,10 +107,11 @@ func (m *markup) grid(t Table) {
 
 // classOf returns the attribute of a cell of the i-th column. Answers have colours, which repeat their words.
 func (t Table) classOf(i int, cell string) string {
-	switch cell {
-	case string(Met), string(Supported):
+	switch {
+	case i >= t.Texts:
+	case cell == string(Met), strings.HasPrefix(cell, string(Supported)):
 		return ` class="words met"`
-	case string(NotMet), string(NotSupported):
+	case cell == string(NotMet), strings.HasPrefix(cell, string(NotSupported)):
 		return ` class="words not"`
 	}
 	return t.class(i)

@@ -25,7 +25,7 @@ var metrics = []string{record.TrainingLoss, record.TestAccuracy}
 func (s *Study) levelTable(network Network, groups []*Group) Table {
 	t := Table{Name: "targets-" + slug(network.Name), Texts: 1, Head: []string{"Algorithm"},
 		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (how many times sooner than %s)",
-			network.Name, reference(groups).Label)}
+			network.Name, referenceOf(groups))}
 	if len(s.Levels) == 0 {
 		return t
 	}
@@ -101,10 +101,11 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 	return p
 }
 
-// steady says in a sentence whether the same algorithm is first at all targets of a network, "" with one target.
+// steady says in a sentence whether the same algorithm is first at all targets of a network, and at how many of them
+// the intervals say so. It is "" with one target.
 func (s *Study) steady(network string, groups []*Group) string {
 	var first []string
-	reached := 0
+	reached, sure := 0, 0
 	for _, target := range s.Goals() {
 		g := fastestOf(groups, target)
 		if g == nil {
@@ -114,15 +115,30 @@ func (s *Study) steady(network string, groups []*Group) string {
 		if !slices.Contains(first, g.Label) {
 			first = append(first, g.Label)
 		}
+		if surely(g, groups, target) {
+			sure++
+		}
 	}
 	all := len(s.Goals())
-	switch {
-	case all < 2 || reached == 0:
+	if all < 2 || reached == 0 {
 		return ""
-	case reached < all:
-		return fmt.Sprintf("On %s some algorithm reaches %s in every run.", network, plural.Part(reached, all, "target"))
-	case len(first) == 1:
-		return fmt.Sprintf("On %s %s is the first at all %d targets.", network, first[0], all)
 	}
-	return fmt.Sprintf("On %s the first algorithm depends on the target: %s.", network, strings.Join(first, ", "))
+	text := fmt.Sprintf("On %s %s has the least mean time at each of %s", network, first[0], plural.Of(reached, "target"))
+	if len(first) > 1 {
+		text = fmt.Sprintf("On %s the least mean time depends on the target: %s", network, strings.Join(first, ", "))
+	}
+	if reached < all {
+		text += fmt.Sprintf(" that some algorithm reaches in every run, of %d", all)
+	}
+	return text + fmt.Sprintf("; at %d of them the intervals tell the first from all others.", sure)
+}
+
+// surely reports whether the interval of every ratio says that g reaches a target before the others that reach it.
+func surely(g *Group, groups []*Group, target record.Target) bool {
+	for _, other := range groups {
+		if other != g && other.reaches(target) && judge(g.sooner(other, target), 1) != Supported {
+			return false
+		}
+	}
+	return true
 }

@@ -13,10 +13,10 @@ func (s *Study) Methods() []string {
 		"Bytes are encrypted bytes at the socket. Times and bytes are geometric means over the seeds with their 95 % " +
 			"intervals [from, to] on the logarithmic scale, by Student's t. An interval of a time to a target is never " +
 			"narrower than the records between which the time was interpolated.",
-		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups (\"times sooner\") "+
-			"are against %s, paired by seed, where all runs of both reach the target. Accuracy is that of the mean of all "+
-			"models where the simulator evaluates it, else the mean over the peers; the worst replica is the least accurate "+
-			"peer.", reference(s.Groups).Label),
+		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups (\"times "+
+			"sooner\") are against %s, paired by seed, where all runs of both reach the target. Accuracy is that of the mean "+
+			"of all models where the simulator evaluates it, else the mean over the peers. The worst replica is the least "+
+			"accurate peer.", referenceOf(s.first())),
 		fmt.Sprintf("Tables show the training loss of the last record. Figures and targets use the mean of the last %d "+
 			"records. Bands in figures go from the least to the largest seed and are not intervals. A dash is a value that "+
 			"was not measured.", record.Smoothing),

@@ -34,7 +34,8 @@ func (f *Figure) PGF() string {
 		fmt.Fprintf(&b, "\\definecolor{%s}{RGB}{%d,%d,%d}\n", name, r, g, bl)
 	}
 	n := len(f.panels)
-	fmt.Fprintf(&b, "\\begin{tikzpicture}\n\\begin{groupplot}[group style={group size=%d by 1, horizontal sep=%.2f\\linewidth},\n"+
+	fmt.Fprintf(&b, "\\begin{tikzpicture}\n"+
+		"\\begin{groupplot}[group style={group size=%d by 1, horizontal sep=%.2f\\linewidth},\n"+
 		"  width=%.3f\\linewidth, height=0.3\\linewidth, scale only axis, grid=major, grid style={black!10},\n"+
 		"  label style={font=\\small}, tick label style={font=\\footnotesize},\n"+
 		"  legend style={at={(0,1.04)}, anchor=south west, draw=none, font=\\footnotesize, legend columns=4}]\n",

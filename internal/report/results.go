@@ -32,8 +32,8 @@ func (s *Study) metricsOf(g *Group) []metric {
 	return all
 }
 
-// WriteResults writes the columns of the tables as numbers, a line for each: label, network, metric, runs, mean, and
-// the ends of the 95 % interval over the seeds, which are empty where there is none.
+// WriteResults writes the columns of the tables as numbers, a line for each. The ends of the 95 % interval over the
+// seeds are empty where there is none.
 func (s *Study) WriteResults(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high"}) // Flush reports the error

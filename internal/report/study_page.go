@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 
@@ -66,7 +69,7 @@ func (s *Study) WriteHTML(w io.Writer) error {
 // and methods.
 func (s *Study) findings() (string, error) {
 	var m markup
-	m.abstract(s.Abstract())
+	m.abstract(s)
 	tables := map[string]Table{}
 	for _, t := range s.Tables() {
 		tables[t.Name] = t
@@ -128,11 +131,13 @@ func (m *markup) say(format string, values ...string) {
 	fmt.Fprintf(m, format, escaped...)
 }
 
-// abstract appends the findings and links to the parts of the page.
-func (m *markup) abstract(sentences []string) {
-	m.say("<section id=\"abstract\" aria-label=\"Abstract\">\n")
-	for _, sentence := range sentences {
-		m.say("<p>%s</p>\n", sentence)
+// abstract appends the findings, a paragraph for each network, and links to the parts of the page.
+func (m *markup) abstract(s *Study) {
+	m.say("<section id=\"abstract\" aria-label=\"Abstract\">\n<p>%s %s</p>\n", s.scope(), s.answered())
+	for _, network := range s.Networks {
+		if sentences := s.abstractOn(network.Name); len(sentences) > 0 {
+			m.say("<p><strong>%s.</strong> %s</p>\n", network.Name, s.below(network.Name, sentences))
+		}
 	}
 	m.say("</section>\n<nav aria-label=\"Parts\"><ul>")
 	for _, part := range []struct{ id, name string }{
@@ -142,6 +147,20 @@ func (m *markup) abstract(sentences []string) {
 		m.say("<li><a href=\"#%s\">%s</a></li>", part.id, part.name)
 	}
 	m.say("</ul></nav>\n")
+}
+
+// below joins sentences below the name of their network, which they need not repeat.
+func (s *Study) below(network string, sentences []string) string {
+	short := make([]string, len(sentences))
+	for i, sentence := range sentences {
+		rest, _ := strings.CutPrefix(sentence, "On "+network+" ")
+		label := func(l string) bool { return strings.HasPrefix(rest, l) }
+		if short[i] = rest; !slices.ContainsFunc(s.Labels, label) { // labels stay as they are
+			first, size := utf8.DecodeRuneInString(rest)
+			short[i] = string(unicode.ToUpper(first)) + rest[size:]
+		}
+	}
+	return strings.Join(short, " ")
 }
 
 // named appends those of some tables that there are.
@@ -155,12 +174,13 @@ func (m *markup) named(tables map[string]Table, names ...string) {
 
 // table appends the rows of one network.
 func (m *markup) table(targets []record.Target, rows []row) {
-	m.say("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>")
+	m.say("<div class=\"scroll\" tabindex=\"0\"><table class=\"results\">\n<thead><tr>")
 	heads := []string{"Algorithm", "bits"}
 	for _, t := range targets {
 		heads = append(heads, "s to "+t.String(), "times sooner", "MB to it")
 	}
-	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer", "extra MB")
+	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer",
+		"extra MB")
 	for _, h := range heads {
 		m.say("<th scope=\"col\">%s</th>", h)
 	}

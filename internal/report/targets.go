@@ -22,7 +22,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 
 func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target,
-		reference(s.Groups).Label)
+		referenceOf(s.first()))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "ALGORITHM\t")
 	for _, network := range s.Networks {

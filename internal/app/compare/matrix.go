@@ -67,7 +67,8 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	m.result = report.Comparison{
-		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
+		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base),
+		Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
 		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command,
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -60,6 +61,38 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return m.keepFiles()
+}
+
+// describe notes how the cells of every algorithm on every network are made, with the values that were searched.
+func (m *Matrix) describe() error {
+	m.result.Setups = nil
+	var all []map[string]string
+	for _, cell := range m.cells {
+		if cell.Seed != m.file.Seeds[0] {
+			continue
+		}
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		run, err := preflight.Assemble(loaded)
+		if err != nil {
+			return m.inCell(cell, err)
+		}
+		setup := setupOf(run)
+		setup.Label, setup.Network = cell.Label, cell.Network
+		m.result.Setups = append(m.result.Setups, setup)
+		all = append(all, described(loaded.Config))
+	}
+	shared := common(all)
+	standard := described(configs.Default())
+	for i, settings := range all {
+		maps.DeleteFunc(settings, func(key, value string) bool { return shared[key] == value })
+		m.result.Setups[i].Settings = settings
+	}
+	maps.DeleteFunc(shared, func(key, value string) bool { return standard[key] == value })
+	m.result.Settings = shared
+	return nil
 }
 
 // checkInside refuses a model that sim cannot train, where sim runs the cell or searches for its values.

@@ -6,44 +6,11 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
 )
-
-// describe notes how the cells of every algorithm on every network are made, with the values that were searched.
-func (m *Matrix) describe() error {
-	m.result.Setups = nil
-	var all []map[string]string
-	for _, cell := range m.cells {
-		if cell.Seed != m.file.Seeds[0] {
-			continue
-		}
-		loaded, err := m.load(cell)
-		if err != nil {
-			return err
-		}
-		run, err := preflight.Assemble(loaded)
-		if err != nil {
-			return m.inCell(cell, err)
-		}
-		setup := setupOf(run)
-		setup.Label, setup.Network = cell.Label, cell.Network
-		m.result.Setups = append(m.result.Setups, setup)
-		all = append(all, described(loaded.Config))
-	}
-	shared := common(all)
-	standard := described(configs.Default())
-	for i, settings := range all {
-		maps.DeleteFunc(settings, func(key, value string) bool { return shared[key] == value })
-		m.result.Setups[i].Settings = settings
-	}
-	maps.DeleteFunc(shared, func(key, value string) bool { return standard[key] == value })
-	m.result.Settings = shared
-	return nil
-}
 
 // setupOf says how a run is made.
 func setupOf(run *experiment.Run) report.Setup {
@@ -55,8 +22,8 @@ func setupOf(run *experiment.Run) report.Setup {
 	}
 }
 
-// exchange returns the seconds of a round's messages by the formula: for each hop, the bytes of the worker that sends
-// the most, divided by the rate of its uplink, and one latency. It is 0 without a limit or a known size.
+// exchange returns the seconds of a round's messages by the formula. Each hop adds one latency and the bytes of the
+// worker that sends the most, divided by the rate of its uplink. It is 0 without a limit or a known size.
 func exchange(run *experiment.Run) float64 {
 	p, link := run.Predict(), run.Network().Uplink
 	if p.Payload == 0 {

@@ -62,8 +62,8 @@ func TestSearchesAreKept(t *testing.T) {
 			value = fmt.Sprint(*trial.Loss)
 		}
 		key, _, _ := strings.Cut(strings.Join(trial.Settings, " "), "=")
-		got = append(got, fmt.Sprint(key, " ", value, trial.Why, " grid ", trial.InGrid, " default ", trial.Default, " chosen ",
-			trial.Chosen, " of ", trial.Rounds, " rounds"))
+		got = append(got, fmt.Sprint(key, " ", value, trial.Why, " grid ", trial.InGrid, " default ", trial.Default,
+			" chosen ", trial.Chosen, " of ", trial.Rounds, " rounds"))
 	}
 	want := []string{
 		"algorithm.gamma 2 grid true default false chosen false of 9 rounds",
