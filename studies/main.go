@@ -52,7 +52,7 @@ func studies() []study {
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
 		program("quantizers", 10, "-o", fashion),
 		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",
-			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 10},
+			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 20},
 		comparison("alq-table1", 5, fashion),
 		comparison("moniqua-fig1", 30, cifar),
 		comparison("moniqua-fig1-lab", 10, fashion, idle),

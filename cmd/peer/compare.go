@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/bench"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 )
@@ -76,7 +77,7 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 	}
 	o.Process = compare.Process{
 		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
-		Failed: exitOther, Diverged: exitTraining,
+		Failed: exitOther, Diverged: exitTraining, Links: bench.LinkCosts,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }
 	m, err := compare.New(file, o)

@@ -17,24 +17,28 @@ const (
 
 // A Comparison is the result of "peer compare": the settings and all cells.
 type Comparison struct {
-	Name     string         `json:"name"`
-	Mode     string         `json:"mode"` // lab or sim
-	Base     string         `json:"base"`
-	Compute  float64        `json:"compute_s,omitempty"` // sim: virtual time of a gradient
-	Measured bool           `json:"compute_measured,omitempty"`
-	Targets  record.Targets `json:"targets"`
-	Until    string         `json:"until,omitempty"` // the condition that ends cells early
-	Networks []Network      `json:"networks"`
-	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
-	Seeds    []uint64       `json:"seeds"`
-	Fewer    map[string]int `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
-	Command  string         `json:"command"`               // command line that made it
-	Script   string         `json:"script,omitempty"`      // the words after it: -- and the command of a script
-	Version  string         `json:"version"`               // of the program
-	Machine  string         `json:"machine"`
-	Made     string         `json:"made,omitempty"` // when its last cell was run
-	Data     []DataFile     `json:"data,omitempty"`
-	Cells    []Cell         `json:"cells"`
+	Name     string  `json:"name"`
+	Mode     string  `json:"mode"` // lab or sim
+	Base     string  `json:"base"`
+	Compute  float64 `json:"compute_s,omitempty"` // sim: virtual time of a gradient
+	Measured bool    `json:"compute_measured,omitempty"`
+	// Costs are the processor times of a gradient, coding and links by label, as "peer sim --compute" reads them; nil:
+	// coding takes no time.
+	Costs    map[string]string `json:"costs,omitempty"`
+	Cores    int               `json:"cores,omitempty"` // that the workers of a cell share; 0: each has its own
+	Targets  record.Targets    `json:"targets"`
+	Until    string            `json:"until,omitempty"` // the condition that ends cells early
+	Networks []Network         `json:"networks"`
+	Labels   []string          `json:"labels"` // of the algorithms, in the order of the file
+	Seeds    []uint64          `json:"seeds"`
+	Fewer    map[string]int    `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
+	Command  string            `json:"command"`               // command line that made it
+	Script   string            `json:"script,omitempty"`      // the words after it: -- and the command of a script
+	Version  string            `json:"version"`               // of the program
+	Machine  string            `json:"machine"`
+	Made     string            `json:"made,omitempty"` // when its last cell was run
+	Data     []DataFile        `json:"data,omitempty"`
+	Cells    []Cell            `json:"cells"`
 }
 
 // A DataFile is a file of a data set. A built-in set has no file.
