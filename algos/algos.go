@@ -7,7 +7,7 @@
 //		Alpha: func(k int) float32 { return 0.1 },     // α_k
 //		Codec: algos.Full{},                           // or a moniqua.Codec
 //	}
-//	machine, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//	machine, err := gossip.New(rank, graph.Row(rank, 0), rule, rounds)
 //
 // DPSGD and D2 send models by a Codec, and so does ADPSGD, whose workers mix in pairs and share
 // no rounds. Choco, DCD, ECD, DeepSqueeze, Naive, AllGather and Server send what a

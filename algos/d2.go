@@ -114,7 +114,7 @@ func (a *D2) CheckPiece(k, piece int, in []Message) error {
 
 // MixPiece moves a piece of z towards the neighbours' z.
 func (a *D2) MixPiece(k, piece int, in []Message) (Mixed, error) {
-	return a.pieces.mix(k, piece, a.X, in)
+	return a.pieces.mix(a.X, k, piece, a.X, in)
 }
 
 // ExtraMemory returns the bytes of r.

@@ -90,7 +90,7 @@ func (a *DPSGD) CheckPiece(k, piece int, in []Message) error {
 
 // MixPiece moves a piece of the model towards the neighbours' models.
 func (a *DPSGD) MixPiece(k, piece int, in []Message) (Mixed, error) {
-	return a.pieces.mix(k, piece, a.X, in)
+	return a.pieces.mix(a.X, k, piece, a.X, in)
 }
 
 // ExtraMemory returns the bytes of the working memory of clipping, 0 without it.

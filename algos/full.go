@@ -54,9 +54,9 @@ func (f Full) EncodePiece(dst []byte, k, piece int, x []float32) ([]byte, error)
 func (Full) CheckPiece(int, int, []float32, []Message) error { return nil }
 
 // MixPiece is Mix of a piece.
-func (f Full) MixPiece(k, piece int, x []float32, mine []byte, in []Message) (Mixed, error) {
+func (f Full) MixPiece(acc []float32, k, piece int, x []float32, mine []byte, in []Message) (Mixed, error) {
 	first, end := f.cut(len(x)).Range(piece)
-	return f.Mix(x[first:end], k, x[first:end], mine, in)
+	return f.Mix(acc[first:end], k, x[first:end], mine, in)
 }
 
 // Check returns the largest magnitude in the messages of d coordinates. It returns a *MessageError for one that Mix

@@ -16,9 +16,10 @@ type Piecer interface {
 	// CheckPiece returns a *MismatchError for messages that need their Repair, and a *MessageError for one that cannot be
 	// used. A codec that does not verify finds nothing here.
 	CheckPiece(k, piece int, x []float32, in []Message) error
-	// MixPiece is Mix of a piece into x itself. The messages and mine are pieces. A codec that verifies has checked the
-	// messages by CheckPiece, and x has not changed in this piece since then.
-	MixPiece(k, piece int, x []float32, mine []byte, in []Message) (Mixed, error)
+	// MixPiece is Mix of a piece of x into that of acc, which may be x itself. The messages and mine are pieces. A codec
+	// that verifies has checked the messages by CheckPiece, and x has not changed in this piece since then.
+	// Without an audit of wrong messages, several pieces may be mixed at the same time.
+	MixPiece(acc []float32, k, piece int, x []float32, mine []byte, in []Message) (Mixed, error)
 }
 
 // blocksPerPiece is the length of a piece in blocks of the Moniqua codec, each of up to 1024 coordinates. A piece of 8
@@ -75,7 +76,7 @@ func (p *parcel) send(k, piece int, x []float32, dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// mix mixes a piece of x.
-func (p *parcel) mix(k, piece int, x []float32, in []Message) (Mixed, error) {
-	return p.codec.MixPiece(k, piece, x, p.mine[piece], in)
+// mix mixes a piece of x into that of acc.
+func (p *parcel) mix(acc []float32, k, piece int, x []float32, in []Message) (Mixed, error) {
+	return p.codec.MixPiece(acc, k, piece, x, p.mine[piece], in)
 }

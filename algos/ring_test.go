@@ -124,7 +124,7 @@ func newFieldOn(t testing.TB, spec topology.Spec, d int,
 		t.Fatal(err)
 	}
 	n := g.N()
-	f := &field{rows: g.Rows(), sent: make([][]byte, n), in: make([][]algos.Message, n)}
+	f := &field{rows: g.Rows(0), sent: make([][]byte, n), in: make([][]algos.Message, n)}
 	for i := range n {
 		f.workers = append(f.workers, m(vector(99, d), i, f.rows[i]))
 		f.target, f.slope = append(f.target, vector(uint64(10+i), d)), append(f.slope, vector(uint64(50+i), d))

@@ -141,8 +141,9 @@ func (a *Agreement) note() mark {
 }
 
 // heard enters the messages of one hop with their marks.
-func (a *Agreement) heard(in []algos.Message, marks []mark) {
-	for j, m := range marks {
+func (a *Agreement) heard(in []algos.Message, marks []uint32) {
+	for j := range marks {
+		m := mark(marks[j])
 		a.told = max(a.told, m.bits())
 		a.loss += float64(float64(in[j].Weight) * (m.loss() - a.said))
 	}

@@ -98,7 +98,7 @@ func (g graph) on(kind topology.Kind) []topology.Row {
 	if err != nil {
 		panic(err)
 	}
-	return other.Rows()
+	return other.Rows(0)
 }
 
 // compression returns the compressors of a worker and of its neighbours.

@@ -84,6 +84,8 @@ func (w *Worker) Open(e topology.Edge, exchange int) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
+	case w.inbox.edges.change:
+		return fmt.Errorf("gossip: worker %d: open an edge: the graph changes by itself", w.self)
 	case w.plan.Hops != 1 || w.plan.Lead != 1:
 		return fmt.Errorf("gossip: worker %d: open an edge: rounds of %d hops with lead %d: must be 1 and 1", w.self,
 			w.plan.Hops, w.plan.Lead)

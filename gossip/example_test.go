@@ -14,7 +14,7 @@ func ExampleNew() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Ring, N: 4, Slack: 1})
 	step := func(k int) float32 { return 2 / float32(4+k) }
 	var machines []gossip.Machine
-	for i, row := range graph.Rows() {
+	for i, row := range graph.Rows(0) {
 		rule := &algos.DPSGD{X: make([]float32, 1), Alpha: step, Codec: algos.Full{}}
 		m, err := gossip.New(topology.Rank(i), row, rule, 300)
 		if err != nil {

@@ -92,14 +92,17 @@ func (w *Worker) tell() error {
 		return nil
 	}
 	f := Frame{Round: w.k, Hop: w.hop}
-	if noter := w.alg.lanes.at(w.hop).noter; noter != nil {
-		f.Note = uint64(noter.Note(w.k))
+	for i, l := range w.alg.of(w.hop) {
+		if l.noter != nil {
+			f.Note |= uint64(l.noter.Note(w.k)) << (noteBits * i)
+		}
 	}
 	if w.schedule.Agreed != nil {
-		f.Note |= uint64(w.schedule.Agreed.note()) << 32
+		f.Note |= uint64(w.schedule.Agreed.note()) << noteBits
 	}
 	w.outbox.start(f)
 	w.tried = 0
+	w.release()
 	return w.make()
 }
 
@@ -175,12 +178,13 @@ func (w *Worker) try(first, end int) error {
 	case w.waits():
 		first, end = 0, w.alg.pieces
 	}
+	w.turns = w.turns[:0]
 	for piece := first; piece < end && w.failed == nil; piece++ {
 		if w.outbox.has(slot, piece) && x.ready(piece) {
-			failed = both(failed, w.mix(x, piece))
+			w.turns = append(w.turns, turn{piece: piece})
 		}
 	}
-	return failed
+	return both(failed, w.mixAll(x))
 }
 
 // both joins two errors, which may be nil.
@@ -200,16 +204,6 @@ func (w *Worker) check(x *exchange, piece int) error {
 		return w.unmixed(piece, err)
 	}
 	x.pieces[piece].state = checked
-	return nil
-}
-
-// mix uses a piece of the messages.
-func (w *Worker) mix(x *exchange, piece int) error {
-	saw, err := w.alg.mix(w.k, w.hop, piece, x.messages(piece, w.guard.limit()))
-	if err != nil {
-		return w.unmixed(piece, err)
-	}
-	w.ready[0].spent = x.mixed(piece, saw, w.ready[0].spent)
 	return nil
 }
 
@@ -235,15 +229,18 @@ func (w *Worker) unmixed(piece int, err error) error {
 func (w *Worker) end() {
 	slot := w.slot()
 	x := w.inbox.at(slot)
-	repaired := x.repaired()
-	w.mixed = x.saw
-	w.guard.mixed(x.saw)
-	w.repair.Repaired += int64(repaired)
-	if noter := w.alg.lanes.at(w.hop).noter; noter != nil {
-		noter.Mixed(w.k, x.notes, x.saw, repaired)
+	w.mixed = x.saw[0]
+	for i, saw := range x.saw[:w.alg.perHop] {
+		w.guard.mixed(saw)
+		w.repair.Repaired += int64(x.repaired(i))
+	}
+	for i, l := range w.alg.of(w.hop) {
+		if l.noter != nil {
+			l.noter.Mixed(w.k, x.notes[i], x.saw[i], x.repaired(i))
+		}
 	}
 	if w.schedule.Agreed != nil {
-		w.schedule.Agreed.heard(x.messages(0, 0), x.marks)
+		w.schedule.Agreed.heard(x.messages(0, 0), x.notes[1])
 	}
 	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
 }

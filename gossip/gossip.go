@@ -1,7 +1,7 @@
 // Package gossip is the round protocol: one deterministic state machine per worker. A driver
 // gives it frames and gradients, and does what Ready asks for:
 //
-//	m, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//	m, err := gossip.New(rank, graph.Row(rank, 0), rule, rounds)
 //	for {
 //		r := m.Ready()
 //		send(r.Send)                               // to the neighbours' machines
@@ -84,15 +84,26 @@ type Frame struct {
 	Kind       FrameKind
 	Round, Hop int
 	Piece      int // of a Data, Request or Repair frame: which part of the message, from 0 on; 0 in all other kinds
-	// of a Data frame, beside the message: the lower half is of a Noter or Proposer, the upper half of an Agreement
+	// of a Data frame, beside the message: the lower half is of the Noter of lane 0 or of a Proposer, the upper half of
+	// the Noter of lane 1 or of an Agreement
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
+	Stored  Stored // of a Data frame to be sent, in place of a Payload that is not in memory; nil in others
 }
 
-// A Carrier is an algorithm whose messages codecs make. Each hop has a codec of its own, with its own noise and bound:
-// its lane. The protocol serves codecs that are Verifiers or Noters.
+// A Stored payload is on disk. Any goroutine may use it.
+type Stored interface {
+	// Len returns its bytes.
+	Len() int
+	// Read appends the payload to dst. It fails if the log has dropped the message, or the disk fails.
+	Read(dst []byte) ([]byte, error)
+}
+
+// A Carrier is an algorithm whose messages codecs make. Each codec carries a lane, with its own noise and bound. A hop
+// has one lane. The one hop of a Splitter may have two: the first half of its pieces is lane 0, the second half lane 1.
+// The protocol serves codecs that are Verifiers or Noters.
 type Carrier interface {
-	// Carries returns the codecs by lane, one for every hop.
+	// Carries returns the codecs by lane.
 	Carries() []algos.Codec
 }
 

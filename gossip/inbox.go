@@ -12,29 +12,33 @@ import (
 // After newInbox it allocates only where edges go off or on.
 type inbox struct {
 	exchanges []exchange
-	spans     []span // in increasing rank
+	edges     edges
+	spans     []span // in increasing rank; none where edges change
 	pieces    int    // of a message
+	lanes     int    // that share the pieces
 }
 
 // An exchange holds the messages of one slot, piece by piece. Pieces are in the order of the row. That order is by
 // increasing rank, as algorithms require.
 type exchange struct {
-	from   []sender
-	notes  []uint32        // by sender, for a Noter
-	marks  []mark          // by sender, for an Agreement
+	from []sender
+	// by half and sender: the lower halves of notes are for the Noter of lane 0, the upper ones for that of lane 1 or for
+	// an Agreement
+	notes  [2][]uint32
 	in     []algos.Message // piece p of sender i: in[p·len(from) + i]
 	got    []bool          // whether each has arrived; an empty payload is a payload
 	wrong  []bool          // which of them need their Repair
 	pieces []parcel
-	left   int         // pieces that are not mixed
-	saw    algos.Mixed // of the pieces that are mixed
+	left   int                    // pieces that are not mixed
+	each   int                    // pieces of a lane
+	saw    [mostLanes]algos.Mixed // of the pieces that are mixed, by lane
 }
 
 // A sender is a neighbour in one exchange.
 type sender struct {
 	rank   topology.Rank
-	usable int  // pieces that are mixed, or can be
-	wrong  bool // some piece needed its Repair
+	usable int             // pieces that are mixed, or can be
+	wrong  [mostLanes]bool // some piece of the lane needed its Repair
 }
 
 // A parcel is the state of one piece of an exchange. It is ready when all neighbours' messages are there, with the
@@ -60,15 +64,25 @@ const (
 	mixed
 )
 
-func newInbox(in []topology.Edge, slots, pieces int) inbox {
-	b := inbox{exchanges: make([]exchange, slots), pieces: pieces}
-	for _, e := range in {
-		b.spans = append(b.spans, span{Edge: e, until: forever})
+func newInbox(e edges, slots, pieces, lanes int) inbox {
+	b := inbox{edges: e, exchanges: make([]exchange, slots), pieces: pieces, lanes: lanes}
+	if !e.change {
+		for _, edge := range e.at(0).In {
+			b.spans = append(b.spans, span{Edge: edge, until: forever})
+		}
 	}
 	for slot := range b.exchanges {
 		b.exchanges[slot] = b.laidOut(slot)
 	}
+	b.begin(0)
 	return b
+}
+
+// begin shapes the places of the slots from one on, which are empty.
+func (b *inbox) begin(slot int) {
+	for at := slot; at < slot+len(b.exchanges) && b.edges.change; at++ {
+		b.at(at).shape(b.edges.at(at).In)
+	}
 }
 
 func (b *inbox) at(slot int) *exchange { return &b.exchanges[slot%len(b.exchanges)] }
@@ -84,7 +98,7 @@ func (b *inbox) put(slot int, f Frame) error {
 	if x.got[at] || x.pieces[f.Piece].state == mixed {
 		return ErrDuplicate
 	}
-	x.notes[i], x.marks[i] = uint32(f.Note), mark(f.Note>>32)
+	x.notes[0][i], x.notes[1][i] = uint32(f.Note), uint32(f.Note>>noteBits)
 	x.in[at].Payload, x.got[at] = f.Payload, true
 	x.count(i, f.Piece, 1)
 	return nil
@@ -97,7 +111,7 @@ func (x *exchange) count(i, piece, change int) {
 }
 
 // suspect notes that a piece of the message of a neighbour needs its repair, unless it has one or has not arrived. It
-// reports whether this is the first such piece of the message.
+// reports whether this is the first such piece of its lane.
 func (b *inbox) suspect(slot, piece int, from topology.Rank) (first, ok bool) {
 	x := b.at(slot)
 	i := x.index(from)
@@ -105,8 +119,9 @@ func (b *inbox) suspect(slot, piece int, from topology.Rank) (first, ok bool) {
 	if i < 0 || !x.got[at] || x.wrong[at] {
 		return false, false
 	}
-	first = !x.from[i].wrong
-	x.wrong[at], x.from[i].wrong = true, true
+	lane := piece / x.each
+	first = !x.from[i].wrong[lane]
+	x.wrong[at], x.from[i].wrong[lane] = true, true
 	x.count(i, piece, -1)
 	return first, true
 }
@@ -157,11 +172,11 @@ func (x *exchange) complete() bool {
 	return true
 }
 
-// repaired returns how many messages needed repair.
-func (x *exchange) repaired() int {
+// repaired returns how many messages of a lane needed repair.
+func (x *exchange) repaired(lane int) int {
 	n := 0
 	for i := range x.from {
-		if x.from[i].wrong {
+		if x.from[i].wrong[lane] {
 			n++
 		}
 	}
@@ -183,7 +198,9 @@ func (x *exchange) mixed(piece int, saw algos.Mixed, spent [][]byte) [][]byte {
 		spent = x.take(i, piece, spent)
 		x.from[i].usable++ // take has made it less
 	}
-	x.pieces[piece].state, x.saw = mixed, x.saw.Join(saw)
+	x.pieces[piece].state = mixed
+	of := &x.saw[piece/x.each]
+	*of = of.Join(saw)
 	x.left--
 	return spent
 }
@@ -192,13 +209,13 @@ func (x *exchange) mixed(piece int, saw algos.Mixed, spent [][]byte) [][]byte {
 // edges that are off to spent.
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
-	x.left, x.saw = len(x.pieces), algos.Mixed{}
+	x.left, x.saw = len(x.pieces), [mostLanes]algos.Mixed{}
 	clear(x.pieces)
 	for i := range x.from {
 		x.from[i] = sender{rank: x.from[i].rank}
 	}
-	clear(x.notes)
-	clear(x.marks)
+	clear(x.notes[0])
+	clear(x.notes[1])
 	return b.lay(slot+len(b.exchanges), spent)
 }
 

@@ -6,7 +6,13 @@ import (
 	"gossiptrainer/algos"
 )
 
-// A lane holds the codec of a hop and its abilities. Hops without a codec have the zero lane.
+// mostLanes is the largest number of lanes in one hop. The note of a frame has room for the notes of two.
+const mostLanes = 2
+
+// noteBits are the bits of half a note.
+const noteBits = 32
+
+// A lane holds a codec and its abilities. Hops without a codec have the zero lane.
 type lane struct {
 	codec  algos.Codec
 	verify Verifier // nil unless the codec verifies
@@ -14,16 +20,16 @@ type lane struct {
 	name   string   // in a checkpoint: codec, codec1, codec2, ...
 }
 
-// lanes are the lanes of an update rule, by hop; none unless the rule is a Carrier.
+// lanes are the lanes of an update rule; none unless the rule is a Carrier.
 type lanes []lane
 
 // newLanes returns the lanes of the codecs.
 func newLanes(codecs []algos.Codec) lanes {
 	var all lanes
-	for hop, c := range codecs {
+	for i, c := range codecs {
 		l := lane{codec: c, name: "codec"}
-		if hop > 0 {
-			l.name += strconv.Itoa(hop)
+		if i > 0 {
+			l.name += strconv.Itoa(i)
 		}
 		if v, ok := c.(Verifier); ok && v.Verifies() {
 			l.verify = v
@@ -34,12 +40,12 @@ func newLanes(codecs []algos.Codec) lanes {
 	return all
 }
 
-// at returns the lane of a hop.
-func (l lanes) at(hop int) lane {
-	if hop >= len(l) {
+// at returns a lane by number.
+func (l lanes) at(i int) lane {
+	if i >= len(l) {
 		return lane{}
 	}
-	return l[hop]
+	return l[i]
 }
 
 // Repairs counts the messages that a worker recovered wrongly.

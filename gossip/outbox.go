@@ -30,23 +30,31 @@ import (
 //
 // So slot s may take the buffer of slot s−1−Lead: a receiver needs only the Lead+1 last frames. Every receiver has read
 // the frame in that buffer in full. The drivers have sent it, because they drop frames for a lost link before they call
-// Link. A frame that Link sends again has a payload of its own. It may be a duplicate, which confirms nothing and may
-// stay in a driver for long.
+// Link. A frame that Link sends again may be a duplicate, which confirms nothing and may stay in a driver for long. So
+// the buffers of its slot are lent: nothing is written to them any more, and the next slot gets others.
+//
+// A worker with a lender gives the buffers of slot s back earlier, see Worker.release.
 type outbox struct {
-	self  topology.Rank
-	peers []receiver
-	kept  []mailed // slot s in kept[s mod len(kept)]
-	sent  int      // slots begun so far
-	made  int      // pieces of the last of them that exist
-	first int      // the oldest slot that is kept, if it is one of the last
+	self   topology.Rank
+	edges  edges
+	peers  []receiver // none where edges change
+	kept   []mailed   // slot s in kept[s mod len(kept)]
+	sent   int        // slots begun so far
+	made   int        // pieces of the last of them that exist
+	first  int        // the oldest slot that is kept, if it is one of the last
+	lender Lender     // of the buffers; nil: each is used again in its place
+	size   int        // of the longest piece so far, in bytes
+	logged bool       // a log sends messages again
 }
 
 // A mailed is the message of a slot.
 type mailed struct {
 	Frame  // without a receiver and a payload
 	pieces [][]byte
+	lent   bool // frames that were sent again use the buffers
 
-	repaired [][]bool // by receiver and piece: whether it got the repair on its present link; nil: none
+	to       []topology.Rank // where edges change: the receivers
+	repaired [][]bool        // by receiver and piece: whether it got the repair on its present link; nil: none
 }
 
 // piece returns the frame of a piece.
@@ -64,13 +72,15 @@ type receiver struct {
 
 func (r receiver) is(slot int) bool { return r.from <= slot && slot < r.until }
 
-func newOutbox(self topology.Rank, peers []topology.Rank, slots, pieces int) outbox {
-	b := outbox{self: self, kept: make([]mailed, slots), made: pieces}
+func newOutbox(self topology.Rank, e edges, slots, pieces int) outbox {
+	b := outbox{self: self, edges: e, kept: make([]mailed, slots), made: pieces}
 	for i := range b.kept {
 		b.kept[i].pieces = make([][]byte, pieces)
 	}
-	for _, rank := range peers {
-		b.add(receiver{rank: rank, until: forever})
+	if !e.change {
+		for _, rank := range e.at(0).Out {
+			b.add(receiver{rank: rank, until: forever})
+		}
 	}
 	return b
 }
@@ -110,32 +120,60 @@ func (b *outbox) start(f Frame) {
 	l := b.at(b.sent)
 	f.From = b.self
 	l.Frame = f
+	b.address(b.sent)
+	l.takeBack()
 	for _, repaired := range l.repaired {
 		clear(repaired)
 	}
 	b.sent, b.made = b.sent+1, 0
 }
 
-// buffer returns the empty buffer of the piece to be made next.
-func (b *outbox) buffer() []byte { return b.at(b.sent - 1).pieces[b.made][:0] }
+// takeBack drops buffers that are lent.
+func (l *mailed) takeBack() {
+	if l.lent {
+		clear(l.pieces)
+	}
+	l.lent = false
+}
+
+// buffer returns an empty buffer for the piece to be made next.
+func (b *outbox) buffer() []byte {
+	own := b.at(b.sent - 1).pieces[b.made]
+	if own == nil && b.lender != nil {
+		own = b.lender.Get(b.size)
+	}
+	return own[:0]
+}
 
 // keep enters the piece to be made next.
 func (b *outbox) keep(payload []byte) {
 	b.at(b.sent - 1).pieces[b.made] = payload
-	b.made++
+	b.made, b.size = b.made+1, max(b.size, len(payload))
+}
+
+// release gives the buffers of the oldest slot back to the lender.
+func (b *outbox) release() {
+	l := b.at(b.oldest())
+	l.takeBack()
+	for i, payload := range l.pieces {
+		b.lender.Put(payload)
+		l.pieces[i] = nil
+	}
+	b.first = b.oldest() + 1
 }
 
 // grant notes that peer gets the repair of a piece of a slot, or says why not. Each peer gets one per piece and link.
 // So requests cannot make this worker send for ever.
 func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
-	i := b.index(peer)
 	switch {
-	case i < 0 || !b.peers[i].is(slot):
-		return ErrStranger
 	case !b.has(slot, piece):
 		return ErrEarly
 	case slot < b.oldest():
 		return ErrStale
+	}
+	i := b.position(slot, peer)
+	if i < 0 {
+		return ErrStranger
 	}
 	l := b.at(slot)
 	if l.repaired[i] == nil {
@@ -150,15 +188,20 @@ func (b *outbox) grant(slot, piece int, peer topology.Rank) error {
 
 // relink forgets which repairs peer got: they may have been lost.
 func (b *outbox) relink(peer topology.Rank) {
-	if i := b.index(peer); i >= 0 {
-		for s := range b.kept {
-			clear(b.kept[s].repaired[i])
+	for slot := b.oldest(); slot < b.sent; slot++ {
+		if i := b.position(slot, peer); i >= 0 {
+			clear(b.at(slot).repaired[i])
 		}
 	}
 }
 
 // appendLast appends the frames of the piece that was made last, one per receiver, to dst.
 func (b *outbox) appendLast(dst []Frame) []Frame {
+	for _, rank := range b.at(b.sent - 1).to {
+		f := b.at(b.sent - 1).piece(b.made - 1)
+		f.To = rank
+		dst = append(dst, f)
+	}
 	for _, peer := range b.peers {
 		if !peer.is(b.sent - 1) {
 			continue
@@ -173,22 +216,18 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 	return dst
 }
 
-// appendAgain appends copies of all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver
-// gets none.
+// appendAgain appends all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver gets none.
 func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
-	i := b.index(peer)
-	if i < 0 {
-		return dst
-	}
 	for slot := b.oldest(); slot < b.sent; slot++ {
-		if !b.peers[i].is(slot) {
+		if b.position(slot, peer) < 0 {
 			continue
 		}
 		for piece := 0; piece < len(b.at(slot).pieces) && b.has(slot, piece); piece++ {
 			f := b.at(slot).piece(piece)
-			f.To, f.Payload = peer, slices.Clone(f.Payload)
+			f.To = peer
 			dst = append(dst, f)
 		}
+		b.at(slot).lent = true
 	}
 	return dst
 }
@@ -202,7 +241,7 @@ func Shared(frames []Frame) int {
 	first := frames[0]
 	for i, f := range frames {
 		same := len(f.Payload) == len(first.Payload) && (len(f.Payload) == 0 || &f.Payload[0] == &first.Payload[0])
-		if !same || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop || f.Piece != first.Piece {
+		if !same || f.Stored != nil && i > 0 || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop || f.Piece != first.Piece {
 			return i
 		}
 	}

@@ -68,7 +68,7 @@ func rowsOf(t testing.TB, kind topology.Kind, n int) []topology.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Rows()
+	return g.Rows(0)
 }
 
 func TestNoGraphDeadlocks(t *testing.T) {

@@ -46,8 +46,8 @@ func (w *Worker) ask(from topology.Rank, piece int) {
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	verify := w.alg.lanes.at(f.Hop).verify
-	if verify == nil {
+	lane, piece := w.alg.lane(f.Hop, f.Piece)
+	if lane.verify == nil {
 		return ErrUnasked
 	}
 	if f.Round >= w.schedule.Rounds || f.Round/w.schedule.Every > w.k/w.schedule.Every {
@@ -58,7 +58,7 @@ func (w *Worker) answer(f Frame) error {
 	}
 	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
 	// rewrite it while it is on its way.
-	repair, ok := verify.AppendRepair(nil, f.Round, f.Piece)
+	repair, ok := lane.verify.AppendRepair(nil, f.Round, piece)
 	if !ok {
 		return ErrUnasked
 	}

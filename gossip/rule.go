@@ -17,7 +17,8 @@ type Splitter interface {
 	// CheckPiece returns the error that MixPiece would return because of the messages, and changes nothing. A Verifier
 	// verifies the messages here.
 	CheckPiece(k, piece int, in []algos.Message) error
-	// MixPiece uses a piece of the messages of round k, as Mix does. A Verifier has checked them.
+	// MixPiece uses a piece of the messages of round k, as Mix does. A Verifier has checked them. A Parallel worker calls
+	// it for several pieces at the same time.
 	MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error)
 }
 
@@ -31,6 +32,7 @@ type rule struct {
 	splitter Splitter // nil: its messages are in one piece
 	pieces   int      // of a message
 	lanes    lanes
+	perHop   int // lanes of a hop, ≥ 1
 }
 
 // newRule returns the rule of worker self, or the reason why alg cannot be used.
@@ -40,23 +42,34 @@ func newRule(self topology.Rank, alg Algorithm, schedule Schedule) (rule, error)
 		return rule{}, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
 			self, rounds, plan.Hops, plan.Lead)
 	}
-	r := rule{Algorithm: alg, pieces: 1}
+	r := rule{Algorithm: alg, pieces: 1, perHop: 1}
 	r.local, _ = alg.(Local)
 	if schedule.Every < 1 || schedule.Every > 1 && r.local == nil {
 		return rule{}, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in every round",
 			self, schedule.Every)
 	}
 	if c, ok := alg.(Carrier); ok {
-		if r.lanes = newLanes(c.Carries()); len(r.lanes) != plan.Hops {
-			return rule{}, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each", self,
+		if r.lanes = newLanes(c.Carries()); len(r.lanes) == mostLanes && plan.Hops == 1 {
+			r.perHop = mostLanes
+		} else if len(r.lanes) != plan.Hops {
+			return rule{}, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each, or two for one hop", self,
 				len(r.lanes), plan.Hops)
 		}
 	}
-	s, ok := alg.(Splitter)
-	if !ok {
-		return r, nil
+	return r.split(self, plan, schedule)
+}
+
+// split returns the rule with its pieces, or the reason why there are none.
+func (r rule) split(self topology.Rank, plan algos.Plan, schedule Schedule) (rule, error) {
+	s, ok := r.Algorithm.(Splitter)
+	if ok {
+		r.pieces = s.Pieces()
 	}
-	if r.pieces = s.Pieces(); r.pieces == 1 {
+	switch {
+	case r.perHop > 1 && (r.pieces == 1 || r.pieces%r.perHop != 0 || schedule.Agreed != nil):
+		return rule{}, fmt.Errorf("gossip: worker %d: %d lanes in one hop: need pieces of each, got %d in all, and bits that "+
+			"do not change", self, r.perHop, r.pieces)
+	case r.pieces == 1:
 		return r, nil
 	}
 	if plan.Hops != 1 || r.pieces < 1 || r.pieces > mostPieces {
@@ -81,6 +94,20 @@ func (r *rule) mix(k, hop, piece int, in []algos.Message) (algos.Mixed, error) {
 		return r.Mix(k, hop, in)
 	}
 	return r.splitter.MixPiece(k, piece, in)
+}
+
+// lane returns the lane of a piece of a hop, and the number of the piece in it.
+func (r *rule) lane(hop, piece int) (lane, int) {
+	each := r.pieces / r.perHop
+	return r.lanes.at(hop*r.perHop + piece/each), piece % each
+}
+
+// of returns the lanes of a hop, none without codecs.
+func (r *rule) of(hop int) lanes {
+	if len(r.lanes) == 0 {
+		return nil
+	}
+	return r.lanes[hop*r.perHop:][:r.perHop]
 }
 
 // verifies reports whether pieces are verified before they are mixed.

@@ -96,6 +96,10 @@ func (b *inbox) stash(slot int, f Frame) error {
 // those of other edges to spent.
 func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
+	if b.edges.change {
+		x.shape(b.edges.at(slot).In)
+		return spent
+	}
 	if b.fits(x, slot) {
 		return spent
 	}
@@ -110,7 +114,7 @@ func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 		default:
 			to := piece*len(x.from) + j
 			x.in[to], x.got[to], x.wrong[to] = m, true, old.wrong[at]
-			x.notes[j], x.marks[j], x.from[j].wrong = old.notes[i], old.marks[i], old.from[i].wrong
+			x.notes[0][j], x.notes[1][j], x.from[j].wrong = old.notes[0][i], old.notes[1][i], old.from[i].wrong
 			if !x.wrong[to] || m.Repair != nil {
 				x.count(j, piece, 1)
 			}
@@ -144,14 +148,14 @@ func (b *inbox) fits(x *exchange, slot int) bool {
 
 // laidOut returns an empty exchange for the edges that are on in a slot.
 func (b *inbox) laidOut(slot int) exchange {
-	x := exchange{pieces: make([]parcel, b.pieces), left: b.pieces}
+	x := exchange{pieces: make([]parcel, b.pieces), left: b.pieces, each: b.pieces / b.lanes}
 	for _, s := range b.spans {
 		if s.is(slot) {
 			x.from = append(x.from, sender{rank: s.Peer})
 			x.in = append(x.in, algos.Message{From: s.Peer, Weight: float32(s.Weight)})
 		}
 	}
-	x.notes, x.marks = make([]uint32, len(x.in)), make([]mark, len(x.in))
+	x.notes[0], x.notes[1] = make([]uint32, len(x.in)), make([]uint32, len(x.in))
 	x.in = slices.Repeat(x.in, b.pieces)
 	x.got, x.wrong = make([]bool, len(x.in)), make([]bool, len(x.in))
 	return x

@@ -19,9 +19,9 @@ import (
 
 // Resume is NewScheduled for a worker that begins at the boundary at which s was saved, by the name machine. It fails
 // if s is not the state of such a worker.
-func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker,
+func Resume(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker,
 	error) {
-	w, err := newWorker(self, row, alg, schedule)
+	w, err := newWorker(self, rows, alg, schedule)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,12 @@ func (w *Worker) State(v *state.Visit) {
 	if v.Loading() {
 		w.outbox.sent = w.slot()
 		w.outbox.first = max(0, w.outbox.sent-w.plan.Lead)
+		w.inbox.begin(w.slot())
 	}
 	for slot := max(0, w.outbox.sent-w.plan.Lead); slot < w.outbox.sent; slot++ {
 		f := w.outbox.at(slot)
 		f.From, f.Round, f.Hop = w.self, w.roundOf(slot), slot%w.plan.Hops
+		w.outbox.address(slot)
 		name := "sent" + strconv.Itoa(w.outbox.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
 		v.Bytes(name, &f.pieces[0])

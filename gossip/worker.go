@@ -22,7 +22,7 @@ const (
 
 // A Worker is the machine of a synchronous algorithm. A round ends when the worker has used the gradient and every
 // neighbour's message of every hop. The last of every H rounds exchanges; the others take the gradient step alone.
-// Slots number the exchanges of a run: ⌊round/H⌋·hops + hop.
+// Slots number the messages of a run: slot ⌊round/H⌋·hops + hop belongs to exchange ⌊round/H⌋ of the graph.
 type Worker struct {
 	self     topology.Rank
 	alg      rule
@@ -30,6 +30,7 @@ type Worker struct {
 	schedule Schedule
 	progress
 
+	mixing
 	mixed    algos.Mixed
 	repair   Repairs
 	guard    guard
@@ -39,6 +40,12 @@ type Worker struct {
 	inbox  inbox
 	outbox outbox
 	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// mixing is how a worker mixes the pieces that are ready.
+type mixing struct {
+	together Together // nil: one piece after the other
+	turns    []turn   // these pieces
 }
 
 // A Schedule says in which rounds a worker exchanges, and with how many bits.
@@ -69,16 +76,16 @@ type work struct {
 
 var _ Machine = (*Worker)(nil)
 
-// New returns the machine of worker self, whose place in the graph is row, at the beginning of round 0 of rounds ≥ 0.
-// It fails if the plan of alg is out of range or its first message cannot be made.
-func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Worker, error) {
-	return NewScheduled(self, row, alg, Schedule{Rounds: rounds, Every: 1})
+// New returns the machine of worker self, whose rows of the mixing matrices are rows, at the beginning of round 0 of
+// rounds ≥ 0. It fails if the plan of alg is out of range or its first message cannot be made.
+func New(self topology.Rank, rows topology.Sequence, alg Algorithm, rounds int) (*Worker, error) {
+	return NewScheduled(self, rows, alg, Schedule{Rounds: rounds, Every: 1})
 }
 
 // NewScheduled is New for a worker that does not exchange in every round, or whose bits change from round to round. It
 // fails if Every is more than one and alg is not Local.
-func NewScheduled(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
-	w, err := newWorker(self, row, alg, schedule)
+func NewScheduled(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule Schedule) (*Worker, error) {
+	w, err := newWorker(self, rows, alg, schedule)
 	if err == nil {
 		err = w.begin()
 	}
@@ -89,16 +96,20 @@ func NewScheduled(self topology.Rank, row topology.Row, alg Algorithm, schedule 
 }
 
 // newWorker returns a worker that has not begun its first round.
-func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
+func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule Schedule) (*Worker, error) {
 	r, err := newRule(self, alg, schedule)
 	if err != nil {
 		return nil, err
 	}
 	plan := alg.Plan()
+	if ahead := rows.Ahead(); ahead > 1 {
+		plan.Lead = max(plan.Lead, (ahead+1)*plan.Hops-1)
+	}
+	edges := newEdges(rows, plan.Hops)
 	return &Worker{
 		self: self, alg: r, plan: plan, schedule: schedule,
-		inbox:  newInbox(row.In, plan.Lead+1, r.pieces),
-		outbox: newOutbox(self, row.Out, plan.Lead+1, r.pieces),
+		inbox:  newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
+		outbox: newOutbox(self, edges, plan.Lead+1, r.pieces),
 	}, nil
 }
 
@@ -170,18 +181,21 @@ func (w *Worker) Receive(f Frame) error {
 	if f.Kind == Request || w.slotOf(f) != w.slot() {
 		return nil
 	}
+	w.release()
 	return w.exchange(f.Piece, f.Piece+1)
 }
 
-// Link sends the frames again that peer may still need if up, and asks again for a repair that has not come. A link
-// that went down changes nothing.
+// Link sends the frames again that peer may still need if up, unless a log does, and asks again for a repair that has
+// not come. A link that went down changes nothing.
 func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
 	}
-	send := &w.ready[0].send
-	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
-	*send = w.outbox.appendAgain(*send, peer)
+	send, logged := &w.ready[0].send, w.outbox.logged
+	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer && !(logged && f.Kind == Data) })
+	if !logged {
+		*send = w.outbox.appendAgain(*send, peer)
+	}
 	w.outbox.relink(peer)
 	for piece := range w.alg.pieces {
 		if w.inbox.lacks(w.slot(), piece, peer) {
@@ -196,8 +210,15 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 // Mixed returns the observations of the last finished mixing.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec of the messages of a hop, nil where there is none.
-func (w *Worker) Codec(hop int) algos.Codec { return w.alg.lanes.at(hop).codec }
+// Codec returns the codec of a lane, nil where there is none.
+func (w *Worker) Codec(lane int) algos.Codec { return w.alg.lanes.at(lane).codec }
+
+// CodecOf returns the codec that made a frame of a message, nil where there is none, and the number of the frame's
+// piece in its lane.
+func (w *Worker) CodecOf(f Frame) (algos.Codec, int) {
+	lane, piece := w.alg.lane(f.Hop, f.Piece)
+	return lane.codec, piece
+}
 
 // ExtraMemory returns the bytes of the algorithm and of verification.
 func (w *Worker) ExtraMemory() int {

@@ -3,6 +3,7 @@ package moniqua
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
@@ -20,18 +21,22 @@ import (
 //
 // A worker that mixes late applies the same rule to the same notes: the round, not the order of arrival, decides which
 // notes are combined.
+//
+// A θ that follows ever smaller gaps would make the grid finer than float32, and at last an index would reach 2³¹. So a
+// worker whose largest parameter is 2²⁶ steps from 0 or more notes a violation: θ grows. See docs/math.md#adaptive.
 type Control struct {
 	plan ControlPlan
 	rule controlRule
 	warm int // epochs in full precision at the beginning
 
-	scale [3]float64 // of the epochs e−1, e, e+1, by epoch mod 3
-	seen  note       // by this worker in the present epoch
-	told  note       // by all workers in the last epoch, as far as their notes have arrived
-	since int        // the epoch from which on the present scale holds
-	peak  note       // largest note since then
-	clean int        // exchanges without violation since then
-	found bool       // a violation has been caught: θ was too small once
+	scale [3]float64  // of the epochs e−1, e, e+1, by epoch mod 3
+	seen  note        // by this worker in the present epoch
+	told  note        // by all workers in the last epoch, as far as their notes have arrived
+	since int         // the epoch from which on the present scale holds
+	peak  note        // largest note since then
+	clean int         // exchanges without violation since then
+	found bool        // a violation has been caught: θ was too small once
+	fine  atomic.Bool // in the exchange being mixed, the grid is finer than the parameters need
 }
 
 // A ControlPlan holds the settings that all workers of a run share.
@@ -56,6 +61,7 @@ const (
 	safety      = 2    // of measured: θ over the largest gap seen
 	warmup      = 20   // the least number of exchanges that measured looks at
 	largestNote = 1 << 20
+	finest      = 1 << 26 // steps from 0 to the largest parameter from which on the grid is finer than float32
 )
 
 // Adaptive returns the rule of verified runs, θ_k = scale·Unit(k). After a violation the rule doubles the scale until
@@ -110,18 +116,31 @@ func (c *Control) length() int { return c.plan.Diameter + 1 }
 // epoch returns the epoch of round k.
 func (c *Control) epoch(k int) int { return k / c.plan.Every / c.length() }
 
+// closes reports whether the exchange of round k is the last of its epoch.
+func (c *Control) closes(k int) bool { return k/c.plan.Every%c.length() == c.length()-1 }
+
+// bounds reports whether reach is to see the parameters of round k. One exchange of an epoch is enough.
+func (c *Control) bounds(k int) bool { return !c.Full(k) && c.closes(k) }
+
+// reach enters the magnitude of parameters that are mixed on a grid of the given step. Pieces may be mixed at the same
+// time.
+func (c *Control) reach(largest float32, step float64) {
+	if float64(largest) >= finest*step {
+		c.fine.Store(true)
+	}
+}
+
 // mixed enters the gap and the repairs of the exchange of round k. The next exchange may begin afterwards.
 func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	gap := float64(saw.Gap)
 	if !c.Full(k) {
 		gap /= c.Theta(k)
 	}
-	c.seen = c.seen.or(newNote(gap, repaired > 0))
+	c.seen = c.seen.or(newNote(gap, repaired > 0 || c.fine.Swap(false)))
 	for _, n := range notes {
 		c.told = c.told.or(note(n))
 	}
-	exchange := k / c.plan.Every
-	if exchange%c.length() != c.length()-1 {
+	if !c.closes(k) {
 		return
 	}
 	e := c.epoch(k)

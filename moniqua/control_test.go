@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/topology"
 )
 
 // runControl enters the gap of each exchange into the control of a single worker and returns its thetas.
@@ -85,6 +86,49 @@ func TestAdaptiveShrinks(t *testing.T) {
 	still := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 0.5, Unit: one})
 	if got := runControl(t, still, 100, func(int) float64 { return 0 })[99]; got != 0.5 {
 		t.Errorf("where nothing moves: theta %v, want 0.5: there is nothing to learn", got)
+	}
+}
+
+// Two workers come ever closer, and θ halves after each epoch. Without a bound an index would leave 2³¹ after some
+// sixty
+// exchanges.
+func TestAdaptiveKeepsTheGridAboveFloat32(t *testing.T) {
+	const large = 1.5 // the parameter that bounds the grid
+	for name, levels := range map[string]int{"8 bits": 256, "1 bit": 2, "16 bits": 1 << 16} {
+		var codecs [2]*Codec
+		for rank := range codecs {
+			control := mustControl(t, Adaptive, ControlPlan{Diameter: 1, Every: 1, Start: 0.01, Unit: one,
+				Step: Grid{Theta: 1, Levels: levels}.Step()})
+			var err error
+			if codecs[rank], err = NewControlled(levels, Dither, control, 1, topology.Rank(rank)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		least := math.Inf(1)
+		for k := range 400 {
+			theta := float32(codecs[0].Theta(k))
+			x := [2][]float32{{large, 0}, {large, 0.3 * theta}}
+			mine := [2][]byte{mustEncode(t, codecs[0], k, x[0]), mustEncode(t, codecs[1], k, x[1])}
+			told := [2]uint32{codecs[0].Note(k), codecs[1].Note(k)}
+			for rank, c := range codecs {
+				in := []algos.Message{{From: topology.Rank(1 - rank), Weight: 0.5, Payload: mine[1-rank]}}
+				saw, err := c.Mix(x[rank], k, x[rank], mine[rank], in)
+				if err != nil {
+					t.Fatalf("%s: round %d: %v", name, k, err)
+				}
+				if levels == 2 && k < 200 {
+					saw.Gap = 0.3 * theta // as if one bit showed it
+				}
+				c.Mixed(k, told[1-rank:][:1], saw, 0)
+			}
+			if codecs[0].Theta(k) != codecs[1].Theta(k) {
+				t.Fatalf("%s: round %d: two values of theta", name, k)
+			}
+			least = min(least, codecs[0].finestStep(k))
+		}
+		if steps := large / least; steps < finest/2 || steps > 8*finest {
+			t.Errorf("%s: the parameter is at most 2^%.1f steps from 0, want about 2^26", name, math.Log2(steps))
+		}
 	}
 }
 

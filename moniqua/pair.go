@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -96,6 +97,9 @@ func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) 
 	}
 	if p.theta == 0 {
 		return algos.Full{}.Encode(dst, number, x)
+	}
+	if p == &c.offered {
+		c.control.reach(math.Float32frombits(kernel.Best().Magnitude(x[:p.before(len(x))])), p.finestStep(number))
 	}
 	p.verification.forget()
 	dst, err = p.Codec.Encode(dst, number, x)

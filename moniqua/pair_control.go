@@ -84,6 +84,13 @@ func (c *PairControl) ended(unit float64, saw algos.Mixed, repaired int) {
 	c.seen++
 }
 
+// reach enters the magnitude of the model that this worker offers.
+func (c *PairControl) reach(largest float32, step float64) {
+	if c.control != nil {
+		c.control.reach(largest, step)
+	}
+}
+
 // measures reports whether the first exchanges travel in full precision.
 func (c *PairControl) measures() bool { return c.control != nil && c.control.warm > 0 }
 

@@ -129,6 +129,9 @@ func (r *round) checkReference(x []float32) error {
 	return nil
 }
 
+// largest returns the magnitude of the finite coordinates x.
+func (r *round) largest(x []float32) float32 { return math.Float32frombits(r.tier.Magnitude(x)) }
+
 // strange returns the error for coordinate at of x, which has no index.
 func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {

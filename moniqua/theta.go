@@ -74,11 +74,20 @@ func largestStep(u Updates, memory int) func(k int) float64 {
 	}
 }
 
+// leastStep bounds the fall of θ with the step size: θ is at least so much of its largest value. Below that, grids
+// would
+// be finer than the parameters, and at last an index would reach 2³¹. A larger θ is as correct.
+const leastStep = 1. / (1 << 12)
+
 // proportional returns the rule θ_k = factor·(largest α in the graph's memory).
 func proportional(factor, rho float64, u Updates) func(k int) float64 {
 	largest := largestStep(u, Memory(rho)*u.every())
 	factor *= float64(u.every())
-	return func(k int) float64 { return factor * largest(k) }
+	least := 0.0
+	for k := range u.Rounds {
+		least = max(least, leastStep*u.Step(k))
+	}
+	return func(k int) float64 { return factor * max(least, largest(k)) }
 }
 
 // LargestStep returns the largest step of the last 100 exchanges, H = every rounds

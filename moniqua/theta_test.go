@@ -69,6 +69,25 @@ func TestRulesFollowFallingAndGrowingSteps(t *testing.T) {
 	}
 }
 
+// A θ in proportion to a cosine of very many rounds would fall until an index leaves 2³¹.
+func TestRulesDoNotFollowStepsToNothing(t *testing.T) {
+	long := Updates{Bound: 1, Rounds: 20000, Step: func(k int) float64 {
+		return 0.05 * (1 + math.Cos(math.Pi*float64(k)/20000))
+	}}
+	theorem, err := Theorem{Workers: 8, Rho: 0.8}.Rule(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []int{19999, 20000} {
+		if first, last := theorem(0), theorem(k); last != first/4096 {
+			t.Errorf("round %d: theta %v, want a 4096th of %v", k, last, first)
+		}
+	}
+	if first, half := theorem(0), theorem(10000); half < 0.5*first || half > 0.51*first {
+		t.Errorf("round 10000: theta %v, want half of %v", half, first)
+	}
+}
+
 func TestCertificatesThatDoNotExist(t *testing.T) {
 	ring := Certified{S: 6, S1: 4.37, Rho: 0.8}
 	tests := []struct {

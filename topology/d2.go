@@ -41,7 +41,7 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 		return 0, 0, fmt.Errorf("topology: %v: D² needs λₙ > −1/3, and it is %.4g: use slack below %.4g times %.4g",
 			g.spec, s.LambdaN, s.D2MaxSlack(), g.spec.Slack)
 	}
-	rows := g.Rows()
+	rows := g.Rows(0)
 	for _, e := range g.typicalEdges() {
 		v := difference(g.N(), e)
 		_, changes, gradientDies := d2Response(rows, make([]float64, g.N()), v)

@@ -1,16 +1,15 @@
 package topology
 
-// searches bounds the walks through a graph that Diameter makes, so that it takes no time of order n².
+// searches bounds the walks through a graph that diameter makes, so that it takes no time of order n².
 const searches = 1 << 10
 
-// Diameter returns the largest number of hops between two workers. After so many rounds, news of one worker has reached
-// all. For kinds other than edges it is exact. For edges of more than 1024 workers it is an upper bound, at most twice
-// that number, where 1024 walks do not tell it.
+// diameter returns the largest number of hops between two workers of a static graph. For edges and drawn graphs of more
+// than 1024 workers it is an upper bound, at most twice that number, where 1024 walks do not tell it.
 //
 // Every walk bounds the eccentricities of all workers. Those of workers at distance d from v lie between
 // max(ε(v) − d, d) and ε(v) + d (Takes and Kosters, "Determining the diameter of small world networks", CIKM 2011).
-func (g *Graph) Diameter() int {
-	if g.spec.symmetric() {
+func (g *Graph) diameter() int {
+	if g.spec.Kind.symmetric() {
 		e, _ := g.eccentricity(0, g.unreached())
 		return e
 	}

@@ -14,7 +14,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	row := g.Row(0)
+	row := g.Row(0, 0)
 	fmt.Printf("worker 0 keeps %.2f of its model\n", row.Self)
 	for _, e := range row.In {
 		fmt.Printf("and adds %.2f of that of worker %d\n", e.Weight, e.Peer)
@@ -24,7 +24,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("spectral gap %.3f, diameter %d\n", s.Gap, g.Diameter())
+	fmt.Printf("spectral gap %.3f, diameter %d\n", s.Gap, g.Reach())
 	// Output:
 	// worker 0 keeps 0.33 of its model
 	// and adds 0.33 of that of worker 1

@@ -4,18 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Graph is a connected undirected graph and its mixing matrix: Metropolis weights with slack,
+// A Graph is a sequence of doubly stochastic mixing matrices W^(0), W^(1), … over n workers. A static graph is
+// connected and undirected, and has one matrix: Metropolis weights with slack,
 //
 //	W_ij = γ/(1 + max(deg i, deg j)) for an edge,  W_ii = 1 − Σ_j W_ij,
 //
-// symmetric and doubly stochastic (Metropolis et al. 1953; Hastings 1970). A Graph is immutable.
+// symmetric and doubly stochastic (Metropolis et al. 1953; Hastings 1970). A Graph is immutable and safe for concurrent
+// use.
 type Graph struct {
 	spec      Spec
-	neighbors [][]Rank // of each worker, increasing
+	neighbors [][]Rank // of each worker of a static graph, increasing
+	links     links    // of the others
+	reach     func() int
 }
 
 // New builds the graph that s describes, or returns the reason why there is none.
@@ -25,7 +30,14 @@ func New(s Spec) (*Graph, error) {
 	}
 	s.N, _ = s.size()
 	s.Edges = slices.Clone(s.Edges)
-	if s.Kind == EdgeList {
+	switch {
+	case !s.Kind.Static():
+		g := &Graph{spec: s, links: newLinks(s)}
+		g.reach = sync.OnceValue(g.findReach)
+		return g, nil
+	case s.Kind.Seeded():
+		return s.draw()
+	case s.Kind == EdgeList:
 		return fromEdges(s)
 	}
 	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
@@ -77,45 +89,35 @@ func (g *Graph) Spec() Spec {
 }
 
 // N returns the number of workers.
-func (g *Graph) N() int { return len(g.neighbors) }
+func (g *Graph) N() int { return g.spec.N }
 
-// Degree returns the number of neighbours of worker i.
-func (g *Graph) Degree(i Rank) int { return len(g.neighbors[i]) }
+// Degree returns the largest number of workers that worker i receives from in one exchange.
+func (g *Graph) Degree(i Rank) int {
+	if g.links == nil {
+		return len(g.neighbors[i])
+	}
+	return g.links.degree()
+}
 
-// Neighbors returns the neighbours of worker i in increasing rank.
-func (g *Graph) Neighbors(i Rank) []Rank { return slices.Clone(g.neighbors[i]) }
+// Neighbors returns the workers that worker i ever receives from or sends to, in increasing rank.
+func (g *Graph) Neighbors(i Rank) []Rank {
+	if g.links == nil {
+		return slices.Clone(g.neighbors[i])
+	}
+	return g.met(i)
+}
 
-// Edges returns every edge once, as (i, j) with i < j, in increasing order.
+// Edges returns every pair of workers that ever exchange once, as (i, j) with i < j, in increasing order.
 func (g *Graph) Edges() [][2]Rank {
 	var edges [][2]Rank
-	for i, list := range g.neighbors {
-		for _, j := range list {
+	for i := range g.N() {
+		for _, j := range g.Neighbors(Rank(i)) {
 			if int(j) > i {
 				edges = append(edges, [2]Rank{Rank(i), j})
 			}
 		}
 	}
 	return edges
-}
-
-// Row returns worker i's row of W.
-func (g *Graph) Row(i Rank) Row {
-	row := Row{Self: 1, Out: g.Neighbors(i)}
-	for _, j := range row.Out {
-		w := g.spec.Slack / float64(1+max(g.Degree(i), g.Degree(j)))
-		row.In = append(row.In, Edge{Peer: j, Weight: w})
-		row.Self -= w
-	}
-	return row
-}
-
-// Rows returns all n rows of W.
-func (g *Graph) Rows() []Row {
-	rows := make([]Row, g.N())
-	for i := range rows {
-		rows[i] = g.Row(Rank(i))
-	}
-	return rows
 }
 
 // A Closing holds the data with which worker i of a ring closes a gap next to it. It lists the candidates for an edge,
@@ -141,13 +143,13 @@ func (g *Graph) Closing(i Rank) *Closing {
 	return c
 }
 
-// W returns the mixing matrix in full, n×n.
-func (g *Graph) W() *mat.SymDense {
-	w := mat.NewSymDense(g.N(), nil)
-	for i, row := range g.Rows() {
-		w.SetSym(i, i, row.Self)
+// W returns the matrix of exchange s in full, n×n.
+func (g *Graph) W(s int) *mat.Dense {
+	w := mat.NewDense(g.N(), g.N(), nil)
+	for i, row := range g.Rows(s) {
+		w.Set(i, i, row.Self)
 		for _, e := range row.In {
-			w.SetSym(i, int(e.Peer), e.Weight)
+			w.Set(i, int(e.Peer), e.Weight)
 		}
 	}
 	return w

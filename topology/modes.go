@@ -15,7 +15,7 @@ type modes struct {
 
 func (g *Graph) modes() (modes, error) {
 	var solver mat.EigenSym
-	if !solver.Factorize(g.W(), true) {
+	if !solver.Factorize(g.symmetric(), true) {
 		return modes{}, fmt.Errorf("topology: spectrum of %v: the eigenvalues did not converge", g.spec)
 	}
 	var columns mat.Dense
@@ -27,4 +27,16 @@ func (g *Graph) modes() (modes, error) {
 	slices.Reverse(m.values)
 	slices.Reverse(m.vectors)
 	return m, nil
+}
+
+// symmetric returns the matrix of a static graph.
+func (g *Graph) symmetric() *mat.SymDense {
+	w := mat.NewSymDense(g.N(), nil)
+	for i, row := range g.Rows(0) {
+		w.SetSym(i, i, row.Self)
+		for _, e := range row.In {
+			w.SetSym(i, int(e.Peer), e.Weight)
+		}
+	}
+	return w
 }

@@ -16,10 +16,10 @@ const (
 	strideBy = 8     // a stride is this fraction of the time so far
 )
 
-// pathSums returns S and S1 of W with the eigenpairs m.
-func (g *Graph) pathSums(m modes) (s, s1 float64) {
-	rows := g.Rows()
-	for _, e := range g.typicalEdges() {
+// pathSums returns S and S1 of pairs on a static graph whose W has the eigenpairs m.
+func (g *Graph) pathSums(m modes, pairs [][2]Rank) (s, s1 float64) {
+	rows := g.Rows(0)
+	for _, e := range pairs {
 		y, next := difference(g.N(), e), make([]float64, g.N())
 		sum, sum1 := 0.0, 0.0
 		term := norm1(y)

@@ -3,37 +3,16 @@ package topology
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// A Kind names a family of graphs.
-type Kind string
-
-// The kinds of graphs. All are simple and undirected. A neighbour that a rule names twice counts once; the worker
-// itself does not count.
-const (
-	Ring        Kind = "ring"        // i ~ i±1 mod n
-	Torus       Kind = "torus"       // a grid of rows × cols whose sides wrap around
-	Complete    Kind = "complete"    // all pairs
-	Star        Kind = "star"        // 0 ~ i
-	Path        Kind = "path"        // i ~ i+1
-	Exponential Kind = "exponential" // i ~ i±2ᵐ mod n, 2ᵐ < n
-	Hypercube   Kind = "hypercube"   // i ~ i xor 2ᵐ, n a power of two
-	EdgeList    Kind = "edges"       // any connected simple graph
-)
-
-// Kinds returns all kinds in the order in which documents list them.
-func Kinds() []Kind {
-	return []Kind{Ring, Torus, Complete, Star, Path, Exponential, Hypercube, EdgeList}
-}
-
-// MaxWorkers is the largest graph that can be built. A complete graph has at most maxComplete workers, because it has
-// about n²/2 edges.
+// MaxWorkers is the largest graph that can be built. A graph of all pairs has at most maxComplete workers, because it
+// has about n²/2 of them.
 const (
 	MaxWorkers  = 1 << 17
 	maxComplete = 1 << 12
+	maxMatching = 1 << 12 // its reach is found by bit sets of n² bits
 )
 
 // A Spec says which graph to build.
@@ -43,7 +22,19 @@ type Spec struct {
 	Rows, Cols int       // torus
 	Edges      [][2]Rank // edges: each pair once, in either order
 	Slack      float64   // γ of γW + (1−γ)I, in (0, 1]
+	Seed       uint64    // of kinds that are Seeded
+	Degree     int       // random-regular, small-world: neighbours of a worker; 0: 4, or less if there are few workers
+	Chance     float64   // small-world, erdos-renyi: of an edge, in (0, 1]; 0: a usual value
+	// Exchanges is the number of exchanges that path sums and reach of an Endless kind cover; 0: DefaultExchanges.
+	Exchanges int
 }
+
+// The values that 0 stands for in a Spec.
+const (
+	DefaultDegree    = 4
+	DefaultExchanges = 200
+	rewired          = 0.1 // share of the edges of a small world that move (Watts and Strogatz 1998)
+)
 
 // ParseSpec reads the short form of a graph without slack: kind:size, as in
 // ring:8, or torus:rowsxcols, as in torus:4x4.
@@ -51,8 +42,8 @@ func ParseSpec(text string) (Spec, error) {
 	name, size, _ := strings.Cut(text, ":")
 	s := Spec{Kind: Kind(name), Slack: 1}
 	switch {
-	case !slices.Contains(Kinds(), s.Kind):
-		return Spec{}, fmt.Errorf("topology: %q: unknown kind %q, want one of %s", text, name, kindList())
+	case !s.Kind.known():
+		return Spec{}, fmt.Errorf("topology: %q: unknown kind %q, want one of %s", text, name, kindList(nil))
 	case s.Kind == EdgeList:
 		return Spec{}, fmt.Errorf("topology: %q: an edge list has no short form", text)
 	case s.Kind == Torus:
@@ -80,14 +71,6 @@ func ParseSpec(text string) (Spec, error) {
 func parseSize(text string) (int, bool) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	return int(n), err == nil
-}
-
-func kindList() string {
-	names := make([]string, 0, len(Kinds()))
-	for _, k := range Kinds() {
-		names = append(names, string(k))
-	}
-	return strings.Join(names, ", ")
 }
 
 // String returns the short form, without slack.
@@ -121,8 +104,8 @@ func (s Spec) size() (int, error) {
 
 // check returns the first error in s that shows without building the graph.
 func (s Spec) check() error {
-	if !slices.Contains(Kinds(), s.Kind) {
-		return fmt.Errorf("topology: unknown kind %q, want one of %s", s.Kind, kindList())
+	if !s.Kind.known() {
+		return fmt.Errorf("topology: unknown kind %q, want one of %s", s.Kind, kindList(nil))
 	}
 	if !(s.Slack > 0 && s.Slack <= 1) {
 		return fmt.Errorf("topology: slack %v: not in (0, 1]", s.Slack)
@@ -138,12 +121,49 @@ func (s Spec) check() error {
 		return fmt.Errorf("topology: %s: size %d: must be at least 1", s.Kind, n)
 	case n > MaxWorkers:
 		return fmt.Errorf("topology: %s: size %d: at most %d workers", s.Kind, n, MaxWorkers)
-	case s.Kind == Complete && n > maxComplete:
-		return fmt.Errorf("topology: complete: size %d: at most %d workers", n, maxComplete)
-	case s.Kind == Hypercube && bits.OnesCount(uint(n)) != 1:
-		return fmt.Errorf("topology: hypercube: size %d: not a power of two", n)
+	case (s.Kind == Complete || s.Kind == ErdosRenyi) && n > maxComplete:
+		return fmt.Errorf("topology: %s: size %d: at most %d workers", s.Kind, n, maxComplete)
+	case s.Kind == RandomMatching && n > maxMatching:
+		return fmt.Errorf("topology: random-matching: size %d: at most %d workers: take random-shift", n, maxMatching)
+	case (s.Kind == Hypercube || s.Kind == OnePeerHypercube) && bits.OnesCount(uint(n)) != 1:
+		return fmt.Errorf("topology: %s: size %d: not a power of two", s.Kind, n)
+	}
+	return s.checkDrawn(n)
+}
+
+// checkDrawn returns the first error in the settings of kinds that are Seeded.
+func (s Spec) checkDrawn(n int) error {
+	degree := s.degree()
+	switch {
+	case s.Exchanges < 0:
+		return fmt.Errorf("topology: %s: %d exchanges: must be at least 0", s.Kind, s.Exchanges)
+	case !(s.Chance >= 0 && s.Chance <= 1):
+		return fmt.Errorf("topology: %s: chance %v: not in [0, 1]", s.Kind, s.Chance)
+	case s.Kind != RandomRegular && s.Kind != SmallWorld:
+	case degree < 2 || degree >= max(n, 2) && n > 2:
+		return fmt.Errorf("topology: %s: degree %d: must be 2 to %d for %d workers", s.Kind, degree, max(2, n-1), n)
+	case s.Kind == RandomRegular && degree*n%2 != 0:
+		return fmt.Errorf("topology: random-regular: degree %d of %d workers: one of the two must be even", degree, n)
+	case s.Kind == SmallWorld && degree%2 != 0:
+		return fmt.Errorf("topology: small-world: degree %d: must be even", degree)
 	}
 	return nil
+}
+
+// degree returns the number of neighbours of a worker in kinds that set it.
+func (s Spec) degree() int {
+	if n, _ := s.size(); s.Degree == 0 {
+		return min(DefaultDegree, max(2, (n-1)/2*2))
+	}
+	return s.Degree
+}
+
+// exchanges returns the number of exchanges that sums of an Endless kind cover.
+func (s Spec) exchanges() int {
+	if s.Exchanges == 0 {
+		return DefaultExchanges
+	}
+	return s.Exchanges
 }
 
 // rule returns the neighbours of i among n workers by the rule of s. It may name one twice, or i itself.
@@ -183,14 +203,4 @@ func (s Spec) rule(n, i int) []int {
 		return named
 	}
 	panic("internal error: topology: no rule for kind " + string(s.Kind))
-}
-
-// symmetric reports whether the graph looks the same from every worker. Then its edges at worker 0 represent all
-// others.
-func (s Spec) symmetric() bool {
-	switch s.Kind {
-	case Ring, Torus, Complete, Exponential, Hypercube:
-		return true
-	}
-	return false
 }

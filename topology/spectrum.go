@@ -23,15 +23,24 @@ type Spectrum struct {
 	S, S1 float64
 }
 
+// errTooLarge refuses a computation on n workers.
+func errTooLarge(what string, n int) error {
+	return fmt.Errorf("topology: %s: %d workers: at most %d", what, n, maxSpectrum)
+}
+
 // maxSpectrum bounds the n³ operations of the eigenvalue solver to minutes.
 const maxSpectrum = 1 << 12
 
-// Spectrum computes the spectrum of W. It costs O(n³) operations and about 24·n² bytes: a second at a thousand workers.
-// It refuses more than 4096 workers.
+// Spectrum computes the spectrum of the W of a static graph. It costs O(n³) operations and about 24·n² bytes: a second
+// at a thousand workers. It refuses more than 4096 workers.
 func (g *Graph) Spectrum() (Spectrum, error) {
 	n := g.N()
-	if n > maxSpectrum {
-		return Spectrum{}, fmt.Errorf("topology: spectrum: %d workers: at most %d", n, maxSpectrum)
+	switch {
+	case g.links != nil:
+		return Spectrum{}, fmt.Errorf("topology: spectrum: %v has directed edges or changes: only a static graph has one",
+			g.spec)
+	case n > maxSpectrum:
+		return Spectrum{}, errTooLarge("spectrum", n)
 	}
 	m, err := g.modes()
 	if err != nil {
@@ -44,6 +53,6 @@ func (g *Graph) Spectrum() (Spectrum, error) {
 	s.Rho = max(math.Abs(s.Lambda2), math.Abs(s.LambdaN))
 	s.Gap = 1 - s.Rho
 	s.Beta = 1 - s.LambdaN
-	s.S, s.S1 = g.pathSums(m)
+	s.S, s.S1 = g.pathSums(m, g.typicalEdges())
 	return s, nil
 }

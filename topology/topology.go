@@ -1,14 +1,16 @@
-// Package topology builds the graph of a run and its mixing matrix W, and computes what the
+// Package topology builds the graph of a run and its mixing matrices, and computes what the
 // theory asks of them:
 //
 //	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 8, Slack: 1})
 //	if err != nil {
 //		return err
 //	}
-//	row := g.Row(0)            // weights and neighbours of worker 0
+//	rows := g.Sequence(0)      // weights and neighbours of worker 0, by exchange
 //	s, err := g.Spectrum()     // eigenvalues, spectral gap, path sums
 //
-// W has Metropolis weights: it is symmetric and doubly stochastic. Slack γ mixes it with the
+// A graph is a sequence of mixing matrices: W^(s) belongs to exchange s. Each is doubly
+// stochastic. Most kinds have one symmetric matrix with Metropolis weights for all exchanges.
+// Others repeat their matrices after a period, or draw them. Slack γ mixes each with the
 // identity, γW + (1−γ)I.
 //
 // A graph is a value that does not change. The package opens no links and knows nothing of
@@ -26,13 +28,35 @@ type Edge struct {
 	Weight float64
 }
 
-// A Row is worker i's part of the graph. It has its own weight W_ii, its incoming edges (In) and the peers it sends to
-// (Out), both in increasing rank. In undirected graphs In and Out name the same peers.
+// A Row is worker i's part of one exchange: its row of W^(s). It has its own weight W_ii, its incoming edges (In) and
+// the peers it sends to (Out), both in increasing rank. In symmetric matrices In and Out name the same peers.
 type Row struct {
 	Self float64
 	In   []Edge
 	Out  []Rank
 }
+
+// A Sequence has one worker's rows of W^(0), W^(1), … A Row is the Sequence of a graph that does not change.
+type Sequence interface {
+	// At returns the row of exchange s ≥ 0, which is valid until the next call.
+	At(s int) Row
+	// Period returns after how many exchanges the rows repeat, ≥ 1; 0: never.
+	Period() int
+	// Neighbours returns the workers that this one ever receives from or sends to, in increasing rank.
+	Neighbours() []Rank
+	// Ahead returns how many exchanges a worker can be ahead of one that it sends to, ≥ 1. It is 1 if neighbours wait
+	// for each other in every exchange.
+	Ahead() int
+}
+
+// At returns r for every exchange.
+func (r Row) At(int) Row { return r }
+
+// Period returns 1.
+func (r Row) Period() int { return 1 }
+
+// Ahead returns 1.
+func (r Row) Ahead() int { return 1 }
 
 // Neighbours returns the workers that this one receives from or sends to, in increasing rank.
 func (r Row) Neighbours() []Rank {

@@ -16,13 +16,13 @@ import (
 func Example() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Path, N: 2, Slack: 1})
 	rule := &algos.DPSGD{X: []float32{1}, Alpha: func(int) float32 { return 0.5 }, Codec: algos.Full{}}
-	machine, err := gossip.New(0, graph.Row(0), rule, 10)
+	machine, err := gossip.New(0, graph.Row(0, 0), rule, 10)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	e, err := elastic.New(gossip.NewLinked(machine, 0, 0, gossip.Undurable), machine, elastic.Start{
-		Self: 0, Row: graph.Row(0), Rounds: 10,
+		Self: 0, Row: graph.Row(0, 0), Rounds: 10,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -16,7 +16,7 @@ func TestAPlaceIsNextToTheWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := func() *elastic.Membership {
-		m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
+		m := elastic.NewMembership(0, g.Rows(0)[0], g.Closing(0))
 		m.Up(1, 1)
 		m.Up(6, 1)
 		if m.Host(2, 5, 7, 0) {

@@ -98,7 +98,7 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 	}
 	const self, peer = 2, 3
 	for process, want := range map[uint64]bool{1: true, 2: false} {
-		m := elastic.NewMembership(self, g.Rows()[self], g.Closing(self))
+		m := elastic.NewMembership(self, g.Rows(0)[self], g.Closing(self))
 		m.Up(peer, 1)
 		m.Down(peer, 0)
 		m.Up(peer, process)
@@ -118,7 +118,7 @@ func TestNextWorkersAreCalledOneByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
+	m := elastic.NewMembership(0, g.Rows(0)[0], g.Closing(0))
 	m.Up(1, 1)
 	m.Up(15, 1)
 	m.Down(1, 0)

@@ -17,7 +17,7 @@ func ringOf7(t *testing.T) *elastic.Membership {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
+	m := elastic.NewMembership(0, g.Rows(0)[0], g.Closing(0))
 	m.Up(1, 1)
 	m.Up(6, 1)
 	return m

@@ -73,7 +73,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 		joining: make(map[topology.Rank]uint64), process: 1, initial: make([]float64, worldDim),
 		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
 	}
-	for i, row := range g.Rows() {
+	for i, row := range g.Rows(0) {
 		x := make([]float32, worldDim)
 		for c := range x {
 			x[c] = float32(math.Sin(float64(5*i + c)))

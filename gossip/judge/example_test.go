@@ -13,7 +13,7 @@ import (
 func Example() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Path, N: 2, Slack: 1})
 	rule := &algos.DPSGD{X: make([]float32, 1), Alpha: func(int) float32 { return 0.1 }, Codec: algos.Full{}}
-	machine, err := gossip.New(0, graph.Row(0), rule, 200)
+	machine, err := gossip.New(0, graph.Row(0, 0), rule, 200)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -41,7 +41,7 @@ func try(t *testing.T, rules Rules) *trial {
 		t.Fatal(err)
 	}
 	alg := &algos.DPSGD{X: make([]float32, 4), Alpha: func(int) float32 { return 0.05 }, Codec: algos.Full{}}
-	m, err := gossip.New(1, g.Rows()[1], alg, 5)
+	m, err := gossip.New(1, g.Rows(0)[1], alg, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func Example() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Path, N: 2, Slack: 1})
 	var workers []*peer.Peer
-	for i, row := range graph.Rows() {
+	for i, row := range graph.Rows(0) {
 		rank := topology.Rank(i)
 		rule := &algos.DPSGD{
 			X: []float32{float32(i)}, Alpha: func(int) float32 { return 0.1 }, Codec: algos.Full{},
@@ -27,7 +27,7 @@ func Example() {
 			return
 		}
 		p, err := peer.New(machine, peer.Start{
-			Self: rank, Row: row, Durable: gossip.Undurable, Judge: judge.Rules{Self: rank, Name: error.Error},
+			Self: rank, Rows: row, Durable: gossip.Undurable, Judge: judge.Rules{Self: rank, Name: error.Error},
 		})
 		if err != nil {
 			fmt.Println(err)

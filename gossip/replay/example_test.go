@@ -13,7 +13,7 @@ import (
 // Worker 1 dies after two rounds and begins again. Worker 0 sends it the messages again.
 func Example() {
 	graph, _ := topology.New(topology.Spec{Kind: topology.Path, N: 2, Slack: 1})
-	row := graph.Row(0)
+	row := graph.Row(0, 0)
 	rule := &algos.DPSGD{X: []float32{1}, Alpha: func(int) float32 { return 0.5 }, Codec: algos.Full{}}
 	machine, err := gossip.New(0, row, rule, 10)
 	if err != nil {
@@ -22,7 +22,7 @@ func Example() {
 	}
 	slots := gossip.SlotsOf(machine)
 	layer := replay.New(gossip.NewLinked(machine, 0, 0, 0), replay.Start{
-		Self: 0, Row: row, Slots: slots, Log: replay.NewMemory(slots, 0),
+		Self: 0, Rows: row, Slots: slots, Log: replay.NewMemory(slots, 0),
 	})
 	show := func(when string) {
 		for more := true; more; {

@@ -89,6 +89,12 @@ func (m *Memory) Find(kind gossip.FrameKind, slot, piece int, to topology.Rank) 
 	return m.sent[(slot-m.base)*m.slots.Parts()+piece], true, nil
 }
 
+// Look returns a piece of a message.
+func (m *Memory) Look(slot, piece int) (gossip.Frame, error) {
+	f, _, err := m.Find(gossip.Data, slot, piece, 0)
+	return f, err
+}
+
 // Trim removes the messages before a slot, and the oldest beyond so many bytes of payload.
 func (m *Memory) Trim(before int, most int64) error {
 	n, parts := 0, m.slots.Parts()

@@ -32,7 +32,7 @@ func (c task) rows(t testing.TB) []topology.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Rows()
+	return g.Rows(0)
 }
 
 func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {

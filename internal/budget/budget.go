@@ -22,6 +22,8 @@ const (
 	place, piece, mostPlaces = 128, 64 << 10, 16 * mega
 	// mostGarbage is how much memory without an owner a process lets come together before it is collected.
 	mostGarbage = 24 * mega
+	// mostAhead is the largest size of all messages of an exchange that may be there before their turn.
+	mostAhead = 8 * mega
 	// perLink are the buffers of the connection to a neighbour: windows, records, frames on their way.
 	perLink = 4 * mega
 	// ofProgram are the program itself, the runtime and its libraries.
@@ -58,6 +60,7 @@ type Worker struct {
 	Payload     int   // bytes of a message
 	Slots       int   // messages that the worker keeps until all receivers have them
 	Ahead       int   // messages of one neighbour that may be there before they are used
+	Pieces      bool  // messages are in pieces, which can wait in the stream for their turn
 	Neighbours  int   // that the worker hears
 	Repair      int   // bytes of a message's repair
 	Keeps       bool  // the worker takes checkpoints, and keeps a journal
@@ -91,9 +94,16 @@ func (w Worker) Plan() Plan {
 		p.add(Momentum, vector, "m of heavy-ball momentum", "train.momentum: 0")
 	}
 	p.add(Algorithm, int64(w.Vectors)*vector, vectors(w.Vectors)+" of the algorithm", "algorithm.name: dpsgd")
-	p.add(Sent, int64(w.Slots)*payload, fmt.Sprintf("the last %d messages sent", w.Slots), fewerBits)
-	p.add(Received, int64(w.Neighbours*w.Ahead)*payload,
-		fmt.Sprintf("up to %d messages from each of %d neighbours", w.Ahead, w.Neighbours), fewerBits)
+	if w.Pieces && InTurn(w.Neighbours, w.Payload) {
+		p.add(Sent, payload, "the message of the round", fewerBits)
+		p.add(Received, int64(w.Neighbours)*payload,
+			fmt.Sprintf("a message from each of %d neighbours, or the message that it has not used yet", w.Neighbours),
+			fewerBits)
+	} else {
+		p.add(Sent, int64(w.Slots)*payload, fmt.Sprintf("the last %d messages sent", w.Slots), fewerBits)
+		p.add(Received, int64(w.Neighbours*w.Ahead)*payload,
+			fmt.Sprintf("up to %d messages from each of %d neighbours", w.Ahead, w.Neighbours), fewerBits)
+	}
 	p.add(Repairs, int64(w.Slots*w.Repair), "quotients of the indices sent", "algorithm.theta.verify: false")
 	if w.Keeps {
 		p.add(Checkpoint, w.checkpoint(vector), "a copy of the state, or the buffers of its way to disk",
@@ -104,11 +114,14 @@ func (w Worker) Plan() Plan {
 	p.add(Activations, w.Activations, "values of a batch between layers, and packed weights", "a smaller train.batch")
 	p.add(Data, w.Data, "training samples of the worker, and the test samples", "")
 	p.add(Links, int64(w.Neighbours)*perLink, "buffers of connections", "")
-	p.add(Garbage, min(p.Total(), max(mostGarbage, p.Total()/leastShare)),
-		"what the garbage collector has not freed yet", "GOGC")
+	p.add(Garbage, garbage(p.Total()), "what the garbage collector has not freed yet", "GOGC")
 	p.add(Runtime, ofProgram, "the program and its libraries", "")
 	return p
 }
+
+// InTurn reports whether a worker reads messages of so many neighbours in turn: those of a later exchange wait in the
+// stream, because together they are too large to wait in memory.
+func InTurn(neighbours, message int) bool { return neighbours*message > mostAhead }
 
 const fewerBits = "a smaller algorithm.bits"
 
@@ -156,14 +169,20 @@ func (p Plan) Of(owner string) int64 {
 	return p[at].Bytes
 }
 
-// leastShare bounds the work of the garbage collector: it waits until garbage is one part in leastShare of the heap.
-const leastShare = 20
+// garbage returns how much garbage may come together beside so many live bytes. Large heaps are models and messages:
+// vectors without pointers, which cost the collector nothing, in rounds that are long and make hardly any garbage.
+func garbage(live int64) int64 {
+	if live < 10*mostGarbage {
+		return min(live, mostGarbage)
+	}
+	return max(mostGarbage/2, live/100)
+}
 
 // Percent returns the percentage of the live heap that garbage may reach before it is collected. It is 100 for small
-// heaps, as the runtime's own. A large heap hardly changes, so that a few per cent cost no time.
+// heaps, as the runtime's own. A large heap hardly changes, and has no pointers, so that one per cent costs no time.
 func (p Plan) Percent() int {
 	live := p.Total() - p.Of(Garbage) - p.Of(Runtime)
-	return int(100 * p.Of(Garbage) / max(1, live))
+	return max(1, int(100*p.Of(Garbage)/max(1, live)))
 }
 
 // Warning says that workers with these plans need more than the memory of their machine, which is known if it is not 0.

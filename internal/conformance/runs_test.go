@@ -50,7 +50,7 @@ func TestConformanceRuns(t *testing.T) {
 // A run executes a run file.
 type run struct {
 	runFile
-	rows     []topology.Row
+	rows     []topology.Sequence
 	workers  []*gossip.Worker
 	sent     []*witness       // messages that each worker has encoded
 	codecs   []*moniqua.Codec // nil without moniqua
@@ -112,7 +112,7 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 		t.Fatalf("unknown order %q", a.Order)
 	}
 	return registry.Parts{
-		Rank: topology.Rank(i), Workers: len(r.rows), Row: r.rows[i], X: x, Alpha: r.alpha,
+		Rank: topology.Rank(i), Workers: len(r.rows), Rows: r.rows[i], X: x, Alpha: r.alpha,
 		Compressor: func(of topology.Rank) (quant.Compressor, error) {
 			if int(of) == len(r.rows) && a.Server != "double" {
 				return quant.Full{}, nil // the server sends the mean in full precision
@@ -358,8 +358,8 @@ func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
 		return nil
 	}
 	for k := range r.Steps {
-		for i, row := range r.rows {
-			for _, e := range row.In {
+		for i, rows := range r.rows {
+			for _, e := range rows.At(k).In {
 				sent, got := r.indices(t, k, int(e.Peer)), make([]int32, len(r.X0[i]))
 				if err := r.codecs[i].Decode(got, k, r.sent[i].models[k], r.sent[e.Peer].payloads[k]); err != nil {
 					t.Fatal(err)
@@ -400,8 +400,8 @@ func (r *run) checkGap(t *testing.T) {
 	t.Helper()
 	var gap float64
 	for k := range r.Steps {
-		for i, row := range r.rows {
-			for _, e := range row.In {
+		for i, rows := range r.rows {
+			for _, e := range rows.At(k).In {
 				for c, v := range r.sent[i].models[k] {
 					apart := math.Abs(float64(v) - float64(r.sent[e.Peer].models[k][c]))
 					gap = max(gap, apart/r.Algorithm.Moniqua.Theta.at(k))

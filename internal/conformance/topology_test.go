@@ -19,13 +19,20 @@ type topologySpec struct {
 	N, Rows, Cols int
 	Edges         [][2]topology.Rank
 	Slack         float64
+	Seed          seed
+	exchanges     int // to which random kinds are summed
 }
 
-// graph builds the graph. A file without slack means no slack.
+// spec returns the description for package topology. A file without slack means no slack.
+func (s topologySpec) spec() topology.Spec {
+	return topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges, Slack: cmp.Or(s.Slack, 1),
+		Seed: uint64(s.Seed), Exchanges: s.exchanges}
+}
+
+// graph builds the graph.
 func (s topologySpec) graph(t *testing.T) *topology.Graph {
 	t.Helper()
-	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges,
-		Slack: cmp.Or(s.Slack, 1)})
+	g, err := topology.New(s.spec())
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -68,7 +75,7 @@ func TestConformanceTopology(t *testing.T) {
 			if diff := gocmp.Diff(c.Edges, g.Edges(), noneIsEmpty); diff != "" {
 				t.Errorf("edges (-want +got):\n%s", diff)
 			}
-			w := g.W()
+			w := g.W(0)
 			for i := range c.N {
 				if diff := gocmp.Diff(c.Neighbors[i], g.Neighbors(topology.Rank(i)), noneIsEmpty); diff != "" {
 					t.Errorf("neighbours of %d (-want +got):\n%s", i, diff)

@@ -307,7 +307,7 @@ func (r *fileReader) split(y []uint8, share float64) {
 	for i := range order {
 		order[i] = i
 	}
-	shuffle(order, rng.Stream(testDomain, 0))
+	rng.Shuffle(order, rng.At(rng.Stream(testDomain, 0), 0))
 	tests := min(max(int(math.Round(share*float64(len(y)))), 1), len(y)-1)
 	r.where[0] = make([]int32, len(y))
 	for _, i := range order[:tests] {

@@ -33,7 +33,7 @@ func IID(y Labels, workers int, seed uint64) (Partition, error) {
 	for i := range rows {
 		rows[i] = i
 	}
-	shuffle(rows, rng.Stream(seed^partitionDomain, len(y.Classes)))
+	rng.Shuffle(rows, rng.At(rng.Stream(seed^partitionDomain, len(y.Classes)), 0))
 	return newPartition(y, cutEvenly(rows, workers)), nil
 }
 
@@ -105,18 +105,9 @@ func rowsByLabel(y Labels, seed uint64) [][]int {
 		rows[label] = append(rows[label], i)
 	}
 	for label := range rows {
-		shuffle(rows[label], rng.Stream(seed^partitionDomain, label))
+		rng.Shuffle(rows[label], rng.At(rng.Stream(seed^partitionDomain, label), 0))
 	}
 	return rows
-}
-
-// shuffle is the shuffle of Fisher and Yates.
-func shuffle(rows []int, seed uint64) {
-	draw := rng.At(seed, 0)
-	for i := len(rows) - 1; i > 0; i-- {
-		j := uint64(draw.Raw(uint32(i))) * uint64(i+1) >> 32
-		rows[i], rows[j] = rows[j], rows[i]
-	}
 }
 
 // cutEvenly cuts rows into n pieces whose lengths differ by at most one.

@@ -57,7 +57,7 @@ func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
 		return nil, err
 	}
 	plan := gossip.AgreementPlan{
-		Diameter: r.graph.Diameter(), Every: r.cfg.Algorithm.LocalSteps, Window: choose.Window(),
+		Diameter: r.graph.Reach(), Every: r.cfg.Algorithm.LocalSteps, Window: choose.Window(),
 		Low: c.MinBits, High: c.MaxBits, Start: start,
 	}
 	if rank != 0 {

@@ -40,7 +40,7 @@ func (r *Run) Parameters() int {
 func (b *builder) parts(x []float32) (registry.Parts, error) {
 	a := b.cfg.Algorithm
 	p := registry.Parts{
-		Rank: b.rank, Workers: b.N(), Row: b.row, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
+		Rank: b.rank, Workers: b.N(), Rows: b.rows, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
 		Settings: registry.Settings{
 			Gamma: float32(a.Gamma), LocalSteps: a.LocalSteps, Slack: float64(b.cfg.Topology.Slack),
 			Clip: b.clip(), Feedback: a.ErrorFeedback,

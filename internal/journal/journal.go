@@ -200,13 +200,22 @@ func (j *Journal) Find(kind gossip.FrameKind, slot, piece int, to topology.Rank)
 		f.Kind, f.To = gossip.Repair, to
 		return f, true, err
 	}
+	p, err := j.place(slot, piece)
+	if err != nil {
+		return gossip.Frame{}, false, err
+	}
+	f, err = p.read(slot)
+	return f, err == nil, err
+}
+
+// place returns the place of a piece of a message in Span.
+func (j *Journal) place(slot, piece int) (place, error) {
 	parts := j.slots.Parts()
 	if slot < j.base || slot >= j.next() || piece < 0 || piece >= parts {
-		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d, piece %d: only %d to %d are there, in %s",
+		return place{}, fmt.Errorf("journal: message of slot %d, piece %d: only %d to %d are there, in %s",
 			slot, piece, j.base, j.next()-1, plural.Of(parts, "piece"))
 	}
-	f, err = j.places[(slot-j.base)*parts+piece].read(slot)
-	return f, err == nil, err
+	return j.places[(slot-j.base)*parts+piece], nil
 }
 
 // read returns the frame of a slot in newly allocated memory.
@@ -215,9 +224,7 @@ func (p place) read(slot int) (gossip.Frame, error) {
 		return frameOf(p.held.header, p.held.payload), nil
 	}
 	frame := make([]byte, wire.HeaderLen+int(p.size))
-	damaged := func(err error) error {
-		return fmt.Errorf("journal: %s: message of slot %d: %w", p.in.path, slot, err)
-	}
+	damaged := func(err error) error { return p.damaged(slot, err) }
 	if _, err := p.in.file.ReadAt(frame, int64(p.at)); err != nil {
 		return gossip.Frame{}, damaged(err)
 	}
@@ -230,6 +237,11 @@ func (p place) read(slot int) (gossip.Frame, error) {
 		return gossip.Frame{}, damaged(err)
 	}
 	return frameOf(h, payload), nil
+}
+
+// damaged adds the place to the error of a frame.
+func (p place) damaged(slot int, err error) error {
+	return fmt.Errorf("journal: %s: message of slot %d: %w", p.in.path, slot, err)
 }
 
 func frameOf(h wire.Header, payload []byte) gossip.Frame {

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
+	{"internal/cores", "internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
 		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
 		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench"},
+	{"internal/app/bench", "internal/app/reproduce"},
 	{"cmd/peer"},
 }
 
@@ -47,6 +47,7 @@ var siblings = map[string][]string{
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
 	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
 	"internal/settings": {"internal/plural"},  // numbers of tensors
+	"topology":          {"internal/rng"},     // graphs that are drawn
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there
@@ -61,7 +62,7 @@ var siblings = map[string][]string{
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
-	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
+	"internal/node": {"internal/cores", "internal/node/socket", "internal/node/identity", "internal/node/handshake",
 		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 

@@ -70,3 +70,15 @@ func (k Key) Raw(i uint32) uint32 {
 func (k Key) Uniform(i uint32) float32 {
 	return float32(k.Raw(i)>>8) * (1.0 / (1 << 24))
 }
+
+// Below returns a number in 0..m−1 for index i: ⌊raw·m/2³²⌋, for 1 ≤ m ≤ 2³².
+func (k Key) Below(i uint32, m uint64) uint64 { return uint64(k.Raw(i)) * m >> 32 }
+
+// Shuffle is the descending shuffle of Fisher and Yates with the numbers of a key: position i, from the last one down
+// to 1, changes places with position Below(i, i+1).
+func Shuffle[T any](list []T, k Key) {
+	for i := len(list) - 1; i > 0; i-- {
+		j := k.Below(uint32(i), uint64(i+1))
+		list[i], list[j] = list[j], list[i]
+	}
+}

@@ -46,7 +46,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 		graph: g, rounds: rounds, initial: make([]float64, mixingRunDim),
 		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
 	}
-	for i, row := range g.Rows() {
+	for i, row := range g.Rows(0) {
 		x := make([]float32, mixingRunDim)
 		for d := range x {
 			x[d] = float32(math.Sin(float64(5*i + d)))
@@ -65,7 +65,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 
 func (c *mixingRun) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
 	return work.Task{
-		Rank: rank, Row: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
+		Rank: rank, Rows: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
 		Gradient: func([]float32, int, []float32) (float32, error) { return 0, nil },
 		Save: func(s *state.Snapshot) {
 			s.Begin()

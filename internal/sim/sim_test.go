@@ -49,7 +49,7 @@ func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []work.Task {
 		t.Fatal(err)
 	}
 	return workersOf(t, n, rounds, func(i int) (topology.Row, gossip.Algorithm) {
-		return graph.Row(topology.Rank(i)), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{},
+		return graph.Row(topology.Rank(i), 0), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{},
 			Order: order}
 	})
 }

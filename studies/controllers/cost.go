@@ -27,7 +27,7 @@ func controllerCosts(p plan) ([]cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	dim, diameter := run.Dim(), run.Graph().Diameter()
+	dim, diameter := run.Dim(), run.Graph().Reach()
 	adaptive, err := controller.NewOlandRaj(2, 8)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 			Rank: rank, Verify: t.Verify}
 		codec, most = quantized, quantized.MaxPiece(t.Dim)
 	}
-	row := graph.Row(rank)
+	row := graph.Row(rank, 0)
 	worker, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},
 		t.Rounds+warmRounds)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 	var spent time.Duration
 	var before, after runtime.MemStats
 	return node.Worker{Task: work.Task{
-		Rank: rank, Row: row, Machine: worker, Rounds: t.Rounds + warmRounds, MaxPayload: most,
+		Rank: rank, Rows: row, Machine: worker, Rounds: t.Rounds + warmRounds, MaxPayload: most,
 		Gradient: func(_ []float32, k int, _ []float32) (float32, error) {
 			switch k {
 			case warmRounds - 1:

@@ -6,8 +6,10 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
@@ -53,7 +55,7 @@ func NewGraph(g *topology.Graph) (*Graph, error) {
 		return nil, err
 	}
 	r := &Graph{
-		Spec: g.Spec().String(), Workers: g.N(), Slack: g.Spec().Slack, Edges: g.Edges(), Diameter: g.Diameter(),
+		Spec: g.Spec().String(), Workers: g.N(), Slack: g.Spec().Slack, Edges: g.Edges(), Diameter: g.Reach(),
 		graph: g,
 		spectrum: spectrum{
 			Lambda2: s.Lambda2, LambdaN: s.LambdaN, Rho: s.Rho, Gap: s.Gap, S: s.S, S1: s.S1,
@@ -64,7 +66,7 @@ func NewGraph(g *topology.Graph) (*Graph, error) {
 		r.Edges = [][2]topology.Rank{}
 	}
 	if g.N() <= largestW {
-		w := g.W()
+		w := g.W(0)
 		for i := range g.N() {
 			row := make([]float64, g.N())
 			for j := range row {
@@ -107,4 +109,23 @@ func (r *Graph) d2() string {
 	}
 	return fmt.Sprintf("not admissible: the least eigenvalue is not above -1/3; slack below %.4g makes it so",
 		r.D2MaxSlack*r.Slack)
+}
+
+// ParseGraph builds the graph of a short form, such as ring:8, with a slack, "" for 1.
+func ParseGraph(spec, slack string) (*topology.Graph, error) {
+	s, err := topology.ParseSpec(spec)
+	if err != nil {
+		return nil, advice.Usage(err, "peer topology show ring:8")
+	}
+	s.Slack = 1
+	if slack != "" {
+		if s.Slack, err = strconv.ParseFloat(slack, 64); err != nil {
+			return nil, advice.Usagef("topology: --slack %s: not a number", slack)
+		}
+	}
+	g, err := topology.New(s)
+	if err != nil {
+		return nil, advice.Usage(err, "")
+	}
+	return g, nil
 }

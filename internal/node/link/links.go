@@ -36,7 +36,7 @@ const eventRoom = 64
 // leastPool bounds the bytes of free buffers of a small run.
 const leastPool = 1 << 20
 
-// Start begins to make the links of c.Row. It fails if c's coder cannot code payloads. The caller must
+// Start begins to make the links of c.Rows. It fails if c's coder cannot code payloads. The caller must
 // Close them.
 func Start(c Config) (*Links, error) {
 	mail, err := newMailroom(&c)
@@ -50,7 +50,7 @@ func Start(c Config) (*Links, error) {
 	s.pool.room = max(leastPool, c.Room)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)
-	for _, rank := range c.Row.Neighbours() {
+	for _, rank := range c.Rows.Neighbours() {
 		l.meet(rank)
 	}
 	c.Host.SetStreamHandler(Protocol, l.accept)
@@ -163,6 +163,9 @@ func (l *Links) Send(frames []gossip.Frame) {
 
 // sendOne sends one frame to several neighbours.
 func (l *Links) sendOne(same []gossip.Frame) {
+	if same[0].Kind == gossip.Request {
+		l.edge(same[0].To).asks(same[0])
+	}
 	cost := entropy.LinkCost(0)
 	if l.s.mail.codes(same[0]) {
 		for _, f := range same {
@@ -205,6 +208,11 @@ func (l *Links) Control(c gossip.Control) {
 func (l *Links) introduce(place, durable int) {
 	l.s.place.Store(int64(place))
 	l.s.durable.Store(int64(durable))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.edges {
+		e.turn.wake()
+	}
 }
 
 // banned returns the refusal of a process that is banned because of why.
@@ -236,7 +244,10 @@ func (l *Links) drop(peer topology.Rank, why error) {
 }
 
 // Recycle returns the payload of a received frame for later frames.
-func (l *Links) Recycle(payload []byte) { l.s.pool.put(payload) }
+func (l *Links) Recycle(payload []byte) { l.s.pool.Put(payload) }
+
+// Buffers lends the memory of received payloads to the machine, for those that it sends.
+func (l *Links) Buffers() gossip.Lender { return &l.s.pool }
 
 // Events delivers the events of all links. It is never closed.
 func (l *Links) Events() <-chan Event { return l.s.events }

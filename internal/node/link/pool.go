@@ -18,8 +18,8 @@ type pool struct {
 // poolTries is how many buffers of the least class get looks at. Frames of a run have few different sizes.
 const poolTries = 16
 
-// get returns a buffer of n bytes with arbitrary content. It is at most eight times longer than that.
-func (p *pool) get(n int) []byte {
+// Get returns a buffer of n bytes with arbitrary content. It is at most eight times longer than that.
+func (p *pool) Get(n int) []byte {
 	if n == 0 {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (p *pool) take(class, i int) []byte {
 	return b
 }
 
-// put keeps a buffer if there is room.
-func (p *pool) put(b []byte) {
+// Put keeps a buffer if there is room.
+func (p *pool) Put(b []byte) {
 	if cap(b) == 0 {
 		return
 	}

@@ -5,7 +5,7 @@ import "testing"
 func TestAPoolReturnsBuffersOfFittingSize(t *testing.T) {
 	p := pool{room: 1 << 20}
 	for _, n := range []int{1000, 5000, 600, 60_000} {
-		p.put(make([]byte, n))
+		p.Put(make([]byte, n))
 	}
 	for _, test := range []struct{ n, want int }{
 		{0, 0},
@@ -17,7 +17,7 @@ func TestAPoolReturnsBuffersOfFittingSize(t *testing.T) {
 		{60_000, 60_000}, // none is left
 		{1 << 20, 1 << 20},
 	} {
-		if b := p.get(test.n); len(b) != test.n || cap(b) < test.want || cap(b) > 2*test.want {
+		if b := p.Get(test.n); len(b) != test.n || cap(b) < test.want || cap(b) > 2*test.want {
 			t.Errorf("%d bytes: a buffer of %d of %d, want %d", test.n, len(b), cap(b), test.want)
 		}
 	}
@@ -29,17 +29,17 @@ func TestAPoolReturnsBuffersOfFittingSize(t *testing.T) {
 func TestAPoolIsBoundedInBytes(t *testing.T) {
 	p := pool{room: 10_000}
 	for range 20 {
-		p.put(make([]byte, 3000))
+		p.Put(make([]byte, 3000))
 	}
 	if p.held != 9000 {
 		t.Errorf("%d bytes are held, want three buffers", p.held)
 	}
-	p.get(3000)
-	p.put(make([]byte, 4000))
+	p.Get(3000)
+	p.Put(make([]byte, 4000))
 	if p.held != 10_000 {
 		t.Errorf("%d bytes are held, want that they fill up", p.held)
 	}
-	if got := testing.AllocsPerRun(100, func() { p.put(p.get(3000)) }); got != 0 {
+	if got := testing.AllocsPerRun(100, func() { p.Put(p.Get(3000)) }); got != 0 {
 		t.Errorf("%v allocations for a buffer that is there", got)
 	}
 }

@@ -32,7 +32,12 @@ func (o outgoing) close() {
 }
 
 // size bounds the bytes that o takes on the stream: coding makes no payload longer.
-func (o outgoing) size() int { return wire.HeaderLen + len(o.frame.Payload) }
+func (o outgoing) size() int {
+	if o.frame.Stored != nil {
+		return wire.HeaderLen + o.frame.Stored.Len()
+	}
+	return wire.HeaderLen + len(o.frame.Payload)
+}
 
 // A queue holds the frames that wait for a link's writer. put never blocks: a machine has only the frames of a few
 // exchanges under way.

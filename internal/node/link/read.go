@@ -27,6 +27,9 @@ func (k *link) read() error {
 		if err != nil {
 			return to.unused(err)
 		}
+		if err := k.awaitTurn(h); err != nil {
+			return err
+		}
 		payload, err := k.payload(h, &due)
 		if err != nil {
 			return err
@@ -34,7 +37,7 @@ func (k *link) read() error {
 		to.received.count(h, len(payload), h.Len)
 		switch h.Kind {
 		case wire.Alive:
-			to.pool.put(payload)
+			to.pool.Put(payload)
 			continue
 		case wire.Bye:
 			if err := k.bye(payload); err != nil {
@@ -42,7 +45,7 @@ func (k *link) read() error {
 			}
 			continue
 		case wire.Resend, wire.Durable, wire.Member:
-			to.pool.put(payload)
+			to.pool.Put(payload)
 			payload = nil
 		}
 		to.emit(Event{Kind: FrameIn, Peer: to.rank, Frame: gossip.Frame{
@@ -69,7 +72,7 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	to := k.to
 	var payload []byte
 	if h.Coder == entropy.Plain {
-		payload = to.pool.get(h.Len)
+		payload = to.pool.Get(h.Len)
 	} else {
 		if cap(k.in.coded) < h.Len {
 			k.in.coded = make([]byte, h.Len)
@@ -90,7 +93,7 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	if err != nil {
 		return nil, to.unused(err)
 	}
-	payload = to.pool.get(n)
+	payload = to.pool.Get(n)
 	if err := k.in.decoder.Decode(payload, h.Coder, k.in.coded); err != nil {
 		return nil, to.unused(err)
 	}

@@ -57,6 +57,7 @@ type neighbour struct {
 	rank           topology.Rank
 	id             peer.ID
 	sent, received traffic
+	turn           turn
 }
 
 // traffic counts the frames of an edge in one direction, in bytes.

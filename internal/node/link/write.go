@@ -19,8 +19,9 @@ const writeTime = 60 * time.Second // for a piece to a neighbour that lives but 
 // A writer sends the frames of a link. It gathers small frames that wait together in one message of the multiplexer.
 type writer struct {
 	*link
-	buf []byte
-	due deadline
+	buf    []byte
+	stored []byte // the last payload that was on disk
+	due    deadline
 }
 
 // write sends the queued frames until the link is over. After Bye only answers to a neighbour that is not done can
@@ -78,6 +79,9 @@ func (w *writer) send(o outgoing) error {
 
 // add adds a frame to the message, and returns what has no room there.
 func (w *writer) add(o outgoing, room int) (rest []byte, err error) {
+	if err := w.load(&o); err != nil {
+		return nil, err
+	}
 	h, at := w.header(o), len(w.buf)
 	w.buf = slices.Grow(w.buf, wire.HeaderLen)[:at+wire.HeaderLen]
 	payload, err := o.open(w.buf[at:], h)
@@ -93,13 +97,24 @@ func (w *writer) add(o outgoing, room int) (rest []byte, err error) {
 	return payload[n:], nil
 }
 
+// load reads the payload of o if it is on disk. It stays in memory until the next one is loaded.
+func (w *writer) load(o *outgoing) (err error) {
+	if o.frame.Stored == nil {
+		return nil
+	}
+	if w.stored, err = o.frame.Stored.Read(w.stored[:0]); err != nil {
+		return fmt.Errorf("send round %d hop %d piece %d again: %w", o.frame.Round, o.frame.Hop, o.frame.Piece, err)
+	}
+	o.frame.Payload = w.stored
+	return nil
+}
+
 // flush writes the message, then rest in messages of its own.
 func (w *writer) flush(rest []byte, room int) error {
 	host, began, bytes := w.to.Host, time.Now(), len(w.buf)+len(rest)
 	for next := w.buf; len(next) > 0; {
 		host.Pace(w.to.id, len(next), w.over)
-		w.due.extend()
-		if _, err := w.stream.Write(next); err != nil {
+		if err := w.put(next); err != nil {
 			return err
 		}
 		n := min(len(rest), room)
@@ -107,6 +122,19 @@ func (w *writer) flush(rest []byte, room int) error {
 	}
 	w.to.sent.pace.add(bytes, time.Since(began))
 	return nil
+}
+
+// put writes one message of the multiplexer. It waits for a neighbour that does not read, as long as the neighbour shows
+// signs of life: messages of a later exchange wait in the stream while the neighbour computes.
+func (w *writer) put(b []byte) error {
+	w.due.extend()
+	for {
+		n, err := w.stream.Write(b)
+		b = b[n:]
+		if err == nil || !w.due.excuse(err, w.in.silence) {
+			return err
+		}
+	}
 }
 
 // The kinds of frames of a machine, on the wire.
