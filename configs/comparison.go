@@ -12,7 +12,8 @@ type Comparison struct {
 	Name       string
 	Base       string // preset or path of the run file from which every cell starts
 	Mode       string // lab or sim
-	Compute    time.Duration
+	Compute    string // costs of all algorithms without their own, for package cost; "": measured in part
+	Cores      int    // that the workers of a cell share; 0: each has its own
 	Networks   []NetworkCase
 	Algorithms []Variant
 	Seeds      []uint64
@@ -30,10 +31,11 @@ type NetworkCase struct {
 
 // A Variant is an algorithm with its settings, under a label.
 type Variant struct {
-	Label string
-	Seeds int // it is run with the first so many; 0 = with all
-	Set   []Override
-	Tune  []Choice
+	Label   string
+	Seeds   int // it is run with the first so many; 0 = with all
+	Set     []Override
+	Tune    []Choice
+	Compute string // its costs; "": those of the comparison
 }
 
 // A Budget says when cells end: after their rounds, or before.
@@ -71,6 +73,7 @@ type Cell struct {
 	Set     []Override
 	Tune    []Choice
 	Until   []Override // time, loss or accuracy, at which it ends before its rounds are over
+	Compute string     // its costs
 }
 
 // ID returns a name of the cell that is fit for a folder.
@@ -109,7 +112,12 @@ func (c *Comparison) Cells() []Cell {
 					set = append(set, Override{"train.rounds", fmt.Sprint(c.Budget.Rounds)})
 				}
 				set = slices.Concat(set, network.Set, a.Set)
-				all = append(all, Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune, Until: c.until()})
+				cell := Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune, Until: c.until(),
+					Compute: a.Compute}
+				if a.Compute == "" {
+					cell.Compute = c.Compute
+				}
+				all = append(all, cell)
 			}
 		}
 	}

@@ -9,8 +9,11 @@ var comparisonTable = []Key{
 	{Name: "base", Type: "string", Description: "preset or path of the run file from which every cell starts"},
 	{Name: "mode", Type: "string", Default: "sim", Allowed: "sim, lab",
 		Description: "sim = in virtual time; lab = with real peers on this machine"},
-	{Name: "compute", Type: "string", Allowed: "a duration like 20ms",
-		Description: "sim: time of a gradient; left out = measured once on this machine"},
+	{Name: "compute", Type: "string", Allowed: "a duration like 20ms, measured, costs",
+		Description: "sim: time of a gradient; left out = measured once on this machine. Value measured = " +
+			"coding and links are measured and take virtual time, too. Costs = a former measurement, as it was printed"},
+	{Name: "cores", Type: "integer", Allowed: "at least 1",
+		Description: "sim: processors that all workers share; left out = gradients and coding of each worker have their own"},
 	{Name: "networks", Type: "list of sections", Allowed: "at most 64",
 		Description: "limits of the peers' links; left out = one network, base, with the limits of the base"},
 	{Name: "networks.*.name", Type: "string", Description: "name of the network in tables and figures"},
@@ -29,6 +32,8 @@ var comparisonTable = []Key{
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
 	{Name: "algorithms.*.seeds", Type: "integer", Allowed: "at least 1, at most the number of seeds",
 		Description: "the algorithm is run with the first so many of the seeds; left out = with all"},
+	{Name: "algorithms.*.compute", Type: "string", Allowed: "as compute",
+		Description: "sim: the costs of this algorithm, instead of compute"},
 	{Name: "algorithms.*.KEY", Type: "as in a run file",
 		Description: "any key of the section algorithm of a run file, like name, bits or compressor. " +
 			"Algorithms that compress take bits and levels from their compressor. " +

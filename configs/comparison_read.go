@@ -2,12 +2,14 @@ package configs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/registry"
 )
 
@@ -38,8 +40,8 @@ func (r *comparisonReader) read() *Comparison {
 	r.known("", root, comparisonKeys)
 	c := &Comparison{
 		Name: r.text(root, "name", ""), Base: r.text(root, "base", ""), Mode: r.text(root, "mode", "sim"),
-		Compute: r.duration(root, "", "compute"),
-		Seeds:   r.seeds(root), Tuning: Tuning{Seed: tuningSeed},
+		Compute: r.compute(root, ""), Cores: r.count(root, "", "cores"),
+		Seeds: r.seeds(root), Tuning: Tuning{Seed: tuningSeed},
 	}
 	if c.Name == "" || strings.Trim(c.Name, plainName) != "" {
 		r.wrong("name", "must be letters, digits, dots and dashes")
@@ -50,11 +52,9 @@ func (r *comparisonReader) read() *Comparison {
 	if c.Mode != "sim" && c.Mode != "lab" {
 		r.wrong("mode", "must be sim or lab, got %s", show(c.Mode))
 	}
-	if c.Compute > 0 && c.Mode != "sim" {
-		r.wrong("compute", "is the time of a gradient in sim: lab takes what it takes")
-	}
 	c.Networks = r.networks(root)
 	c.Algorithms = r.algorithms(root, len(c.Seeds))
+	r.checkCosts(c)
 	tuning := r.section(root, "tuning")
 	c.Tuning.Rounds = r.count(tuning, "tuning", "rounds")
 	if _, given := tuning["seed"]; given {
@@ -73,6 +73,40 @@ func (r *comparisonReader) read() *Comparison {
 		r.wrong("algorithms", "%d cells: at most %d", cells, mostCells)
 	}
 	return c
+}
+
+// checkCosts refuses costs of a comparison by real peers.
+func (r *comparisonReader) checkCosts(c *Comparison) {
+	if c.Mode == "sim" {
+		return
+	}
+	if c.Compute != "" {
+		r.wrong("compute", "is the time of a gradient in sim: lab takes what it takes")
+	}
+	if c.Cores > 0 {
+		r.wrong("cores", "are those of sim: lab has the cores of this machine")
+	}
+	for i, v := range c.Algorithms {
+		if v.Compute != "" {
+			r.wrong(fmt.Sprintf("algorithms.%d.compute", i), "is the time of a gradient in sim: lab takes what it takes")
+		}
+	}
+}
+
+// compute reads the costs in a section.
+func (r *comparisonReader) compute(values map[string]any, section string) string {
+	value, given := values["compute"]
+	if !given {
+		return ""
+	}
+	c, err := cost.Parse(fmt.Sprint(value))
+	if err == nil && !c.Given() {
+		err = errors.New("is empty: leave it out, or write measured")
+	}
+	if err != nil {
+		r.wrong(join(section, "compute"), "%v", err)
+	}
+	return c.String()
 }
 
 func (r *comparisonReader) budget(root map[string]any) Budget {
@@ -109,7 +143,9 @@ func (r *comparisonReader) algorithms(root map[string]any, seeds int) []Variant 
 			r.wrong(join(at, "seeds"), "must be at most %d, the number of seeds, got %d", seeds, v.Seeds)
 		}
 		delete(entry, "label")
+		v.Compute = r.compute(entry, at)
 		delete(entry, "seeds")
+		delete(entry, "compute")
 		more, ok := entry["set"].(map[string]any)
 		if !ok && entry["set"] != nil {
 			r.wrong(at+".set", "must be a section of keys of the run file")

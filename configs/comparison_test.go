@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,7 +42,7 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Comparison{
-		Name: "small", Base: "ring8", Mode: "sim", Compute: 20 * time.Millisecond,
+		Name: "small", Base: "ring8", Mode: "sim", Compute: "20ms",
 		Networks: []NetworkCase{
 			{"slow", []Override{{"limit.rate", "1mbit"}, {"limit.latency", "1ms"}, {"train.rounds", "10"}}}, {Name: "fast"},
 		},
@@ -195,7 +194,7 @@ func TestComparisonMistakes(t *testing.T) {
 			"target needs one"},
 		"target of a number": {change("rounds: 50", "target: 0.5"), "must be true or false"},
 		"compute in lab":     {change("mode: sim", "mode: lab"), "time of a gradient in sim"},
-		"no duration":        {change("20ms", "soon"), "must be a duration"},
+		"no duration":        {change("20ms", "soon"), "is not measured, a time like 20ms"},
 		"accuracy beyond 1":  {change("0.85", "85"), "share from 0 to 1"},
 		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
 		"a target twice":     {change("0.6", "[0.6, 1, 0.6]"), "targets.loss.2: 0.6 is given twice"},

@@ -29,7 +29,7 @@ func NewComparison() []byte {
 name: my-comparison
 base: ring8       # preset or path of the run file from which every cell starts
 mode: sim         # or lab: real peers on this machine
-compute: 20ms     # time of a gradient in sim; left out = measured
+compute: 20ms     # time of a gradient in sim; left out = measured; measured = coding and links take time, too
 networks:
   - {name: 100 Mbit/s, rate: 100mbit, latency: 1ms}
   - {name: 1 Mbit/s, rate: 1mbit, latency: 1ms}

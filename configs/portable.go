@@ -86,6 +86,7 @@ type comparisonForm struct {
 	Base       string          `yaml:"base"`
 	Mode       string          `yaml:"mode"`
 	Compute    string          `yaml:"compute,omitempty"`
+	Cores      int             `yaml:"cores,omitempty"`
 	Networks   []yaml.MapSlice `yaml:"networks"`
 	Algorithms []variantForm   `yaml:"algorithms"`
 	Seeds      []uint64        `yaml:"seeds"`
@@ -97,19 +98,17 @@ type variantForm struct {
 	Label string        `yaml:"label"`
 	Seeds int           `yaml:"seeds,omitempty"`
 	Set   yaml.MapSlice `yaml:"set,omitempty"`
+	Costs string        `yaml:"compute,omitempty"`
 }
 
 // YAML returns the comparison as a comparison file without choices. It leaves out keys that belong to one machine.
 func (c *Comparison) YAML() ([]byte, error) {
-	form := comparisonForm{Name: c.Name, Base: c.Base, Mode: c.Mode, Seeds: c.Seeds}
-	if c.Compute > 0 {
-		form.Compute = c.Compute.String()
-	}
+	form := comparisonForm{Name: c.Name, Base: c.Base, Mode: c.Mode, Seeds: c.Seeds, Compute: c.Compute, Cores: c.Cores}
 	for _, n := range c.Networks {
 		form.Networks = append(form.Networks, n.form())
 	}
 	for _, a := range c.Algorithms {
-		form.Algorithms = append(form.Algorithms, variantForm{a.Label, a.Seeds, settings(a.Set)})
+		form.Algorithms = append(form.Algorithms, variantForm{a.Label, a.Seeds, settings(a.Set), a.Compute})
 	}
 	add := func(to *yaml.MapSlice, key string, value any, there bool) {
 		if there {

@@ -72,7 +72,7 @@ func studies() []study {
 		{"starts", "studies/pytorch/starts.py --jobs 2", []string{"docs/results/starts.md"},
 			[]string{cifar, torch}, 20},
 		{"bigmodel", "studies/bigmodel/run.sh", []string{"docs/results/bigmodel.md"}, []string{"optdigits"}, 20},
-		{"sim-vs-lab", "studies/sim-vs-lab.sh", []string{"docs/results/sim-vs-lab.txt"}, []string{fashion, idle}, 10},
+		{"sim-vs-lab", "studies/sim-vs-lab.sh", []string{"docs/results/sim-vs-lab.txt"}, []string{fashion, idle}, 20},
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", []string{"docs/results/faults.md"}, []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md",
 			[]string{"docs/results/soak.md"}, []string{root}, 65},

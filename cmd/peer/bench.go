@@ -179,7 +179,7 @@ func newBenchLinkPeer(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:    "peer RANK SIZE BITS ROUNDS VERIFY OPEN",
 		Hidden: true,
-		Args:   arguments(6, 6),
+		Args:   arguments(7, 7),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rank, task, err := bench.ParseLinkTask(args)
 			if err != nil {

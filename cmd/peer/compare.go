@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/bench"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 )
@@ -97,7 +98,7 @@ func (c *console) runsCells(o *compare.Options) error {
 	}
 	o.Process = compare.Process{
 		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
-		Failed: exitOther, Diverged: exitTraining,
+		Failed: exitOther, Diverged: exitTraining, Links: bench.LinkCosts,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }
 	c.loses(func() string { return "the running cells are lost; the same command continues with the others" })

@@ -4,12 +4,12 @@ import (
 	"context"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/bench"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/simulate"
@@ -18,9 +18,9 @@ import (
 
 // simFlags are the flags of peer sim.
 type simFlags struct {
-	compute time.Duration
-	also    []string
-	until   []string
+	timing simulate.Timing
+	also   []string
+	until  []string
 }
 
 // asynchronous names the algorithms whose results depend on the times.
@@ -41,26 +41,25 @@ of asynchronous workers (` + asynchronous() + `) and of bits chosen by speed (mq
 The time is what the links of the run file and the time of a gradient make it. Since
 links decide when and not what, the run may be simulated on several networks at once,
 each with a folder and a result of its own, and takes every gradient once.
+With --compute measured coding and links take time as measured before; the costs are printed.
 
 A run may end before its rounds are over: when its virtual time is up, or when it has
 reached a loss or an accuracy as a report sees it. All workers then finish the rounds
 that one of them has begun; the result is that of a run of so many rounds.`,
 		Example: `  peer sim ring8
-  peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms
+  peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit --set limit.latency=1ms
   peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.loss=0.01
   peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.compute < 0 {
-				return advice.Usagef("sim: --compute %v: want 0 or more", f.compute)
-			}
 			return runSim(cmd.Context(), c, &file, args, f)
 		},
 	}
 	file.addFlags(cmd)
 	file.addFaults(cmd)
 	c.addJSON(cmd)
-	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
+	cmd.Flags().Var(&f.timing.Compute, "compute", "virtual `time` of a gradient (default: measured), measured, or costs")
+	cmd.Flags().UintVar(&f.timing.Cores, "cores", 0, "processors that all workers share (default: each has its own)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
 	addUntil(cmd, &f.until)
 	file.addResume(cmd)
@@ -113,7 +112,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
 	c.loses(sims[0].Lost)
-	if err := simulate.Together(ctx, sims, f.compute); err != nil {
+	if err := simulate.Together(ctx, sims, f.timing, bench.LinkCosts); err != nil {
 		if ctx.Err() != nil && sims[0].CannotKeep() == "" {
 			c.sayStopped(sims[0].Session, sims[0].Again())
 		}

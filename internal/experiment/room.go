@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"time"
-
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/plural"
@@ -53,24 +51,4 @@ func (r *Run) Memory() int64 {
 		of += 2 // curvatures and optimum of a quadratic
 	}
 	return floatBytes * (int64(of)*int64(r.dim) + int64(r.cfg.Train.Batch)*int64(r.sample))
-}
-
-// MeasureGradient returns the shortest time of a gradient of worker 0 on this machine among samples gradients, at least
-// 1. It builds a worker of its own, because gradients change momentum.
-func (r *Run) MeasureGradient(samples int) (time.Duration, error) {
-	w, err := r.Worker(0)
-	if err != nil {
-		return 0, err
-	}
-	x := w.Machine.Params()
-	g := make([]float32, len(x))
-	least := time.Duration(1<<63 - 1)
-	for k := range samples {
-		began := time.Now()
-		if _, err := w.Gradient(g, k, x); err != nil {
-			return 0, err
-		}
-		least = min(least, time.Since(began))
-	}
-	return least, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/sim"
@@ -27,9 +28,13 @@ type outcome struct {
 	recorded      map[int]int    // steps before the state of a round was taken
 }
 
+// slowCoding takes about as long as the gradients and messages of the tests.
+var slowCoding = cost.Costs{Encode: time.Second, Mix: time.Second, Repair: time.Second, Frame: 100 * time.Microsecond,
+	Link: 200 * time.Millisecond}
+
 // survived simulates a run whose gradients take times that differ, from the file of a state or from the beginning. It
 // takes the state before the rounds after those for which due is true.
-func survived(t *testing.T, r *Run, from []byte, due func(round int) bool) *outcome {
+func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(round int) bool) *outcome {
 	t.Helper()
 	out := &outcome{states: map[int][]byte{}, recorded: map[int]int{}}
 	var mu sync.Mutex
@@ -47,7 +52,7 @@ func survived(t *testing.T, r *Run, from []byte, due func(round int) bool) *outc
 		}
 	}
 	opt := sim.Options{
-		Network: r.Network(), Observe: observe,
+		Network: r.Network(), Observe: observe, Costs: costs,
 		Compute: func(rank topology.Rank, k int) time.Duration {
 			spread := rng.At(rng.Stream(5, int(rank)), k).Uniform(0)
 			return time.Duration(float64(1+3*spread) * float64(time.Millisecond))
@@ -58,6 +63,9 @@ func survived(t *testing.T, r *Run, from []byte, due func(round int) bool) *outc
 			out.states[round], out.recorded[round] = file.Bytes(), len(out.steps)
 			return err
 		}},
+	}
+	if costs.Coding() {
+		opt.Cores = 2
 	}
 	all := workers(t, r)
 	if from != nil {
@@ -114,16 +122,18 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 			r := remembering(t, name, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
 				"limit.jitter=500us", "limit.loss=0.05"))
 			rounds := r.cfg.Train.Rounds
-			want := survived(t, r, nil, func(int) bool { return true })
-			if len(want.states) < rounds/3-1 {
-				t.Fatalf("%d states were taken in %d rounds", len(want.states), rounds)
-			}
-			for k, file := range want.states {
-				if k > 5 && k < rounds-5 && k%40 > 0 {
-					continue
+			for _, costs := range []cost.Costs{{}, slowCoding} {
+				want := survived(t, r, costs, nil, func(int) bool { return true })
+				if len(want.states) < rounds/3-1 {
+					t.Fatalf("%d states were taken in %d rounds", len(want.states), rounds)
 				}
-				got := survived(t, r, file, func(round int) bool { return want.states[round+1] != nil })
-				got.like(t, want, k)
+				for k, file := range want.states {
+					if k > 5 && k < rounds-5 && k%40 > 0 {
+						continue
+					}
+					got := survived(t, r, costs, file, func(round int) bool { return want.states[round+1] != nil })
+					got.like(t, want, k)
+				}
 			}
 		})
 	}

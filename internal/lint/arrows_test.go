@@ -16,8 +16,8 @@ var layers = [][]string{
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
 		"internal/record", "internal/budget"},
 	// a sub-package with a row of its own stands before its parent
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault",
-		"python"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
+		"internal/fault", "python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},

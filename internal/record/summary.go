@@ -11,12 +11,15 @@ type Summary struct {
 	Steps     int    `json:"steps"`            // of all workers
 	PerWorker []int  `json:"steps_per_worker"` // by rank; of a lost worker, up to its last record
 	// Ended is the condition that ended the run early: time=10m0s, loss=0.4 or accuracy=0.9.
-	Ended        string   `json:"ended,omitempty"`
-	Rate         float64  `json:"steps_per_s"` // Steps / Time
-	Wall         float64  `json:"wall_s"`
-	Time         float64  `json:"time_s"`
-	Loss         *float64 `json:"loss"`       // mean over the replicas, test set; null: a script told none
-	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
+	Ended string  `json:"ended,omitempty"`
+	Rate  float64 `json:"steps_per_s"` // Steps / Time
+	Wall  float64 `json:"wall_s"`
+	Time  float64 `json:"time_s"`
+	// Compute has the processor times of a simulation, as "peer sim --compute" and comparison files read them.
+	Compute      string   `json:"compute,omitempty"`
+	Cores        int      `json:"cores,omitempty"` // that the workers of a simulation share; 0: each has its own
+	Loss         *float64 `json:"loss"`            // mean over the replicas, test set; null: a script told none
+	TrainLoss    float64  `json:"train_loss"`      // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
 	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if this process lacks the models
 	BytesPerPeer Bytes    `json:"bytes_per_peer"`     // sent, mean over the peers

@@ -149,9 +149,16 @@ func (s *Study) virtual() string {
 	if s.Measured {
 		how = "was measured once on the machine below"
 	}
-	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; coding takes no time, and links are "+
+	coding := "coding takes no time"
+	if len(s.Costs) > 0 {
+		coding = "coding and links take the times in comparison.yaml"
+	}
+	if s.Cores > 0 {
+		coding += fmt.Sprintf(", all workers share %s", plural.Of(s.Cores, "core"))
+	}
+	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; %s, and links are "+
 		"used to the full without congestion control",
-		1e3*s.Compute, how)
+		1e3*s.Compute, how, coding)
 }
 
 // suspicious compares the time of rounds with the least time that gradient and link allow.

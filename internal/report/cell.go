@@ -17,12 +17,16 @@ const (
 
 // A Comparison is the result of "peer compare": the settings and all cells.
 type Comparison struct {
-	Name     string         `json:"name"`
-	Mode     string         `json:"mode"` // lab or sim
-	Base     string         `json:"base"`
-	Compute  float64        `json:"compute_s,omitempty"` // sim: virtual time of a gradient
-	Measured bool           `json:"compute_measured,omitempty"`
-	Targets  record.Targets `json:"targets"` // the hardest of each metric
+	Name     string  `json:"name"`
+	Mode     string  `json:"mode"` // lab or sim
+	Base     string  `json:"base"`
+	Compute  float64 `json:"compute_s,omitempty"` // sim: virtual time of a gradient
+	Measured bool    `json:"compute_measured,omitempty"`
+	// Costs are the processor times of a gradient, coding and links by label, as "peer sim --compute" reads them; nil:
+	// coding takes no time.
+	Costs   map[string]string `json:"costs,omitempty"`
+	Cores   int               `json:"cores,omitempty"` // that the workers of a cell share; 0: each has its own
+	Targets record.Targets    `json:"targets"`         // the hardest of each metric
 	// Levels are easier targets, from the easiest of each metric.
 	Levels   []record.Target `json:"levels,omitempty"`
 	Until    string          `json:"until,omitempty"` // the condition that ends cells early

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"gossiptrainer/internal/plural"
@@ -27,6 +28,7 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("gamma", "%s", short(&s.Gamma))
 	}
 	row("rounds", "%d in %s s; the command took %s s", s.Rounds, short(&s.Time), short(&s.Wall))
+	writeCosts(row, s)
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)
 	}
@@ -120,4 +122,14 @@ func verdict(t record.Theta) string {
 		return "not verified"
 	}
 	return fmt.Sprintf("%s, %d repaired", plural.Of(int(*t.Violations), "violation"), t.Repaired)
+}
+
+// writeCosts prints the costs of a simulation in which more than gradients takes time.
+func writeCosts(row func(name, format string, args ...any), s *record.Summary) {
+	if strings.Contains(s.Compute, "=") {
+		row("compute", "%s", s.Compute)
+	}
+	if s.Cores > 0 {
+		row("cores", "%d, which all peers share", s.Cores)
+	}
 }

@@ -21,12 +21,20 @@ func (s *simulation) handle(t *thread, e *event) error {
 			return err
 		}
 	}
+	if e.frame != nil && e.frame.ahead != nil {
+		first := e.frame.ahead
+		e.frame.ahead = nil
+		if err := s.handle(t, &event{at: e.at, worker: e.worker, frame: first}); err != nil {
+			return err
+		}
+	}
 	s.keeper.sees(e)
 	var err error
 	if f := e.frame; f != nil {
 		p.got.Payload += payloadBytes(&f.Frame)
 		p.got.Stream += int64(f.stream)
 		p.got.Wire += int64(f.wire)
+		s.arrived(p, f)
 		err = p.core.Receive(f.Frame)
 		t.landed(f)
 	} else {
@@ -82,7 +90,9 @@ func (s *simulation) obey(t *thread, p *peer, r *gossip.Ready) error {
 		s.record(t, p)
 		s.keeper.begins(r.Round)
 	}
-	if t.compute(p, r) {
+	if computes := t.compute(p, r); s.cores != nil {
+		s.charge(p, r, computes)
+	} else if computes {
 		t.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.number})
 	}
 	return nil
@@ -117,10 +127,15 @@ func (s *simulation) record(t *thread, p *peer) {
 	if !watched || !p.Recorded(p.round) && p.round != s.last {
 		return
 	}
-	t.step(p.Step(record.Step{
+	step := p.Step(record.Step{
 		Round: p.round, Time: s.now, Loss: float64(p.order.loss), Compute: s.computing(p, p.round-1),
 		Wait: s.now - p.ready, Sent: p.sent, Received: p.got, Messages: p.messages,
-	}))
+	})
+	if s.cores != nil {
+		p.coding.next.step = &step
+		return
+	}
+	t.step(step)
 }
 
 // observe passes on a step.

@@ -57,6 +57,14 @@ func (a *agenda) pop() item {
 	return first
 }
 
+// agendaIsNext reports whether an item of the agenda, which is not empty, is before all events and ends of jobs.
+func (s *faultSim) agendaIsNext() bool {
+	if at, ok := s.jobEnds(); ok {
+		return s.agenda[0].at <= at
+	}
+	return s.queue.size() == 0 || s.agenda[0].before(*s.queue.first())
+}
+
 // after does something after some time.
 func (s *faultSim) after(d time.Duration, do func() error) {
 	e := item{event{at: s.now + d, seq: s.seq}, do}

@@ -23,6 +23,7 @@ func (s *faultSim) suspend(p *peer) {
 func (s *faultSim) wake(p *peer) error {
 	p.status = running
 	slept := s.now - p.since
+	s.awake(p)
 	waiting, lost := p.held, p.lost
 	p.held, p.lost = nil, nil
 	if p.order.progress != idle {

@@ -37,6 +37,7 @@ func (s *faultSim) applyKill(c fault.Change) error {
 func (s *faultSim) kill(p *peer) {
 	s.threads[0].pool.cancel(&p.order)
 	s.threads[0].pool.release(&p.order)
+	s.quit(p)
 	p.status, p.ended = dead, false
 	p.number++
 	p.atDeath = p.reached

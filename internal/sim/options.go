@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
@@ -15,6 +16,8 @@ type Options struct {
 	Network shape.Network
 	// Compute returns the virtual time that a worker's gradient of round k takes.
 	Compute func(worker topology.Rank, k int) time.Duration
+	Costs   cost.Costs         // of coding and of links, apart from gradients; the zero value: they take no time
+	Cores   int                // that all workers share; 0: every gradient and every worker's coding has a core
 	Ending  Ending             // of a run that may end before its last round
 	Faults  *Faults            // made on purpose; nil: none
 	Observe func(record.Event) // is called with every event of the record; nil: there is no record

@@ -25,9 +25,10 @@ type event struct {
 // A flight is a frame on its way.
 type flight struct {
 	gossip.Frame
-	stream int // bytes on the stream
-	wire   int // bytes at the socket
-	link   int // number of the link on which it was sent, under a script
+	stream int     // bytes on the stream
+	wire   int     // bytes at the socket
+	link   int     // number of the link on which it was sent, under a script
+	ahead  *flight // travels in the same message, before this one
 }
 
 // A server shares an uplink or a link among the frames of a worker.

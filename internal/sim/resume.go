@@ -21,10 +21,16 @@ func (s *simulation) save(round int) (*state.Snapshot, error) {
 			Round: p.round, Ready: p.ready, Since: c.clock, Sent: p.sent, Received: p.got, Messages: p.messages,
 			Uplink: shape.Save(p.uplink, kept.flight),
 		})
+		if s.cores != nil {
+			run.Workers[i].Coding = saveCoding(kept, p.coding)
+		}
 		for _, t := range c.state.Tensors {
 			t.Name = workerName(i) + t.Name
 			whole.Tensors = append(whole.Tensors, t)
 		}
+	}
+	if s.cores != nil {
+		run.Cores = saveCores(s.cores)
 	}
 	for _, e := range s.queue.sorted() {
 		run.Queue = append(run.Queue, s.saveEvent(kept, e))
@@ -76,6 +82,9 @@ func (s *simulation) resume(from *Saved) error {
 			return err
 		}
 		s.queue.push(e)
+	}
+	if err := s.resumeWork(from); err != nil {
+		return err
 	}
 	return s.repeat(from)
 }

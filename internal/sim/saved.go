@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
@@ -29,6 +30,8 @@ type savedRun struct {
 	Workers []savedWorker `json:"workers"`
 	Queue   []savedEvent  `json:"queue"`
 	Past    []savedInput  `json:"past"`
+
+	Cores *cost.Load[savedShare] `json:"cores,omitempty"` // nil: coding takes no time
 }
 
 // A savedWorker is a worker apart from its machine and its gradients.
@@ -40,6 +43,7 @@ type savedWorker struct {
 	Received record.Bytes              `json:"received"`
 	Messages record.Messages           `json:"messages"`
 	Uplink   shape.Traffic[savedFrame] `json:"uplink"`
+	Coding   *savedCoding              `json:"coding,omitempty"`
 }
 
 // A savedEvent is an event. Its server is given by its number, see shape.Sharer.Number.
@@ -66,6 +70,8 @@ type savedFrame struct {
 	Bytes  int `json:"bytes"`
 	Stream int `json:"stream,omitempty"`
 	Wire   int `json:"wire,omitempty"`
+
+	Ahead *savedFrame `json:"ahead,omitempty"`
 }
 
 // A Saved is the state of a run from which it goes on.
@@ -152,11 +158,19 @@ func (s *Saved) frame(f *savedFrame) (gossip.Frame, error) {
 func (s *store) flight(f *flight) savedFrame {
 	saved := s.frame(&f.Frame)
 	saved.Stream, saved.Wire = f.stream, f.wire
+	if f.ahead != nil {
+		first := s.flight(f.ahead)
+		saved.Ahead = &first
+	}
 	return *saved
 }
 
 // flight returns a saved frame on its way.
 func (s *Saved) flight(f savedFrame) (*flight, error) {
 	frame, err := s.frame(&f)
-	return &flight{Frame: frame, stream: f.Stream, wire: f.Wire}, err
+	own := &flight{Frame: frame, stream: f.Stream, wire: f.Wire}
+	if err == nil && f.Ahead != nil {
+		own.ahead, err = s.flight(*f.Ahead)
+	}
+	return own, err
 }

@@ -39,13 +39,16 @@ func (s *faultSim) run(ctx context.Context) error {
 
 // next handles the next event or item.
 func (s *faultSim) next() error {
-	if len(s.agenda) > 0 && (s.queue.size() == 0 || s.agenda[0].before(*s.queue.first())) {
+	if len(s.agenda) > 0 && s.agendaIsNext() {
 		item := s.agenda.pop()
 		s.now = item.at
 		if err := s.simulation.end(); err != nil {
 			return err
 		}
 		return item.do()
+	}
+	if at, ok := s.jobEnds(); ok {
+		return s.endJob(at)
 	}
 	if s.queue.size() == 0 {
 		return s.stuck()

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"time"
+
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
+	"gossiptrainer/topology"
 )
 
 // send sends one message of a worker to its receivers. They get the payload without entropy coding:
@@ -13,7 +16,7 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 	if err != nil {
 		return err
 	}
-	now, stream := t.sim.now, StreamBytes(size)
+	stream := StreamBytes(size)
 	for i := range frames {
 		f := &frames[i]
 		bytes := WireBytes(stream, p.uplink.Link(f.To))
@@ -31,13 +34,22 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 		if s := t.sim.script; s != nil {
 			own.Frame, own.link = s.ship(own.Frame)
 		}
-		if t.sim.steady() {
-			t.schedule(now+t.sim.opt.Network.Uplink.Latency, event{worker: f.To, frame: own})
+		if t.sim.cores != nil {
+			p.coding.next.frames = append(p.coding.next.frames, own)
 		} else {
-			t.attend(p, p.uplink.Send(f.To, now, bytes, own))
+			t.leave(p, own)
 		}
 	}
 	return nil
+}
+
+// leave puts a frame on its way.
+func (t *thread) leave(p *peer, f *flight) {
+	if s := t.sim; s.steady() {
+		t.schedule(s.now+s.opt.Network.Uplink.Latency+s.late(p, f.To), event{worker: f.To, frame: f})
+	} else {
+		t.attend(p, p.uplink.Send(f.To, s.now, f.weight(), f))
+	}
 }
 
 // steady reports whether no frame waits for another one. Faults may limit a worker's uplink, or drop what waits there.
@@ -47,11 +59,19 @@ func (s *simulation) steady() bool { return s.script == nil && s.opt.Network.Ste
 // frame.
 func (t *thread) attend(p *peer, server *server) {
 	for _, d := range server.Leave(t.sim.now) {
-		t.schedule(d.Arrives, event{worker: d.What.To, frame: d.What})
+		t.schedule(d.Arrives+t.sim.late(p, d.What.To), event{worker: d.What.To, frame: d.What})
 	}
 	if next, ok := server.Next(); ok {
 		t.schedule(next, event{worker: p.Rank, server: server, turn: server.Turn})
 	}
+}
+
+// late returns how long after the arrival of a frame its receiver wakes up.
+func (s *simulation) late(p *peer, to topology.Rank) time.Duration {
+	if s.opt.Costs.Late == 0 || !p.uplink.Link(to).Limited() {
+		return 0
+	}
+	return s.opt.Costs.Late
 }
 
 // size returns the bytes of a payload on its way, which are fewer with an entropy coder.

@@ -1,8 +1,7 @@
 // Package sim runs all workers of a run in one process on a virtual clock over modelled links.
 //
 // It computes the results of a real run, bit for bit, and the time that the run would take. It opens
-// no socket and models no congestion control. Entropy coding makes frames shorter and takes no virtual
-// time: its speed depends on the machine, and the result must not.
+// no socket and models no congestion control. Coding takes as much virtual time as Options.Costs say.
 package sim
 
 import (
@@ -10,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -42,6 +42,9 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 // newSimulation prepares a run at its beginning. The caller stops it.
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
+	if opt.Costs.Coding() || opt.Cores > 0 {
+		s.cores = cost.NewProcessors[*job](opt.Cores)
+	}
 	only := new(process) // of all workers without a script: nothing changes it
 	dim := 0
 	for i := range tasks {
@@ -52,6 +55,9 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		p := &s.peers[i]
 		p.Task = t
 		p.core, p.process = p.Machine, only
+		if s.cores != nil {
+			p.coding = new(coding)
+		}
 		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
@@ -68,9 +74,15 @@ func (s *simulation) run(ctx context.Context) error {
 		return err
 	}
 	s.keeper.watch(s)
-	for s.queue.size() > 0 {
+	for s.queue.size() > 0 || s.busy() {
 		if err := s.stopped(ctx); err != nil {
 			return err
+		}
+		if at, ok := s.jobEnds(); ok {
+			if err := s.endJob(at); err != nil {
+				return err
+			}
+			continue
 		}
 		wave := s.queue.wave()
 		s.now = wave[0].at

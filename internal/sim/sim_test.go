@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
@@ -136,6 +137,7 @@ func TestTimeChangesNoResult(t *testing.T) {
 	}
 	settings := []setting{
 		{"fast", Options{Compute: takes(0)}},
+		{"coding on one core", Options{Compute: takes(1), Cores: 1, Costs: cost.Costs{Encode: time.Second, Mix: time.Hour}}},
 		{"slow links", Options{Compute: takes(time.Millisecond),
 			Network: shape.Network{Uplink: shape.Link{Rate: 1e4, Latency: time.Second}}}},
 		{"unequal workers", Options{Compute: func(i topology.Rank, k int) time.Duration {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/work"
@@ -20,6 +21,7 @@ type simulation struct {
 	threads []*thread // one for each core
 	script  script    // nil: no faults
 	keeper  keeper
+	cores   *cost.Processors[*job] // nil: coding takes no time, and no worker waits for a core
 
 	queue  queue
 	wave   wave
@@ -36,6 +38,7 @@ type peer struct {
 	core   gossip.Core // the machine, or the layers around it
 	uplink *shape.Sharer[*flight]
 	order  order
+	coding *coding // nil without cores
 	*process
 
 	round    int // rounds finished

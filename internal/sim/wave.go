@@ -72,10 +72,10 @@ func (w *wave) clear() {
 	w.events = nil
 }
 
-// alone reports whether one thread serves all events: a condition for the end is checked before every event, faults
-// change more than one worker, and inputs are kept in order.
+// alone reports whether one thread serves all events. A condition for the end is checked before every event, faults
+// change more than one worker, inputs are kept in order, and workers share processors.
 func (s *simulation) alone() bool {
-	return s.script != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
+	return s.script != nil || s.cores != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
 }
 
 // serve lets all events of a wave happen.

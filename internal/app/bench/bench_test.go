@@ -200,7 +200,7 @@ func TestATaskSurvivesTheArgumentsOfItsProcess(t *testing.T) {
 	if err != nil || rank != 3 || got != task {
 		t.Errorf("rank %d, %+v, error %v, want %+v", rank, got, err, task)
 	}
-	if _, _, err := ParseLinkTask([]string{"0", "x", "8", "6", "true", "false"}); err == nil {
+	if _, _, err := ParseLinkTask([]string{"0", "x", "8", "6", "true", "false", "0s"}); err == nil {
 		t.Error("x is a number")
 	}
 	if huge, err := newLinkTask(1<<30, 32); err != nil || huge.Rounds != 6 {

@@ -37,6 +37,7 @@ func (p LinkPeer) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	o := node.Options{RunID: "bench", N: linkPeers, Dim: p.Task.Dim, Logger: p.Log}
+	o.Network.Uplink.Latency = p.Task.Latency
 	if p.Task.Open {
 		o.Security, o.Logger = node.None, nil // its warning is for runs
 	}

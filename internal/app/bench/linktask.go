@@ -18,6 +18,8 @@ type LinkTask struct {
 	Rounds int
 	Verify bool // messages of fewer than 32 bits end with a hash that receivers check
 	Open   bool // without encryption
+	// Latency of the links, one way; 0: nothing limits them
+	Latency time.Duration
 }
 
 // NewLinkTasks returns the tasks of all sizes with all bits.
@@ -63,10 +65,10 @@ func (t LinkTask) arguments(rank int) []string {
 	for _, v := range []int{rank, t.Dim, t.Bits, t.Rounds} {
 		args = append(args, strconv.Itoa(v))
 	}
-	return append(args, strconv.FormatBool(t.Verify), strconv.FormatBool(t.Open))
+	return append(args, strconv.FormatBool(t.Verify), strconv.FormatBool(t.Open), t.Latency.String())
 }
 
-// ParseLinkTask reads the six arguments of a process of "bench link".
+// ParseLinkTask reads the seven arguments of a process of "bench link".
 func ParseLinkTask(args []string) (rank int, t LinkTask, err error) {
 	var numbers [4]int
 	for i := range numbers {
@@ -74,8 +76,13 @@ func ParseLinkTask(args []string) (rank int, t LinkTask, err error) {
 			return 0, t, advice.Usagef("bench link peer: %q: want a number", args[i])
 		}
 	}
+	latency, err := time.ParseDuration(args[6])
+	if err != nil {
+		return 0, t, advice.Usagef("bench link peer: %q: want a duration", args[6])
+	}
 	return numbers[0], LinkTask{
 		Dim: numbers[1], Bits: numbers[2], Rounds: numbers[3], Verify: args[4] == "true", Open: args[5] == "true",
+		Latency: latency,
 	}, nil
 }
 

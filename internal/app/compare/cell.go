@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -172,8 +174,11 @@ func (m *Matrix) command(mode string, cells []configs.Cell, resume bool) ([]stri
 	for _, s := range configs.Arguments(cells[0].Until) {
 		args = append(args, "--until", s)
 	}
-	if mode == "sim" && m.result.Compute > 0 {
-		args = append(args, "--compute", seconds(m.result.Compute).String())
+	if costs := (cost.Compute{Costs: m.costs[cells[0].Label]}); mode == "sim" && costs.Given() {
+		args = append(args, "--compute", costs.String())
+		if m.file.Cores > 0 {
+			args = append(args, "--cores", strconv.Itoa(m.file.Cores))
+		}
 	}
 	return append(args, script.After(m.Script)...), nil
 }

@@ -31,7 +31,7 @@ func smallMatrix(t *testing.T, script string) *Matrix {
 		t.Fatal(err)
 	}
 	file := &configs.Comparison{
-		Name: "small", Base: "ring8", Mode: "sim", Compute: time.Millisecond,
+		Name: "small", Base: "ring8", Mode: "sim", Compute: "1ms",
 		Networks: []configs.NetworkCase{{Name: "n"}}, Algorithms: []configs.Variant{{Label: "a"}, {Label: "b"}},
 		Seeds: []uint64{1},
 	}

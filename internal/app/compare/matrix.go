@@ -26,6 +26,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
@@ -35,8 +36,10 @@ type Matrix struct {
 	Options
 	file   *configs.Comparison
 	cells  []configs.Cell
-	tuned  map[string][]string // by label
-	timed  map[string]bool     // labels of runs whose parameters depend on the network
+	tuned  map[string][]string   // by label
+	timed  map[string]bool       // labels of runs whose parameters depend on the network
+	costs  map[string]cost.Costs // of sim, by label
+	links  cost.Costs            // of links, once they are measured
 	pace   *pace
 	needs  int64 // bytes of memory of the largest cell; 0: unknown
 	result report.Comparison
@@ -53,7 +56,8 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 	}
 	file.Mode = o.Mode
 	m := &Matrix{Options: o, file: file, tuned: map[string][]string{}, timed: map[string]bool{},
-		pace: &pace{jobs: 1}, mu: new(sync.Mutex)}
+		costs: map[string]cost.Costs{},
+		pace:  &pace{jobs: 1}, mu: new(sync.Mutex)}
 	for _, cell := range file.Cells() {
 		if slices.Contains(o.Only, cell.Label) {
 			cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })
@@ -72,6 +76,9 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command,
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),
+	}
+	if file.Mode == "sim" {
+		m.result.Cores = file.Cores
 	}
 	for _, a := range file.Algorithms {
 		if a.Seeds > 0 {
@@ -182,6 +189,9 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 	}
 	loaded.Config.Train.From = loaded.Config.Train.FromHash
 	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
+	if costs := m.costs[cell.Label]; mode == "sim" && (costs.Coding() || m.file.Cores > 0) {
+		text = fmt.Appendf(text, " %v cores %d", costs, m.file.Cores)
+	}
 	for _, s := range configs.Arguments(cell.Until) {
 		text = fmt.Appendf(text, " until %s", s)
 	}

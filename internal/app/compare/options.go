@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"io"
 	"os"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/cost"
 )
 
 // Options configure a comparison.
@@ -36,6 +38,8 @@ type Process struct {
 	Command  string // how the comparison was started, without secrets and folders of the user
 	Failed   int    // exit code of a failure in this process
 	Diverged int    // exit code of a run that diverged
+	// Links measures the costs of links.
+	Links func(context.Context) (cost.Costs, error)
 }
 
 // A Progress shows a line in place of the last one. Where that is not possible it shows

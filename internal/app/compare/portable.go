@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
@@ -81,7 +82,8 @@ func (m *Matrix) portable() (map[string][]byte, error) {
 // pinned returns the comparison of the selected cells without searches or measurements.
 func (m *Matrix) pinned() (*configs.Comparison, error) {
 	pinned := *m.file
-	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
+	pinned.Base, pinned.Algorithms = baseName, nil
+	pinned.Compute = cost.Compute{Costs: cost.Costs{Gradient: seconds(m.result.Compute)}}.String()
 	for _, a := range m.file.Algorithms {
 		i := slices.IndexFunc(m.cells, func(c configs.Cell) bool { return c.Label == a.Label })
 		if i < 0 {
@@ -96,7 +98,10 @@ func (m *Matrix) pinned() (*configs.Comparison, error) {
 			key, value, _ := strings.Cut(set, "=")
 			a.Set = append(a.Set[:len(a.Set):len(a.Set)], configs.Override{Key: key, Value: value})
 		}
-		a.Tune = nil
+		a.Tune, a.Compute = nil, cost.Compute{Costs: m.costs[a.Label]}.String()
+		if a.Compute == pinned.Compute {
+			a.Compute = ""
+		}
 		pinned.Algorithms = append(pinned.Algorithms, a)
 	}
 	return &pinned, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/preflight"
@@ -44,8 +43,8 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		}
 		m.needs = max(m.needs, int64(run.N())*run.Memory())
 		m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
-		if m.file.Mode == "sim" && m.result.Compute == 0 {
-			if err := m.measure(run); err != nil {
+		if m.file.Mode == "sim" {
+			if err := m.cost(ctx, cell, run); err != nil {
 				return err
 			}
 		}
@@ -137,24 +136,4 @@ func (m *Matrix) network(cell configs.Cell, link shape.Link) {
 	m.result.Networks = append(m.result.Networks, report.Network{
 		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
 	})
-}
-
-// measure determines the time of a gradient: as given, as measured when the comparison began, or as measured now.
-func (m *Matrix) measure(run *experiment.Run) error {
-	if m.file.Compute > 0 {
-		m.result.Compute = m.file.Compute.Seconds()
-		return nil
-	}
-	m.result.Measured = true
-	if before, err := report.ReadComparison(m.Dir); err == nil && before.Measured && before.Base == m.result.Base {
-		m.result.Compute = before.Compute
-		return nil
-	}
-	took, err := run.MeasureGradient(session.Gradients)
-	if err != nil {
-		return err
-	}
-	m.result.Compute = took.Seconds()
-	m.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
-	return m.Save() // so that the cells of a later start have the same
 }

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
@@ -27,6 +28,8 @@ type Options struct {
 	Version string // of the program, for the summary
 	Place   Place  // of the record at which a simulation resumes
 	Screen  Screen
+	Costs   cost.Costs // of a simulation, before it ends
+	Cores   int        // that the workers of a simulation share; 0: each has its own
 }
 
 // A Screen is the output that the user of a run sees.

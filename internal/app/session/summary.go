@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -30,6 +31,9 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 		err = results.SaveAverage(s.Run, finals, summary.Digest)
 	}
 	summary.MissedFaults = s.missedFaults(finals)
+	if s.Mode == "sim" {
+		summary.Compute, summary.Cores = cost.Compute{Costs: s.Costs}.String(), s.Cores
+	}
 	s.Display.Close()
 	for _, f := range summary.MissedFaults {
 		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))

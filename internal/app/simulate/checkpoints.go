@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 )
@@ -60,6 +61,8 @@ func (s *Run) Lost() string {
 // A kept is the part of a checkpoint that package sim does not know.
 type kept struct {
 	Compute time.Duration `json:"compute_ns"` // of a gradient
+	Costs   cost.Costs    `json:"costs,omitzero"`
+	Cores   int           `json:"cores,omitempty"`
 	session.Place
 }
 
@@ -137,28 +140,26 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 
 // A keeper writes the checkpoints of a run.
 type keeper struct {
-	run     *Run
-	ctx     context.Context // of the run: when it ends, one more is due
-	dir     string
-	plan    configs.Checkpoint
-	compute time.Duration
-	last    time.Time     // when the last one was written, or the run began
-	pause   time.Duration // least time between two
-	failed  bool          // the last one could not be written
+	run    *Run
+	ctx    context.Context // of the run: when it ends, one more is due
+	dir    string
+	plan   configs.Checkpoint
+	last   time.Time     // when the last one was written, or the run began
+	pause  time.Duration // least time between two
+	failed bool          // the last one could not be written
 }
 
 // share bounds the part of the time that checkpoints take.
 const share = 0.01
 
-// keeping returns the checkpoints of a run of which a gradient takes so long. It is nil if the run keeps none.
-func (s *Run) keeping(compute time.Duration) *keeper {
+// keeping returns the checkpoints of a run. It is nil if the run keeps none.
+func (s *Run) keeping() *keeper {
 	if s.CannotKeep() != "" {
 		return nil
 	}
 	run := s.Session.Run
 	cfg := run.Config()
-	return &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, compute: compute,
-		last: time.Now()}
+	return &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, last: time.Now()}
 }
 
 // rules returns the functions that the simulation calls; nil if the run keeps no checkpoints.
@@ -218,7 +219,7 @@ func (k *keeper) write(round int, s *state.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(kept{k.compute, place})
+	text, err := json.Marshal(kept{k.run.Costs.Gradient, k.run.Costs, k.run.Cores, place})
 	if err != nil {
 		return err
 	}

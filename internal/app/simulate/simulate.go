@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
@@ -25,10 +25,16 @@ type Run struct {
 	Beside int         // further networks on which the run is simulated in this process
 }
 
-// Together simulates the runs of one run file on several networks at once, and computes every gradient once. compute is
-// the virtual time of a gradient; 0: it is measured. The first error ends all runs. The sessions must have an ending,
-// and stay open.
-func Together(ctx context.Context, all []*Run, compute time.Duration) error {
+// A Timing says how long the work of a worker takes in virtual time.
+type Timing struct {
+	Compute cost.Compute // the zero value: a gradient is measured, and coding takes no time
+	Cores   uint         // that all workers share; 0: each has its own
+}
+
+// Together simulates the runs of one run file on several networks at once, and computes every gradient once. The first
+// error ends all runs. The sessions must have an ending, and stay open. links measures the costs of links, where the
+// timing asks for that.
+func Together(ctx context.Context, all []*Run, timing Timing, links func(context.Context) (cost.Costs, error)) error {
 	runs := make([]*experiment.Run, len(all))
 	for i, r := range all {
 		runs[i] = r.Session.Run
@@ -37,19 +43,15 @@ func Together(ctx context.Context, all []*Run, compute time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if from := all[0].From; from != nil {
-		if compute > 0 && compute != from.Compute {
-			return advice.Usagef("sim: --compute %v: the run began with %v: leave the flag out", compute, from.Compute)
-		}
-		compute = from.Compute
+	costs, err := timing.costs(ctx, all[0], links)
+	if err != nil {
+		return err
 	}
-	if compute == 0 {
-		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
-			return err
-		}
+	for _, r := range all {
+		r.Costs, r.Cores = costs, int(timing.Cores)
 	}
 	return allAtOnce(ctx, len(all), func(ctx context.Context, i int) error {
-		return all[i].train(ctx, workers[i], compute)
+		return all[i].train(ctx, workers[i])
 	})
 }
 
@@ -70,7 +72,7 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 }
 
 // train simulates the run to its end and reports the results.
-func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
+func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 	means := s.Session.Run.NewAverager(s.Event)
 	var from *sim.Saved
 	if s.From != nil {
@@ -79,7 +81,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		}
 		from = s.From.from
 	}
-	keep, graced := s.keeping(compute), ctx
+	keep, graced := s.keeping(), ctx
 	if keep != nil {
 		var end func()
 		graced, end = keep.graced(ctx)
@@ -88,8 +90,10 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 	result, err := sim.Run(graced, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
-			return time.Duration(float64(compute) * s.Session.Run.Slowdown(rank))
+			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Slowdown(rank))
 		},
+		Costs:   s.Costs,
+		Cores:   s.Cores,
 		Ending:  s.Ending(),
 		Faults:  s.faults(workers, means),
 		Observe: s.Event,
