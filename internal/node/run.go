@@ -43,9 +43,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
-	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
-		m.Borrow(links.Buffers())
-	}
+	w.lend(links)
 	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
 		m.Use(func(parts int, work func(part int)) {
 			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
@@ -107,6 +105,13 @@ func (n *Node) linksOf(w *Worker) link.Config {
 		c.InTurn, c.Room = &slots, (len(w.Rows.At(0).In)+slots.Lead+1)*message
 	}
 	return c
+}
+
+// lend lets the machine take the buffers of large messages from the links.
+func (w *Worker) lend(links *link.Links) {
+	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
+		m.Borrow(links.Buffers())
+	}
 }
 
 // inTurn reports whether messages are read only when the machine has come to their exchange, because they are large. A
