@@ -74,7 +74,11 @@ type work struct {
 	waiting []topology.Rank
 }
 
-var _ Machine = (*Worker)(nil)
+var (
+	_ Machine  = (*Worker)(nil)
+	_ Borrower = (*Worker)(nil)
+	_ Logged   = (*Worker)(nil)
+)
 
 // New returns the machine of worker self, whose rows of the mixing matrices are rows, at the beginning of round 0 of
 // rounds ≥ 0. It fails if the plan of alg is out of range or its first message cannot be made.
@@ -203,6 +207,16 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 		}
 	}
 }
+
+// Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
+func (w *Worker) Borrow(l Lender) {
+	if w.plan.Lead == 1 && !w.outbox.edges.change {
+		w.outbox.lender = l
+	}
+}
+
+// Log leaves it to a log to send messages again.
+func (w *Worker) Log() { w.outbox.logged = true }
 
 // Params returns the current model.
 func (w *Worker) Params() []float32 { return w.alg.Params() }
