@@ -70,8 +70,8 @@ func checkChanging(c *Config, wrong complain) {
 		return
 	}
 	changes := func(a registry.Algorithm) bool { return a.On.Changing.Given }
-	wrong("topology.kind", "%s needs a graph that does not change: ring, torus, exponential, ..., or use %s: it %s, got %s",
-		c.Algorithm.Name, either(registry.Names(changes)), on.Changing.Reason(), c.Topology.Kind)
+	wrong("topology.kind", "%s needs a graph that does not change: ring, torus, exponential, ..., or use %s: it %s, "+
+		"got %s", c.Algorithm.Name, either(registry.Names(changes)), on.Changing.Reason(), c.Topology.Kind)
 }
 
 func checkRoster(c *Config, wrong complain) {

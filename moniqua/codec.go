@@ -320,8 +320,8 @@ func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 // first Encode.
 func (c *Codec) Behind(exchanges int) { c.verification.ahead = exchanges }
 
-// ExtraMemory returns the most bytes that the quotients of these rounds have taken. It leaves out an audit, which is not
-// part of the method.
+// ExtraMemory returns the most bytes that the quotients of these rounds have taken. It leaves out an audit, which is
+// not part of the method.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
 		return 0

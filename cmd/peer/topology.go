@@ -25,18 +25,22 @@ func newTopologyShow(c *console) *cobra.Command {
 		Short: "draw a graph and print what the theory says of its mixing matrix",
 		Long: `draw a graph and print what the theory says of its mixing matrix
 
-SPEC is kind:size as in ring:8, torus:rowsxcols as in torus:4x4, or a run file.
+SPEC is kind:size as in ring:8, torus:rowsxcols as in torus:4x4, a run file,
+or all:size for what consensus costs on every kind.
 The kinds are ` + kindNames() + `.`,
 		Example: `  peer topology show ring:8
-  peer topology show torus:4x4 --slack 0.5
+  peer topology show all:32
   peer topology show ring8-fashion --json`,
 		Args: arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if n, all := strings.CutPrefix(args[0], "all:"); all {
+				return c.answer(inspect.NewCosts(n))
+			}
 			g, err := findGraph(&file, args[0], slack)
 			if err != nil {
 				return err
 			}
-			return c.answer(inspect.NewGraph(g))
+			return c.answer(inspect.Show(g))
 		},
 	}
 	file.addFlags(cmd)

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -14,17 +15,21 @@ import (
 // A task is a small run: worker i's objective is ½|x − target_i|².
 type task struct {
 	n, dim, rounds int
-	cycle          bool // all-reduce
-	verified       bool // Moniqua at 4 bits, first with a theta far too small
-	piece          int  // coordinates of a piece; 0: messages are whole
+	cycle          bool          // all-reduce
+	verified       bool          // Moniqua at 4 bits, first with a theta far too small
+	piece          int           // coordinates of a piece; 0: messages are whole
+	kind           topology.Kind // "": a ring, or the path of two
 }
 
-func (c task) rows(t testing.TB) []topology.Row {
+func (c task) rows(t testing.TB) (rows []topology.Sequence) {
 	t.Helper()
 	if c.cycle {
-		return topology.Cycle(c.n)
+		for _, row := range topology.Cycle(c.n) {
+			rows = append(rows, row)
+		}
+		return rows
 	}
-	kind := topology.Ring
+	kind := cmp.Or(c.kind, topology.Ring)
 	if c.n == 2 {
 		kind = topology.Path
 	}
@@ -32,7 +37,7 @@ func (c task) rows(t testing.TB) []topology.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Rows(0)
+	return g.Sequences()
 }
 
 func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {
@@ -46,12 +51,13 @@ func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {
 		return &algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{Piece: c.piece}}
 	}
 	control, err := moniqua.Adaptive(moniqua.ControlPlan{
-		Diameter: c.n / 2, Every: 1, Start: 1e-3, Unit: func(int) float64 { return 1 },
+		Diameter: 2 * c.n, Every: 1, Start: 1e-3, Unit: func(int) float64 { return 1 },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: rank, Piece: c.piece}
+	codec.Behind(c.rows(t)[rank].Ahead())
 	return &algos.DPSGD{X: x, Alpha: alpha, Codec: codec}
 }
 

@@ -28,7 +28,7 @@ type world struct {
 // A worker is one worker of a world, through all its lives.
 type worker struct {
 	rank  topology.Rank
-	row   topology.Row
+	row   topology.Sequence
 	log   *replay.Memory
 	saved []checkpoint // the oldest first; empty: it begins at round 0
 	life  uint64
@@ -156,6 +156,11 @@ func (w *world) must(err error) {
 
 func pair(a, b topology.Rank) [2]topology.Rank { return [2]topology.Rank{min(a, b), max(a, b)} }
 
+// tells reports whether the worker ever sends to a peer.
+func (m *worker) tells(peer topology.Rank) bool {
+	return m.row.Period() != 1 || slices.Contains(m.row.At(0).Out, peer)
+}
+
 // end returns the end of a line that receives a frame.
 func end(f gossip.Frame) int {
 	if f.To < f.From {
@@ -185,7 +190,7 @@ func (w *world) meet(key [2]topology.Rank) {
 	said := [2]gossip.Control{w.workers[key[0]].said, w.workers[key[1]].said}
 	for i, rank := range key {
 		m, peer := w.workers[rank], w.workers[key[1-i]]
-		if base, _ := m.log.Span(); slices.Contains(m.row.Out, peer.rank) && base > said[1-i].Place {
+		if base, _ := m.log.Span(); m.tells(peer.rank) && base > said[1-i].Place {
 			w.t.Fatalf("worker %d keeps messages from %d on, worker %d comes back to %d",
 				rank, base, peer.rank, said[1-i].Place)
 		}
@@ -234,7 +239,7 @@ func (w *world) turns() (all []func()) {
 
 func (w *world) edges() (keys [][2]topology.Rank) {
 	for _, m := range w.workers {
-		for _, peer := range m.row.Out {
+		for _, peer := range m.row.Neighbours() {
 			if key := pair(m.rank, peer); !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
@@ -269,7 +274,7 @@ func (w *world) fault() {
 			m.hangs = 0
 		}
 	case 2:
-		w.cut(m.rank, rapid.SampledFrom(m.row.Out).Draw(w.t, "peer"))
+		w.cut(m.rank, rapid.SampledFrom(m.row.Neighbours()).Draw(w.t, "peer"))
 	case 3:
 		m.hangs = rapid.IntRange(1, 200).Draw(w.t, "turns")
 	}
@@ -314,6 +319,12 @@ func TestARunWithFaultsEndsAsOneWithout(t *testing.T) {
 		"pieces on a ring":     {n: 4, dim: 5, rounds: 8, piece: 2},
 		"verified pieces":      {n: 3, dim: 40, rounds: 8, verified: true, piece: 16},
 		"two verified pieces":  {n: 4, dim: 40, rounds: 6, verified: true, piece: 30},
+		"one peer":             {n: 5, dim: 5, rounds: 12, kind: topology.OnePeerExponential},
+		"base2":                {n: 3, dim: 5, rounds: 12, kind: topology.Base2},
+		"matchings, pieces":    {n: 5, dim: 5, rounds: 9, kind: topology.RandomMatching, piece: 2},
+		"verified, one peer":   {n: 4, dim: 40, rounds: 10, verified: true, kind: topology.OnePeerExponential},
+		"verified matchings":   {n: 5, dim: 40, rounds: 10, verified: true, kind: topology.RandomMatching, piece: 16},
+		"verified, directed":   {n: 5, dim: 40, rounds: 8, verified: true, kind: topology.StaticExponential},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := job.undisturbed(t)

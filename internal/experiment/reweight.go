@@ -51,8 +51,8 @@ func (b *builder) partners() []topology.Rank {
 // smallRing is the size up to which the path sums of rings may shrink as the ring grows.
 const smallRing = 8
 
-// spectrum returns the spectrum of a static graph. A ring that closes its gaps may become any smaller ring, so its path sums
-// are the largest of theirs; ρ is largest for the full ring.
+// spectrum returns the spectrum of a static graph. A ring that closes its gaps may become any smaller ring, so its path
+// sums are the largest of theirs; ρ is largest for the full ring.
 func (r *Run) spectrum() (topology.Spectrum, error) {
 	if !r.graph.Spec().Kind.Static() {
 		return topology.Spectrum{}, nil

@@ -32,7 +32,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
 	topic, err := n.joinTopic()
-	if err != nil {
+	if err = errors.Join(err, w.checkLinks()); err != nil {
 		return record.Final{}, err
 	}
 	links, err := link.Start(n.linksOf(&w))
@@ -83,6 +83,18 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
+}
+
+// mostMet bounds the links of a worker that may meet any other.
+const mostMet = 63
+
+// checkLinks refuses graphs on which the worker needs too many links.
+func (w *Worker) checkLinks() error {
+	if met := len(w.Rows.Neighbours()); w.Rows.Period() == 0 && met > mostMet {
+		return fmt.Errorf("node: run: worker %d meets %d others on a graph whose exchanges are drawn: at most %d processes: "+
+			"take one-peer-exponential or base2, or peer sim", w.Rank, met, mostMet+1)
+	}
+	return nil
 }
 
 // linksOf returns the settings of the links of w.
