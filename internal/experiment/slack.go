@@ -84,7 +84,11 @@ func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	amplified := func(slack float64) float64 { return r.method.Theta.Noise(s, slack) }
+	amplified := func(slack float64) float64 {
+		p := r.settings()
+		p.Slack = slack
+		return r.method.Theta.Noise(s, p)
+	}
 	if grid.Noise(amplified(most)) <= safeNoise {
 		return most, nil
 	}

@@ -19,7 +19,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
-		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
+		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: plainNoise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
 		},
@@ -38,11 +38,76 @@ var algorithms = []Algorithm{
 		On: Graph{
 			Need: "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
 		},
-		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
+		Theta: Theta{
+			Certificate: d2Sums, Noise: func(s topology.Spectrum, p Settings) float64 { return s.D2Noise(p.Slack) },
+		},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Every: p.LocalSteps}, nil
 		},
+	},
+	{
+		Name: "qg",
+		Text: AlgorithmText{
+			Title: "QG-DSGDm", Paper: "Lin et al., ICML 2021", Sent: "deg messages", Mean: "with its momentum",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-qg"},
+		Takes: Takes{
+			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Reweight: allowed, Controller: allowed,
+		},
+		Theta:  Theta{Certificate: impulses(qgRule), Noise: impulseNoise(qgRule)},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.QG{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Beta: p.Momentum}, nil
+		},
+	},
+	{
+		Name: "decentlam",
+		Text: AlgorithmText{
+			Title: "DecentLaM", Paper: "Yuan et al., ICCV 2021", Sent: "deg messages", Mean: "with its momentum",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-decentlam"},
+		Takes: Takes{
+			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Controller: allowed,
+			Reweight: Permission{Why: "has a momentum of one W"},
+		},
+		Theta:  Theta{Certificate: impulses(decentlamRule), Noise: impulseNoise(decentlamRule)},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.DecentLaM{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Beta: p.Momentum}, nil
+		},
+	},
+	{
+		Name: "gt",
+		Text: AlgorithmText{
+			Title: "gradient tracking", Paper: "Pu and Nedić, 2021; with momentum Takezawa et al., TMLR 2023",
+			Sent: "2 deg messages", Mean: "yes",
+		},
+		Sends: Sends{
+			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-gt",
+		},
+		Takes: Takes{
+			LocalSteps: Permission{Why: "with local steps is kgt"},
+			Reweight:   Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
+		},
+		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
+		Vector: Vectors{Own: 1},
+		Build:  buildTracking,
+	},
+	{
+		Name: "kgt",
+		Text: AlgorithmText{
+			Title: "K-GT", Paper: "Liu et al., 2023", Sent: "2 deg messages", Mean: "yes",
+		},
+		Sends: Sends{
+			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-kgt",
+		},
+		Takes: Takes{
+			Eta: true, LocalSteps: allowed, Reweight: Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
+		},
+		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
+		Vector: Vectors{Own: 1, Local: 1},
+		Build:  buildTracking,
 	},
 	{
 		Name: "choco",
@@ -134,7 +199,7 @@ var algorithms = []Algorithm{
 		},
 		Theta: Theta{
 			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,
-			Noise: func(_ topology.Spectrum, slack float64) float64 { return topology.PairNoise(slack) },
+			Noise: func(_ topology.Spectrum, p Settings) float64 { return topology.PairNoise(p.Slack) },
 		},
 		Vector: Vectors{Own: 1, Kind: "snapshot"},
 		// With slack γ a pair moves by γ/2 instead of 1/2, because γW + (1−γ)I changes its matrix so.
@@ -201,12 +266,22 @@ var algorithms = []Algorithm{
 
 var allowed = Permission{Given: true}
 
+// tracked are the lanes of gradient tracking: models and directions.
+var tracked = []Lane{{Models: true}, {}}
+
+func buildTracking(p Parts) (gossip.Algorithm, error) {
+	return &algos.GT{X: p.X, Alpha: p.Alpha, Lanes: p.Codecs, Eta: p.Eta}, nil
+}
+
 // Reasons that several rows have.
 const (
-	replicas  = "keeps a replica of every neighbour, which follows all that was sent"
-	everyStep = "has replicas that must follow every step of a model"
-	averages  = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
-	everybody = "needs all workers in every round"
+	replicas    = "keeps a replica of every neighbour, which follows all that was sent"
+	everyStep   = "has replicas that must follow every step of a model"
+	ownMomentum = "has a momentum of steps that are all mixed"
+	followsAll  = "follows the mean direction of all workers"
+	fullNotes   = "has two lanes, whose bounds fill the notes of its messages"
+	averages    = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
+	everybody   = "needs all workers in every round"
 )
 
 func finer(name string) string {
@@ -227,6 +302,14 @@ func toNeighbours(hops int) func(rows []topology.Row) Frames {
 	return func(rows []topology.Row) Frames {
 		most, all := degrees(rows)
 		return Frames{Most: slices.Repeat([]int{most}, hops), All: hops * all}
+	}
+}
+
+// inLanes: in one hop a worker tells each neighbour in so many lanes.
+func inLanes(lanes int) func(rows []topology.Row) Frames {
+	return func(rows []topology.Row) Frames {
+		most, all := degrees(rows)
+		return Frames{Most: []int{lanes * most}, All: lanes * all}
 	}
 }
 
@@ -258,12 +341,51 @@ func degrees(rows []topology.Row) (most, all int) {
 }
 
 // pathSums returns the path sums of plain mixing.
-func pathSums(_ *topology.Graph, s topology.Spectrum) (Sums, error) {
+func pathSums(_ *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
 	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
 }
 
+// plainNoise is the noise of plain mixing.
+func plainNoise(s topology.Spectrum, p Settings) float64 { return s.Noise(p.Slack) }
+
+// qgRule is QG-DSGDm: x, and α m̂.
+func qgRule(p Settings) topology.Rule {
+	beta := float64(p.Momentum)
+	return topology.Rule{
+		Message: func(v topology.State, u float64) float64 { return v[0] - (u + beta*v[1]) },
+		Next: func(v topology.State, u, message, moved float64) topology.State {
+			return topology.State{message + moved, beta*v[1] + (1-beta)*(u+beta*v[1]-moved)}
+		},
+	}
+}
+
+// decentlamRule is DecentLaM: x, and α m.
+func decentlamRule(p Settings) topology.Rule {
+	beta := float64(p.Momentum)
+	return topology.Rule{
+		Message: func(v topology.State, u float64) float64 { return v[0] - u },
+		Next: func(v topology.State, u, _, moved float64) topology.State {
+			m := beta*v[1] + u - moved
+			return topology.State{v[0] - m, m}
+		},
+	}
+}
+
+// impulses returns the certificate of a linear rule.
+func impulses(of func(Settings) topology.Rule) func(*topology.Graph, topology.Spectrum, Settings) (Sums, error) {
+	return func(g *topology.Graph, _ topology.Spectrum, p Settings) (Sums, error) {
+		sums, err := g.Impulses(of(p))
+		return Sums{S: sums.Input, S1: sums.Error, Rho: sums.Rho}, err
+	}
+}
+
+// impulseNoise returns the noise of a linear rule.
+func impulseNoise(of func(Settings) topology.Rule) func(topology.Spectrum, Settings) float64 {
+	return func(s topology.Spectrum, p Settings) float64 { return s.NoiseOf(of(p), p.Slack) }
+}
+
 // d2Sums returns the path sums of the response of z.
-func d2Sums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
+func d2Sums(g *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
 	of, one, err := g.D2Sums(s)
 	return Sums{S: of, S1: one, Rho: s.D2Rho()}, err
 }
