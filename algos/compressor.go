@@ -14,6 +14,16 @@ import (
 type Compression struct {
 	Own quant.Compressor
 	In  []quant.Compressor // of the neighbours, in increasing rank as in Row.In
+	// Of returns the compressor of a neighbour where the neighbours change from exchange to exchange; nil: In has them.
+	Of func(topology.Rank) quant.Compressor
+}
+
+// of returns the compressor of message j.
+func (c Compression) of(j int, m Message) quant.Compressor {
+	if c.Of != nil {
+		return c.Of(m.From)
+	}
+	return c.In[j]
 }
 
 // send appends C(z) and also returns the appended part alone.
@@ -26,14 +36,15 @@ func (c Compression) send(dst []byte, k int, z []float32) (out, mine []byte, err
 // check makes sure, before any change, that all messages of a round of d coordinates can be decoded and are within
 // their limits. It returns their largest magnitude.
 func (c Compression) check(k, d int, in []Message) (saw Mixed, err error) {
-	if len(in) != len(c.In) {
+	if c.Of == nil && len(in) != len(c.In) {
 		return saw, fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
 	}
 	for j, m := range in {
-		if err := c.In[j].Check(d, m.Payload); err != nil {
+		of := c.of(j, m)
+		if err := of.Check(d, m.Payload); err != nil {
 			return Mixed{}, &MessageError{m.From, fmt.Errorf("round %d: %w", k, err)}
 		}
-		largest := c.In[j].Bound(d, m.Payload)
+		largest := of.Bound(d, m.Payload)
 		if err := m.Believe(largest); err != nil {
 			return Mixed{}, fmt.Errorf("round %d: %w", k, err)
 		}
@@ -45,7 +56,7 @@ func (c Compression) check(k, d int, in []Message) (saw Mixed, err error) {
 // addAll adds Σ_j a·W_ij·C_j to acc.
 func (c Compression) addAll(acc []float32, a float32, k int, in []Message) error {
 	for j, m := range in {
-		if err := c.In[j].AddTo(acc, a*m.Weight, k, m.Payload); err != nil {
+		if err := c.of(j, m).AddTo(acc, a*m.Weight, k, m.Payload); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,8 @@ type Piecer interface {
 	// used. A codec that does not verify finds nothing here.
 	CheckPiece(k, piece int, x []float32, in []Message) error
 	// MixPiece is Mix of a piece. The messages are pieces. A codec that verifies has checked them by CheckPiece, and the
-	// reference has not changed in this piece since then.
+	// reference has not changed in this piece since then. Without an audit of wrong messages, several pieces may be mixed
+	// at the same time.
 	MixPiece(k, piece int, own Own, in []Message) (Mixed, error)
 }
 

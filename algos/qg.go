@@ -2,6 +2,7 @@ package algos
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
@@ -113,11 +114,14 @@ type move struct {
 	sum    []float32 // the vector
 	mine   []byte    // the payload of this round, owned by the machine
 	pieces parcel
-	left   int // pieces to mix
+	left   atomic.Int32 // pieces to mix, perhaps at the same time
 }
 
 // begin begins a round that adds to sum.
-func (m *move) begin(sum []float32) { m.sum, m.left = sum, max(1, len(m.pieces.mine)) }
+func (m *move) begin(sum []float32) {
+	m.sum = sum
+	m.left.Store(int32(max(1, len(m.pieces.mine))))
+}
 
 func (m *move) send(codec Codec, k int, x []float32, dst []byte) ([]byte, error) {
 	start := len(dst)
@@ -135,6 +139,5 @@ func (m *move) mixPiece(k, piece int, x []float32, in []Message) (saw Mixed, las
 	if saw, err = m.pieces.mix(m.sum, k, piece, x, in); err != nil {
 		return saw, false, err
 	}
-	m.left--
-	return saw, m.left == 0, nil
+	return saw, m.left.Add(-1) == 0, nil
 }

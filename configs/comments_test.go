@@ -68,7 +68,7 @@ func TestKeysOfComparisonsAreDescribed(t *testing.T) {
 			t.Errorf("%s: type %q, description %q", key.Name, key.Type, key.Description)
 		}
 	}
-	if diff := cmp.Diff([]string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds"},
+	if diff := cmp.Diff([]string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds", "set"},
 		networkKeys); diff != "" {
 		t.Errorf("keys of a network (-want +got):\n%s", diff)
 	}

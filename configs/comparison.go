@@ -19,12 +19,13 @@ type Comparison struct {
 	Budget     Budget
 	Tuning     Tuning
 	Targets    Targets
+	Levels     Levels
 }
 
 // A NetworkCase is a limit of all peers, and perhaps a number of rounds.
 type NetworkCase struct {
 	Name string
-	Set  []Override // limit.*, and train.rounds where it has its own
+	Set  []Override // limit.*, train.rounds where it has its own, and further keys of the run file
 }
 
 // A Variant is an algorithm with its settings, under a label.
@@ -49,10 +50,17 @@ type Tuning struct {
 	Seed   uint64
 }
 
-// Targets are the values until which a report measures the time; 0 = none.
+// Targets are the values until which a report measures the time; 0 = none. Of several they are the hardest.
 type Targets struct {
 	Loss     float64 // training loss, at most
 	Accuracy float64 // on the test set, at least
+}
+
+// Levels are further, easier targets, from the easiest. They show whether a conclusion depends on the choice of a
+// target.
+type Levels struct {
+	Loss     []float64 // falling, above Targets.Loss
+	Accuracy []float64 // rising, below Targets.Accuracy
 }
 
 // A Cell is one run of a comparison.

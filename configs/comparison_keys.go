@@ -21,6 +21,9 @@ var comparisonTable = []Key{
 	{Name: "networks.*.loss", Type: "number", Description: "as limit.loss of a run file"},
 	{Name: "networks.*.rounds", Type: "integer",
 		Description: "rounds of the cells on this network, instead of budget.rounds"},
+	{Name: "networks.*.set", Type: "section",
+		Description: "further keys of the run file for the cells on this network, " +
+			"like {data: {partition: dirichlet, alpha: 0.1}}"},
 	{Name: "algorithms", Type: "list of sections", Allowed: "at least 1, at most 64",
 		Description: "the algorithms to compare, one section each"},
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
@@ -44,11 +47,15 @@ var comparisonTable = []Key{
 		Description: "rounds of the short runs for tune(...); left out = a quarter of the run's"},
 	{Name: "tuning.seed", Type: "integer", Default: "1000", Allowed: "at least 1",
 		Description: "seed of these runs, which no cell may have"},
-	{Name: "report.targets.loss", Type: "number", Allowed: "above 0",
-		Description: "training loss to which the report takes the time"},
-	{Name: "report.targets.accuracy", Type: "number", Allowed: "above 0, at most 1",
-		Description: "accuracy on the test set to which the report takes the time"},
+	{Name: "report.targets.loss", Type: numbers, Allowed: "above 0",
+		Description: "training loss to which the report takes the time; several, like [1.5, 1, 0.5], " +
+			"show whether a conclusion depends on one"},
+	{Name: "report.targets.accuracy", Type: numbers, Allowed: "above 0, at most 1",
+		Description: "accuracy on the test set to which the report takes the time; one or several"},
 }
+
+// numbers is the type of a key that takes one number or several.
+const numbers = "number or list of numbers"
 
 // ComparisonReference returns all keys of comparison files.
 func ComparisonReference() []Key { return comparisonTable }

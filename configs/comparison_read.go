@@ -3,7 +3,6 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func (r *comparisonReader) read() *Comparison {
 	if searched && slices.Contains(c.Seeds, c.Tuning.Seed) {
 		r.wrong("tuning.seed", "%d is the seed of cells: the search needs one of its own", c.Tuning.Seed)
 	}
-	c.Targets = r.targets(root)
+	c.Targets, c.Levels = r.targets(root)
 	c.Budget = r.budget(root)
 	if c.Budget.Target && c.Targets == (Targets{}) {
 		r.wrong("budget", "target needs one: report: {targets: {loss: 0.5}}")
@@ -89,58 +88,6 @@ func (r *comparisonReader) budget(root map[string]any) Budget {
 }
 
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
-
-func (r *comparisonReader) targets(root map[string]any) Targets {
-	section := r.section(root, "report")
-	values, ok := section["targets"].(map[string]any)
-	if !ok && section["targets"] != nil {
-		r.wrong("report.targets", "must be a section with loss and accuracy")
-	}
-	r.known("report.targets", values, comparisonKeysOf("report.targets"))
-	t := Targets{Loss: r.number(values, "report.targets", "loss"),
-		Accuracy: r.number(values, "report.targets", "accuracy")}
-	if t.Accuracy > 1 {
-		r.wrong("report.targets.accuracy", "is a share from 0 to 1, got %v", t.Accuracy)
-	}
-	return t
-}
-
-func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
-	entries := r.list(root, "networks")
-	if entries == nil {
-		return []NetworkCase{{Name: "base"}}
-	}
-	var all []NetworkCase
-	for i, entry := range entries {
-		at := fmt.Sprintf("networks.%d", i)
-		r.known(at, entry, networkKeys)
-		n := NetworkCase{Name: r.text(entry, "name", "")}
-		if n.Name == "" {
-			r.wrong(at, "a network needs a name")
-		}
-		for _, key := range networkKeys[1:] {
-			value, given := entry[key]
-			if !given {
-				continue
-			}
-			target := "limit." + key
-			if key == "rounds" {
-				target = "train.rounds"
-			}
-			n.Set = append(n.Set, Override{target, inYAML(value)})
-		}
-		if rate, given := entry["rate"]; given {
-			if _, err := ParseRate(fmt.Sprint(rate)); err != nil {
-				r.wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(rate))
-			}
-		}
-		if slices.ContainsFunc(all, func(o NetworkCase) bool { return o.Name == n.Name }) {
-			r.wrong(at+".name", "two networks are named %s", show(n.Name))
-		}
-		all = append(all, n)
-	}
-	return all
-}
 
 // algorithms reads the algorithms of a comparison with so many seeds.
 func (r *comparisonReader) algorithms(root map[string]any, seeds int) []Variant {
@@ -331,16 +278,6 @@ func (r *comparisonReader) count(values map[string]any, section, key string) int
 		r.wrong(join(section, key), "must be a whole number from 1, got %s", show(value))
 	}
 	return n
-}
-
-// number reads a number above 0; 0 if the key is not there.
-func (r *comparisonReader) number(values map[string]any, section, key string) float64 {
-	value, given := values[key]
-	var x float64
-	if given && (!r.decode(value, &x) || !(x > 0) || math.IsInf(x, 0)) {
-		r.wrong(join(section, key), "must be a number above 0, got %s", show(value))
-	}
-	return x
 }
 
 // decode stores a plain value in a variable and reports whether its type fits.

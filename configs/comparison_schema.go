@@ -61,6 +61,9 @@ func comparisonKey(key Key) *reflected.Schema {
 		s.Type = "object"
 	case "list of sections":
 		s.Type, s.Items = "array", newSection("")
+	case numbers:
+		one := &reflected.Schema{Type: "number"}
+		s.Type, s.OneOf = "", []*reflected.Schema{one, {Type: "array", Items: one}}
 	case "list of integers":
 		s.Type, s.Items = "array", &reflected.Schema{Type: "integer"}
 	}

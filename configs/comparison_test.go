@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,34 @@ func TestAlgorithmsWithFewerSeeds(t *testing.T) {
 	}
 }
 
+// Targets may be lists, in any order, and networks may have keys of the run file.
+func TestLevelsAndSettingsOfNetworks(t *testing.T) {
+	text := strings.NewReplacer("loss: 0.6, accuracy: 0.85", "loss: [0.6, 2, 1], accuracy: [0.9, 0.5]", "{name: fast}",
+		"{name: fast, set: {data: {partition: dirichlet, alpha: 0.1}}}").Replace(smallComparison)
+	c, err := LoadComparison(writeFile(t, text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Targets != (Targets{0.6, 0.9}) || !slices.Equal(c.Levels.Loss, []float64{2, 1}) ||
+		!slices.Equal(c.Levels.Accuracy, []float64{0.5}) {
+		t.Errorf("targets %v, levels %v", c.Targets, c.Levels)
+	}
+	last := c.Cells()[7]
+	if got, want := strings.Join(Arguments(last.Set), " "), "data.alpha=0.1 data.partition=dirichlet "; !strings.Contains(
+		got, want) {
+		t.Errorf("%s sets %q, want %q", last, got, want)
+	}
+	written, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"loss:\n    - 2.0\n    - 1.0\n    - 0.6\n", "data.partition: dirichlet"} {
+		if !strings.Contains(string(written), want) {
+			t.Errorf("no %q in\n%s", want, written)
+		}
+	}
+}
+
 // Short forms set what they say, in the compressor of algorithms that have one.
 func TestShortFormsOfComparisons(t *testing.T) {
 	for entry, want := range map[string]string{
@@ -169,6 +198,14 @@ func TestComparisonMistakes(t *testing.T) {
 		"no duration":        {change("20ms", "soon"), "must be a duration"},
 		"accuracy beyond 1":  {change("0.85", "85"), "share from 0 to 1"},
 		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
+		"a target twice":     {change("0.6", "[0.6, 1, 0.6]"), "targets.loss.2: 0.6 is given twice"},
+		"no targets":         {change("0.6", "[]"), "list of 1 to 64"},
+		"a target of text":   {change("0.85", "[0.5, high]"), "targets.accuracy.1: must be a number above 0"},
+		"accuracies above 1": {change("0.85", "[0.5, 7]"), "share from 0 to 1, got 7"},
+		"network no section": {change("{name: fast}", "{name: fast, set: 3}"), "networks.1.set: must be a section"},
+		"network that tunes": {change("{name: fast}", "{name: fast, set: {train: {batch: \"tune(1, 2)\"}}}"),
+			"networks.1.set: train.batch: tune(...) belongs to an algorithm"},
+		"wrong in a network": {change("{name: fast}", "{name: fast, set: {data: {alpha: -1}}}"), "data.alpha"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
 		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},
 		"short form twice": {change("gamma: \"tune", "bits: 2, gamma: \"tune"),

@@ -23,6 +23,18 @@ func (c Config) DataSet() map[string]any {
 	return given
 }
 
+// Settings returns all keys with their values in YAML, without those of one machine.
+func (c Config) Settings() map[string]string {
+	values, _ := plainValue(c).(map[string]any)
+	all := map[string]string{}
+	for _, o := range overrides("", values) {
+		if !Private(o.Key) {
+			all[o.Key] = o.Value
+		}
+	}
+	return all
+}
+
 // ModelSettings returns the keys of the section model that have an effect.
 func (c Config) ModelSettings() map[string]any {
 	given, _ := plainValue(c.Model).(map[string]any)

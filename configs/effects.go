@@ -28,6 +28,8 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"topology.rows", []need{only("topology.kind", "torus").or(0)}},
 	{"topology.cols", []need{only("topology.kind", "torus").or(0)}},
 	{"topology.file", []need{only("topology.kind", "edges").or("")}},
+	{"topology.degree", []need{only("topology.kind", "random-regular", "small-world").or(0)}},
+	{"topology.chance", []need{only("topology.kind", "small-world", "erdos-renyi").or(0.)}},
 	{"topology.slack", []need{ownWeights}},
 
 	{"wire.entropy", always},

@@ -106,12 +106,7 @@ func (c *Comparison) YAML() ([]byte, error) {
 		form.Compute = c.Compute.String()
 	}
 	for _, n := range c.Networks {
-		entry := yaml.MapSlice{{Key: "name", Value: n.Name}}
-		for _, o := range n.Set {
-			key := strings.TrimPrefix(o.Key, "limit.")
-			entry = append(entry, yaml.MapItem{Key: strings.TrimPrefix(key, "train."), Value: o.Value})
-		}
-		form.Networks = append(form.Networks, entry)
+		form.Networks = append(form.Networks, n.form())
 	}
 	for _, a := range c.Algorithms {
 		form.Algorithms = append(form.Algorithms, variantForm{a.Label, a.Seeds, settings(a.Set)})
@@ -125,14 +120,35 @@ func (c *Comparison) YAML() ([]byte, error) {
 	add(&form.Budget, "time", c.Budget.Time.String(), c.Budget.Time > 0)
 	add(&form.Budget, "target", true, c.Budget.Target)
 	var targets yaml.MapSlice
-	add(&targets, "loss", c.Targets.Loss, c.Targets.Loss > 0)
-	add(&targets, "accuracy", c.Targets.Accuracy, c.Targets.Accuracy > 0)
+	add(&targets, "loss", append(slices.Clone(c.Levels.Loss), c.Targets.Loss), c.Targets.Loss > 0)
+	add(&targets, "accuracy", append(slices.Clone(c.Levels.Accuracy), c.Targets.Accuracy), c.Targets.Accuracy > 0)
 	add(&form.Report, "targets", targets, len(targets) > 0)
 	text, err := yaml.Marshal(form)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	return text, nil
+}
+
+// form returns a network as an entry of a comparison file.
+func (n NetworkCase) form() yaml.MapSlice {
+	entry := yaml.MapSlice{{Key: "name", Value: n.Name}}
+	var others []Override
+	for _, o := range n.Set {
+		name, limit := strings.CutPrefix(o.Key, "limit.")
+		switch {
+		case limit && slices.Contains(networkKeys, name):
+			entry = append(entry, yaml.MapItem{Key: name, Value: o.Value})
+		case o.Key == "train.rounds":
+			entry = append(entry, yaml.MapItem{Key: "rounds", Value: o.Value})
+		default:
+			others = append(others, o)
+		}
+	}
+	if len(others) > 0 {
+		entry = append(entry, yaml.MapItem{Key: "set", Value: settings(others)})
+	}
+	return entry
 }
 
 // settings returns overrides as keys with their values, the last of each key, in the order in which a comparison file

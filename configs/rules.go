@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 var topologyRules = []rule{
@@ -31,8 +32,15 @@ var topologyRules = []rule{
 			wrong("topology.size", "a torus of %d x %d has %d workers, but the size is %d", t.Rows, t.Cols, t.Rows*t.Cols,
 				t.Size)
 		}
-		if t.Kind == "hypercube" && bits.OnesCount(uint(t.Size)) != 1 {
-			wrong("topology.size", "a hypercube has 1, 2, 4, 8, ... workers, but the size is %d", t.Size)
+		if (t.Kind == "hypercube" || t.Kind == "one-peer-hypercube") && bits.OnesCount(uint(t.Size)) != 1 {
+			wrong("topology.size", "a %s has 1, 2, 4, 8, ... workers, but the size is %d", t.Kind, t.Size)
+		}
+	}},
+	{[]string{"algorithm.name", "algorithm.reduce", "topology.kind"}, checkChanging},
+	{[]string{"faults.on_lost_neighbor", "topology.kind"}, func(c *Config, wrong complain) {
+		if c.reweights() && !topology.Kind(c.Topology.Kind).Static() && c.row().On.Kind == "" {
+			wrong("faults.on_lost_neighbor", "no edge takes the place of a lost one on %s: must be wait or stop, "+
+				"or the graph one that does not change", c.Topology.Kind)
 		}
 	}},
 	{[]string{"topology.file", "topology.kind"}, func(c *Config, wrong complain) {
@@ -53,6 +61,17 @@ var topologyRules = []rule{
 			}
 		}},
 	{[]string{"peers"}, checkRoster},
+}
+
+// checkChanging refuses algorithms that need a static graph.
+func checkChanging(c *Config, wrong complain) {
+	on := c.row().On
+	if topology.Kind(c.Topology.Kind).Static() || on.Kind != "" || on.Changing.Given {
+		return
+	}
+	changes := func(a registry.Algorithm) bool { return a.On.Changing.Given }
+	wrong("topology.kind", "%s needs a graph that does not change: ring, torus, exponential, ..., or use %s: it %s, got %s",
+		c.Algorithm.Name, either(registry.Names(changes)), on.Changing.Reason(), c.Topology.Kind)
 }
 
 func checkRoster(c *Config, wrong complain) {

@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -17,7 +18,8 @@ func BenchmarkRound(b *testing.B) {
 		for _, cut := range []struct {
 			name  string
 			piece int
-		}{{"whole", dim}, {"pieces", 0}} {
+			cores int
+		}{{"whole", dim, 1}, {"pieces", 0, 1}, {"pieces, two cores", 0, 2}} {
 			b.Run(fmt.Sprintf("%d bits, %s", bits, cut.name), func(b *testing.B) {
 				var workers [2]*gossip.Worker
 				for i, row := range (graph{{1: true}, {0: true}}).rows() {
@@ -29,6 +31,11 @@ func BenchmarkRound(b *testing.B) {
 					w, err := gossip.New(topology.Rank(i), row, rule, 1<<30)
 					if err != nil {
 						b.Fatal(err)
+					}
+					if cut.cores > 1 {
+						w.Use(func(parts int, work func(part int)) {
+							cores.Do(cut.cores, parts, func(_, part int) { work(part) })
+						})
 					}
 					workers[i] = w
 				}

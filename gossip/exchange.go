@@ -178,12 +178,13 @@ func (w *Worker) try(first, end int) error {
 	case w.waits():
 		first, end = 0, w.alg.pieces
 	}
+	w.turns = w.turns[:0]
 	for piece := first; piece < end && w.failed == nil; piece++ {
 		if w.outbox.has(slot, piece) && x.ready(piece) {
-			failed = both(failed, w.mix(x, piece))
+			w.turns = append(w.turns, turn{piece: piece})
 		}
 	}
-	return failed
+	return both(failed, w.mixAll(x))
 }
 
 // both joins two errors, which may be nil.
@@ -203,16 +204,6 @@ func (w *Worker) check(x *exchange, piece int) error {
 		return w.unmixed(piece, err)
 	}
 	x.pieces[piece].state = checked
-	return nil
-}
-
-// mix uses a piece of the messages.
-func (w *Worker) mix(x *exchange, piece int) error {
-	saw, err := w.alg.mix(w.k, w.hop, piece, x.messages(piece, w.guard.limit()))
-	if err != nil {
-		return w.unmixed(piece, err)
-	}
-	w.ready[0].spent = x.mixed(piece, saw, w.ready[0].spent)
 	return nil
 }
 

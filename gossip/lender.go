@@ -18,7 +18,27 @@ type Borrower interface {
 	Borrow(l Lender)
 }
 
-var _ Borrower = (*Worker)(nil)
+// A Logged machine need not send a message twice: a layer around it has a log of them, and sends them over a new link.
+type Logged interface {
+	// Log says that there is a log. It comes before the first link.
+	Log()
+}
+
+var (
+	_ Borrower = (*Worker)(nil)
+	_ Logged   = (*Worker)(nil)
+	_ Logged   = (*Linked)(nil)
+)
+
+// Log leaves it to a log to send messages again.
+func (w *Worker) Log() { w.outbox.logged = true }
+
+// Log passes the call on.
+func (l *Linked) Log() {
+	if m, ok := l.Machine.(Logged); ok {
+		m.Log()
+	}
+}
 
 // Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
 func (w *Worker) Borrow(l Lender) {

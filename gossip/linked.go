@@ -99,5 +99,5 @@ func (l *Linked) Saved(round int) error {
 
 // tell sends a neighbour the place of the oldest checkpoint.
 func (l *Linked) tell(peer topology.Rank) {
-	l.say.Send(l.slots.at(Frame{From: l.self, To: peer, Kind: Durable}, l.durable))
+	l.say.Send(l.slots.At(Frame{From: l.self, To: peer, Kind: Durable}, l.durable))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
@@ -130,6 +131,27 @@ type packet struct {
 	want  []byte // its payload at the time of sending
 }
 
+// A spoiler lends buffers, and spoils those that come back.
+type spoiler struct{ free [][]byte }
+
+func (s *spoiler) Get(n int) []byte {
+	last := len(s.free) - 1
+	if last < 0 || cap(s.free[last]) < n {
+		return make([]byte, n)
+	}
+	b := s.free[last][:n]
+	s.free = s.free[:last]
+	return b
+}
+
+func (s *spoiler) Put(b []byte) {
+	for i := range b {
+		b[i] ^= 0xff
+	}
+	s.free = append(s.free, b)
+}
+
+// Workers of odd rank mix their pieces at the same time.
 func newNetwork(t fataler, s setup) *network {
 	n := len(s.rows)
 	d := &network{
@@ -142,9 +164,23 @@ func newNetwork(t fataler, s setup) *network {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if i%2 == 0 {
+			w.Borrow(new(spoiler))
+		} else {
+			w.Use(atOnce)
+		}
 		d.machines, d.grads[i] = append(d.machines, w), make([]float32, s.dim)
 	}
 	return d
+}
+
+// atOnce does all parts at the same time.
+func atOnce(parts int, work func(part int)) {
+	var all sync.WaitGroup
+	for part := range parts {
+		all.Go(func() { work(part) })
+	}
+	all.Wait()
 }
 
 // poll does the work that machine i has become ready for.

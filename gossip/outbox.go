@@ -44,6 +44,7 @@ type outbox struct {
 	first  int        // the oldest slot that is kept, if it is one of the last
 	lender Lender     // of the buffers; nil: each is used again in its place
 	size   int        // of the longest piece so far, in bytes
+	logged bool       // a log sends messages again
 }
 
 // A mailed is the message of a slot.

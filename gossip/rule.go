@@ -17,7 +17,8 @@ type Splitter interface {
 	// CheckPiece returns the error that MixPiece would return because of the messages, and changes nothing. A Verifier
 	// verifies the messages here.
 	CheckPiece(k, piece int, in []algos.Message) error
-	// MixPiece uses a piece of the messages of round k, as Mix does. A Verifier has checked them.
+	// MixPiece uses a piece of the messages of round k, as Mix does. A Verifier has checked them. A Parallel worker calls
+	// it for several pieces at the same time.
 	MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error)
 }
 

@@ -15,8 +15,8 @@ func (s Slots) Parts() int { return max(1, s.Pieces) }
 // Of returns the number of the first exchange that is not over at hop hop of round round.
 func (s Slots) Of(round, hop int) int { return round/s.Every*s.Hops + hop }
 
-// at returns f as a frame about a slot.
-func (s Slots) at(f Frame, slot int) Frame {
+// At returns f as a frame about a slot.
+func (s Slots) At(f Frame, slot int) Frame {
 	if s.Hops > 0 {
 		f.Round, f.Hop = slot/s.Hops*s.Every, slot%s.Hops
 	}

@@ -30,6 +30,7 @@ type Worker struct {
 	schedule Schedule
 	progress
 
+	mixing
 	mixed    algos.Mixed
 	repair   Repairs
 	guard    guard
@@ -39,6 +40,12 @@ type Worker struct {
 	inbox  inbox
 	outbox outbox
 	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// mixing is how a worker mixes the pieces that are ready.
+type mixing struct {
+	together Together // nil: one piece after the other
+	turns    []turn   // these pieces
 }
 
 // progress is the place of a worker in the run.
@@ -171,15 +178,17 @@ func (w *Worker) Receive(f Frame) error {
 	return w.exchange(f.Piece, f.Piece+1)
 }
 
-// Link sends the frames again that peer may still need if up, and asks again for a repair that has not come. A link
-// that went down changes nothing.
+// Link sends the frames again that peer may still need if up, unless a log does, and asks again for a repair that has
+// not come. A link that went down changes nothing.
 func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
 	}
-	send := &w.ready[0].send
-	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
-	*send = w.outbox.appendAgain(*send, peer)
+	send, logged := &w.ready[0].send, w.outbox.logged
+	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer && !(logged && f.Kind == Data) })
+	if !logged {
+		*send = w.outbox.appendAgain(*send, peer)
+	}
 	w.outbox.relink(peer)
 	for piece := range w.alg.pieces {
 		if w.inbox.lacks(w.slot(), piece, peer) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
@@ -137,6 +138,9 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 // encodePart is Encode of a part of x.
 func (c *Codec) encodePart(dst []byte, k int, x []float32, p part) ([]byte, error) {
 	start := len(dst)
+	if p.first == 0 && c.Verify {
+		c.verification.reserve(c.before(len(x)))
+	}
 	dst, err := c.encode(dst, k, x[p.first:p.at], p.first)
 	if err != nil || p.at == p.end {
 		return dst, err
@@ -239,7 +243,6 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 				return algos.Mixed{}, err
 			}
 		}
-		c.verification.start(g.in)
 	case c.Audit != nil:
 		if err := c.Audit.compare(audited{c.Seed, c.Rank, g.part.first}, &c.verification, &r, g.x, g.in); err != nil {
 			return algos.Mixed{}, err
@@ -248,7 +251,9 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 	if len(g.in) == 0 {
 		return algos.Mixed{}, nil
 	}
-	g.repairs = c.verification.rest
+	if repaired(g.in) {
+		g.repairs = c.verification.mends(g.part.piece, g.in)
+	}
 	saw, err := r.path(g.in).mix(r, g)
 	saw.Largest = saw.Gap // the distance of the models is all that a message tells
 	return saw, err
@@ -300,8 +305,8 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of the two
-// encoded last. A message of Encode has the one piece 0.
+// AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of those
+// encoded last: two, or as many as Behind says. A message of Encode has the one piece 0.
 func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	for i := range c.verification.kept {
 		if kept := &c.verification.kept[i]; kept.k == k && piece >= 0 && piece < len(kept.ends) {
@@ -311,7 +316,11 @@ func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the most bytes that the quotients of two rounds have taken. It leaves out an audit, which is not
+// Behind says that a receiver may be so many exchanges behind this worker, 1 if it is not called. It comes before the
+// first Encode.
+func (c *Codec) Behind(exchanges int) { c.verification.ahead = exchanges }
+
+// ExtraMemory returns the most bytes that the quotients of these rounds have taken. It leaves out an audit, which is not
 // part of the method.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
@@ -320,22 +329,32 @@ func (c *Codec) ExtraMemory() int {
 	return c.verification.extra()
 }
 
-// State shows the state of the control of theta, and the repair of the last encoded round: a neighbour may not have
-// mixed that round yet.
+// State shows the state of the control of theta, and the repairs of all but the oldest encoded rounds: a neighbour may
+// not have mixed them yet.
 func (c *Codec) State(v *state.Visit) {
 	if c.Control != nil {
 		v.Part("control", c.Control)
 	}
 	if c.Verify {
-		kept := c.verification.newest()
-		valid := len(kept.ends) > 0
-		v.Bool("kept", &valid)
-		state.Int(v, "round", &kept.k, 0, math.MaxInt)
-		v.Bytes("quotients", &kept.data)
-		if v.Loading() && valid {
-			kept.cut(c)
+		for i := range c.verification.rounds() - 1 {
+			c.verification.before(i).state(v, c, i)
 		}
 		c.verification.most = c.verification.extra()
 		state.Int(v, "most", &c.verification.most, 0, math.MaxInt)
+	}
+}
+
+// state shows the repair of the round encoded so many rounds before the newest.
+func (r *repair) state(v *state.Visit, c *Codec, before int) {
+	number := ""
+	if before > 0 {
+		number = strconv.Itoa(before)
+	}
+	valid := len(r.ends) > 0
+	v.Bool("kept"+number, &valid)
+	state.Int(v, "round"+number, &r.k, 0, math.MaxInt)
+	v.Bytes("quotients"+number, &r.data)
+	if v.Loading() && valid {
+		r.cut(c)
 	}
 }

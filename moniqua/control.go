@@ -3,6 +3,7 @@ package moniqua
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
@@ -28,14 +29,14 @@ type Control struct {
 	rule controlRule
 	warm int // epochs in full precision at the beginning
 
-	scale [3]float64 // of the epochs e−1, e, e+1, by epoch mod 3
-	seen  note       // by this worker in the present epoch
-	told  note       // by all workers in the last epoch, as far as their notes have arrived
-	since int        // the epoch from which on the present scale holds
-	peak  note       // largest note since then
-	clean int        // exchanges without violation since then
-	found bool       // a violation has been caught: θ was too small once
-	fine  bool       // in the exchange being mixed, the grid is finer than the parameters need
+	scale [3]float64  // of the epochs e−1, e, e+1, by epoch mod 3
+	seen  note        // by this worker in the present epoch
+	told  note        // by all workers in the last epoch, as far as their notes have arrived
+	since int         // the epoch from which on the present scale holds
+	peak  note        // largest note since then
+	clean int         // exchanges without violation since then
+	found bool        // a violation has been caught: θ was too small once
+	fine  atomic.Bool // in the exchange being mixed, the grid is finer than the parameters need
 }
 
 // A ControlPlan holds the settings that all workers of a run share.
@@ -121,9 +122,12 @@ func (c *Control) closes(k int) bool { return k/c.plan.Every%c.length() == c.len
 // bounds reports whether reach is to see the parameters of round k. One exchange of an epoch is enough.
 func (c *Control) bounds(k int) bool { return !c.Full(k) && c.closes(k) }
 
-// reach enters the magnitude of parameters that are mixed on a grid of the given step.
+// reach enters the magnitude of parameters that are mixed on a grid of the given step. Pieces may be mixed at the same
+// time.
 func (c *Control) reach(largest float32, step float64) {
-	c.fine = c.fine || float64(largest) >= finest*step
+	if float64(largest) >= finest*step {
+		c.fine.Store(true)
+	}
 }
 
 // mixed enters the gap and the repairs of the exchange of round k. The next exchange may begin afterwards.
@@ -132,8 +136,7 @@ func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	if !c.Full(k) {
 		gap /= c.Theta(k)
 	}
-	c.seen = c.seen.or(newNote(gap, repaired > 0 || c.fine))
-	c.fine = false
+	c.seen = c.seen.or(newNote(gap, repaired > 0 || c.fine.Swap(false)))
 	for _, n := range notes {
 		c.told = c.told.or(note(n))
 	}

@@ -9,11 +9,11 @@ import (
 
 var _ algos.Piecer = (*Codec)(nil)
 
-// A part is a range of the coordinates of a model: first ≤ at ≤ end. Those from at on are exact.
-type part struct{ first, at, end int }
+// A part is a range of the coordinates of a model: first ≤ at ≤ end. Those from at on are exact. piece is its number.
+type part struct{ first, at, end, piece int }
 
 // whole returns all coordinates of a model of d.
-func (c *Codec) whole(d int) part { return part{0, c.before(d), d} }
+func (c *Codec) whole(d int) part { return part{0, c.before(d), d, 0} }
 
 // pieces returns the pieces of a model of d coordinates. Random numbers have the number of a coordinate in the model as
 // their address, so a piece has the symbols that its coordinates have in a whole message.
@@ -37,7 +37,7 @@ func (c *Codec) block() int {
 // part returns a piece of a model of d coordinates.
 func (c *Codec) part(piece, d int) part {
 	first, end := c.pieces(d).Range(piece)
-	return part{first, min(end, c.before(d)), end}
+	return part{first, min(end, c.before(d)), end, piece}
 }
 
 // Pieces returns the number of pieces of a model of d coordinates. Exact coordinates are in the last one.
@@ -72,6 +72,9 @@ func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error 
 	}
 	if err := r.checkPayloads(len(x), in); err != nil {
 		return err
+	}
+	if repaired(in) {
+		c.verification.mends(piece, in)
 	}
 	return c.verification.check(&r, x, in)
 }

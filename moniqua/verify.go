@@ -24,13 +24,16 @@ const HashLen = 8
 
 // A verification holds the repairs that a codec can give, and its working memory.
 type verification struct {
-	kept   [2]repair // of the last two encoded rounds: a worker that has not mixed may be one round behind
-	last   int       // which of them is newer
-	most   int       // bytes that both have taken before this round
+	kept   []repair // of the last encoded rounds: a worker that has not mixed may be behind; nil: none yet
+	ahead  int      // so many exchanges it may be behind, ≥ 1; 0: 1
+	last   int      // which of them is newest
+	most   int      // bytes that all have taken before this round
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
 	rest   [][]byte      // by message: the rest of its repair
-	wrong  algos.MismatchError
+
+	mending [][][]byte // by piece and message: the rest of the repair while the piece is mixed
+	wrong   algos.MismatchError
 
 	distrusted map[topology.Rank]int // rounds in which an audit has counted their messages
 }
@@ -57,18 +60,43 @@ func (r *repair) piece(i int) []byte {
 func (v *verification) begin(k, first int) {
 	if first == 0 {
 		v.most = v.extra()
-		v.last = 1 - v.last
+		v.last = (v.last + 1) % v.rounds()
 		kept := v.newest()
 		kept.k, kept.data, kept.ends = k, kept.data[:0], kept.ends[:0]
 	}
 	v.hash.Reset()
 }
 
-// extra returns the most bytes that both repairs have taken.
-func (v *verification) extra() int { return max(v.most, len(v.kept[0].data)+len(v.kept[1].data)) }
+// reserve gives the quotients of the next round, of d coordinates, memory at once: growing would take half as much again.
+func (v *verification) reserve(d int) {
+	next := v.before(-1)
+	if next.data == nil {
+		next.data = make([]byte, 0, UsualRepair(d))
+	}
+}
+
+// extra returns the most bytes that all repairs have taken.
+func (v *verification) extra() int {
+	now := 0
+	for i := range v.kept {
+		now += len(v.kept[i].data)
+	}
+	return max(v.most, now)
+}
+
+// rounds returns the number of rounds whose repairs are kept.
+func (v *verification) rounds() int { return max(1, v.ahead) + 1 }
 
 // newest returns the repair of the round encoded last, or being encoded.
-func (v *verification) newest() *repair { return &v.kept[v.last] }
+func (v *verification) newest() *repair { return v.before(0) }
+
+// before returns the repair of the round encoded so many rounds before the newest.
+func (v *verification) before(i int) *repair {
+	if v.kept == nil {
+		v.kept = make([]repair, v.rounds())
+	}
+	return &v.kept[(v.last+len(v.kept)-i)%len(v.kept)]
+}
 
 // distrust notes that a message of round k is wrong. It reports whether none of its pieces was.
 func (v *verification) distrust(from topology.Rank, k int) bool {
@@ -83,7 +111,7 @@ func (v *verification) distrust(from topology.Rank, k int) bool {
 }
 
 // forget lets the next round reuse the memory of the last one.
-func (v *verification) forget() { v.last = 1 - v.last }
+func (v *verification) forget() { v.last = (v.last + v.rounds() - 1) % v.rounds() }
 
 // note enters one block of the indices that are being encoded.
 func (v *verification) note(r *round, index []int64, symbols []uint16) {
@@ -133,6 +161,20 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 		}
 	}
 	return nil
+}
+
+// mends returns the repairs of the messages of a piece, of which each piece has a list. A piece has its list since it was
+// checked, so that pieces may be mixed at the same time.
+func (v *verification) mends(piece int, in []algos.Message) [][]byte {
+	for len(v.mending) <= piece {
+		v.mending = append(v.mending, nil)
+	}
+	list := v.mending[piece][:0]
+	for j := range in {
+		list = append(list, in[j].Repair)
+	}
+	v.mending[piece] = list
+	return list
 }
 
 // start begins to read the messages in.

@@ -75,7 +75,7 @@ func Train(ctx context.Context, t Training, o Objective) (r Result, err error) {
 	}
 	_, err = n.Run(ctx, driver.Worker{
 		Task: work.Task{
-			Rank: rank, Row: p.graph.Row(rank, 0), Machine: m, Gradient: p.watched(rank, o), Rounds: p.Rounds,
+			Rank: rank, Rows: p.graph.Sequence(rank), Machine: m, Gradient: p.watched(rank, o), Rounds: p.Rounds,
 			MaxPayload: 8*p.dim + 4<<10,
 		},
 		Lost: driver.Fail,

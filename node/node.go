@@ -73,11 +73,11 @@ type Training struct {
 
 // A Worker describes the worker of an update rule.
 type Worker struct {
-	Rank     topology.Rank  // 0 to n−1
-	Workers  int            // n
-	Row      topology.Row   // its weights and neighbours in the mixing matrix
-	X        []float32      // x⁰; the update rule owns it and changes it in place
-	StepSize algos.StepSize // of the Training
+	Rank     topology.Rank     // 0 to n−1
+	Workers  int               // n
+	Rows     topology.Sequence // its weights and neighbours in the mixing matrices
+	X        []float32         // x⁰; the update rule owns it and changes it in place
+	StepSize algos.StepSize    // of the Training
 }
 
 // A Progress is the progress of a worker.
@@ -145,9 +145,9 @@ func fullPrecision(w Worker) (gossip.Algorithm, error) {
 
 // machine returns the state machine of a worker at the beginning of its first round.
 func (p *plan) machine(rank topology.Rank) (gossip.Machine, error) {
-	row := p.graph.Row(rank, 0)
+	rows := p.graph.Sequence(rank)
 	rule, err := p.Algorithm(Worker{
-		Rank: rank, Workers: p.Workers, Row: row, X: slices.Clone(p.Start), StepSize: p.StepSize,
+		Rank: rank, Workers: p.Workers, Rows: rows, X: slices.Clone(p.Start), StepSize: p.StepSize,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node: worker %d: Training.Algorithm: %w", rank, err)
@@ -155,7 +155,7 @@ func (p *plan) machine(rank topology.Rank) (gossip.Machine, error) {
 	if got := len(rule.Params()); got != p.dim {
 		return nil, fmt.Errorf("node: worker %d: the update rule has %d parameters, the objective %d", rank, got, p.dim)
 	}
-	m, err := gossip.New(rank, row, rule, p.Rounds)
+	m, err := gossip.New(rank, rows, rule, p.Rounds)
 	if err != nil {
 		return nil, fmt.Errorf("node: worker %d: %w", rank, err)
 	}

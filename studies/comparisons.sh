@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs comparisons, for example "comparisons.sh moniqua-fig1-lab". For each it keeps the forecast, the table, the
-# conclusions and the figures of loss and of time in a folder below docs/results. Runs that are finished below runs/ are not made again.
+# conclusions and the figures in a folder below docs/results. Runs that are finished below runs/ are not made again.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs
@@ -12,9 +12,12 @@ for name; do
 	runs/peer compare "$name" -o "runs/$name"
 	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
 	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
-	for kind in loss accuracy bars; do
+	for kind in loss accuracy bars targets scaling; do
 		for picture in "runs/$name/report/figures/$kind-"*.png; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
 		done
+	done
+	for table in scaling checklist; do
+		[ ! -e "runs/$name/report/tables/$table.csv" ] || cp "runs/$name/report/tables/$table.csv" "$kept"
 	done
 done

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/app/reproduce"
 )
 
 func TestEveryResultHasOneStudy(t *testing.T) {
@@ -84,6 +86,9 @@ func TestEveryProgramIsPartOfAStudy(t *testing.T) {
 	}
 	for _, s := range studies() {
 		delete(sources, s.name)
+		for _, comparison := range reproduced(t, s) {
+			delete(sources, comparison)
+		}
 		for _, word := range strings.Fields(s.command) {
 			delete(sources, strings.TrimPrefix(word, "./"))
 		}
@@ -91,6 +96,25 @@ func TestEveryProgramIsPartOfAStudy(t *testing.T) {
 	for source := range sources {
 		t.Errorf("%s: no study runs it", source)
 	}
+}
+
+// reproduced returns the comparisons of the papers that a study reproduces.
+func reproduced(t *testing.T, s study) (names []string) {
+	t.Helper()
+	words := strings.Fields(s.command)
+	if words[0] != "studies/reproduce.sh" {
+		return nil
+	}
+	for _, name := range words[2:] {
+		_, size, err := reproduce.Find(name, words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range size.Parts {
+			names = append(names, p.Comparison)
+		}
+	}
+	return names
 }
 
 func TestTheResultsNameTheCommand(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,6 +20,7 @@ type Graph struct {
 	spec      Spec
 	neighbors [][]Rank // of each worker of a static graph, increasing
 	links     links    // of the others
+	reach     func() int
 }
 
 // New builds the graph that s describes, or returns the reason why there is none.
@@ -30,7 +32,9 @@ func New(s Spec) (*Graph, error) {
 	s.Edges = slices.Clone(s.Edges)
 	switch {
 	case !s.Kind.Static():
-		return &Graph{spec: s, links: newLinks(s)}, nil
+		g := &Graph{spec: s, links: newLinks(s)}
+		g.reach = sync.OnceValue(g.findReach)
+		return g, nil
 	case s.Kind.Seeded():
 		return s.draw()
 	case s.Kind == EdgeList:

@@ -16,6 +16,11 @@ func (g *Graph) Reach() int {
 	if g.links == nil {
 		return g.diameter()
 	}
+	return g.reach()
+}
+
+// findReach returns the reach of a graph that is not static.
+func (g *Graph) findReach() int {
 	starts := g.Period()
 	if starts == 0 {
 		starts = g.spec.exchanges()

@@ -53,18 +53,10 @@ func (g *Graph) Symmetric() bool {
 
 // Sequence returns worker i's rows.
 func (g *Graph) Sequence(i Rank) Sequence {
-	switch period := g.Period(); {
-	case g.links == nil:
+	if g.links == nil {
 		return g.Row(i, 0)
-	case period == 0:
-		return &drawn{graph: g, rank: i, ahead: g.Reach()}
-	default:
-		p := &periodic{met: g.Neighbors(i), ahead: g.Reach()}
-		for s := range period {
-			p.rows = append(p.rows, g.Row(i, s))
-		}
-		return p
 	}
+	return &sequence{graph: g, rank: i}
 }
 
 // Sequences returns the rows of all n workers.
@@ -94,31 +86,18 @@ func (g *Graph) met(i Rank) []Rank {
 	return slices.Compact(all)
 }
 
-// A periodic Sequence repeats its rows.
-type periodic struct {
-	rows  []Row
-	met   []Rank
-	ahead int
-}
-
-func (p *periodic) At(s int) Row       { return p.rows[s%len(p.rows)] }
-func (p *periodic) Period() int        { return len(p.rows) }
-func (p *periodic) Neighbours() []Rank { return slices.Clone(p.met) }
-func (p *periodic) Ahead() int         { return p.ahead }
-
-// A drawn Sequence is that of an Endless kind.
-type drawn struct {
+// A sequence is that of a worker of a graph that is not static. It keeps the memory of one row.
+type sequence struct {
 	graph *Graph
 	rank  Rank
 	row   Row
-	ahead int
 }
 
-func (d *drawn) At(s int) Row {
-	d.graph.fill(&d.row, d.rank, s)
-	return d.row
+func (q *sequence) At(s int) Row {
+	q.graph.fill(&q.row, q.rank, s)
+	return q.row
 }
 
-func (d *drawn) Period() int        { return 0 }
-func (d *drawn) Neighbours() []Rank { return d.graph.Neighbors(d.rank) }
-func (d *drawn) Ahead() int         { return d.ahead }
+func (q *sequence) Period() int        { return q.graph.Period() }
+func (q *sequence) Neighbours() []Rank { return q.graph.Neighbors(q.rank) }
+func (q *sequence) Ahead() int         { return max(1, q.graph.reach()) }

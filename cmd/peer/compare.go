@@ -70,6 +70,27 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 	if err != nil {
 		return err
 	}
+	if err := c.runsCells(&o); err != nil {
+		return err
+	}
+	m, err := compare.New(file, o)
+	if err != nil {
+		return err
+	}
+	if err := m.Do(ctx, thisCommand()); err != nil {
+		return stopped(ctx, err)
+	}
+	if err := c.reportStudy(m.Dir); err != nil {
+		return err
+	}
+	return m.Failed()
+}
+
+// thisCommand returns the command line of this process.
+func thisCommand() string { return advice.Command(append([]string{"peer"}, os.Args[1:]...)...) }
+
+// runsCells completes the options of a command that runs cells: their program, and the terminal.
+func (c *console) runsCells(o *compare.Options) error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("compare: cannot find the path of this program: %w", err)
@@ -79,30 +100,6 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 		Failed: exitOther, Diverged: exitTraining,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }
-	m, err := compare.New(file, o)
-	if err != nil {
-		return err
-	}
-	unlock, err := compare.Lock(m.Dir)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	c.loses(func() string { return "the running cells are lost; the same command continues with the others" })
-	if err := m.Run(ctx); err != nil {
-		if ctx.Err() != nil {
-			if err := m.Save(); err != nil { // names the cells even before the first has ended
-				c.complain(err)
-			}
-			m.SayStopped(advice.Command(append([]string{"peer"}, os.Args[1:]...)...))
-		}
-		return stopped(ctx, err)
-	}
-	if err := m.Save(); err != nil {
-		return err
-	}
-	if err := c.reportStudy(m.Dir); err != nil {
-		return err
-	}
-	return m.Failed()
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,10 +65,7 @@ func newDataFetch(c *console) *cobra.Command {
 				c.say("%s is built in: nothing to fetch", info.Name)
 				return nil
 			}
-			bar := c.newProgress()
-			err = data.Fetch(cmd.Context(), info.Name, root, bar.Show)
-			bar.End()
-			if err != nil {
+			if err := c.fetch(cmd.Context(), info.Name, root); err != nil {
 				return stopped(cmd.Context(), err)
 			}
 			fmt.Fprintf(c.out, "%s: complete in %s\n", info.Name, root)
@@ -76,6 +74,13 @@ func newDataFetch(c *console) *cobra.Command {
 	}
 	addDir(cmd, &dir)
 	return cmd
+}
+
+// fetch downloads a data set into the folder of all sets.
+func (c *console) fetch(ctx context.Context, set, root string) error {
+	bar := c.newProgress()
+	defer bar.End()
+	return data.Fetch(ctx, set, root, bar.Show)
 }
 
 func newDataVerify(c *console) *cobra.Command {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/node/identity"
 )
@@ -38,12 +35,7 @@ node.join_secret_file.`,
 		Example: "  peer id secret lan.secret",
 		Args:    arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := identity.CreateSecret(args[0])
-			if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("id: %s: the file exists already", args[0])
-				return advice.Usage(err, "name another file, or use this one")
-			}
-			if err != nil {
+			if err := peer.NewSecret(args[0]); err != nil {
 				return err
 			}
 			c.say("%s holds a new join secret: copy it to every machine of the run, readable by its owner alone",
@@ -58,14 +50,7 @@ func newIDNew(c *console) *cobra.Command {
 		Use:     "new",
 		Short:   "make a key and print the peer id that goes into a roster",
 		Example: "  peer id new\n  peer id new --key site-a.key",
-	}, func(path string) (*identity.Identity, error) {
-		who, err := identity.Create(path)
-		if errors.Is(err, fs.ErrExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: the key exists already", path),
-				advice.Command("peer", "id", "show", "--key", path))
-		}
-		return who, err
-	})
+	}, peer.NewKey)
 }
 
 func newIDShow(c *console) *cobra.Command {
@@ -73,14 +58,7 @@ func newIDShow(c *console) *cobra.Command {
 		Use:     "show",
 		Short:   "print the peer id of a key",
 		Example: "  peer id show\n  peer id show --json",
-	}, func(path string) (*identity.Identity, error) {
-		who, err := identity.Read(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: no key there: peer id new makes one", path),
-				advice.Command("peer", "id", "new", "--key", path))
-		}
-		return who, err
-	})
+	}, peer.ReadKey)
 }
 
 // idCommand completes a command that gets an identity from a key file and prints it.

@@ -15,7 +15,7 @@ func newEvaluate(c *console) *cobra.Command {
 		Example: models.ExampleEvaluate,
 		Args:    arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(models.Evaluate(r.Of(args)))
+			return c.answer(models.Evaluate(r.Of(args), c.newProgress()))
 		},
 		ValidArgsFunction: completeNames(nil),
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/simulate"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
 )
 
@@ -78,7 +76,12 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command for " +
 			"each")
 	}
-	runs, err := file.assembleAlso(args, f.also)
+	first, err := file.assembleFor("sim", args)
+	if err != nil {
+		return err
+	}
+	runs, err := compare.Beside(first, configs.Source{File: file.name, Env: os.Environ(), Set: file.set,
+		Faults: file.faults}, f.also)
 	if err != nil {
 		return err
 	}
@@ -123,35 +126,4 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	}
 	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
 	return nil
-}
-
-// assembleAlso builds the run of the run file and the runs beside it on other networks. Their limits replace those of
-// --set.
-func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, error) {
-	first, err := f.assembleFor("sim", args)
-	if err != nil {
-		return nil, err
-	}
-	runs := []*experiment.Run{first}
-	for _, network := range networks {
-		set, err := compare.SplitSettings(network)
-		if err != nil || slices.ContainsFunc(set, func(s string) bool {
-			return !strings.HasPrefix(s, compare.LimitPrefix) && !strings.HasPrefix(s, "output.dir=")
-		}) {
-			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in "+
-				"limit.rate=1mbit,limit.latency=1ms", network)
-		}
-		loaded, err := configs.Load(configs.Source{
-			File: f.name, Env: os.Environ(), Set: slices.Concat(compare.WithoutLimits(f.set), set), Faults: f.faults,
-		})
-		if err != nil {
-			return nil, err
-		}
-		run, err := first.Beside(loaded.Config)
-		if err != nil {
-			return nil, loaded.Locate(err)
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/topology"
 )
@@ -67,19 +65,5 @@ func findGraph(file *runFile, spec, slack string) (*topology.Graph, error) {
 		}
 		return run.Graph(), nil
 	}
-	s, err := topology.ParseSpec(spec)
-	if err != nil {
-		return nil, advice.Usage(err, "peer topology show ring:8")
-	}
-	s.Slack = 1
-	if slack != "" {
-		if s.Slack, err = strconv.ParseFloat(slack, 64); err != nil {
-			return nil, advice.Usagef("topology: --slack %s: not a number", slack)
-		}
-	}
-	g, err := topology.New(s)
-	if err != nil {
-		return nil, advice.Usage(err, "")
-	}
-	return g, nil
+	return inspect.ParseGraph(spec, slack)
 }

@@ -27,7 +27,7 @@ func Example() {
 			return
 		}
 		p, err := peer.New(machine, peer.Start{
-			Self: rank, Row: row, Durable: gossip.Undurable, Judge: judge.Rules{Self: rank, Name: error.Error},
+			Self: rank, Rows: row, Durable: gossip.Undurable, Judge: judge.Rules{Self: rank, Name: error.Error},
 		})
 		if err != nil {
 			fmt.Println(err)

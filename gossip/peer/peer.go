@@ -48,7 +48,7 @@ const (
 // A Start has the settings of a Peer.
 type Start struct {
 	Self topology.Rank
-	Row  topology.Row
+	Rows topology.Sequence
 	Lost Policy
 	// Asynchronous says that workers may be any number of rounds apart.
 	Asynchronous bool
@@ -150,7 +150,7 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 	s.Judge.Pieces = gossip.SlotsOf(m).Pieces
 	p.judge = judge.New(p.Layer, s.Judge)
 	p.Layer = p.judge
-	for _, rank := range s.Row.Neighbours() {
+	for _, rank := range s.Rows.Neighbours() {
 		p.peers = append(p.peers, neighbour{rank: rank})
 	}
 	return p, nil

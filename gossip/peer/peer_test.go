@@ -47,7 +47,7 @@ func play(t *testing.T, change func(m gossip.Machine, s *peer.Start)) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := peer.Start{Self: 1, Row: st.row(), Durable: gossip.Undurable}
+	start := peer.Start{Self: 1, Rows: st.row(), Durable: gossip.Undurable}
 	start.Judge.Name = func(error) string { return "any" }
 	if change != nil {
 		change(m, &start)
@@ -166,7 +166,7 @@ func TestByeFollowsOwedFrames(t *testing.T) {
 	s := play(t, func(m gossip.Machine, s *peer.Start) {
 		slots := gossip.SlotsOf(m)
 		s.Durable = 0
-		s.Replay = &replay.Start{Self: 1, Row: s.Row, Slots: slots, Log: replay.NewMemory(slots, 0)}
+		s.Replay = &replay.Start{Self: 1, Rows: s.Rows, Slots: slots, Log: replay.NewMemory(slots, 0)}
 	})
 	for _, p := range []topology.Rank{0, 2} {
 		s.do(s.Met(p, gossip.Meeting{}))
@@ -286,7 +286,7 @@ func TestAPairEndsWithoutAWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := peer.Start{
-		Self: 1, Row: row, Durable: gossip.Undurable, Asynchronous: true,
+		Self: 1, Rows: row, Durable: gossip.Undurable, Asynchronous: true,
 		Through: func(topology.Rank) bool { return true },
 	}
 	p, err := peer.New(m, start)
@@ -312,7 +312,7 @@ func TestAPairEndsWithoutAWord(t *testing.T) {
 func TestReweight(t *testing.T) {
 	s := play(t, func(_ gossip.Machine, s *peer.Start) {
 		s.Lost = peer.Reweight
-		s.Elastic = &elastic.Start{Self: 1, Row: s.Row, Rounds: rounds}
+		s.Elastic = &elastic.Start{Self: 1, Row: s.Rows.At(0), Rounds: rounds}
 	})
 	if got := s.noted(gossip.EdgeIsSet); len(got) != 2 {
 		t.Errorf("edges at the start: %+v, want two", got)

@@ -22,7 +22,7 @@ func Example() {
 	}
 	slots := gossip.SlotsOf(machine)
 	layer := replay.New(gossip.NewLinked(machine, 0, 0, 0), replay.Start{
-		Self: 0, Row: row, Slots: slots, Log: replay.NewMemory(slots, 0),
+		Self: 0, Rows: row, Slots: slots, Log: replay.NewMemory(slots, 0),
 	})
 	show := func(when string) {
 		for more := true; more; {

@@ -20,8 +20,8 @@ func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
 		return err
 	}
 	base, next := r.Log.Span()
-	_, err := r.askRepairs(n, max(base, next-1-r.Slots.Lead))
-	return err
+	r.owe(n, max(base, next-1-r.Slots.Lead))
+	return nil
 }
 
 // Saved trims the log to the messages that neighbours may still need.
@@ -94,6 +94,9 @@ func (r *Replay) feed(n *neighbour) error {
 		return nil
 	}
 	base, next := r.Log.Span()
+	for n.next < next && !r.hears(n, n.next) {
+		n.next++
+	}
 	if n.next < base { // a full disk, and memory is short, too
 		r.say.Control(gossip.Control{
 			Kind: gossip.DropLink, Peer: n.rank,
@@ -101,7 +104,14 @@ func (r *Replay) feed(n *neighbour) error {
 		})
 		return nil
 	}
-	for n.next < next && n.takes(n.next) {
+	for n.next < next {
+		if !r.hears(n, n.next) {
+			n.next++
+			continue
+		}
+		if !n.takes(n.next) {
+			break
+		}
 		for piece := range r.Slots.Parts() {
 			f, err := r.Log.Look(n.next, piece)
 			if err != nil {

@@ -56,7 +56,8 @@ const (
 // A neighbour is the progress of one neighbour, in slots.
 type neighbour struct {
 	rank          topology.Rank
-	hears, speaks bool // it receives messages of this worker; it sends messages to this worker
+	hears, speaks bool // it ever receives messages of this worker; it ever sends messages to this worker
+	loose         bool // neither end knows to be in step, as on a one-way edge
 
 	gets  delivery
 	had   int // it may have had the messages before this slot, and their repairs, on earlier links
@@ -70,7 +71,11 @@ type neighbour struct {
 	durable  int            // the place of its oldest known checkpoint, or gossip.Undurable
 	recalled recalled       // repairs that the log has sent on this link
 	early    []gossip.Frame // its requests for repairs of a message that does not exist yet
+	owed     owed           // repairs that the log needs
 }
+
+// An owed is the next piece whose repair the log needs, and the slot with which they end.
+type owed struct{ slot, piece, end int }
 
 // A recalled holds the repairs that the log has sent on a link: all of older slots, and some pieces of one slot. A
 // neighbour asks for repairs slot by slot.
@@ -101,9 +106,16 @@ func (n *neighbour) ask(f gossip.Frame) {
 	}
 }
 
-// neighbours returns the neighbours of a row in increasing rank.
-func neighbours(row topology.Row) []neighbour {
+// neighbours returns the neighbours of a worker in increasing rank.
+func neighbours(rows topology.Sequence) []neighbour {
 	var all []neighbour
+	if rows.Period() != 1 {
+		for _, rank := range rows.Neighbours() {
+			all = append(all, neighbour{rank: rank, hears: true, speaks: true, loose: true})
+		}
+		return all
+	}
+	row := rows.At(0)
 	at := func(rank topology.Rank) *neighbour {
 		order := func(n neighbour, r topology.Rank) int { return cmp.Compare(n.rank, r) }
 		i, found := slices.BinarySearchFunc(all, rank, order)
@@ -126,11 +138,13 @@ func (n *neighbour) meet(m gossip.Meeting, lead int) {
 	n.durable = m.Durable
 	n.next, n.had, n.room, n.until = m.Theirs, m.Theirs+lead+1, m.Theirs+lead+1, never
 	n.gets, n.tells, n.knows = level, silent, m.Ours
-	n.recalled, n.early = recalled{}, nil
+	n.recalled, n.early, n.owed = recalled{}, nil, owed{}
 	if n.hears {
 		n.gets = behind
 	}
 	switch {
+	case n.loose:
+		n.tells = seldom
 	case n.hears && n.speaks:
 		n.tells, n.until = each, max(m.Theirs, m.Ours)+lead+1
 	case n.speaks:

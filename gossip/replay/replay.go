@@ -1,7 +1,7 @@
 // Package replay lets a worker and its neighbours die and come back. The run ends as if no
 // worker had died, bit for bit. Wrap the machine of a worker that is at the beginning of a round:
 //
-//	start := replay.Start{Self: rank, Row: row, Slots: gossip.SlotsOf(machine), Log: log}
+//	start := replay.Start{Self: rank, Rows: row, Slots: gossip.SlotsOf(machine), Log: log}
 //	place := start.Slots.Of(round, 0)
 //	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
 //
@@ -19,10 +19,14 @@
 // back cannot have sent the other more before. From then on both ends send each message as soon as
 // it exists, and report no places.
 //
+// On a graph that changes, an edge is there in some exchanges only, and a worker that is idle sends
+// nothing. The log then has an empty message, so that it has one for every slot.
+//
 // The two ends of a one-way edge are never surely in step, because the sender receives no message of
 // its receiver. The log of the worker in front may let the sender run ahead while the receiver comes
 // back as well. The machine would then reuse its buffers before the receiver has read them. So such
-// an edge goes on as all edges begin: places are reported, and messages come from the log.
+// an edge goes on as all edges begin: places are reported, and messages come from the log. So do all
+// edges of a graph that changes.
 //
 // Codecs that verify: a neighbour that comes back may ask again for repairs that it has asked for
 // before. This worker may have come back in between. It then makes its messages again, but its
@@ -37,6 +41,7 @@ package replay
 
 import (
 	"errors"
+	"slices"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
@@ -79,9 +84,9 @@ func failed(err error) error {
 // A Start has the settings of a Replay.
 type Start struct {
 	Self  topology.Rank
-	Row   topology.Row // of Self
-	Slots gossip.Slots // of the machine
-	Log   Log          // at the same place as the machine
+	Rows  topology.Sequence // of Self
+	Slots gossip.Slots      // of the machine
+	Log   Log               // at the same place as the machine
 	// Most is the limit of the log in bytes, even if a neighbour without recent checkpoints needs more; 0: no limit.
 	Most int64
 	// Repairs says that the codec verifies messages: then the log also keeps repairs.
@@ -126,8 +131,11 @@ func New(inside gossip.Layer, s Start) *Replay {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
 	}
+	if m, ok := inside.(gossip.Logged); ok {
+		m.Log()
+	}
 	_, next := s.Log.Span()
-	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Row), place: next}
+	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next}
 }
 
 // Ready hands out the frames of the layer inside, and asks for another call to keep them.
@@ -207,7 +215,8 @@ func (r *Replay) keep() gossip.Ready {
 			n.told(r.place)
 			r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Place, Round: said.Round, Hop: said.Hop})
 		}
-		some, err := r.askRepairs(n, first)
+		r.owe(n, first)
+		some, err := r.askRepairs(n)
 		asked = asked || some
 		if r.err = errors.Join(r.feed(n), err); r.err != nil {
 			return r.finished(out)
@@ -224,6 +233,11 @@ func (r *Replay) keep() gossip.Ready {
 // append puts new messages and repairs into the log.
 func (r *Replay) append(frames []gossip.Frame) error {
 	for _, f := range frames {
+		if f.Kind == gossip.Data {
+			if err := r.idle(r.slotOf(f)); err != nil {
+				return err
+			}
+		}
 		_, next := r.Log.Span()
 		if f.Kind == gossip.Request || f.Kind >= gossip.Place ||
 			f.Kind == gossip.Data && (r.slotOf(f) != next || f.Piece != r.kept) {
@@ -236,25 +250,75 @@ func (r *Replay) append(frames []gossip.Frame) error {
 			r.kept = (r.kept + 1) % r.Slots.Parts()
 		}
 	}
+	if err := r.idle(r.place); err != nil {
+		return err
+	}
 	if r.Most > 0 {
 		return r.shorten()
 	}
 	return nil
 }
 
-// askRepairs asks the machine for the repairs of the messages from slot first on. The neighbour may have asked for them
-// on an earlier link.
-func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
+// idle enters that this worker sent nothing in the slots before one, where the graph changes.
+func (r *Replay) idle(before int) error {
+	if r.Rows.Period() == 1 || r.kept > 0 {
+		return nil
+	}
+	for _, next := r.Log.Span(); next < before; next++ {
+		for piece := range r.Slots.Parts() {
+			f := r.Slots.At(gossip.Frame{From: r.Self, Kind: gossip.Data, Piece: piece}, next)
+			f.Round += r.Slots.Every - 1
+			if err := failed(r.Log.Append(f)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hears reports whether a neighbour receives the message of a slot.
+func (r *Replay) hears(n *neighbour, slot int) bool {
+	if !n.loose {
+		return n.hears
+	}
+	return slices.Contains(r.Rows.At(slot/max(1, r.Slots.Hops)).Out, n.rank)
+}
+
+// repairsAtOnce is how many repairs the machine makes in one call of Ready: those of a large model are as long as a
+// message.
+const repairsAtOnce = 64
+
+// owe notes that the log needs the repairs of the messages from slot first on, because the neighbour may have asked for
+// them on an earlier link.
+func (r *Replay) owe(n *neighbour, first int) {
 	_, next := r.Log.Span()
-	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
-		f, err := r.Log.Look(slot, 0)
+	end := min(next, n.had)
+	switch {
+	case !r.Repairs || !n.hears || first >= end:
+	case n.owed.slot < n.owed.end:
+		n.owed.end = end
+	default:
+		n.owed = owed{slot: first, end: end}
+	}
+}
+
+// askRepairs asks the machine for some of the repairs that the log needs, and reports whether there were any. The log
+// has them all before the next event, because Ready asks for More until then.
+func (r *Replay) askRepairs(n *neighbour) (asked bool, err error) {
+	o := &n.owed
+	for range repairsAtOnce {
+		if o.slot >= o.end {
+			return asked, nil
+		}
+		f, err := r.Log.Look(o.slot, o.piece)
 		if err != nil {
 			return asked, failed(err)
 		}
 		asked = true
-		f = gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop}
-		for ; f.Piece < r.Slots.Parts(); f.Piece++ {
-			_ = r.Layer.Receive(f) // the machine refuses the request if the piece cannot have been wrong
+		f = gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop, Piece: o.piece}
+		_ = r.Layer.Receive(f) // the machine refuses the request if the piece cannot have been wrong
+		if o.piece++; o.piece == r.Slots.Parts() {
+			o.slot, o.piece = o.slot+1, 0
 		}
 	}
 	return asked, nil

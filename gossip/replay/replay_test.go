@@ -31,7 +31,7 @@ func rehearse(t *testing.T, job task, most int64) *rehearsal {
 	m := job.machine(t, 1, nil)
 	r := &rehearsal{t: t, task: job, slots: m.Slots(), log: replay.NewMemory(m.Slots(), 0)}
 	r.Replay = replay.New(gossip.NewLinked(m, 1, 0, 0), replay.Start{
-		Self: 1, Row: job.rows(t)[1], Slots: m.Slots(), Log: r.log, Most: most, Repairs: job.verified,
+		Self: 1, Rows: job.rows(t)[1], Slots: m.Slots(), Log: r.log, Most: most, Repairs: job.verified,
 	})
 	r.advance()
 	return r
@@ -310,7 +310,7 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 		m.frames[i] = gossip.Frame{From: 1, To: topology.Rank(2 * i), Payload: make([]byte, 4000)}
 	}
 	log := &sieve{}
-	start := replay.Start{Self: 1, Row: job.rows(t)[1], Slots: slots, Log: log, Most: 1 << 20}
+	start := replay.Start{Self: 1, Rows: job.rows(t)[1], Slots: slots, Log: log, Most: 1 << 20}
 	r := replay.New(gossip.NewLinked(m, 1, 0, 0), start)
 	for _, peer := range []topology.Rank{0, 2} {
 		if err := r.Met(peer, gossip.Meeting{}); err != nil {

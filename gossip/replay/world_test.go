@@ -70,6 +70,17 @@ func newWorld(t *rapid.T, tb *testing.T, job task) *world {
 	return w
 }
 
+// A spoiler lends buffers, and spoils those that come back.
+type spoiler struct{}
+
+func (spoiler) Get(n int) []byte { return make([]byte, n) }
+
+func (spoiler) Put(b []byte) {
+	for i := range b {
+		b[i] ^= 0xff
+	}
+}
+
 // start begins a life of a worker at its oldest checkpoint, as if newer ones were damaged.
 func (w *world) start(m *worker) {
 	var from checkpoint
@@ -78,6 +89,7 @@ func (w *world) start(m *worker) {
 		m.saved = m.saved[:1]
 	}
 	m.machine = w.job.machine(w.tb, m.rank, from.state)
+	m.machine.Borrow(spoiler{})
 	slots := m.machine.Slots()
 	place := slots.Of(from.round, 0)
 	if m.log == nil {
@@ -88,7 +100,7 @@ func (w *world) start(m *worker) {
 	m.met, m.asked, m.done, m.fresh = make(map[topology.Rank]uint64), nil, false, nil
 	m.said = gossip.Control{Place: place, Durable: place}
 	m.layer = replay.New(gossip.NewLinked(m.machine, m.rank, place, place), replay.Start{
-		Self: m.rank, Row: m.row, Slots: slots, Log: m.log, Repairs: w.job.verified,
+		Self: m.rank, Rows: m.row, Slots: slots, Log: m.log, Repairs: w.job.verified,
 	})
 	m.layer.AtBoundary(func(k int) {
 		if rapid.IntRange(0, 2).Draw(w.t, "checkpoint") == 0 || k == w.job.rounds {

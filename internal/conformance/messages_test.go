@@ -100,8 +100,8 @@ func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
 	}
 	for lane, workers := range r.sent {
 		for k := r.period() - 1; k < r.Steps; k += r.period() {
-			for i, row := range r.at(k) {
-				for _, e := range row.In {
+			for i, rows := range r.rows {
+				for _, e := range rows.At(k / r.period()).In {
 					wrong := decodeError{Step: k, Lane: lane, Receiver: topology.Rank(i), Sender: e.Peer}
 					if wrong.Coords = workers[i].wrong(t, k, workers[e.Peer]); wrong.Coords > 0 {
 						errors = append(errors, wrong)
@@ -150,8 +150,8 @@ func (r *run) checkGap(t *testing.T) {
 	gaps := make([]float64, len(r.sent))
 	for lane, workers := range r.sent {
 		for k := r.period() - 1; k < r.Steps; k += r.period() {
-			for i, row := range r.at(k) {
-				for _, e := range row.In {
+			for i, rows := range r.rows {
+				for _, e := range rows.At(k / r.period()).In {
 					apart := vec.MaxAbsDiff(workers[i].models[k], workers[e.Peer].models[k])
 					gaps[lane] = max(gaps[lane], float64(apart)/r.Algorithm.Moniqua.theta(lane).at(k))
 				}

@@ -61,7 +61,7 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 	row, _ := file.Algorithm.row()
 	g := file.Topology.graph(t)
 	n := g.N()
-	r := &pairwise{run: run{runFile: file, rows: g.Rows(0), bytes: make([]int, n),
+	r := &pairwise{run: run{runFile: file, rows: g.Sequences(), bytes: make([]int, n),
 		models: make([][][]float32, 1, file.Steps+1)}}
 	if len(file.Algorithm.Events) != file.Steps {
 		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)

@@ -51,8 +51,7 @@ func TestConformanceRuns(t *testing.T) {
 // A run executes a run file.
 type run struct {
 	runFile
-	graph      *topology.Graph
-	rows       []topology.Row
+	rows       []topology.Sequence
 	workers    []*gossip.Worker
 	sent       [][]*witness // by lane and worker; their codecs are nil without moniqua
 	optimizers []*train.Optimizer
@@ -71,7 +70,7 @@ func newRun(t *testing.T, file runFile) *run {
 			t.Fatal(err)
 		}
 	}
-	r := &run{runFile: file, graph: g, rows: row.Neighbours(g), bytes: make([]int, n)}
+	r := &run{runFile: file, rows: row.Neighbours(g), bytes: make([]int, n)}
 	r.models = make([][][]float32, file.Steps+1)
 	for k := range r.models {
 		r.models[k] = make([][]float32, n)
@@ -79,7 +78,7 @@ func newRun(t *testing.T, file runFile) *run {
 	for i := range n {
 		x := narrowed(file.X0[i])
 		r.optimizers = append(r.optimizers, r.optimizer(t, len(x)))
-		w, err := gossip.NewScheduled(topology.Rank(i), r.sequence(i), r.algorithm(t, i, x),
+		w, err := gossip.NewScheduled(topology.Rank(i), r.rows[i], r.algorithm(t, i, x),
 			gossip.Schedule{Rounds: file.Steps, Every: r.period()})
 		if err != nil {
 			t.Fatal(err)
@@ -87,22 +86,6 @@ func newRun(t *testing.T, file runFile) *run {
 		r.workers = append(r.workers, w)
 	}
 	return r
-}
-
-// sequence returns the rows of worker i.
-func (r *run) sequence(i int) topology.Sequence {
-	if r.graph.Period() == 1 {
-		return r.rows[i]
-	}
-	return r.graph.Sequence(topology.Rank(i))
-}
-
-// at returns the rows of all workers in the exchange of round k.
-func (r *run) at(k int) []topology.Row {
-	if r.graph.Period() == 1 {
-		return r.rows
-	}
-	return r.graph.Rows(k / r.period())
 }
 
 // algorithm returns worker i's update rule, as its row builds it.
@@ -129,7 +112,7 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 		t.Fatalf("unknown order %q", a.Order)
 	}
 	return registry.Parts{
-		Rank: topology.Rank(i), Workers: len(r.rows), Row: r.rows[i], X: x, Alpha: r.alpha,
+		Rank: topology.Rank(i), Workers: len(r.rows), Rows: r.rows[i], X: x, Alpha: r.alpha,
 		Compressor: func(of topology.Rank) (quant.Compressor, error) {
 			if int(of) == len(r.rows) && a.Server != "double" {
 				return quant.Full{}, nil // the server sends the mean in full precision

@@ -11,7 +11,8 @@ import (
 // checkClip makes sure that every worker has more neighbours than may be poisoned.
 func (r *Run) checkClip() (warnings []string, err error) {
 	clip := r.cfg.Algorithm.Clip
-	for i, row := range r.rows {
+	for i, rows := range r.rows {
+		row := rows.At(0)
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
 			return nil, configs.Errorf("algorithm.clip.liars",
 				"worker %d has %s: if %d of them may lie, it has no neighbour to trust", i, plural.Of(len(row.In), "neighbour"), f).

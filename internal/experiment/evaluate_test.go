@@ -2,10 +2,12 @@ package experiment
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
@@ -153,5 +155,53 @@ func TestEvaluationsCanBeLimited(t *testing.T) {
 	whole, err := assemble(t, quick...).Evaluate(x)
 	if err != nil || whole.Samples <= 50 {
 		t.Errorf("without a limit: %+v, error %v", whole, err)
+	}
+}
+
+// The score of a model is the same, bit for bit, on every number of cores, with running statistics too.
+func TestCoresDoNotChangeAScore(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for name, set := range map[string][]string{
+		"mlp":                {"model={name: mlp, hidden: [20]}", "train.batch=7"},
+		"running statistics": {"model={name: resnet, depth: 8, norm: batch}", "train.batch=9", "output.evaluate_samples=60"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := assemble(t, append(slices.Clone(set), "train.rounds=12")...)
+			w := workers(t, r)[1]
+			x := w.Machine.Params()
+			if _, err := w.Gradient(make([]float32, len(x)), 0, x); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("GOMAXPROCS", "1")
+			want, err := w.Evaluate(x, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("GOMAXPROCS", "")
+			if lanes := r.lanes(cores.Free()); lanes != 4 {
+				t.Fatalf("%d lanes, want 4", lanes)
+			}
+			last := 0
+			got, err := w.Evaluate(x, func(done, all int) {
+				if done <= last && done < all || all != want.Samples {
+					t.Errorf("told %d of %d after %d", done, all, last)
+				}
+				last = done
+			})
+			if err != nil || got != want || last != want.Samples {
+				t.Errorf("four cores: %+v of %d samples, error %v; one core: %+v", got, last, err, want)
+			}
+		})
+	}
+}
+
+func TestCoresWithoutMemoryDoNotHelp(t *testing.T) {
+	r := assemble(t, "model={name: resnet, depth: 20, norm: group}", "train.batch=500")
+	if lanes := r.lanes(8); lanes != 1 {
+		t.Errorf("%d lanes with %d MB for each, want 1", lanes, r.activations()>>20)
+	}
+	small := assemble(t, quick...)
+	if lanes := small.lanes(8); lanes != 8 {
+		t.Errorf("%d lanes with %d kB for each, want 8", lanes, small.activations()>>10)
 	}
 }

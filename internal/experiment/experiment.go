@@ -88,6 +88,7 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
 	spec := topology.Spec{
 		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: float64(t.Slack),
+		Seed: r.cfg.Seed, Degree: t.Degree, Chance: t.Chance, Exchanges: max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps),
 	}
 	if own := r.method.On.Kind; own != "" {
 		spec = topology.Spec{Kind: own, N: t.Size, Slack: 1}
@@ -99,7 +100,7 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	graph, err := topology.New(spec)
 	if err != nil {
 		return nil, 0, configs.Errorf("topology.kind", "%v", err).
-			With("topology.size", "topology.file", "algorithm.reduce")
+			With("topology.size", "topology.file", "topology.degree", "topology.chance", "algorithm.reduce")
 	}
 	slack := t.Slack
 	if choose {

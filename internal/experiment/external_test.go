@@ -237,7 +237,7 @@ func scaled(x [][]float64, w float64) [][]float64 {
 func mixed(r *Run, x [][]float64) [][]float64 {
 	next := make([][]float64, len(x))
 	for i := range x {
-		row := r.Row(topology.Rank(i))
+		row := r.Sequence(topology.Rank(i)).At(0)
 		next[i] = make([]float64, len(x[i]))
 		for c := range next[i] {
 			next[i][c] = row.Self * x[i][c]

@@ -58,7 +58,7 @@ var faultKinds = []fault.Kind{fault.Kill, fault.Kill, fault.Cut, fault.Hang, fau
 func drawScript(t *rapid.T, r *Run, rounds int) []fault.Fault {
 	var edges [][2]topology.Rank
 	for i := range r.N() {
-		for _, j := range r.Row(topology.Rank(i)).Out {
+		for _, j := range r.Sequence(topology.Rank(i)).At(0).Out {
 			edges = append(edges, [2]topology.Rank{topology.Rank(i), j})
 		}
 	}

@@ -39,7 +39,7 @@ func (r *Run) Parameters() int {
 // parts returns the components of the worker's update rule, with the model x.
 func (b *builder) parts(x []float32) (registry.Parts, error) {
 	p := registry.Parts{
-		Rank: b.rank, Workers: b.N(), Row: b.row, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
+		Rank: b.rank, Workers: b.N(), Rows: b.rows, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
 		Settings: b.settings(),
 	}
 	p.Clip = b.clip()

@@ -12,7 +12,7 @@ import (
 )
 
 // linksOf turns the limits of a run file into links. It refuses a limit on an edge that the graph does not have.
-func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shape.Network, error) {
+func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Sequence) (shape.Network, error) {
 	uplink, err := linkOf("limit", cfg.Limit.Uplink())
 	if err != nil {
 		return shape.Network{}, err
@@ -20,14 +20,14 @@ func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shap
 	network := shape.Network{
 		Uplink: uplink, Links: make(map[[2]topology.Rank]shape.Link, len(cfg.Limit.Links)), Seed: cfg.Seed,
 	}
-	tells := func(i, j int) bool { return i < len(rows) && slices.Contains(rows[i].Out, topology.Rank(j)) }
+	meets := func(i, j int) bool { return i < len(rows) && slices.Contains(rows[i].Neighbours(), topology.Rank(j)) }
 	for _, edge := range slices.Sorted(maps.Keys(cfg.Limit.Links)) {
 		key := "limit.links." + edge
 		i, j, err := configs.ParseLink(edge)
 		if err != nil {
 			return shape.Network{}, configs.Errorf(key, "%v", err)
 		}
-		if !tells(i, j) && !tells(j, i) {
+		if !meets(i, j) {
 			return shape.Network{}, configs.Errorf(key, "workers %d and %d are not neighbours in %s", i, j, graph)
 		}
 		link, err := linkOf(key, cfg.Limit.Links[edge])

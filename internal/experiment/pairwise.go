@@ -22,9 +22,9 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	}
 	rounds, every := b.cfg.Train.Rounds, b.cfg.Algorithm.LocalSteps
 	if s != nil {
-		return gossip.Resume(b.rank, b.row, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
+		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
-	return gossip.NewScheduled(b.rank, b.row, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed})
+	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed})
 }
 
 // pairMachine is machine for workers that meet in pairs.
@@ -35,9 +35,9 @@ func (b *builder) pairMachine(x []float32, s *state.Snapshot) (gossip.Machine, e
 	}
 	plan := gossip.PairPlan{Workers: b.N(), Rounds: b.cfg.Train.Rounds, Seed: b.cfg.Seed}
 	if s != nil {
-		return gossip.ResumePair(b.rank, b.row, b.method.Pair(p), plan, s)
+		return gossip.ResumePair(b.rank, b.rows.At(0), b.method.Pair(p), plan, s)
 	}
-	return gossip.NewPair(b.rank, b.row, b.method.Pair(p), plan)
+	return gossip.NewPair(b.rank, b.rows.At(0), b.method.Pair(p), plan)
 }
 
 // linkCodecs returns the codecs of the worker by neighbour. Both ends of a link

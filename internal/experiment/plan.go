@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -13,14 +14,17 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.dim == 0 {
 		return nil
 	}
-	neighbours := len(r.rows[rank].In)
+	neighbours := len(r.rows[rank].At(0).In)
 	w := budget.Worker{
 		Parameters: r.dim, Moments: r.Moments(), External: r.cfg.External(),
 		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
 		Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
 	}
+	if ahead := r.rows[rank].Ahead(); ahead > 1 {
+		w.Slots = ahead + 1
+	}
 	whole := r.cfg.Algorithm.Clip.Radius > 0 || r.cfg.Algorithm.Clip.Liars > 0 || r.method.Sends.Spans != nil
-	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights()
+	w.Pieces = r.method.ByCodec() && !whole && !r.Asynchronous() && !r.Reweights() && r.rows[rank].Period() == 1
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}
@@ -42,7 +46,7 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.quantized() && r.cfg.Algorithm.Theta.Verify {
 		w.Repair = moniqua.UsualRepair(r.dim)
 	}
-	w.Activations = floatBytes * (int64(r.cfg.Train.Batch)*int64(r.sample) + int64(r.packed))
+	w.Activations = int64(r.lanes(cores.Free())) * r.activations()
 	if r.data != nil {
 		w.Data = r.dataBytes()
 	}

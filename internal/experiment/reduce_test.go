@@ -26,7 +26,7 @@ func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 		}
 		r := over(t, base, "algorithm.name=allreduce", "algorithm.reduce="+test.reduce, "model={name: quadratic, dim: 100}",
 			"train.rounds=2")
-		g, row := r.Graph(), r.Row(0)
+		g, row := r.Graph(), r.Sequence(0).At(0)
 		if g.Spec().String() != test.spec || g.Spec().Slack != 1 || len(g.Edges()) != test.edges {
 			t.Errorf("%s: on %s with slack %v and %d edges, want %s with 1 and %d", test.reduce, g.Spec(), g.Spec().Slack,
 				len(g.Edges()), test.spec, test.edges)

@@ -195,7 +195,7 @@ func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 			}
 			all := resumed(t, r, mixed)
 			for _, w := range all {
-				for _, peer := range w.Row.Out {
+				for _, peer := range w.Rows.At(0).Out {
 					w.Machine.Link(peer, true)
 				}
 			}

@@ -22,11 +22,12 @@ func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, err
 	if err != nil {
 		return nil, err
 	}
-	b.row = topology.Row{Out: []topology.Rank{sponsor}}
+	row := topology.Row{Out: []topology.Rank{sponsor}}
 	if c := r.Closing(rank); c != nil {
-		b.row.In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
-		b.row.Self = 1 - c.Weight
+		row.In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
+		row.Self = 1 - c.Weight
 	}
+	b.rows = row
 	return b.alone(s)
 }
 
@@ -36,7 +37,7 @@ func (r *Run) reach() int {
 	if r.Reweights() {
 		return 2 * r.N()
 	}
-	return r.graph.Reach()
+	return max(r.graph.Reach(), r.graph.Period())
 }
 
 // partners returns the workers with which a worker of AD-PSGD may ever exchange.
@@ -44,15 +45,18 @@ func (b *builder) partners() []topology.Rank {
 	if c := b.Closing(b.rank); c != nil {
 		return c.Up
 	}
-	return b.row.Out
+	return b.rows.At(0).Out
 }
 
 // smallRing is the size up to which the path sums of rings may shrink as the ring grows.
 const smallRing = 8
 
-// spectrum returns the spectrum of the graph. A ring that closes its gaps may become any smaller ring, so its path sums
+// spectrum returns the spectrum of a static graph. A ring that closes its gaps may become any smaller ring, so its path sums
 // are the largest of theirs; ρ is largest for the full ring.
 func (r *Run) spectrum() (topology.Spectrum, error) {
+	if !r.graph.Spec().Kind.Static() {
+		return topology.Spectrum{}, nil
+	}
 	s, err := r.graph.Spectrum()
 	if err != nil || !r.Reweights() {
 		return s, err

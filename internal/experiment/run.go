@@ -56,7 +56,7 @@ type Program struct {
 // A network says which workers hear each other, and over which links.
 type network struct {
 	graph *topology.Graph
-	rows  []topology.Row // by rank
+	rows  []topology.Sequence // by rank
 	links shape.Network
 }
 
@@ -64,7 +64,7 @@ type network struct {
 type builder struct {
 	*Run
 	rank   topology.Rank
-	row    topology.Row      // neighbours that the worker hears and tells
+	rows   topology.Sequence // neighbours that the worker hears and tells
 	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
 	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
 }
@@ -98,8 +98,8 @@ func (r *Run) Dim() int { return r.dim }
 // Layout returns the names and shapes of the tensors in files of the model, see SavedModel.
 func (r *Run) Layout() []model.Param { return r.files.form.Layout() }
 
-// Row returns the neighbours that worker rank hears and tells.
-func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
+// Sequence returns the neighbours that worker rank hears and tells.
+func (r *Run) Sequence(rank topology.Rank) topology.Sequence { return r.rows[rank] }
 
 func (r *Run) checkRank(rank topology.Rank) error {
 	if rank < 0 || int(rank) >= r.N() {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -73,6 +75,9 @@ func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch f
 	return s.score(f, x, d.tests[d.of(rank)], watch)
 }
 
+// score scores x on the chosen rows of a test set, with all cores that the process has for itself. The scores of
+// batches
+// are added in the order of the set, so the number of cores changes no bit.
 func (s *scorer) score(
 	objective model.Objective, x []float32, rows func() (data.Set, error), watch func(done, all int),
 ) (model.Score, error) {
@@ -81,10 +86,74 @@ func (s *scorer) score(
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
 	chosen := train.Spread(test, s.run.cfg.Output.EvaluateSamples)
-	evaluator, err := train.NewEvaluator(objective, chosen, s.run.cfg.Train.Batch)
+	evaluators, err := s.evaluators(objective, chosen)
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	evaluator.Watch = watch
-	return evaluator.Score(x), nil
+	if len(evaluators) == 1 {
+		evaluators[0].Watch = watch
+		return evaluators[0].Score(x), nil
+	}
+	scores := make([]model.Score, evaluators[0].Batches())
+	var samples atomic.Int64
+	cores.Do(len(evaluators), len(scores), func(lane, i int) {
+		scores[i] = evaluators[lane].Batch(x, i)
+		done := samples.Add(int64(scores[i].Samples))
+		if lane == 0 && watch != nil {
+			watch(int(done), chosen.Len())
+		}
+	})
+	if watch != nil {
+		watch(chosen.Len(), chosen.Len())
+	}
+	var total train.Total
+	for _, one := range scores {
+		total.Add(one)
+	}
+	return total.Score(), nil
+}
+
+// evaluators returns an evaluator for each core that can help. The first has the objective itself, the others one like
+// it, with its running statistics.
+func (s *scorer) evaluators(objective model.Objective, set train.Set) ([]*train.Evaluator, error) {
+	size := s.run.cfg.Train.Batch
+	first, err := train.NewEvaluator(objective, set, size)
+	if err != nil {
+		return nil, err
+	}
+	all := []*train.Evaluator{first}
+	for lanes := min(s.run.lanes(cores.Free()), first.Batches()/leastBatches); len(all) < lanes; {
+		another, err := model.New(s.run.modelSpec(0, size))
+		if err != nil {
+			return nil, err
+		}
+		if err := setStatistics(another, statisticsOf(objective)); err != nil {
+			return nil, err
+		}
+		e, err := train.NewEvaluator(another, set, size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+const (
+	// leastBatches is how many batches a core evaluates at least. For fewer, its memory is not worth making.
+	leastBatches = 4
+	// sparedMemory bounds the memory of the cores that help, unless half of the model is more.
+	sparedMemory = 64 << 20
+)
+
+// lanes returns how many of the cores evaluate a model at the same time. Each but the first needs the memory of a batch
+// between the layers of the model.
+func (r *Run) lanes(cores int) int {
+	room, each := max(sparedMemory, floatBytes*int64(r.dim)/2), r.activations()
+	return 1 + int(min(int64(cores-1), room/max(1, each)))
+}
+
+// activations returns the bytes of the values of a batch between layers, and of packed weights.
+func (r *Run) activations() int64 {
+	return floatBytes * (int64(r.cfg.Train.Batch)*int64(r.sample) + int64(r.packed))
 }

@@ -74,6 +74,8 @@ func (r *Run) checkScript() error {
 
 // linked reports whether one of two workers sends to the other.
 func (r *Run) linked(i, j topology.Rank) bool {
-	tells := func(i, j topology.Rank) bool { return int(i) < len(r.rows) && slices.Contains(r.rows[i].Out, j) }
+	tells := func(i, j topology.Rank) bool {
+		return int(i) < len(r.rows) && slices.Contains(r.rows[i].Neighbours(), j)
+	}
 	return tells(i, j) || tells(j, i)
 }

@@ -24,6 +24,9 @@ const (
 // part.
 func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	slack, spec := 1.0, g.Spec()
+	if !spec.Kind.Static() {
+		return r.changingSlack(g)
+	}
 	var spectrum topology.Spectrum
 	noisy, err := r.noisy(g)
 	if err != nil {
@@ -39,7 +42,25 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 		slack = autoShare * need.Most(spectrum)
 	}
 	if noisy {
-		if slack, err = r.quietSlack(spectrum, slack); err != nil {
+		noise := func(slack float64) float64 {
+			p := r.settings()
+			p.Slack = slack
+			return r.method.Theta.Noise(spectrum, p)
+		}
+		if slack, err = r.quietSlack(noise, slack); err != nil {
+			return nil, err
+		}
+	}
+	spec.Slack = twoDigits(slack)
+	return topology.New(spec)
+}
+
+// changingSlack is chooseSlack for a graph that is not static.
+func (r *Run) changingSlack(g *topology.Graph) (*topology.Graph, error) {
+	slack, spec := 1.0, g.Spec()
+	if r.quantized() {
+		var err error
+		if slack, err = r.quietSlack(g.Noise, slack); err != nil {
 			return nil, err
 		}
 	}
@@ -79,15 +100,10 @@ func (r *Run) unitGrid() (moniqua.Grid, error) {
 
 // quietSlack returns the largest slack up to most at which the noise of rounding is
 // safe. The noise grows with the slack.
-func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
+func (r *Run) quietSlack(amplified func(slack float64) float64, most float64) (float64, error) {
 	grid, err := r.unitGrid()
 	if err != nil {
 		return 0, err
-	}
-	amplified := func(slack float64) float64 {
-		p := r.settings()
-		p.Slack = slack
-		return r.method.Theta.Noise(s, p)
 	}
 	if grid.Noise(amplified(most)) <= safeNoise {
 		return most, nil

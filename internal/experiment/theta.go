@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
 
 	"gossiptrainer/configs"
@@ -173,6 +174,9 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.audit, b.exact
+	if b.rows != nil {
+		c.Behind(b.rows.Ahead())
+	}
 	if b.controlled() {
 		c.Levels, c.Bits = 1<<a.Controller.MaxBits, b.chosen()
 	}
@@ -277,6 +281,10 @@ func alone(rule func(k int) float64, err error) ([]func(k int) float64, error) {
 }
 
 func theoremTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
+	if kind := r.graph.Spec().Kind; !kind.Static() {
+		return nil, fmt.Errorf("experiment: the theorem has no bound for a graph that changes or is directed, like %s: "+
+			"use the rule certified or adaptive", kind)
+	}
 	spectrum, updates, err := r.bounded()
 	if err != nil {
 		return nil, err

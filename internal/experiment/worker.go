@@ -13,7 +13,7 @@ import (
 
 // builder returns the builder of a worker of the run.
 func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
-	b := &builder{Run: r, rank: rank, row: r.rows[rank], audit: audit}
+	b := &builder{Run: r, rank: rank, rows: r.rows[rank], audit: audit}
 	if !r.controlled() {
 		return b, nil
 	}

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
+	{"internal/cores", "internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
 		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
 		"internal/node/vector", "internal/node"},
 	{"internal/registry", "node"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench"},
+	{"internal/app/bench", "internal/app/reproduce"},
 	{"cmd/peer"},
 }
 
@@ -62,7 +62,7 @@ var siblings = map[string][]string{
 	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
 	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
-	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
+	"internal/node": {"internal/cores", "internal/node/socket", "internal/node/identity", "internal/node/handshake",
 		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
 }
 

@@ -43,10 +43,10 @@ func (c task) returned(t testing.TB, rank int, g Place, s *state.Snapshot) (Work
 	w := c.elastic(t, rank)
 	weight := w.Closing.Weight
 	w.Place = &g
-	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}},
+	w.Rows = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}},
 		Out: []topology.Rank{g.Sponsor}}
 	var err error
-	w.Machine, err = gossip.Resume(w.Rank, w.Row, c.algorithm(t, rank), gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
+	w.Machine, err = gossip.Resume(w.Rank, w.Rows, c.algorithm(t, rank), gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	return w, err
 }
 

@@ -175,7 +175,7 @@ func TestAnEndThatIsPastIsAnError(t *testing.T) {
 func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
-		machine, err := gossip.NewPair(w.Rank, w.Row, &algos.ADPSGD{
+		machine, err := gossip.NewPair(w.Rank, w.Rows.At(0), &algos.ADPSGD{
 			X: make([]float32, 4), Alpha: func(int) float32 { return 0.05 }, Weight: 0.5,
 			Codec: func(topology.Rank) algos.Codec { return algos.Full{} },
 		}, gossip.PairPlan{Workers: 3, Rounds: 5, Seed: 1})

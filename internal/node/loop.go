@@ -32,7 +32,7 @@ func newDriver(w Worker, t reporter) (*driver, error) {
 		d.keeper.boundary(k)
 		d.hosting.boundary(k)
 	})
-	for _, rank := range w.Row.Neighbours() {
+	for _, rank := range w.Rows.Neighbours() {
 		d.denials = append(d.denials, denial{rank: rank})
 	}
 	return d, nil
@@ -45,7 +45,7 @@ func (d *driver) run(ctx context.Context) error {
 	tick := time.NewTicker(d.core.Pulse())
 	defer tick.Stop()
 	d.status(record.Training, "", nil)
-	if len(d.w.Row.Neighbours()) == 0 {
+	if len(d.w.Rows.Neighbours()) == 0 {
 		d.keeper.begin()
 	}
 	if err := d.listen(); err != nil {

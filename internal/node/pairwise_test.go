@@ -88,7 +88,7 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 			return loss, err
 		}
 		w := Worker{Task: work.Task{
-			Rank: topology.Rank(i), Row: row, Machine: m, Gradient: gradient, Rounds: rounds,
+			Rank: topology.Rank(i), Rows: row, Machine: m, Gradient: gradient, Rounds: rounds,
 			MaxPayload: 5*dim + gossip.CensusBytes(n), Asynchronous: true, Recording: work.Recording{Every: 1},
 		}}
 		wg.Go(func() {

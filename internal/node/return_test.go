@@ -193,7 +193,7 @@ func (f *fleet) worker(rank int) Worker {
 		w.Machine, err = f.pairWorker(w, d)
 		w.Asynchronous, w.MaxPayload = true, w.MaxPayload+gossip.CensusBytes(f.job.n)
 	case d.round > 0:
-		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank),
+		w.Machine, err = gossip.Resume(w.Rank, w.Rows.At(0), f.job.algorithm(f.t, rank),
 			gossip.Schedule{Rounds: f.job.rounds, Every: 1}, &d.saved)
 	}
 	if err != nil {
@@ -226,9 +226,9 @@ func (f *fleet) pairWorker(w Worker, d *disk) (gossip.Machine, error) {
 	}
 	plan := gossip.PairPlan{Workers: f.job.n, Rounds: f.job.rounds, Seed: 1}
 	if d.round > 0 {
-		return gossip.ResumePair(w.Rank, w.Row, alg, plan, &d.saved)
+		return gossip.ResumePair(w.Rank, w.Rows.At(0), alg, plan, &d.saved)
 	}
-	return gossip.NewPair(w.Rank, w.Row, alg, plan)
+	return gossip.NewPair(w.Rank, w.Rows.At(0), alg, plan)
 }
 
 // Asynchronous workers go on without a dead one, and with it when it is back: all end between the

@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
@@ -44,6 +45,11 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Unlock()
 	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
 		m.Borrow(links.Buffers())
+	}
+	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
+		m.Use(func(parts int, work func(part int)) {
+			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
+		})
 	}
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
@@ -87,9 +93,10 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	hello.Round, hello.Durable = w.place(), w.durable()
 	slots := gossip.SlotsOf(w.Machine)
 	message := slots.Parts() * w.MaxPayload
+	messages := max(1, len(w.Rows.At(0).In)) * (slots.Lead + 1)
 	c := link.Config{
 		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
-		Row: w.Row, Limit: w.MaxPayload, Room: len(w.Row.In) * (slots.Lead + 1) * message, Detect: n.opts.Detect,
+		Rows: w.Rows, Limit: w.MaxPayload, Room: messages * message, Detect: n.opts.Detect,
 		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
 		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
 	}
@@ -97,7 +104,7 @@ func (n *Node) linksOf(w *Worker) link.Config {
 		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
 	}
 	if w.inTurn() {
-		c.InTurn, c.Room = &slots, (len(w.Row.In)+slots.Lead+1)*message
+		c.InTurn, c.Room = &slots, (len(w.Rows.At(0).In)+slots.Lead+1)*message
 	}
 	return c
 }
@@ -106,8 +113,8 @@ func (n *Node) linksOf(w *Worker) link.Config {
 // worker that may cut an edge reads all: the neighbour's words about edges stand behind its messages.
 func (w *Worker) inTurn() bool {
 	slots := gossip.SlotsOf(w.Machine)
-	paced := !w.Asynchronous && w.Lost != Reweight && slots.Lead == 1 && slots.Parts() > 1
-	return paced && budget.InTurn(len(w.Row.In), slots.Parts()*w.MaxPayload)
+	paced := !w.Asynchronous && w.Lost != Reweight && slots.Lead == 1 && slots.Parts() > 1 && w.Rows.Period() == 1
+	return paced && budget.InTurn(len(w.Rows.At(0).In), slots.Parts()*w.MaxPayload)
 }
 
 // needs reports whether the links or the vectors use the connection with id.

@@ -109,7 +109,7 @@ type Place struct {
 // is known to have ended well.
 func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	s := peer.Start{
-		Self: w.Rank, Row: w.Row, Lost: w.Lost, Asynchronous: w.Asynchronous, Through: through,
+		Self: w.Rank, Rows: w.Rows, Lost: w.Lost, Asynchronous: w.Asynchronous, Through: through,
 		Place: w.place(), Durable: w.durable(),
 		Judge: judge.Rules{Self: w.Rank, Tolerance: w.Tolerance, Name: link.Reason},
 	}
@@ -119,7 +119,7 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 			w.Rank)
 	case log != nil:
 		s.Replay = &replay.Start{
-			Self: w.Rank, Row: w.Row, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
+			Self: w.Rank, Rows: w.Rows, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
 			Repairs: gossip.RepairsOf(w.Machine)().Verified, Through: through,
 		}
 	}
@@ -127,7 +127,7 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	case Fail:
 		s.Judge.Sentence = judge.StopRun
 	case Reweight:
-		s.Elastic = &elastic.Start{Self: w.Rank, Row: w.Row, Closing: w.Closing, Rounds: w.Rounds}
+		s.Elastic = &elastic.Start{Self: w.Rank, Row: w.Rows.At(0), Closing: w.Closing, Rounds: w.Rounds}
 		if g := w.Place; g != nil {
 			s.Elastic.Sponsored, s.Elastic.Seat = true, elastic.Seat{Round: g.Round, From: g.Exchange}
 		}

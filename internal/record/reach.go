@@ -14,8 +14,8 @@ type Targets struct {
 
 // A Target is one of Targets.
 type Target struct {
-	Metric string
-	Value  float64
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
 }
 
 // Metrics of targets.
@@ -34,6 +34,14 @@ func (t Targets) List() []Target {
 		all = append(all, Target{TestAccuracy, t.Accuracy})
 	}
 	return all
+}
+
+// Reach returns when the run reached the target, nil if it never did.
+func (r *Run) Reach(t Target) *Reached {
+	if t.Metric == TestAccuracy {
+		return r.ReachAccuracy(t.Value)
+	}
+	return r.ReachLoss(t.Value)
 }
 
 func (t Target) String() string { return fmt.Sprintf("%s %g", t.Metric, t.Value) }

@@ -17,8 +17,9 @@ var algorithms = []Algorithm{
 			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
 			Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua"},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
+		On:    Graph{Changing: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: plainNoise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
@@ -36,7 +37,8 @@ var algorithms = []Algorithm{
 			Reweight: Permission{Why: "corrects by the last round's W"},
 		},
 		On: Graph{
-			Need: "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
+			Changing: Permission{Why: "corrects by the last round's W and diverges when W changes"},
+			Need:     "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
 		},
 		Theta: Theta{
 			Certificate: d2Sums, Noise: func(s topology.Spectrum, p Settings) float64 { return s.D2Noise(p.Slack) },
@@ -55,6 +57,7 @@ var algorithms = []Algorithm{
 		Takes: Takes{
 			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Reweight: allowed, Controller: allowed,
 		},
+		On:     Graph{Changing: allowed},
 		Theta:  Theta{Certificate: impulses(qgRule), Noise: impulseNoise(qgRule)},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -71,6 +74,7 @@ var algorithms = []Algorithm{
 			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Controller: allowed,
 			Reweight: Permission{Why: "has a momentum of one W"},
 		},
+		On:     Graph{Changing: Permission{Why: "has a momentum of one W"}},
 		Theta:  Theta{Certificate: impulses(decentlamRule), Noise: impulseNoise(decentlamRule)},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -90,6 +94,7 @@ var algorithms = []Algorithm{
 			LocalSteps: Permission{Why: "with local steps is kgt"},
 			Reweight:   Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
 		},
+		On:     Graph{Changing: allowed},
 		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
 		Vector: Vectors{Own: 1},
 		Build:  buildTracking,
@@ -105,6 +110,7 @@ var algorithms = []Algorithm{
 		Takes: Takes{
 			Eta: true, LocalSteps: allowed, Reweight: Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
 		},
+		On:     Graph{Changing: allowed},
 		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
 		Vector: Vectors{Own: 1, Local: 1},
 		Build:  buildTracking,
@@ -116,6 +122,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Compressor: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: replicas}},
+		On:    Graph{Changing: Permission{Why: "sums public copies of fixed neighbours"}},
 		Gamma: func(f Fidelity, beta float64) float64 {
 			return safeChoco * (2 - f.Gain) / (f.Gain/f.Share + f.Gain/2 - 1) / beta
 		},
@@ -133,6 +140,7 @@ var algorithms = []Algorithm{
 			LocalSteps: allowed, Controller: allowed,
 			Reweight: Permission{Why: "carries the error of what all neighbours got"},
 		},
+		On: Graph{Changing: Permission{Why: "was analysed for one W, as its error feedback spans rounds"}},
 		Gamma: func(f Fidelity, beta float64) float64 {
 			return safeSqueeze * math.Sqrt(f.Share/max(f.Gain-f.Share, 0)) / beta
 		},
@@ -151,10 +159,11 @@ var algorithms = []Algorithm{
 		Takes: Takes{
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed, Reweight: Permission{Why: replicas},
 		},
+		On:     Graph{Changing: Permission{Why: replicas}},
 		Vector: Vectors{Neighbour: 1}, Remedy: finer("dcd"),
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
-			return &algos.DCD{X: p.X, Alpha: p.Alpha, Row: p.Row, Compression: c}, err
+			return &algos.DCD{X: p.X, Alpha: p.Alpha, Row: p.Rows.At(0), Compression: c}, err
 		},
 	},
 	{
@@ -167,10 +176,11 @@ var algorithms = []Algorithm{
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed,
 			Reweight: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"},
 		},
+		On:     Graph{Changing: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"}},
 		Vector: Vectors{Own: 1, Neighbour: 1}, Remedy: finer("ecd"),
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
-			return &algos.ECD{X: p.X, Alpha: p.Alpha, Row: p.Row, Compression: c}, err
+			return &algos.ECD{X: p.X, Alpha: p.Alpha, Row: p.Rows.At(0), Compression: c}, err
 		},
 	},
 	{
@@ -178,8 +188,9 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
-		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1)},
+		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
 		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
+		On:     Graph{Changing: allowed},
 		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
@@ -197,6 +208,7 @@ var algorithms = []Algorithm{
 			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
 			Controller: Permission{Why: "has workers with no round in which all could switch bits"},
 		},
+		On: Graph{Changing: Permission{Why: "draws its pairs by events of its own"}},
 		Theta: Theta{
 			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,
 			Noise: func(_ topology.Spectrum, p Settings) float64 { return topology.PairNoise(p.Slack) },
@@ -218,7 +230,7 @@ var algorithms = []Algorithm{
 			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody},
 			Controller: Permission{Why: "sends full precision and has no bits to choose"},
 		},
-		On: Graph{Kind: topology.Ring, Rows: func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) }},
+		On: Graph{Kind: topology.Ring, Rows: cycle},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Workers: p.Workers}, nil
 		},
@@ -298,50 +310,72 @@ const (
 )
 
 // toNeighbours: in each hop a worker tells each neighbour.
-func toNeighbours(hops int) func(rows []topology.Row) Frames {
-	return func(rows []topology.Row) Frames {
+func toNeighbours(hops int) func(rows []topology.Sequence) Frames {
+	return func(rows []topology.Sequence) Frames {
 		most, all := degrees(rows)
 		return Frames{Most: slices.Repeat([]int{most}, hops), All: hops * all}
 	}
 }
 
 // inLanes: in one hop a worker tells each neighbour in so many lanes.
-func inLanes(lanes int) func(rows []topology.Row) Frames {
-	return func(rows []topology.Row) Frames {
+func inLanes(lanes int) func(rows []topology.Sequence) Frames {
+	return func(rows []topology.Sequence) Frames {
 		most, all := degrees(rows)
 		return Frames{Most: []int{lanes * most}, All: lanes * all}
 	}
 }
 
 // inPairs: a worker sends one offer and, on average, one answer.
-func inPairs(rows []topology.Row) Frames {
+func inPairs(rows []topology.Sequence) Frames {
 	most, _ := degrees(rows)
 	each := min(2, 2*most)
 	return Frames{Most: []int{each}, All: each * len(rows)}
 }
 
-func aroundTheRing(rows []topology.Row) Frames {
+func aroundTheRing(rows []topology.Sequence) Frames {
 	_, all := degrees(rows)
 	hops := 2 * (len(rows) - 1)
 	return Frames{Most: slices.Repeat([]int{1}, hops), All: all * hops}
 }
 
 // overTheServer: the workers tell the server, and then the server tells them.
-func overTheServer(rows []topology.Row) Frames {
+func overTheServer(rows []topology.Sequence) Frames {
 	most, all := degrees(rows)
 	return Frames{Most: []int{min(1, most), most}, All: all}
 }
 
-// degrees returns the largest number of receivers of a worker, and the sum over all workers.
-func degrees(rows []topology.Row) (most, all int) {
-	for _, row := range rows {
-		most, all = max(most, len(row.Out)), all+len(row.Out)
+// degrees returns the largest number of receivers of a worker in an exchange, and the largest sum over all workers.
+func degrees(rows []topology.Sequence) (most, all int) {
+	for s := range max(1, rows[0].Period()) {
+		sum := 0
+		for _, worker := range rows {
+			out := len(worker.At(s).Out)
+			most, sum = max(most, out), sum+out
+		}
+		all = max(all, sum)
 	}
 	return most, all
 }
 
+// cycle returns the rows of the directed cycle.
+func cycle(g *topology.Graph) []topology.Sequence {
+	var rows []topology.Sequence
+	for _, row := range topology.Cycle(g.N()) {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // pathSums returns the path sums of plain mixing.
-func pathSums(_ *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
+func pathSums(g *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
+	if !g.Spec().Kind.Static() {
+		sums, err := g.PathSums()
+		if err != nil {
+			return Sums{}, err
+		}
+		decay, err := g.Decay()
+		return Sums{S: sums.S, S1: sums.S1, Rho: decay}, err
+	}
 	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
 }
 

@@ -54,8 +54,10 @@ type Sends struct {
 	Feedback   Want     // the same with algorithm.error_feedback; NoCompressor: no choice
 	// Spans returns the number of parameters that a message covers; nil: the whole model.
 	Spans  func(dim, workers int) int
-	Frames func(rows []topology.Row) Frames
-	Label  string // in tables, with models by Moniqua
+	Frames func(rows []topology.Sequence) Frames
+	// Early: messages depend on x_k alone. They travel while the gradient is computed, unless algorithm.order is atc.
+	Early bool
+	Label string // in tables, with models by Moniqua
 }
 
 // A Lane is one of an exchange's messages that codecs carry. Each lane has its own codec with its own noise and bound;
@@ -71,7 +73,8 @@ const (
 	Full    = "full"
 )
 
-// Frames counts the messages of a round that exchanges, without empty ones.
+// Frames counts the messages of a round that exchanges, without empty ones. On graphs that change it is the round with
+// the most.
 type Frames struct {
 	Most []int // by hop: of the worker that sends the most
 	All  int   // of all workers in all hops
@@ -104,16 +107,19 @@ func (p Permission) Reason() string {
 
 // A Graph says on which graphs a row runs.
 type Graph struct {
-	Kind topology.Kind                        // its own graph; "": that of the run file
-	Rows func(*topology.Graph) []topology.Row // senders and receivers by worker; nil: neighbours of the graph
-	Need string                               // condition on W; "": none
-	Met  func(topology.Spectrum) bool         // whether W meets it; nil without Need
-	Most func(topology.Spectrum) float64      // the slack below which W meets it, as a factor; nil without Need
+	Kind topology.Kind                             // its own graph; "": that of the run file
+	Rows func(*topology.Graph) []topology.Sequence // senders and receivers by worker; nil: neighbours of the graph
+	// Changing: it also runs on kinds that are not static, whose edges are directed or change. Rows with a graph of
+	// their own need no permission.
+	Changing Permission
+	Need     string                          // condition on W; "": none
+	Met      func(topology.Spectrum) bool    // whether W meets it; nil without Need
+	Most     func(topology.Spectrum) float64 // the slack below which W meets it, as a factor; nil without Need
 }
 
 // Theta describes the rules for Moniqua's bound θ.
 type Theta struct {
-	// Certificate returns the sums of the certified rule; nil: there is none.
+	// Certificate returns the sums of the certified rule; nil: there is none. The spectrum is that of a static graph.
 	Certificate func(*topology.Graph, topology.Spectrum, Settings) (Sums, error)
 	// Tracks: there are two lanes, of models and of tracked directions. The certificate is moniqua.Tracked.
 	Tracks bool
@@ -121,7 +127,8 @@ type Theta struct {
 	Uncertified string
 	Theorem     bool // the theorem gives constants
 	// Noise returns the factor by which W with a slack amplifies the noise of rounding. It is the mean square of the
-	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto.
+	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto. On
+	// graphs that are not static, that of the graph takes its place.
 	Noise func(topology.Spectrum, Settings) float64
 	// ByDegree: on any graph Noise is below the largest degree, which is quick to compute.
 	ByDegree bool
@@ -213,18 +220,18 @@ func (a Algorithm) Compresses() bool { return a.Sends.Compressor != NoCompressor
 func (a Algorithm) Asynchronous() bool { return a.Pair != nil }
 
 // Neighbours returns, by worker, the senders and receivers on g.
-func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
+func (a Algorithm) Neighbours(g *topology.Graph) []topology.Sequence {
 	if a.On.Rows != nil {
 		return a.On.Rows(g)
 	}
-	return g.Rows(0)
+	return g.Sequences()
 }
 
 // Parts are the components of one worker's update rule. A row uses those that it needs.
 type Parts struct {
 	Rank    topology.Rank
 	Workers int
-	Row     topology.Row
+	Rows    topology.Sequence
 	X       []float32 // the first model, or the one that was saved; owned by the rule
 	Alpha   algos.StepSize
 	Seed    uint64
@@ -256,7 +263,11 @@ func (p Parts) compression() (algos.Compression, error) {
 		return algos.Compression{}, err
 	}
 	all := algos.Compression{Own: own}
-	for _, e := range p.Row.In {
+	if p.Rows.Period() != 1 {
+		all.Of = p.senders()
+		return all, nil
+	}
+	for _, e := range p.Rows.At(0).In {
 		of, err := p.Compressor(e.Peer)
 		if err != nil {
 			return algos.Compression{}, err
@@ -264,4 +275,19 @@ func (p Parts) compression() (algos.Compression, error) {
 		all.In = append(all.In, of)
 	}
 	return all, nil
+}
+
+// senders returns the compressors of neighbours that change. It makes each when its first message comes.
+func (p Parts) senders() func(topology.Rank) quant.Compressor {
+	known := map[topology.Rank]quant.Compressor{}
+	return func(rank topology.Rank) quant.Compressor {
+		if _, ok := known[rank]; !ok {
+			made, err := p.Compressor(rank)
+			if err != nil {
+				panic("internal error: registry: " + err.Error()) // that of the worker itself was made
+			}
+			known[rank] = made
+		}
+		return known[rank]
+	}
 }

@@ -81,7 +81,7 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 	var all []*gossip.Worker
 	for i, row := range rows {
 		made, err := a.Build(Parts{
-			Rank: topology.Rank(i), Workers: len(rows), Row: row, X: make([]float32, dim),
+			Rank: topology.Rank(i), Workers: len(rows), Rows: row, X: make([]float32, dim),
 			Codecs:     slices.Repeat([]algos.Codec{algos.Full{}}, len(a.Lanes())),
 			Alpha:      func(int) float32 { return 0.1 },
 			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
@@ -101,13 +101,16 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 }
 
 // checkAbilities holds an update rule to what its row says of it.
-func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []topology.Row) {
+func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []topology.Sequence) {
 	t.Helper()
 	if hops := made.Plan().Hops; hops != len(a.Sends.Frames(rows).Most) {
 		t.Errorf("%s: %d hops, its row has %d", a, hops, len(a.Sends.Frames(rows).Most))
 	}
 	if hops := made.Plan().Hops; a.ByMoniqua() && len(a.Lanes())%hops != 0 {
 		t.Errorf("%s: %d hops in %d lanes, each of which needs noise of its own", a, hops, len(a.Lanes()))
+	}
+	if early := made.Plan().Overlap; early != a.Sends.Early {
+		t.Errorf("%s: its messages travel during the gradient: %v, its row says %v", a, early, a.Sends.Early)
 	}
 	if _, ok := made.(gossip.Local); a.Takes.LocalSteps.Given && !ok {
 		t.Errorf("%s: its row allows local steps, and it is not gossip.Local", a)
@@ -134,7 +137,7 @@ func TestRowsCountWhatWorkersSendAndKeep(t *testing.T) {
 				t.Errorf("%s: %d frames in two rounds, its row has %d", a, sent, want)
 			}
 			for i, w := range all {
-				vectors := a.Vector.Of(len(rows[i].In))
+				vectors := a.Vector.Of(len(rows[i].At(0).In))
 				if feedback {
 					vectors += a.Vector.Feedback
 				}
@@ -147,7 +150,7 @@ func TestRowsCountWhatWorkersSendAndKeep(t *testing.T) {
 }
 
 // rowsOn returns who hears whom among 4 workers.
-func rowsOn(t *testing.T, a Algorithm) []topology.Row {
+func rowsOn(t *testing.T, a Algorithm) []topology.Sequence {
 	t.Helper()
 	g, err := topology.New(topology.Spec{Kind: cmp.Or(a.On.Kind, topology.Ring), N: 4, Slack: 0.5})
 	if err != nil {

@@ -94,7 +94,7 @@ func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, co
 }
 
 // On a phone the page is no wider than the screen. The panels of figures stand one above another, each as wide as the
-// room allows.
+// room allows. The switch shows those of one axis, and hides no bars.
 func TestPageOnAPhone(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("no chromium")
@@ -111,8 +111,13 @@ func TestPageOnAPhone(t *testing.T) {
 	phone := fmt.Sprintf(`<iframe width="390" height="900" style="border:0" srcdoc="%s"></iframe><p></p><script>
 document.querySelector("iframe").onload = e => {
   const d = e.target.contentDocument, panels = [...d.querySelectorAll(".panels")[0].querySelectorAll("svg")].map(s => s.getBoundingClientRect())
+  const shown = axis => {
+    d.querySelector("input[value=" + axis + "]").click()
+    return [...d.querySelectorAll(".panels svg")].filter(s => s.getClientRects().length > 0).length
+  }
   document.querySelector("p").textContent = [d.documentElement.scrollWidth <= d.documentElement.clientWidth,
-    panels.length, panels[0].left == panels[1].left, panels[1].top >= panels[0].bottom, panels[0].width > 330].join()
+    panels.length, panels[0].left == panels[1].left, panels[1].top >= panels[0].bottom, panels[0].width > 330,
+    !d.querySelector("#axes").hidden, shown("rounds"), shown("bytes"), shown("seconds"), shown("all")].join()
 }</script>`, html.EscapeString(page.String()))
 	path := filepath.Join(dir, "phone.html")
 	if err := os.WriteFile(path, []byte(phone), 0o666); err != nil {
@@ -125,8 +130,9 @@ document.querySelector("iframe").onload = e => {
 	if err != nil {
 		t.Fatalf("chromium: %v", err)
 	}
-	if want := "<p>true,2,true,true,true</p>"; !bytes.Contains(seen, []byte(want)) {
-		t.Errorf("the page ends %.200q, want %s: it fits, two panels, one above the other, wide", seen[max(0,
-			len(seen)-900):], want)
+	// It fits, three panels, one above the other, wide. Beside them are bars and gaps, and the switch works.
+	if want := "<p>true,3,true,true,true,true,4,3,3,6</p>"; !bytes.Contains(seen, []byte(want)) {
+		told := seen[max(0, bytes.Index(seen, []byte("</iframe><p>"))):]
+		t.Errorf("the browser says %.80q, want %s", told, want)
 	}
 }

@@ -95,6 +95,7 @@ func drawGrid(page draw.Canvas, panels [][]*plot.Plot) {
 			p := panels[i][j]
 			p.Draw(cell)
 			style := textStyle(labelText)
+			style.Font = p.Y.Label.TextStyle.Font
 			style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YBottom
 			inside := p.DataCanvas(cell)
 			cell.FillText(style, vg.Point{X: cell.Min.X - vg.Points(3), Y: inside.Center().Y}, labels[p])

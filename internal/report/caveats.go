@@ -31,6 +31,7 @@ func (s *Study) Caveats() []string {
 	for _, target := range s.Targets.List() {
 		all = slices.Concat(all, s.unknown(target), s.resolution(target))
 	}
+	all = slices.Concat(all, s.searches(), s.chance())
 	if s.Until != "" {
 		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
 	}

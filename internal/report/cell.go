@@ -22,19 +22,25 @@ type Comparison struct {
 	Base     string         `json:"base"`
 	Compute  float64        `json:"compute_s,omitempty"` // sim: virtual time of a gradient
 	Measured bool           `json:"compute_measured,omitempty"`
-	Targets  record.Targets `json:"targets"`
-	Until    string         `json:"until,omitempty"` // the condition that ends cells early
-	Networks []Network      `json:"networks"`
-	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
-	Seeds    []uint64       `json:"seeds"`
-	Fewer    map[string]int `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
-	Command  string         `json:"command"`               // command line that made it
-	Script   string         `json:"script,omitempty"`      // the words after it: -- and the command of a script
-	Version  string         `json:"version"`               // of the program
-	Machine  string         `json:"machine"`
-	Made     string         `json:"made,omitempty"` // when its last cell was run
-	Data     []DataFile     `json:"data,omitempty"`
-	Cells    []Cell         `json:"cells"`
+	Targets  record.Targets `json:"targets"` // the hardest of each metric
+	// Levels are easier targets, from the easiest of each metric.
+	Levels   []record.Target `json:"levels,omitempty"`
+	Until    string          `json:"until,omitempty"` // the condition that ends cells early
+	Networks []Network       `json:"networks"`
+	Labels   []string        `json:"labels"` // of the algorithms, in the order of the file
+	Seeds    []uint64        `json:"seeds"`
+	Fewer    map[string]int  `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
+	Command  string          `json:"command"`               // command line that made it
+	Script   string          `json:"script,omitempty"`      // the words after it: -- and the command of a script
+	Version  string          `json:"version"`               // of the program
+	Machine  string          `json:"machine"`
+	Made     string          `json:"made,omitempty"` // when its last cell was run
+	Data     []DataFile      `json:"data,omitempty"`
+	// Settings are the keys of the run files that all cells share and that are not the defaults.
+	Settings map[string]string `json:"settings,omitempty"`
+	Setups   []Setup           `json:"setups,omitempty"` // by network, then by label
+	Trials   []Trial           `json:"trials,omitempty"` // of the searches, in their order
+	Cells    []Cell            `json:"cells"`
 }
 
 // A DataFile is a file of a data set. A built-in set has no file.
@@ -88,6 +94,8 @@ type Cell struct {
 
 	ToLoss     *record.Reached `json:"to_loss"` // null = no such target, or not reached
 	ToAccuracy *record.Reached `json:"to_accuracy"`
+	// ToLevels are the times to the levels of the comparison, in their order.
+	ToLevels []LevelTime `json:"to_levels,omitempty"`
 
 	*record.Summary
 }
@@ -103,8 +111,41 @@ func (c *Cell) Reach(run *record.Run, t record.Targets) {
 	}
 }
 
+// A LevelTime is the time of a cell to an easier target.
+type LevelTime struct {
+	record.Target
+	Reached *record.Reached `json:"reached"` // null = not reached
+}
+
+// ReachLevels fills in the times at which the run reached easier targets.
+func (c *Cell) ReachLevels(run *record.Run, levels []record.Target) {
+	c.ToLevels = nil
+	for _, t := range levels {
+		c.ToLevels = append(c.ToLevels, LevelTime{t, run.Reach(t)})
+	}
+}
+
+// Goals returns all targets: losses, then accuracies, each from the easiest to the hardest.
+func (c *Comparison) Goals() []record.Target {
+	var all []record.Target
+	for _, hardest := range c.Targets.List() {
+		for _, t := range c.Levels {
+			if t.Metric == hardest.Metric {
+				all = append(all, t)
+			}
+		}
+		all = append(all, hardest)
+	}
+	return all
+}
+
 // to returns when the run reached a target, or nil if it did not or the time is unknown.
 func (c Cell) to(t record.Target) *record.Reached {
+	for _, level := range c.ToLevels {
+		if level.Target == t {
+			return level.Reached
+		}
+	}
 	if t.Metric == record.TestAccuracy {
 		return c.ToAccuracy
 	}

@@ -33,7 +33,7 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 		}
 		addCurve(loss, points, i, func(p record.Point) float64 { return p.Loss })
 		addCurve(accuracy, points, i, func(p record.Point) float64 { return p.Accuracy })
-		entries[i] = entry{names[i], runStyle(i)}
+		entries[i] = entry{name: names[i], style: runStyle(i)}
 	}
 	widen(accuracy)
 	widen(loss)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -16,12 +17,6 @@ type Figure struct {
 	Caption string
 	panels  []*panel
 	legend  []entry
-}
-
-// A panel is one plot of a figure, with a description in words.
-type panel struct {
-	*plot.Plot
-	words string
 }
 
 // Draw returns the figure as png, svg or pdf, its panels side by side.
@@ -44,6 +39,10 @@ func (f *Figure) DrawColumn(format string) ([]byte, error) {
 
 // on draws panels of the given total size, and the legend above them.
 func (f *Figure) on(format string, width, height vg.Length, panels [][]*plot.Plot) ([]byte, error) {
+	if format == "pdf" { // in letters of the widths of Times, as in papers; the page has no serifs
+		f.in("Serif")
+		defer f.in("Sans")
+	}
 	_, above := shapeLegend(draw.New(vgsvg.New(width, height)), f.legend)
 	canvas, err := newCanvas(format, width, height+above)
 	if err != nil {
@@ -53,6 +52,16 @@ func (f *Figure) on(format string, width, height vg.Length, panels [][]*plot.Plo
 	drawLegend(page, f.legend)
 	drawGrid(draw.Crop(page, 0, 0, 0, -above), panels)
 	return written(f.Name, canvas)
+}
+
+// in gives all letters of the figure a variant of the typeface: Sans or Serif.
+func (f *Figure) in(variant font.Variant) {
+	for _, p := range f.panels {
+		p.in(variant)
+	}
+	for i := range f.legend {
+		f.legend[i].variant = variant
+	}
 }
 
 // svg draws a panel alone, without a background.

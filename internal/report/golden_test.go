@@ -174,8 +174,8 @@ func TestBothTargetsCount(t *testing.T) {
 		"A on n: 1 of 1 run did not reach accuracy 0.75",
 		"s to training loss 2", "s to accuracy 0.75", "TO TRAINING LOSS 2  TO ACCURACY 0.75",
 	}, nil)
-	if n := len(s.Figures()); n != 4 {
-		t.Errorf("%d figures, want loss, accuracy, bars and rounds", n)
+	if n := len(s.Figures()); n != 3 {
+		t.Errorf("%d figures, want loss, accuracy and bars", n)
 	}
 }
 
@@ -189,14 +189,14 @@ func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 	if n, m := strings.Count(curves.String(), "gap"), len(falling); n != m {
 		t.Errorf("%d gaps in the curves, want %d of the algorithm that measures them", n, m)
 	}
-	rounds := s.rounds()
-	if len(rounds.panels) != 2 || !strings.Contains(rounds.panels[1].words, "reduces: none") {
-		t.Errorf("%d panels, the last says %q, want that one has no gap", len(rounds.panels),
-			rounds.panels[len(rounds.panels)-1].words)
+	gaps := s.gaps()
+	if gaps == nil || !strings.Contains(gaps.panels[0].words, "reduces: none") ||
+		!strings.Contains(gaps.Caption, "measures none") {
+		t.Errorf("the figure of gaps is %+v, want that one algorithm has none", gaps)
 	}
 	s = golden(t, record.Targets{}, []string{"reduces"}, runs)
-	if n := len(s.rounds().panels); n != 1 {
-		t.Errorf("%d panels, want none of gaps that nobody measures", n)
+	if f := s.gaps(); f != nil {
+		t.Errorf("%q shows gaps that no algorithm measures", f.Caption)
 	}
 	steps := byWorker(s.Groups[0].runs[1].Events)
 	if panels, err := panelsOf(s.Groups[0].runs[1].Run, steps); err != nil || len(panels) != 1 {
@@ -258,9 +258,8 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
 		{losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
-	for _, f := range []*Figure{s.Figures()[0], s.rounds()} {
-		mustTell(t, f.Caption, []string{"the mean of the last 5 records", "bands go from the least to the largest seed"},
-			[]string{"95 %"})
+	for f, want := range map[*Figure]string{s.Figures()[0]: "the mean of the last 5 records", s.gaps(): "Largest gap"} {
+		mustTell(t, f.Caption, []string{want, "bands go from the least to the largest seed"}, []string{"95 %"})
 	}
 	_, band := combine(s.Groups[0].curves(byRound(), theLoss()), false)
 	if least, most := band[len(band)-1].Y, band[0].Y; least != 5 || most != 9 {

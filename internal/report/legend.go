@@ -2,6 +2,7 @@ package report
 
 import (
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -9,8 +10,9 @@ import (
 
 // An entry is a line of a legend: a name and its style in the panels.
 type entry struct {
-	name  string
-	style draw.LineStyle
+	name    string
+	style   draw.LineStyle
+	variant font.Variant // of the typeface; "": Sans
 }
 
 // Shape of the legend above the panels, in points.
@@ -25,6 +27,9 @@ const (
 func (e entry) drawn() plot.Legend {
 	one := plot.NewLegend()
 	one.TextStyle, one.ThumbnailWidth = textStyle(smallText), vg.Points(legendSample)
+	if e.variant != "" {
+		one.TextStyle.Font.Variant = e.variant
+	}
 	one.Top, one.Left = true, true
 	one.Add(e.name, &plotter.Line{LineStyle: e.style})
 	return one

@@ -48,7 +48,7 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 			line := l.styled(i)
 			p.Add(line)
 			if !known {
-				entries = append(entries, entry{l.Name, line.LineStyle})
+				entries = append(entries, entry{name: l.Name, style: line.LineStyle})
 			}
 		}
 		if len(panel.Lines) > 0 {

@@ -87,13 +87,16 @@ func geomeanOf(values []float64) geomean {
 // ratio to 0 is infinite.
 func ratioOf(a, b map[uint64]float64) geomean {
 	var ratios []float64
-	for _, seed := range slices.Sorted(maps.Keys(a)) {
+	for _, seed := range sortedKeys(a) {
 		if y, both := b[seed]; both {
 			ratios = append(ratios, a[seed]/y)
 		}
 	}
 	return geomeanOf(ratios)
 }
+
+// sortedKeys returns the seeds of values.
+func sortedKeys(values map[uint64]float64) []uint64 { return slices.Sorted(maps.Keys(values)) }
 
 // within widens the interval of g to contain low and high, so that it is not finer than the measurement. A single
 // number has no interval unless low is 0 or high infinite, which means a bound.

@@ -107,7 +107,8 @@ func (s *Study) collect(g *Group) error {
 			return err
 		}
 		cell.Reach(run, s.Targets)
-		s.Cells[i].ToLoss, s.Cells[i].ToAccuracy = cell.ToLoss, cell.ToAccuracy
+		cell.ReachLevels(run, s.Levels)
+		s.Cells[i] = cell
 		g.Cells = append(g.Cells, cell)
 		g.runs[cell.Seed] = newTrace(run)
 	}

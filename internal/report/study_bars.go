@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -37,7 +36,7 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 		"the least time of a round.", network.Name)
 	f.panels = append(f.panels, s.partBars(groups))
 	for _, part := range partsOfRound(groups) {
-		f.legend = append(f.legend, entry{part.name, draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
+		f.legend = append(f.legend, entry{name: part.name, style: draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
 	}
 	return f
 }
@@ -51,15 +50,16 @@ func timeBars(groups []*Group, target record.Target) *panel {
 			continue
 		}
 		e := g.timeTo(target)
-		addBar(p.Plot, i, 0, e.Mean, runStyle(i).Color)
-		addWhisker(p.Plot, i, e)
+		p.bar(i, 0, e.Mean, runStyle(i).Color)
+		p.whisker(float64(i), e, color.White) // visible on any bar
+		p.whisker(float64(i), e, color.Black)
 		highest = max(highest, p.Y.Max)
 	}
 	nameBars(p, groups, highest)
 	for i, g := range groups {
 		words := g.missing(target)
 		if words != "" {
-			addWords(p.Plot, i, words)
+			addWords(p, i, words)
 		} else {
 			words = g.timeTo(target).String()
 		}
@@ -90,6 +90,7 @@ func nameBars(p *panel, groups []*Group, highest float64) {
 		labels = append(labels, g.Label)
 	}
 	p.NominalX(labels...)
+	p.names = labels
 	p.X.Tick.Label.Rotation = slant(len(groups))
 	p.X.Tick.Length = vg.Points(3) // off the bars
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
@@ -102,20 +103,9 @@ func nameBars(p *panel, groups []*Group, highest float64) {
 }
 
 // addWords writes the reason in the place of a missing bar.
-func addWords(p *plot.Plot, at int, words string) {
-	style := textStyle(smallText)
-	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YCenter
-	p.Add(unpadded{&plotter.Labels{
-		XYs:    plotter.XYs{{X: float64(at), Y: headroom * p.Y.Max / 30}},
-		Labels: []string{words}, TextStyle: []text.Style{style},
-	}})
+func addWords(p *panel, at int, words string) {
+	p.note(plotter.XY{X: float64(at), Y: headroom * p.Y.Max / 30}, words)
 }
-
-// unpadded is a plotter that reserves no room in the panel.
-type unpadded struct{ of plot.Plotter }
-
-// Plot implements plot.Plotter.
-func (u unpadded) Plot(canvas draw.Canvas, p *plot.Plot) { u.of.Plot(canvas, p) }
 
 // headroom keeps bars and their lines off the upper edge.
 const headroom = 1.04
@@ -131,28 +121,6 @@ func slant(bars int) float64 {
 }
 
 const barHalf = 0.36 // in units of the distance between two bars
-
-func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
-	x := float64(at)
-	bar, err := plotter.NewPolygon(plotter.XYs{{X: x - barHalf, Y: low}, {X: x + barHalf, Y: low}, {X: x + barHalf,
-		Y: high}, {X: x - barHalf, Y: high}})
-	if err != nil {
-		return // the height is not a number
-	}
-	bar.Color, bar.LineStyle.Width = c, vg.Points(0.5)
-	p.Add(bar)
-}
-
-func addWhisker(p *plot.Plot, at int, e geomean) {
-	if record.Number(e.High-e.Low) == nil {
-		return
-	}
-	x := float64(at)
-	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2),
-		Color: color.Black}} { // visible on any bar
-		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: e.Low}, {X: x, Y: e.High}}, LineStyle: stroke})
-	}
-}
 
 // partsOfRound returns the parts of a round, from below. Hand-over is a part where any run has a script.
 func partsOfRound(groups []*Group) []part {
@@ -181,22 +149,21 @@ func (s *Study) partBars(groups []*Group) *panel {
 		p.words += "; " + g.Label + ":"
 		for _, part := range partsOfRound(groups) {
 			mean := g.meanOf(part.of)
-			addBar(p.Plot, i, low, low+mean, part.color)
+			p.bar(i, low, low+mean, part.color)
 			low += mean
 			p.words += fmt.Sprintf(" %s %.3g", part.name, mean)
 		}
 		if e := g.geomean(s.leastPerRound(g)); e.N > 0 {
 			x := float64(i)
-			mark := &plotter.Line{XYs: plotter.XYs{{X: x - 0.46, Y: e.Mean}, {X: x + 0.46, Y: e.Mean}}}
-			mark.Width, mark.Color = vg.Points(2), color.Black
-			p.Add(mark)
+			p.line(plotter.XYs{{X: x - 0.46, Y: e.Mean}, {X: x + 0.46, Y: e.Mean}},
+				draw.LineStyle{Width: vg.Points(2), Color: color.Black})
 		}
 	}
 	nameBars(p, groups, max(0, p.Y.Max))
 	for i, g := range groups {
 		if len(g.runs) == 0 {
 			fate := g.fate()
-			addWords(p.Plot, i, fate)
+			addWords(p, i, fate)
 			p.words += "; " + g.Label + ": " + fate
 		}
 	}

@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"gossiptrainer/internal/record"
 )
@@ -54,25 +52,32 @@ func theAccuracy() quantity {
 
 // An abscissa is the horizontal axis of curves.
 type abscissa struct {
+	axis axis
 	name string
 	of   func(record.Moment) float64
 }
 
 func byTime() abscissa {
-	return abscissa{"time (s)", func(m record.Moment) float64 { return m.Time.Seconds() }}
+	return abscissa{axisSeconds, "time (s)", func(m record.Moment) float64 { return m.Time.Seconds() }}
 }
 
 func byBytes() abscissa {
-	return abscissa{"sent per peer (MB)", func(m record.Moment) float64 { return float64(m.Sent.Wire) / 1e6 }}
+	return abscissa{axisBytes, "sent per peer (MB)", func(m record.Moment) float64 { return float64(m.Sent.Wire) / 1e6 }}
 }
 
-func byRound() abscissa { return abscissa{"round", func(m record.Moment) float64 { return m.Round }} }
+func byRound() abscissa {
+	return abscissa{axisRounds, "round", func(m record.Moment) float64 { return m.Round }}
+}
+
+// abscissae are the axes of all curves of losses and accuracies.
+func abscissae() []abscissa { return []abscissa{byTime(), byBytes(), byRound()} }
 
 // averaged explains curves and bands in captions.
 const averaged = "Lines are means over the seeds; bands go from the least to the largest seed."
 
-// Figures draws the study. For each network it shows loss and accuracy against time and bytes, and times to the targets
-// beside the parts of a round. The last figure shows everything against rounds.
+// Figures draws the study. For each network it shows loss and accuracy against time, bytes and rounds. Beside them are
+// the times to the targets and the parts of a round, and where there are several, levels of targets and numbers of
+// workers. The last figure shows the gap between neighbours, if it is on record.
 func (s *Study) Figures() []*Figure {
 	var all []*Figure
 	for _, network := range s.Networks {
@@ -80,63 +85,58 @@ func (s *Study) Figures() []*Figure {
 			all = append(all, s.figuresOn(network, groups)...)
 		}
 	}
-	return append(all, s.rounds())
+	if gaps := s.gaps(); gaps != nil {
+		all = append(all, gaps)
+	}
+	return all
 }
 
-// rounds draws everything against rounds, on the first network.
-func (s *Study) rounds() *Figure {
+// gaps draws the distance of neighbours against rounds, on the first network. It returns nil if no run measures it.
+func (s *Study) gaps() *Figure {
 	groups := s.on(s.Groups[0].Network.Name)
-	rounds := &Figure{
-		Name: "rounds", legend: legendOf(groups),
-		Caption: fmt.Sprintf("Against rounds, on %s: training loss, each point the mean of the last %d records%s. %s",
-			groups[0].Network.Name, record.Smoothing, alsoShown(groups), averaged),
+	if !anyHas(groups, theGap()) {
+		return nil
 	}
-	rounds.panels = []*panel{curves(groups, byRound(), theLoss())}
-	cutLosses(groups, rounds.panels...)
-	for _, q := range []quantity{theGap(), theAccuracy()} {
-		if anyHas(groups, q) {
-			rounds.panels = append(rounds.panels, curves(groups, byRound(), q))
-		}
+	text := fmt.Sprintf("Largest gap on %s, which is the largest difference between the models of two neighbours",
+		groups[0].Network.Name)
+	if slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && !g.has(theGap()) }) {
+		text += " (no line: the algorithm measures none)"
 	}
-	return rounds
+	return &Figure{Name: "gap", legend: legendOf(groups), Caption: text + ". " + averaged,
+		panels: []*panel{curves(groups, byRound(), theGap())}}
 }
 
 // figuresOn draws the figures of one network.
 func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
-	loss := &Figure{
-		Name: "loss-" + slug(network.Name), legend: legendOf(groups),
-		Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends; each point is the "+
-			"mean of the last %d records. %s",
-			network.Name, record.Smoothing, averaged),
-		panels: []*panel{curves(groups, byTime(), theLoss()), curves(groups, byBytes(), theLoss())},
-	}
+	loss := curvesOf(groups, theLoss())
+	loss.Name, loss.Caption = "loss-"+slug(network.Name), fmt.Sprintf("Training loss on %s against time, against the "+
+		"bytes that a peer sends, and against rounds; each point is the mean of the last %d records. %s", network.Name,
+		record.Smoothing, averaged)
 	cutLosses(groups, loss.panels...)
 	all := []*Figure{loss}
 	if anyHas(groups, theAccuracy()) {
-		all = append(all, &Figure{
-			Name: "accuracy-" + slug(network.Name), legend: legendOf(groups),
-			Caption: fmt.Sprintf("Accuracy on the test set on %s against time and against the bytes that a peer sends, "+
-				"without smoothing. %s",
-				network.Name, averaged),
-			panels: []*panel{curves(groups, byTime(), theAccuracy()), curves(groups, byBytes(), theAccuracy())},
-		})
+		accuracy := curvesOf(groups, theAccuracy())
+		accuracy.Name, accuracy.Caption = "accuracy-"+slug(network.Name), fmt.Sprintf("Accuracy on the test set on %s "+
+			"against time, against the bytes that a peer sends, and against rounds, without smoothing. %s", network.Name,
+			averaged)
+		all = append(all, accuracy)
 	}
-	return append(all, s.bars(network, groups))
-}
-
-// alsoShown names the panels that the figure against rounds has beside the loss.
-func alsoShown(groups []*Group) string {
-	text := ""
-	if anyHas(groups, theGap()) {
-		text += "; the largest gap, which is the largest difference between the models of two neighbours"
-		if slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && !g.has(theGap()) }) {
-			text += " (no line: the algorithm measures none)"
+	all = append(all, s.bars(network, groups))
+	for _, f := range []*Figure{s.levels(network, groups), s.scaling(network)} {
+		if f != nil {
+			all = append(all, f)
 		}
 	}
-	if anyHas(groups, theAccuracy()) {
-		text += "; accuracy on the test set"
+	return all
+}
+
+// curvesOf draws a quantity against all axes.
+func curvesOf(groups []*Group, y quantity) *Figure {
+	f := &Figure{legend: legendOf(groups)}
+	for _, x := range abscissae() {
+		f.panels = append(f.panels, curves(groups, x, y))
 	}
-	return text
+	return f
 }
 
 func anyHas(groups []*Group, q quantity) bool {
@@ -157,7 +157,7 @@ func (g *Group) has(q quantity) bool {
 func legendOf(groups []*Group) []entry {
 	all := make([]entry, len(groups))
 	for i, g := range groups {
-		all[i] = entry{g.Label, runStyle(i)}
+		all[i] = entry{name: g.Label, style: runStyle(i)}
 	}
 	return all
 }
@@ -165,7 +165,7 @@ func legendOf(groups []*Group) []entry {
 // curves draws for each group the mean over the seeds as a line and their range as
 // a band.
 func curves(groups []*Group, x abscissa, y quantity) *panel {
-	p := &panel{Plot: newPanel(x.name, y.name)}
+	p := &panel{Plot: newPanel(x.name, y.name), axis: x.axis}
 	logX := farApart(groups, x, y)
 	if logX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
@@ -184,17 +184,13 @@ func curves(groups []*Group, x abscissa, y quantity) *panel {
 		for _, at := range band {
 			positive = positive && at.Y > 0
 		}
-		line := &plotter.Line{XYs: mean, LineStyle: runStyle(i)}
+		style := runStyle(i)
 		if len(all) > 1 {
-			if area, err := plotter.NewPolygon(band); err == nil {
-				area.Color, area.LineStyle.Width = washed(line.Color), 0
-				p.Add(clipped{area})
-			}
+			p.band(band, style)
 		}
-		p.Add(line)
+		p.line(mean, style)
 		if mean[0].X == mean[len(mean)-1].X { // a line of one point has no length
-			p.Add(&plotter.Scatter{XYs: mean[:1], GlyphStyle: draw.GlyphStyle{
-				Color: line.Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}})
+			p.dots(mean[:1], style.Color)
 		}
 	}
 	scale(p.Plot, positive)

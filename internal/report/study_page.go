@@ -2,12 +2,16 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 
@@ -22,13 +26,24 @@ var page string
 
 // A drawing is a figure inside the page: its legend and its panels, side by side if there is room.
 type drawing struct {
-	panels  []string
+	panels  []picture
 	legend  []swatch
 	caption string
 }
 
+// A picture is a panel inside the page.
+type picture struct {
+	axis axis
+	svg  string
+}
+
 // A swatch is an entry of a legend inside the page.
 type swatch struct{ name, color, dashes, width string }
+
+// script switches the horizontal axis of the curves. It is part of the page.
+//
+//go:embed page.js
+var script string
 
 // WriteHTML writes the report of a study.
 func (s *Study) WriteHTML(w io.Writer) error {
@@ -36,12 +51,13 @@ func (s *Study) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	sum := sha256.Sum256([]byte(script)) // the only script that the page lets a browser run
 	_, err = strings.NewReplacer(
 		"{{name}}", html.EscapeString(s.Name),
 		"{{findings}}", findings,
 		"{{reproduce}}", html.EscapeString(s.Reproduce()),
-		"{{reference}}", html.EscapeString(reference(s.Groups).Label),
-		"{{smoothing}}", strconv.Itoa(record.Smoothing),
+		"{{script}}", script,
+		"{{hash}}", "sha256-"+base64.StdEncoding.EncodeToString(sum[:]),
 	).WriteString(w, page)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -49,35 +65,59 @@ func (s *Study) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// findings returns the conclusions, the caveats, and a table and figures for each network.
+// findings returns the parts of the page in the order of a paper: abstract, setup, results, claims, caveats, checklist
+// and methods.
 func (s *Study) findings() (string, error) {
 	var m markup
-	for _, c := range s.Conclusions() {
-		m.say("<p>%s</p>\n", c)
+	m.abstract(s)
+	tables := map[string]Table{}
+	for _, t := range s.Tables() {
+		tables[t.Name] = t
 	}
-	if caveats := s.Caveats(); len(caveats) > 0 {
-		m.say("<h2>Before you believe it</h2><ul>")
-		for _, c := range caveats {
-			m.say("<li>%s</li>", c)
-		}
-		m.say("</ul>")
-	}
+	m.say("<h2 id=\"setup\">Setup</h2>\n")
+	m.named(tables, "methods", "networks", "tuning")
+	m.say("<h2 id=\"results\">Results</h2>\n" + axisSwitch)
 	for _, network := range s.Networks {
 		groups := s.on(network.Name)
 		if len(groups) == 0 {
 			continue
 		}
-		m.say("<h2>%s</h2>\n", network.Name)
+		m.say("<h3>%s</h3>\n", network.Name)
 		m.table(s.Targets.List(), s.rows(network.Name))
+		m.named(tables, "targets-"+slug(network.Name))
 		if err := m.figures(s.figuresOn(network, groups)); err != nil {
 			return "", err
 		}
 	}
-	if err := m.figures([]*Figure{s.rounds()}); err != nil {
-		return "", err
+	if gaps := s.gaps(); gaps != nil {
+		if err := m.figures([]*Figure{gaps}); err != nil {
+			return "", err
+		}
 	}
+	m.named(tables, "scaling")
+	m.say("<h2 id=\"claims\">Claims</h2>\n")
+	m.named(tables, "claims")
+	m.say("<h2 id=\"caveats\">Before you believe it</h2>\n<ul>")
+	for _, c := range s.Caveats() {
+		m.say("<li>%s</li>", c)
+	}
+	m.say("</ul>\n<h2 id=\"checklist\">Checklist of reviewers</h2>\n")
+	m.named(tables, "checklist")
+	m.say("<h2 id=\"methods\">Methods</h2>\n")
+	for _, paragraph := range s.Methods() {
+		m.say("<p>%s</p>\n", paragraph)
+	}
+	m.named(tables, "settings")
 	return m.String(), nil
 }
+
+// axisSwitch stays hidden without the script.
+const axisSwitch = `<form id="axes" hidden><fieldset><legend>Curves against</legend>
+<label><input type="radio" name="axis" value="all" checked> all</label>
+<label><input type="radio" name="axis" value="seconds"> seconds</label>
+<label><input type="radio" name="axis" value="bytes"> bytes</label>
+<label><input type="radio" name="axis" value="rounds"> rounds</label></fieldset></form>
+`
 
 // A markup is a buffer of HTML.
 type markup struct{ strings.Builder }
@@ -91,14 +131,56 @@ func (m *markup) say(format string, values ...string) {
 	fmt.Fprintf(m, format, escaped...)
 }
 
+// abstract appends the findings, a paragraph for each network, and links to the parts of the page.
+func (m *markup) abstract(s *Study) {
+	m.say("<section id=\"abstract\" aria-label=\"Abstract\">\n<p>%s %s</p>\n", s.scope(), s.answered())
+	for _, network := range s.Networks {
+		if sentences := s.abstractOn(network.Name); len(sentences) > 0 {
+			m.say("<p><strong>%s.</strong> %s</p>\n", network.Name, s.below(network.Name, sentences))
+		}
+	}
+	m.say("</section>\n<nav aria-label=\"Parts\"><ul>")
+	for _, part := range []struct{ id, name string }{
+		{"setup", "Setup"}, {"results", "Results"}, {"claims", "Claims"}, {"caveats", "Caveats"},
+		{"checklist", "Checklist"}, {"methods", "Methods"}, {"made", "How it was made"},
+	} {
+		m.say("<li><a href=\"#%s\">%s</a></li>", part.id, part.name)
+	}
+	m.say("</ul></nav>\n")
+}
+
+// below joins sentences below the name of their network, which they need not repeat.
+func (s *Study) below(network string, sentences []string) string {
+	short := make([]string, len(sentences))
+	for i, sentence := range sentences {
+		rest, _ := strings.CutPrefix(sentence, "On "+network+" ")
+		label := func(l string) bool { return strings.HasPrefix(rest, l) }
+		if short[i] = rest; !slices.ContainsFunc(s.Labels, label) { // labels stay as they are
+			first, size := utf8.DecodeRuneInString(rest)
+			short[i] = string(unicode.ToUpper(first)) + rest[size:]
+		}
+	}
+	return strings.Join(short, " ")
+}
+
+// named appends those of some tables that there are.
+func (m *markup) named(tables map[string]Table, names ...string) {
+	for _, name := range names {
+		if t, there := tables[name]; there {
+			m.grid(t)
+		}
+	}
+}
+
 // table appends the rows of one network.
 func (m *markup) table(targets []record.Target, rows []row) {
-	m.say("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>")
+	m.say("<div class=\"scroll\" tabindex=\"0\"><table class=\"results\">\n<thead><tr>")
 	heads := []string{"Algorithm", "bits"}
 	for _, t := range targets {
 		heads = append(heads, "s to "+t.String(), "times sooner", "MB to it")
 	}
-	heads = append(heads, "ms per round", "at least", "accuracy %", "training loss", "MB per peer", "extra MB")
+	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer",
+		"extra MB")
 	for _, h := range heads {
 		m.say("<th scope=\"col\">%s</th>", h)
 	}
@@ -124,7 +206,7 @@ func (m *markup) row(r row) {
 		m.say("<td>%s</td><td>%s</td>", fold(t.Sooner), fold(t.Bytes))
 	}
 	m.say("\n")
-	for _, value := range []string{r.Round, r.Least, r.Accuracy, r.Loss, r.MB, r.Extra} {
+	for _, value := range []string{r.Round, r.Least, r.Accuracy, r.Worst, r.Loss, r.MB, r.Extra} {
 		m.say("<td>%s</td>", fold(value))
 	}
 	m.say("</tr>\n")
@@ -144,8 +226,13 @@ func (m *markup) figures(figures []*Figure) error {
 				e.color, e.width, e.dashes, e.name)
 		}
 		m.say("</ul>\n<div class=\"panels\">")
-		for _, svg := range f.panels {
-			m.WriteString("<div>" + svg + "</div>")
+		for _, p := range f.panels {
+			if p.axis == "" {
+				m.WriteString("<div>" + p.svg + "</div>")
+				continue
+			}
+			m.say("<div data-panel=\"%s\">", string(p.axis))
+			m.WriteString(p.svg + "</div>")
 		}
 		m.say("</div><figcaption>%s</figcaption></figure>\n", f.caption)
 	}
@@ -173,7 +260,7 @@ func drawings(figures []*Figure) ([]drawing, error) {
 			if err != nil {
 				return nil, err
 			}
-			all[i].panels = append(all[i].panels, inline(svg, p.words))
+			all[i].panels = append(all[i].panels, picture{p.axis, inline(svg, p.words)})
 		}
 	}
 	return all, nil

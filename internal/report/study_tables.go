@@ -14,9 +14,9 @@ import (
 
 // A row is one algorithm on one network in the tables of a study.
 type row struct {
-	Label, Bits, Fate                       string
-	Targets                                 []reach
-	Round, Least, Accuracy, Loss, MB, Extra string
+	Label, Bits, Fate                              string
+	Targets                                        []reach
+	Round, Least, Accuracy, Worst, Loss, MB, Extra string
 }
 
 // A reach is the time of a row to a target. Sooner is the speedup over the reference.
@@ -32,13 +32,14 @@ func (s *Study) rows(network string) []row {
 	for _, g := range groups {
 		r := row{
 			Label: g.Label, Bits: g.bits(), Round: g.geomean(perRound).String(), Least: g.geomean(s.leastPerRound(g)).String(),
-			Accuracy: percent(g.estimate(finalAccuracy)), Loss: g.estimate(finalLoss).String(),
-			MB: g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
+			Accuracy: percent(g.estimate(finalAccuracy)), Worst: percent(g.estimate(leastAccuracy)),
+			Loss: g.estimate(finalLoss).String(),
+			MB:   g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
 		}
 		for _, target := range s.Targets.List() {
 			r.Targets = append(r.Targets, reach{
-				Time: g.inAll(target), Sooner: g.speedup(reference(groups), target), Bytes: g.geomean(megabytesTo(target)).String(),
-				Best: g == fastestOf(groups, target),
+				Time: g.inAll(target), Sooner: g.speedup(reference(alike(groups, g)), target),
+				Bytes: g.geomean(megabytesTo(target)).String(), Best: g == fastestOf(alike(groups, g), target),
 			})
 		}
 		if n := g.ended(CellDiverged); n > 0 {
@@ -147,12 +148,12 @@ func (s *Study) WriteLaTeX(w io.Writer) error {
 	targets := s.Targets.List()
 	for _, network := range s.Networks {
 		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{l%s}\n\\toprule\n", latex(network.Name), strings.Repeat("r",
-			4+2*len(targets)))
+			5+2*len(targets)))
 		b.WriteString("Algorithm & Bits")
 		for _, target := range targets {
 			fmt.Fprintf(&b, " & Time to %s (s) & Speed-up", latex(target.String()))
 		}
-		b.WriteString(" & MB per peer & Accuracy (\\%) & Extra memory (MB) \\\\\n\\midrule\n")
+		b.WriteString(" & MB per peer & Accuracy (\\%) & Worst replica (\\%) & Extra memory (MB) \\\\\n\\midrule\n")
 		for _, r := range s.rows(network.Name) {
 			b.WriteString(r.latex())
 		}
@@ -176,7 +177,7 @@ func (r row) latex() string {
 		}
 		fields = append(fields, time, latex(t.Sooner))
 	}
-	return strings.Join(append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Extra)), " & ") + " \\\\\n"
+	return strings.Join(append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Worst), latex(r.Extra)), " & ") + " \\\\\n"
 }
 
 // latex escapes text for LaTeX, on one line.

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,7 +224,15 @@ func TestPageNeedsNothingElse(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, never := range []string{"<bad>", "<script", "src=", "href=\"http", "@import", "url("} {
+	if n := strings.Count(text, "<script>"); n != 1 || strings.Count(text, "<script") != 1 {
+		t.Errorf("the page has %d scripts of its own, want one", n)
+	}
+	sum := sha256.Sum256([]byte(script))
+	if want := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(text, want) {
+		t.Errorf("the page does not bound its requests by %q", want)
+	}
+	for _, never := range []string{"<bad>", "src=", "href=\"http", "@import", "url("} {
 		if strings.Contains(text, never) {
 			t.Errorf("the page holds %q", never)
 		}

@@ -12,7 +12,7 @@ import (
 // WriteTargets prints the time of every algorithm to every target on every network, with its 95 % interval in square
 // brackets. If all runs reached the target, the speedup over the reference, paired by seed, stands in round brackets.
 func (s *Study) WriteTargets(w io.Writer) error {
-	for _, target := range s.Targets.List() {
+	for _, target := range s.Goals() {
 		if err := s.writeTarget(w, target); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -22,7 +22,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 
 func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target,
-		reference(s.Groups).Label)
+		referenceOf(s.first()))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "ALGORITHM\t")
 	for _, network := range s.Networks {
@@ -38,7 +38,7 @@ func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 				fmt.Fprint(t, "\t")
 				continue
 			}
-			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(groups), target))
+			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(alike(groups, groups[at])), target))
 		}
 		fmt.Fprintln(t)
 	}

@@ -44,8 +44,17 @@ func (s *Study) Conclusions() []string {
 		if len(s.Targets.List()) == 0 {
 			all = append(all, fmt.Sprintf("On %s no target was set.", network.Name))
 		}
+		all = append(all, s.orders(network.Name, groups)...)
+	}
+	return all
+}
+
+// orders names the fastest algorithm of a network at each target, among those with equally many workers.
+func (s *Study) orders(network string, groups []*Group) []string {
+	var all []string
+	for _, c := range classes(network, groups) {
 		for _, target := range s.Targets.List() {
-			all = append(all, s.conclude(network.Name, groups, target))
+			all = append(all, s.conclude(c.name, c.groups, target))
 		}
 	}
 	return all

@@ -34,7 +34,7 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.process = new(process)
-		for _, other := range p.Row.Neighbours() {
+		for _, other := range p.Rows.Neighbours() {
 			fs.links.between(p.Rank, other)
 		}
 	}

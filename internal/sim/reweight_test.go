@@ -65,7 +65,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 
 func (c *mixingRun) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
 	return work.Task{
-		Rank: rank, Row: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
+		Rank: rank, Rows: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
 		Gradient: func([]float32, int, []float32) (float32, error) { return 0, nil },
 		Save: func(s *state.Snapshot) {
 			s.Begin()

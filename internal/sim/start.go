@@ -44,7 +44,7 @@ func (s *faultSim) enter(p *peer, round int, seat *elastic.Seat) error {
 	p.layer, p.core = core, core
 	p.intro = gossip.Control{Kind: gossip.Introduce, Place: place, Durable: oldest}
 	p.status, p.reached, p.begun = running, round, round
-	for _, other := range p.Row.Neighbours() {
+	for _, other := range p.Rows.Neighbours() {
 		s.want(p, other)
 	}
 	s.beat(p)
@@ -61,14 +61,14 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 		oldest = slots.Of(p.kept[0].round, 0)
 	}
 	start := layers.Start{
-		Self: p.Rank, Row: p.Row, Lost: s.Lost, Asynchronous: p.Asynchronous, Place: place, Durable: oldest,
+		Self: p.Rank, Rows: p.Rows, Lost: s.Lost, Asynchronous: p.Asynchronous, Place: place, Durable: oldest,
 		Judge: judge.Rules{Self: p.Rank, Name: error.Error},
 	}
 	_, numbered := p.Machine.(gossip.Numbered)
 	switch {
 	case s.Lost == layers.Reweight:
 		start.Durable = gossip.Undurable
-		start.Elastic = &elastic.Start{Self: p.Rank, Row: p.Row, Closing: p.Closing, Rounds: p.Rounds}
+		start.Elastic = &elastic.Start{Self: p.Rank, Row: p.Rows.At(0), Closing: p.Closing, Rounds: p.Rounds}
 		if seat != nil {
 			start.Elastic.Sponsored, start.Elastic.Seat = true, *seat
 		}
@@ -78,7 +78,7 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 		}
 		p.log.Rewind(place)
 		start.Replay = &replay.Start{
-			Self: p.Rank, Row: p.Row, Slots: slots, Log: p.log, Repairs: gossip.RepairsOf(p.Machine)().Verified,
+			Self: p.Rank, Rows: p.Rows, Slots: slots, Log: p.log, Repairs: gossip.RepairsOf(p.Machine)().Verified,
 		}
 	}
 	core, err = layers.New(p.Machine, start)

@@ -43,7 +43,8 @@ func (s *spread) Range(b *sample.Batch, from, to int) { s.set.Gather(b, s.rows[f
 
 // An Evaluator scores models on a whole set, a batch at a time. It allocates
 // only on its first use and is not safe for concurrent use, neither with itself
-// nor with its objective.
+// nor with its objective. Several with objectives of their own may share a set: each
+// scores some of the batches, and Total joins the scores.
 type Evaluator struct {
 	// Watch, if not nil, hears after each batch how many samples of how many are done.
 	Watch func(done, all int)
@@ -65,21 +66,48 @@ func NewEvaluator(f model.Objective, set Set, size int) (*Evaluator, error) {
 
 // Score returns mean loss and accuracy of x over the set.
 func (e *Evaluator) Score(x []float32) model.Score {
-	if e.set == nil || e.set.Len() == 0 {
+	if e.Batches() == 0 {
 		return e.objective.Evaluate(x, sample.Batch{})
 	}
-	var total model.Score
-	for first := 0; first < e.set.Len(); first += e.size {
-		e.set.Range(&e.batch, first, min(first+e.size, e.set.Len()))
-		s := e.objective.Evaluate(x, e.batch)
-		total.Loss += float64(s.Loss * float64(s.Samples))
-		total.Accuracy += float64(s.Accuracy * float64(s.Samples))
-		total.Samples += s.Samples
+	var total Total
+	for i := range e.Batches() {
+		total.Add(e.Batch(x, i))
 		if e.Watch != nil {
-			e.Watch(total.Samples, e.set.Len())
+			e.Watch(total.sum.Samples, e.set.Len())
 		}
 	}
-	total.Loss /= float64(total.Samples)
-	total.Accuracy /= float64(total.Samples)
-	return total
+	return total.Score()
+}
+
+// Batches returns the number of batches of the set.
+func (e *Evaluator) Batches() int {
+	if e.set == nil {
+		return 0
+	}
+	return (e.set.Len() + e.size - 1) / e.size
+}
+
+// Batch returns mean loss and accuracy of x over batch i.
+func (e *Evaluator) Batch(x []float32, i int) model.Score {
+	first := i * e.size
+	e.set.Range(&e.batch, first, min(first+e.size, e.set.Len()))
+	return e.objective.Evaluate(x, e.batch)
+}
+
+// A Total joins the scores of batches. The zero value has none.
+type Total struct{ sum model.Score }
+
+// Add enters the score of a batch. The order of batches decides how sums are rounded.
+func (t *Total) Add(s model.Score) {
+	t.sum.Loss += float64(s.Loss * float64(s.Samples))
+	t.sum.Accuracy += float64(s.Accuracy * float64(s.Samples))
+	t.sum.Samples += s.Samples
+}
+
+// Score returns mean loss and accuracy of all batches, of which there is at least one.
+func (t *Total) Score() model.Score {
+	s := t.sum
+	s.Loss /= float64(s.Samples)
+	s.Accuracy /= float64(s.Samples)
+	return s
 }

@@ -26,7 +26,7 @@ var ErrGone = errors.New("the process that computes the updates is gone")
 // it, and the properties of its frames and its state that drivers need.
 type Task struct {
 	Rank topology.Rank
-	Row  topology.Row // neighbours from which the worker receives and to which it sends
+	Rows topology.Sequence // neighbours from which the worker receives and to which it sends
 	// Closing says who takes the place of a lost neighbour; nil: no worker does.
 	Closing  *topology.Closing
 	Machine  gossip.Machine

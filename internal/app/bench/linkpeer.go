@@ -89,7 +89,7 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 	var spent time.Duration
 	var before, after runtime.MemStats
 	return node.Worker{Task: work.Task{
-		Rank: rank, Row: row, Machine: worker, Rounds: t.Rounds + warmRounds, MaxPayload: most,
+		Rank: rank, Rows: row, Machine: worker, Rounds: t.Rounds + warmRounds, MaxPayload: most,
 		Gradient: func(_ []float32, k int, _ []float32) (float32, error) {
 			switch k {
 			case warmRounds - 1:

@@ -104,6 +104,7 @@ func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 	}
 	done.Summary, done.Status = summary, report.CellDone
 	done.Reach(run, m.result.Targets)
+	done.ReachLevels(run, m.result.Levels)
 	return nil
 }
 
@@ -218,6 +219,7 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 			return nil, nil
 		}
 		done.Reach(run, m.result.Targets)
+		done.ReachLevels(run, m.result.Levels)
 	}
 	return &done, nil
 }

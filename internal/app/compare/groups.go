@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/experiment"
 )
 
 // In virtual time a network decides when something happens, not its value. Cells that differ only in their network are
@@ -46,7 +48,7 @@ func (m *Matrix) pick(group []int) []configs.Cell {
 func (m *Matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	settings, err := m.arguments(cell)
 	for _, s := range settings {
-		if strings.HasPrefix(s, LimitPrefix) {
+		if strings.HasPrefix(s, limitPrefix) {
 			network = append(network, s)
 		} else {
 			rest = append(rest, s)
@@ -55,8 +57,8 @@ func (m *Matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	return network, rest, err
 }
 
-// LimitPrefix begins the keys of a network.
-const LimitPrefix = "limit."
+// limitPrefix begins the keys of a network.
+const limitPrefix = "limit."
 
 // joinSettings writes overrides as one argument of --also, separated by commas.
 func joinSettings(set []string) string {
@@ -69,12 +71,38 @@ func joinSettings(set []string) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// SplitSettings reads the output of joinSettings.
-func SplitSettings(text string) ([]string, error) {
+// Beside builds the runs of a run file on other networks beside the first, which it returns with them. Each network is
+// an argument of --also. Its limits replace those of the source.
+func Beside(first *experiment.Run, source configs.Source, networks []string) ([]*experiment.Run, error) {
+	runs, given := []*experiment.Run{first}, withoutLimits(source.Set)
+	for _, network := range networks {
+		set, err := splitSettings(network)
+		if err != nil || slices.ContainsFunc(set, func(s string) bool {
+			return !strings.HasPrefix(s, limitPrefix) && !strings.HasPrefix(s, "output.dir=")
+		}) {
+			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in "+
+				"limit.rate=1mbit,limit.latency=1ms", network)
+		}
+		source.Set = slices.Concat(given, set)
+		loaded, err := configs.Load(source)
+		if err != nil {
+			return nil, err
+		}
+		run, err := first.Beside(loaded.Config)
+		if err != nil {
+			return nil, loaded.Locate(err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// splitSettings reads the output of joinSettings.
+func splitSettings(text string) ([]string, error) {
 	return csv.NewReader(strings.NewReader(text)).Read()
 }
 
-// WithoutLimits removes the overrides of the network.
-func WithoutLimits(set []string) []string {
-	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, LimitPrefix) })
+// withoutLimits removes the overrides of the network.
+func withoutLimits(set []string) []string {
+	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, limitPrefix) })
 }

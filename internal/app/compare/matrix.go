@@ -67,7 +67,8 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	m.result = report.Comparison{
-		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
+		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base),
+		Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
 		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command,
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),
@@ -88,6 +89,16 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 
 // say writes one line of talk.
 func (m *Matrix) say(format string, args ...any) { fmt.Fprintf(m.Talk, format+"\n", args...) }
+
+// talk does something that touches the results or the terminal, while no other cell does.
+func (m *Matrix) talk(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shown != nil {
+		m.shown.Clear()
+	}
+	do()
+}
 
 // inCell adds the cell to an error. A key that the comparison sets is not a --set of the user.
 func (m *Matrix) inCell(cell configs.Cell, err error) error {

@@ -57,11 +57,11 @@ func TestACommandLineShowsNeitherSecretsNorTheHomeFolder(t *testing.T) {
 
 func TestSettingsOfANetworkSurviveTheirArgument(t *testing.T) {
 	set := []string{"limit.rate=1mbit", `limit.links={0-1: {rate: 1kbit, loss: 0.1}}`, `output.dir=a "b", c`}
-	got, err := SplitSettings(joinSettings(set))
+	got, err := splitSettings(joinSettings(set))
 	if err != nil || !slices.Equal(got, set) {
 		t.Errorf("%q, error %v, want %q", got, err, set)
 	}
-	if left := WithoutLimits(append([]string{"seed=3"}, set...)); !slices.Equal(left, []string{"seed=3", set[2]}) {
+	if left := withoutLimits(append([]string{"seed=3"}, set...)); !slices.Equal(left, []string{"seed=3", set[2]}) {
 		t.Errorf("%q without limits", left)
 	}
 }

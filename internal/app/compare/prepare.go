@@ -3,9 +3,8 @@ package compare
 import (
 	"context"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"gossiptrainer/configs"
@@ -54,11 +53,46 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	if err := m.tune(ctx); err != nil {
 		return err
 	}
+	if err := m.describe(); err != nil {
+		return err
+	}
 	m.bound()
 	if err := m.noteScript(); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return m.keepFiles()
+}
+
+// describe notes how the cells of every algorithm on every network are made, with the values that were searched.
+func (m *Matrix) describe() error {
+	m.result.Setups = nil
+	var all []map[string]string
+	for _, cell := range m.cells {
+		if cell.Seed != m.file.Seeds[0] {
+			continue
+		}
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		run, err := preflight.Assemble(loaded)
+		if err != nil {
+			return m.inCell(cell, err)
+		}
+		setup := setupOf(run)
+		setup.Label, setup.Network = cell.Label, cell.Network
+		m.result.Setups = append(m.result.Setups, setup)
+		all = append(all, described(loaded.Config))
+	}
+	shared := common(all)
+	standard := described(configs.Default())
+	for i, settings := range all {
+		maps.DeleteFunc(settings, func(key, value string) bool { return shared[key] == value })
+		m.result.Setups[i].Settings = settings
+	}
+	maps.DeleteFunc(shared, func(key, value string) bool { return standard[key] == value })
+	m.result.Settings = shared
+	return nil
 }
 
 // checkInside refuses a model that sim cannot train, where sim runs the cell or searches for its values.
@@ -123,73 +157,4 @@ func (m *Matrix) measure(run *experiment.Run) error {
 	m.result.Compute = took.Seconds()
 	m.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
 	return m.Save() // so that the cells of a later start have the same
-}
-
-// tune searches the open values of algorithms and takes those with the least training loss. It uses sim, the first
-// network of each, and the seed of the search.
-func (m *Matrix) tune(ctx context.Context) error {
-	for _, cell := range m.cells {
-		if _, known := m.tuned[cell.Label]; known || len(cell.Tune) == 0 {
-			continue
-		}
-		best, least := []string(nil), math.Inf(1)
-		combinations := configs.Combinations(cell.Tune)
-		for i, choice := range combinations {
-			loss, err := m.try(ctx, cell, i, choice)
-			if err != nil {
-				return err
-			}
-			chosen := configs.Arguments(choice)
-			m.say("tuning %s: %s: training loss %s", cell.Label, strings.Join(chosen, " "), short(loss))
-			if loss < least {
-				best, least = chosen, loss
-			}
-		}
-		if best == nil {
-			return fmt.Errorf("compare: tuning %s: it diverged with all %d settings", cell.Label, len(combinations))
-		}
-		m.tuned[cell.Label] = best
-	}
-	return nil
-}
-
-// try returns the final training loss of a short run, infinite if it diverges. The run is a cell beside the requested
-// ones.
-func (m *Matrix) try(ctx context.Context, cell configs.Cell, i int, choice []configs.Override) (float64, error) {
-	loaded, err := m.load(cell)
-	if err != nil {
-		return 0, err
-	}
-	const share = 4 // of the rounds
-	rounds := m.file.Tuning.Rounds
-	if rounds == 0 {
-		rounds = max(1, loaded.Config.Train.Rounds/share)
-	}
-	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
-	cell.Set = slices.Concat(cell.Set, choice)
-	short := *m
-	short.pace = &pace{jobs: 1} // of all cells nothing is known yet
-	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", cell.Seed)}, loaded.Config.Shortened(rounds))
-	const mode = "sim"
-	done, err := short.finished(mode, cell)
-	if err == nil && done == nil {
-		done = new(report.Cell)
-		*done, err = short.runCell(ctx, mode, cell)
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case done.Status == report.CellDiverged:
-		return math.Inf(1), nil
-	case done.Status == report.CellFailed:
-		return 0, fmt.Errorf("compare: %s: %s", cell, done.Error)
-	}
-	return done.TrainLoss, nil
-}
-
-func short(loss float64) string {
-	if math.IsInf(loss, 0) {
-		return "diverged"
-	}
-	return fmt.Sprintf("%.4f", loss)
 }

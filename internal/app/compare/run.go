@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
@@ -17,6 +18,26 @@ func (m *Matrix) Run(ctx context.Context) error {
 		return err
 	}
 	return m.runCells(ctx)
+}
+
+// Do runs the cells that are not finished, and keeps the results. No other process may write into the folder meanwhile.
+// After a stop it says that the command line again goes on.
+func (m *Matrix) Do(ctx context.Context, again string) error {
+	unlock, err := Lock(m.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := m.Run(ctx); err != nil {
+		if ctx.Err() != nil {
+			if err := m.Save(); err != nil { // names the cells even before the first has ended
+				m.say("%s", advice.Warning(err.Error()))
+			}
+			m.SayStopped(again)
+		}
+		return err
+	}
+	return m.Save()
 }
 
 // runCells runs the cells that are not finished yet.
@@ -97,16 +118,6 @@ func (m *Matrix) runGroup(ctx context.Context, group []int, run *running) error 
 		}
 	})
 	return err
-}
-
-// talk does something that touches the results or the terminal, while no other cell does.
-func (m *Matrix) talk(do func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.shown != nil {
-		m.shown.Clear()
-	}
-	do()
 }
 
 func others(n int) string {

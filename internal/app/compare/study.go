@@ -29,16 +29,24 @@ func WriteReport(dir string) (study *report.Study, page string, err error) {
 		"data/progress.csv": study.WriteCSV,
 		"data/digests.csv":  writeDigests(study.Comparison),
 		"tables/tables.tex": study.WriteLaTeX,
+		"data/results.csv":  study.WriteResults,
 		"REPRODUCE.md": func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "# %s\n\n```\n%s\n```\n", study.Name, study.Reproduce())
 			return err
 		},
 	}
 	for _, f := range study.Figures() {
+		files["figures/pgf/"+f.Name+".tex"] = func(w io.Writer) error {
+			_, err := io.WriteString(w, f.PGF())
+			return err
+		}
 		for _, format := range []string{"png", "svg", "pdf"} {
 			files["figures/"+f.Name+"."+format] = drawn(f.Draw, format)
 			files["figures/column/"+f.Name+"."+format] = drawn(f.DrawColumn, format)
 		}
+	}
+	for _, t := range study.Tables() {
+		files["tables/"+t.Name+".tex"], files["tables/"+t.Name+".csv"] = t.WriteLaTeX, t.WriteCSV
 	}
 	for name, write := range files {
 		if err := writeWhole(filepath.Join(to, filepath.FromSlash(name)), write); err != nil {

@@ -6,8 +6,10 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
@@ -107,4 +109,23 @@ func (r *Graph) d2() string {
 	}
 	return fmt.Sprintf("not admissible: the least eigenvalue is not above -1/3; slack below %.4g makes it so",
 		r.D2MaxSlack*r.Slack)
+}
+
+// ParseGraph builds the graph of a short form, such as ring:8, with a slack, "" for 1.
+func ParseGraph(spec, slack string) (*topology.Graph, error) {
+	s, err := topology.ParseSpec(spec)
+	if err != nil {
+		return nil, advice.Usage(err, "peer topology show ring:8")
+	}
+	s.Slack = 1
+	if slack != "" {
+		if s.Slack, err = strconv.ParseFloat(slack, 64); err != nil {
+			return nil, advice.Usagef("topology: --slack %s: not a number", slack)
+		}
+	}
+	g, err := topology.New(s)
+	if err != nil {
+		return nil, advice.Usage(err, "")
+	}
+	return g, nil
 }

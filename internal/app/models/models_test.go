@@ -10,9 +10,12 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/train"
 )
+
+var unseen = terminal.NewProgress(nil, terminal.Unseen)
 
 // saved writes the start of a run as a model file, with what change makes of it, and returns the path and the run.
 func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *experiment.Run) {
@@ -58,7 +61,7 @@ func TestFilesAreEvaluatedAsTheirMetadataSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Evaluate(Request{Model: path})
+		got, err := Evaluate(Request{Model: path}, unseen)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,11 +85,11 @@ func TestOwnDataAreNamedAgain(t *testing.T) {
 		"data={name: file, path: "+table+", test_share: 0.3}", "train.batch=4")
 	for _, r := range []Request{{Data: table}, {Set: []string{"data.path=" + table}}} {
 		r.Model = path
-		if got, err := Evaluate(r); err != nil || got.Samples != 30 || got.Data != "file" {
+		if got, err := Evaluate(r, unseen); err != nil || got.Samples != 30 || got.Data != "file" {
 			t.Errorf("%+v: %+v, error %v", r, got, err)
 		}
 	}
-	if _, err := Evaluate(Request{Model: path}); !errors.As(err, new(*advice.UsageError)) ||
+	if _, err := Evaluate(Request{Model: path}, unseen); !errors.As(err, new(*advice.UsageError)) ||
 		!strings.Contains(err.Error(), "no path of its data") {
 		t.Errorf("without a path: error %v", err)
 	}
@@ -141,7 +144,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{Request{Model: "models.go"}, "models.go: header", "", new(*FileError)},
 		{Request{Model: path, Data: "glyps"}, "data.name", "", new(*configs.Error)},
 	} {
-		_, err := Evaluate(test.r)
+		_, err := Evaluate(test.r, unseen)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.As(err, test.kind) {
 			t.Errorf("%+v: error %v, want a %T with %q", test.r, err, test.kind, test.want)
 			continue
@@ -165,7 +168,7 @@ func TestAverages(t *testing.T) {
 	if err := done.Write(&text); err != nil || !strings.Contains(text.String(), "the mean of 2 files, 4 tensors") {
 		t.Errorf("%q, error %v", text.String(), err)
 	}
-	if score, err := Evaluate(Request{Model: out}); err != nil || score.Samples != 2000 {
+	if score, err := Evaluate(Request{Model: out}, unseen); err != nil || score.Samples != 2000 {
 		t.Errorf("%+v, error %v", score, err)
 	}
 	_, err = AverageFiles([]string{a, c}, out)

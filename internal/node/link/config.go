@@ -19,9 +19,9 @@ type Config struct {
 	Members   handshake.Members
 	Hello     handshake.Hello // sent to neighbours when they meet, until gossip.Introduce
 	Admission *handshake.Admission
-	Row       topology.Row // row of this worker, which names its neighbours
-	Limit     int          // bytes of payload that a neighbour may send in one frame
-	Room      int          // bytes of received payloads that the machine holds at once; as many are kept for reuse
+	Rows      topology.Sequence // rows of this worker, which name its neighbours
+	Limit     int               // bytes of payload that a neighbour may send in one frame
+	Room      int               // bytes of received payloads that the machine holds at once; as many are kept for reuse
 	Detect    time.Duration
 	Fit       Fit
 	// InTurn says how exchanges are numbered if the messages of an exchange wait in the stream until the machine has

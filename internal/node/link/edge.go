@@ -48,8 +48,9 @@ func newEdge(s *shared, rank topology.Rank) *edge {
 	id := s.Members.IDs[rank]
 	return &edge{
 		neighbour: neighbour{shared: s, rank: rank, id: id, turn: newTurn()},
-		dials:     s.Host.ID() < id, hears: slices.Contains(s.Row.Out, rank),
-		arrived: make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), state: state{since: time.Now()},
+		dials:     s.Host.ID() < id,
+		hears:     s.Rows.Period() != 1 || slices.Contains(s.Rows.At(0).Out, rank),
+		arrived:   make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), state: state{since: time.Now()},
 		log: s.Log.With("neighbour", int(rank)),
 	}
 }

@@ -36,7 +36,7 @@ const eventRoom = 64
 // leastPool bounds the bytes of free buffers of a small run.
 const leastPool = 1 << 20
 
-// Start begins to make the links of c.Row. It fails if c's coder cannot code payloads. The caller must
+// Start begins to make the links of c.Rows. It fails if c's coder cannot code payloads. The caller must
 // Close them.
 func Start(c Config) (*Links, error) {
 	mail, err := newMailroom(&c)
@@ -50,7 +50,7 @@ func Start(c Config) (*Links, error) {
 	s.pool.room = max(leastPool, c.Room)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)
-	for _, rank := range c.Row.Neighbours() {
+	for _, rank := range c.Rows.Neighbours() {
 		l.meet(rank)
 	}
 	c.Host.SetStreamHandler(Protocol, l.accept)

@@ -71,7 +71,7 @@ func idlePair(t *testing.T, change func(rank int, c *Config)) *pair {
 			Host: host, Members: handshake.Members{IDs: ids, Self: topology.Rank(rank)},
 			Hello:     handshake.Hello{N: 2, Dim: 1, Rank: rank, Durable: gossip.Undurable, Epoch: uint64(1 + rank)},
 			Admission: &handshake.Admission{Self: ids[rank], Run: "test"},
-			Row:       topology.Row{In: []topology.Edge{{Peer: other}}, Out: []topology.Rank{other}},
+			Rows:      topology.Row{In: []topology.Edge{{Peer: other}}, Out: []topology.Rank{other}},
 			Limit:     1 << 10, Detect: 15 * time.Second, Fit: Fit{Paced: true, Lead: 1},
 			Refused: new(socket.Refusals), Log: slog.New(slog.DiscardHandler),
 		}

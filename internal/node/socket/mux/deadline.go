@@ -40,9 +40,34 @@ func (d *deadline) stop() {
 	}
 }
 
-// segments keeps buffers of bytes that came when no reader waited.
-var segments = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+// A segment is a buffer for bytes that came when no reader waited.
+type segment [16 << 10]byte
 
-func getSegment() []byte { return segments.Get().(*[16 << 10]byte)[:0] }
+// mostSegments bounds the free segments: 8 MiB.
+const mostSegments = 512
 
-func putSegment(b []byte) { segments.Put((*[16 << 10]byte)(b[:16<<10])) }
+// segments are free. A sync.Pool would lose them with each garbage collection, of which large heaps take many.
+var segments struct {
+	mu   sync.Mutex
+	free []*segment
+}
+
+func getSegment() []byte {
+	segments.mu.Lock()
+	defer segments.mu.Unlock()
+	last := len(segments.free) - 1
+	if last < 0 {
+		return new(segment)[:0]
+	}
+	s := segments.free[last]
+	segments.free = segments.free[:last]
+	return s[:0]
+}
+
+func putSegment(b []byte) {
+	segments.mu.Lock()
+	defer segments.mu.Unlock()
+	if len(segments.free) < mostSegments {
+		segments.free = append(segments.free, (*segment)(b[:len(segment{})]))
+	}
+}

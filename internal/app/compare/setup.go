@@ -1,0 +1,76 @@
+package compare
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/sim"
+)
+
+// setupOf says how a run is made.
+func setupOf(run *experiment.Run) report.Setup {
+	d, p := run.Describe(), run.Predict()
+	return report.Setup{
+		Algorithm: d.Algorithm, Paper: d.Paper, Messages: d.Messages, Overlap: string(d.Overlap), Graph: d.Graph,
+		Workers: run.N(), Parameters: run.Dim(), Claim: p.Mean * run.Claim(), Exchange: exchange(run),
+		Every: run.Config().Algorithm.LocalSteps,
+	}
+}
+
+// exchange returns the seconds of a round's messages by the formula. Each hop adds one latency and the bytes of the
+// worker that sends the most, divided by the rate of its uplink. It is 0 without a limit or a known size.
+func exchange(run *experiment.Run) float64 {
+	p, link := run.Predict(), run.Network().Uplink
+	if p.Payload == 0 {
+		return 0
+	}
+	wire := float64(sim.WireBytes(sim.StreamBytes(p.Payload), link))
+	total := 0.0
+	for _, frames := range p.Frames {
+		if total += link.Latency.Seconds(); link.Rate > 0 {
+			total += float64(frames) * 8 * wire / link.Rate
+		}
+	}
+	return total
+}
+
+// undescribed begin the keys of a run file that networks or seeds give, or that change no result.
+var undescribed = []string{"name", "seed", "limit.rate", "limit.latency", "checkpoint.", "node.", "peers"}
+
+// described returns the settings of a run that a report tells.
+func described(c configs.Config) map[string]string {
+	all := c.Settings()
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		return slices.ContainsFunc(undescribed, func(begin string) bool { return strings.HasPrefix(key, begin) })
+	})
+	return all
+}
+
+// common returns the settings that all runs share.
+func common(all []map[string]string) map[string]string {
+	shared := map[string]string{}
+	for i, settings := range all {
+		if i == 0 {
+			maps.Copy(shared, settings)
+		}
+		maps.DeleteFunc(shared, func(key, value string) bool { return settings[key] != value })
+	}
+	return shared
+}
+
+// levels returns the easier targets of a comparison.
+func levels(l configs.Levels) []record.Target {
+	var all []record.Target
+	for _, v := range l.Loss {
+		all = append(all, record.Target{Metric: record.TrainingLoss, Value: v})
+	}
+	for _, v := range l.Accuracy {
+		all = append(all, record.Target{Metric: record.TestAccuracy, Value: v})
+	}
+	return all
+}

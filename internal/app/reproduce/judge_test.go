@@ -1,0 +1,180 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+)
+
+// made returns a part with the rows of labels on a network.
+func made(rows ...*report.Group) *part {
+	s := &report.Study{Comparison: report.Comparison{Targets: record.Targets{Loss: 0.5}}}
+	s.Groups = rows
+	return &part{"made", s}
+}
+
+// rowOf returns the cells of a label, one per seed, that change makes different.
+func rowOf(label string, seeds int, change func(seed int, c *report.Cell)) *report.Group {
+	g := &report.Group{Network: report.Network{Name: "slow"}, Label: label}
+	for seed := 1; seed <= seeds; seed++ {
+		c := report.Cell{Label: label, Network: "slow", Seed: uint64(seed), Status: report.CellDone,
+			Summary: &record.Summary{Rounds: 10, Time: 100}}
+		change(seed, &c)
+		if c.Status != report.CellDone {
+			c.Summary = nil
+		}
+		g.Cells = append(g.Cells, c)
+	}
+	return g
+}
+
+// accurate returns a row of final accuracies.
+func accurate(label string, values ...float64) *report.Group {
+	return rowOf(label, len(values), func(seed int, c *report.Cell) { c.Accuracy.AverageModel = &values[seed-1] })
+}
+
+// timed returns a row of times to the target, each exact up to a record of a second. 0 stands for never.
+func timed(label string, values ...float64) *report.Group {
+	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+		if v := values[seed-1]; v > 0 {
+			c.ToLoss = &record.Reached{Time: v, After: v - 0.5, Seen: v + 0.5, Bytes: int64(v * 1e6)}
+		}
+	})
+}
+
+// ended returns a row whose runs ended in a way.
+func ended(label string, how ...report.CellStatus) *report.Group {
+	return rowOf(label, len(how), func(seed int, c *report.Cell) { c.Status = how[seed-1] })
+}
+
+// heavy returns a row of bytes per peer and of extra memory.
+func heavy(label string, sent, memory int64) *report.Group {
+	return rowOf(label, 3, func(_ int, c *report.Cell) { c.BytesPerPeer.Wire, c.ExtraMemory = sent, memory })
+}
+
+const diverged, failed, done = report.CellDiverged, report.CellFailed, report.CellDone
+
+func TestKinds(t *testing.T) {
+	near := accurate("b", 0.880, 0.884, 0.882)
+	for name, test := range map[string]struct {
+		kind Kind
+		by   float64
+		a, b *report.Group
+		want Verdict
+		says string
+	}{
+		"within": {Within, 0.5, accurate("a", 0.879, 0.883, 0.882), near, Supported,
+			"a 88.13 %, b 88.20 %: -0.07 points [-0.21, +0.08], 3 seeds"},
+		"better is within": {Within, 0.5, accurate("a", 0.9, 0.91, 0.905), near, Supported, ""},
+		"far below":        {Within, 0.5, accurate("a", 0.85, 0.853, 0.852), near, Contradicted, ""},
+		"perhaps below":    {Within, 0.5, accurate("a", 0.87, 0.89, 0.88), near, Undecided, ""},
+		"one seed":         {Within, 0.5, accurate("a", 0.88), near, Undecided, "(one seed decides nothing)"},
+		"no accuracy":      {Within, 0.5, ended("a", done, done), near, Untested, ""},
+		"diverged":         {Within, 0.5, ended("a", diverged, diverged), near, Contradicted, "2 of 2 runs of a diverged"},
+		"some diverged":    {Within, 0.5, ended("a", diverged, done), near, Undecided, ""},
+		"failed":           {Within, 0.5, ended("a", done, failed), near, Untested, "1 of 2 runs of a failed"},
+
+		"above":               {Above, 0, accurate("a", 0.89, 0.894, 0.893), near, Supported, ""},
+		"interval holds 0":    {Above, 0, accurate("a", 0.879, 0.885, 0.883), near, Undecided, ""},
+		"below":               {Above, 0, accurate("a", 0.87, 0.874, 0.871), near, Contradicted, ""},
+		"above, not so far":   {Above, 3, accurate("a", 0.89, 0.894, 0.893), near, Contradicted, ""},
+		"above what diverged": {Above, 0, near, ended("x", diverged, diverged), Supported, "2 of 2 runs of x diverged"},
+
+		"sooner": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Supported,
+			"to training loss 0.5 a 54.8 s, b 110 s: 2 times sooner"},
+		"not twice as soon": {Sooner, 3, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Contradicted, ""},
+		"later": {Sooner, 0, timed("a", 100, 112, 118), timed("b", 50, 55, 60), Contradicted,
+			"a 110 s, b 54.8 s: 2 times later [1."},
+		"as soon": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 51, 54, 61), Undecided, ""},
+		// Ratios of 1.02 agree among the seeds, but the records are a second apart.
+		"between records": {Sooner, 0, timed("a", 50, 50, 50), timed("b", 50.5, 50.5, 50.5), Undecided, "[0.99"},
+		"never": {Sooner, 0, timed("a", 50, 55, 60), timed("b", 0, 0, 0), Supported,
+			"3 of 3 runs of b did not reach training loss 0.5"},
+		"never itself":     {Sooner, 0, timed("a", 0, 0, 0), timed("b", 50, 55, 60), Contradicted, ""},
+		"never, cut short": {Sooner, 0, timed("a", 150, 155, 160), timed("b", 0, 0, 0), Undecided, ""},
+		"sometimes":        {Sooner, 0, timed("a", 50, 0, 60), timed("b", 90, 99, 91), Undecided, ""},
+		"fewer to it": {FewerTo, 0, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Supported,
+			"a 54.8 MB, b 110 MB: 2 times fewer"},
+		"alike":     {Alike, 1.1, timed("a", 50, 55, 60), timed("b", 51, 55, 60), Supported, ""},
+		"not alike": {Alike, 1.1, timed("a", 50, 55, 60), timed("b", 75, 83, 91), Contradicted, ""},
+
+		"fewer": {Fewer, 3.9, heavy("a", 25e6, 0), heavy("b", 100e6, 0), Supported,
+			"a 2.5 MB per round and worker, b 10 MB: 4 times fewer [4, 4], 3 seeds"},
+		"not so few": {Fewer, 4.1, heavy("a", 25e6, 0), heavy("b", 100e6, 0), Contradicted, ""},
+		"less memory": {LessMemory, 0, heavy("a", 1, 1e6), heavy("b", 1, 3e6), Supported,
+			"a 1 MB, b 3 MB: 2 MB less [2, 2], 3 seeds"},
+		"more memory":       {LessMemory, 0, heavy("a", 1, 3e6), heavy("b", 1, 1e6), Contradicted, ""},
+		"memory, diverged":  {LessMemory, 0, heavy("a", 1, 1e6), ended("b", diverged, diverged, diverged), Undecided, ""},
+		"no memory":         {NoMemory, 0, heavy("a", 1, 0), nil, Supported, "a needs at most 0 MB in 3 of 3 runs"},
+		"some memory":       {NoMemory, 0, heavy("a", 1, 1000), nil, Contradicted, ""},
+		"memory, one seed":  {NoMemory, 0, ended("a", done), nil, Undecided, "one seed decides nothing"},
+		"converges":         {Converges, 0, timed("a", 50, 55), nil, Supported, "2 of 2 runs of a reached training loss 0.5"},
+		"converges, partly": {Converges, 0, timed("a", 50, 0), nil, Undecided, "1 of 2 runs"},
+		"no convergence":    {Converges, 0, ended("a", diverged, done), nil, Contradicted, "1 of 2 runs of a diverged"},
+		"diverges":          {Diverges, 0.15, ended("a", diverged, diverged), nil, Supported, "2 of 2 runs of a diverged"},
+		"at chance": {Diverges, 0.15, accurate("a", 0.1, 0.15), nil, Supported,
+			"0 of 2 runs of a diverged, 2 ended at 15 % accuracy or less"},
+		"learned":  {Diverges, 0.15, accurate("a", 0.1, 0.42), nil, Contradicted, "1 learned, up to 42.00 %"},
+		"unscored": {Diverges, 0.15, ended("a", diverged, failed), nil, Untested, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := Check{Kind: test.kind, A: []string{test.a.Label}, By: test.by}
+			rows := []*report.Group{test.a}
+			if test.b != nil {
+				check.B, rows = []string{test.b.Label}, append(rows, test.b)
+			}
+			all := made(rows...).examine(check)
+			if len(all) != 1 {
+				t.Fatalf("%d comparisons, want 1", len(all))
+			}
+			if got := all[0]; got.Verdict != test.want || !strings.Contains(got.Words, test.says) {
+				t.Errorf("%s: %s; want %s: %s", got.Verdict, got.Words, test.want, test.says)
+			}
+		})
+	}
+}
+
+// The worst comparison decides about a claim, and a row that is missing leaves it open.
+func TestJudge(t *testing.T) {
+	good, even, bad := accurate("good", 0.90, 0.904, 0.903), accurate("even", 0.88, 0.885, 0.879),
+		accurate("bad", 0.85, 0.854, 0.851)
+	base := accurate("base", 0.880, 0.884, 0.882)
+	parts := map[string]*part{"made": made(good, even, bad, base)}
+	for _, test := range []struct {
+		a    []string
+		in   string
+		want Verdict
+		n    int
+	}{
+		{[]string{"good"}, "made", Supported, 1},
+		{[]string{"good", "even"}, "made", Undecided, 2},
+		{[]string{"good", "even", "bad"}, "made", Contradicted, 3},
+		{[]string{"good", "gone"}, "made", Undecided, 2},
+		{[]string{"gone"}, "made", Untested, 1},
+		{[]string{"good"}, "elsewhere", Untested, 0},
+	} {
+		t.Run(fmt.Sprint(test.a, test.in), func(t *testing.T) {
+			j := judge(Claim{Checks: []Check{{Kind: Above, In: []string{test.in}, A: test.a, B: []string{"base"}}}}, parts)
+			if j.Verdict != test.want || len(j.Evidence) != test.n {
+				t.Errorf("%s by %+v, want %s by %d comparisons", j.Verdict, j.Evidence, test.want, test.n)
+			}
+		})
+	}
+}
+
+// A comparison names the cells from which it has its numbers.
+func TestEvidenceNamesItsCells(t *testing.T) {
+	all := made(accurate("A 8b", 0.5, 0.6), accurate("b", 0.4, 0.5)).examine(Check{Kind: Above, Network: "slow",
+		A: []string{"A 8b"}, B: []string{"b"}})
+	want := []string{"made/cells/a-8b.slow.1", "made/cells/a-8b.slow.2", "made/cells/b.slow.1", "made/cells/b.slow.2"}
+	if got := all[0].Cells; !slices.Equal(got, want) {
+		t.Errorf("cells %v, want %v", got, want)
+	}
+	if other := made(accurate("a", 0.5)).examine(Check{Network: "fast", A: []string{"a"}}); other[0].Verdict != Untested {
+		t.Errorf("cells of another network: %+v", other)
+	}
+}

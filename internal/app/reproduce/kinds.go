@@ -1,0 +1,234 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+)
+
+// accuracy judges whether the final accuracy of a is that of b plus some points, or higher.
+func (a row) accuracy(b row, points float64) (string, Verdict) {
+	var ours, theirs, differences []float64
+	a.paired(b, func(x, y report.Cell) {
+		if p, q := 100*accuracyOf(x), 100*accuracyOf(y); !math.IsNaN(p - q) {
+			ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, p-q)
+		}
+	})
+	if len(differences) == 0 {
+		return fmt.Sprintf("%s and %s have no accuracy of the same seed", a.Label, b.Label), Untested
+	}
+	d := intervalOf(differences)
+	return fmt.Sprintf("%s %.2f %%, %s %.2f %%: %+.2f points%s", a.Label, intervalOf(ours).Mean, b.Label,
+		intervalOf(theirs).Mean, d.Mean, d.words("%+.2f")), d.above(points)
+}
+
+// words writes the interval, or that there is none.
+func (i interval) words(format string) string {
+	if i.N < 2 {
+		return " (one seed decides nothing)"
+	}
+	high := fmt.Sprintf(format, i.High)
+	if math.IsInf(i.High, 0) {
+		high = "no bound" // the target was reached in the first record that can tell
+	}
+	return fmt.Sprintf(" ["+format+", %s], %d seeds", i.Low, high, i.N)
+}
+
+// toTarget judges how many times sooner, or with fewer bytes, a reaches the target than b.
+func (a row) toTarget(b row, c Check) (string, Verdict) {
+	target, ok := a.target()
+	if !ok {
+		return "the comparison has no target", Untested
+	}
+	if words, v, ended := a.misses(b, target, c.Kind); ended {
+		return words, v
+	}
+	var ours, theirs, ratios, least, most []float64
+	a.paired(b, func(x, y report.Cell) {
+		p, q := reached(x, target), reached(y, target)
+		ours, theirs = append(ours, costOf(p, c.Kind)), append(theirs, costOf(q, c.Kind))
+		ratio := costOf(q, c.Kind) / costOf(p, c.Kind)
+		ratios = append(ratios, ratio)
+		// The target was reached between two records: the ratio is as uncertain as both times together.
+		least = append(least, ratio*(q.After/q.Time)/(p.Seen/p.Time))
+		most = append(most, ratio*(q.Seen/q.Time)/(p.After/p.Time))
+	})
+	r := ratioOf(ratios).holding(ratioOf(least).Mean, ratioOf(most).Mean)
+	unit, less, more := "s", "sooner", "later"
+	if c.Kind == FewerTo {
+		unit, less, more = "MB", "fewer", "more"
+	}
+	text := fmt.Sprintf("to %s %s %.3g %s, %s %.3g %s: %s", target, a.Label, ratioOf(ours).Mean, unit,
+		b.Label, ratioOf(theirs).Mean, unit, r.times(less, more))
+	if c.Kind == Alike {
+		return text, r.between(1/c.By, c.By)
+	}
+	return text, r.above(max(1, c.By))
+}
+
+// times writes a ratio as a number of times less, or as its inverse if it is below 1.
+func (i interval) times(less, more string) string {
+	if i.Mean < 1 {
+		i.Mean, i.Low, i.High, less = 1/i.Mean, 1/i.High, 1/i.Low, more
+	}
+	return fmt.Sprintf("%.3g times %s%s", i.Mean, less, i.words("%.3g"))
+}
+
+// costOf returns the seconds or megabytes until a target was reached.
+func costOf(r *record.Reached, kind Kind) float64 {
+	if kind == FewerTo {
+		return float64(r.Bytes) / 1e6
+	}
+	return r.Time
+}
+
+// between judges the claim that a value lies between two bounds.
+func (i interval) between(low, high float64) Verdict {
+	switch {
+	case i.N < 2:
+		return Undecided
+	case i.Low >= low && i.High <= high:
+		return Supported
+	case i.High < low || i.Low > high:
+		return Contradicted
+	}
+	return Undecided
+}
+
+// misses decides a comparison in which runs miss the target, and reports whether it could. A row that reaches it in all
+// runs is ahead of one whose runs all miss it, if these went on for longer than it took.
+func (a row) misses(b row, target record.Target, kind Kind) (words string, v Verdict, ended bool) {
+	ours, theirs := a.missed(target), b.missed(target)
+	if ours == 0 && theirs == 0 {
+		return "", 0, false
+	}
+	for _, r := range []row{a, b} {
+		if n := r.missed(target); n > 0 {
+			words += fmt.Sprintf("%s of %s did not reach %s; ", plural.Part(n, len(r.Cells), "run"), r.Label, target)
+		}
+	}
+	words = strings.TrimSuffix(words, "; ")
+	switch {
+	case kind != Sooner:
+		return words, Undecided, true
+	case ours == 0 && theirs == len(b.Cells) && a.before(b, target):
+		return words, Supported, true
+	case theirs == 0 && ours == len(a.Cells) && b.before(a, target):
+		return words, Contradicted, true
+	}
+	return words, Undecided, true
+}
+
+// missed counts the runs that did not reach the target.
+func (a row) missed(target record.Target) int {
+	n := 0
+	for _, c := range a.Cells {
+		if reached(c, target) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// before reports whether a reached the target before the runs of b ended, in two seeds or more.
+func (a row) before(b row, target record.Target) bool {
+	n, all := 0, true
+	a.paired(b, func(x, y report.Cell) {
+		n++
+		all = all && reached(x, target).Seen < y.Time
+	})
+	return all && n > 1
+}
+
+// fewer judges whether a sends fewer bytes per round than b, by a factor.
+func (a row) fewer(b row, factor float64) (string, Verdict) {
+	var ours, theirs, ratios []float64
+	perRound := func(c report.Cell) float64 {
+		return float64(c.BytesPerPeer.Wire) / 1e6 / float64(max(1, c.Rounds))
+	}
+	a.paired(b, func(x, y report.Cell) {
+		ours, theirs = append(ours, perRound(x)), append(theirs, perRound(y))
+		ratios = append(ratios, perRound(y)/perRound(x))
+	})
+	r := ratioOf(ratios)
+	return fmt.Sprintf("%s %.3g MB per round and worker, %s %.3g MB: %s", a.Label, ratioOf(ours).Mean, b.Label,
+		ratioOf(theirs).Mean, r.times("fewer", "more")), r.above(max(1, factor))
+}
+
+// lessMemory judges whether a needs less extra memory than b.
+func (a row) lessMemory(b row) (string, Verdict) {
+	var ours, theirs, differences []float64
+	a.paired(b, func(x, y report.Cell) {
+		p, q := float64(x.ExtraMemory)/1e6, float64(y.ExtraMemory)/1e6
+		ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, q-p)
+	})
+	d := intervalOf(differences)
+	return fmt.Sprintf("%s %.3g MB, %s %.3g MB: %.3g MB less%s", a.Label, intervalOf(ours).Mean, b.Label,
+		intervalOf(theirs).Mean, d.Mean, d.words("%.3g")), d.above(0)
+}
+
+// noMemory judges whether a needs no extra memory.
+func (a row) noMemory() (string, Verdict) {
+	most, n := int64(0), 0
+	for _, c := range a.Cells {
+		if c.Summary != nil {
+			most, n = max(most, c.ExtraMemory), n+1
+		}
+	}
+	text := fmt.Sprintf("%s needs at most %.3g MB in %s", a.Label, float64(most)/1e6, plural.Part(n, len(a.Cells), "run"))
+	switch {
+	case most > 0:
+		return text, Contradicted
+	case n < len(a.Cells):
+		return text, Undecided
+	}
+	return text, Supported
+}
+
+// converges judges whether all runs of a reach the target.
+func (a row) converges() (string, Verdict) {
+	target, ok := a.target()
+	if n := a.count(report.CellDiverged); n > 0 {
+		return fmt.Sprintf("%s of %s diverged", plural.Part(n, len(a.Cells), "run"), a.Label), Contradicted
+	}
+	if !ok || a.count(report.CellFailed) > 0 {
+		return fmt.Sprintf("%s has no target, or runs that failed", a.Label), Untested
+	}
+	n := len(a.Cells) - a.missed(target)
+	text := fmt.Sprintf("%s of %s reached %s", plural.Part(n, len(a.Cells), "run"), a.Label, target)
+	if n < len(a.Cells) {
+		return text, Undecided // longer runs might
+	}
+	return text, Supported
+}
+
+// diverges judges whether no run of a learns: each diverges, or ends with at most an accuracy.
+func (a row) diverges(most float64) (string, Verdict) {
+	diverged, low, learned, best := 0, 0, 0, 0.0
+	for _, c := range a.Cells {
+		switch accuracy := accuracyOf(c); {
+		case c.Status == report.CellDiverged:
+			diverged++
+		case accuracy <= most:
+			low++
+		case accuracy > most:
+			learned++
+			best = max(best, accuracy)
+		}
+	}
+	if diverged+low+learned < len(a.Cells) {
+		return fmt.Sprintf("runs of %s failed or have no accuracy", a.Label), Untested
+	}
+	text := fmt.Sprintf("%s of %s diverged", plural.Part(diverged, len(a.Cells), "run"), a.Label)
+	if low > 0 {
+		text += fmt.Sprintf(", %d ended at %.0f %% accuracy or less", low, 100*most)
+	}
+	if learned > 0 {
+		return text + fmt.Sprintf(", %d learned, up to %.2f %%", learned, 100*best), Contradicted
+	}
+	return text, Supported
+}

@@ -1,0 +1,129 @@
+package reproduce
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gossiptrainer/configs"
+)
+
+// All papers have all sizes, and every claim says where the paper makes it.
+func TestPapers(t *testing.T) {
+	for _, p := range Papers() {
+		var sizes []string
+		for _, s := range p.Sizes {
+			sizes = append(sizes, s.Name)
+			if !strings.HasSuffix(s.About, ".") || len(s.Parts) == 0 {
+				t.Errorf("%s, %s: about %q, %d parts", p.Name, s.Name, s.About, len(s.Parts))
+			}
+		}
+		if !slices.Equal(sizes, SizeNames()) {
+			t.Errorf("%s has the sizes %v, want %v", p.Name, sizes, SizeNames())
+		}
+		seen := map[string]bool{}
+		for _, c := range p.Claims {
+			if seen[c.Words] || c.Place == "" || !strings.HasSuffix(c.Words, ".") {
+				t.Errorf("%s: claim %q: twice, without a place, or no sentence", p.Name, c.Words)
+			}
+			seen[c.Words] = true
+			if len(c.Checks) == 0 && c.Note == "" {
+				t.Errorf("%s: claim %q is never tested, and no note says why", p.Name, c.Words)
+			}
+		}
+	}
+}
+
+// Every part is a comparison whose cells are legal with the settings of the part.
+func TestPartsAreLegal(t *testing.T) {
+	for _, p := range Papers() {
+		for _, s := range p.Sizes {
+			for _, part := range s.Parts {
+				file := loadPart(t, part)
+				for _, cell := range file.Cells() {
+					if cell.Seed != file.Seeds[0] || cell.Network != file.Networks[0].Name {
+						continue
+					}
+					for _, c := range cell.Tune {
+						cell.Set = append(cell.Set, configs.Override{Key: c.Key, Value: c.Values[0]})
+					}
+					_, err := configs.Load(configs.Source{File: file.Base, Env: os.Environ(), Set: configs.Arguments(cell.Set),
+						All: part.Set})
+					if err != nil {
+						t.Errorf("%s, %s: %s of %s: %v", p.Name, s.Name, cell, part.Comparison, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func loadPart(t *testing.T, p Part) *configs.Comparison {
+	t.Helper()
+	file, err := (&Run{}).load(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// The rows and networks of all checks exist, and every check belongs to a part of some size.
+func TestChecksNameRows(t *testing.T) {
+	for _, p := range Papers() {
+		for _, c := range p.Claims {
+			for _, check := range c.Checks {
+				for _, in := range check.In {
+					found := 0
+					for _, s := range p.Sizes {
+						for _, part := range s.Parts {
+							if part.Name == in {
+								found++
+								wantRows(t, c, check, loadPart(t, part))
+							}
+						}
+					}
+					if found == 0 {
+						t.Errorf("%s: %q: no size has the part %q", p.Name, c.Words, in)
+					}
+				}
+			}
+		}
+	}
+}
+
+// wantRows reports rows, networks and targets of a check that a comparison does not have.
+func wantRows(t *testing.T, c Claim, check Check, file *configs.Comparison) {
+	t.Helper()
+	for _, label := range slices.Concat(check.A, check.B) {
+		if !slices.ContainsFunc(file.Algorithms, func(v configs.Variant) bool { return v.Label == label }) {
+			t.Errorf("%q: %s has no row %q", c.Words, file.Name, label)
+		}
+	}
+	named := func(n configs.NetworkCase) bool { return n.Name == check.Network }
+	if check.Network != "" && !slices.ContainsFunc(file.Networks, named) {
+		t.Errorf("%q: %s has no network %q", c.Words, file.Name, check.Network)
+	}
+	alone := check.Kind == Converges || check.Kind == Diverges || check.Kind == NoMemory
+	if len(check.A) == 0 || alone != (len(check.B) == 0) {
+		t.Errorf("%q: a check of %v against %v", c.Words, check.A, check.B)
+	}
+	timed := check.Kind == Sooner || check.Kind == FewerTo || check.Kind == Alike || check.Kind == Converges
+	if timed && file.Targets == (configs.Targets{}) {
+		t.Errorf("%q: %s has no target", c.Words, file.Name)
+	}
+}
+
+func TestFind(t *testing.T) {
+	if _, size, err := Find("d2", "night"); err != nil || size.Name != "night" {
+		t.Errorf("size %q, error %v", size.Name, err)
+	}
+	for _, test := range [][3]string{
+		{"d3", "night", `paper "d3": want one of moniqua, alq, orq, mqgrad, d2`},
+		{"d2", "week", `--size "week": want one of minutes, night, paper`},
+	} {
+		if _, _, err := Find(test[0], test[1]); err == nil || !strings.Contains(err.Error(), test[2]) {
+			t.Errorf("%s at size %s: %v, want %s", test[0], test[1], err, test[2])
+		}
+	}
+}

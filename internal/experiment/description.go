@@ -1,0 +1,82 @@
+package experiment
+
+import "fmt"
+
+// A Description says for people what a run does.
+type Description struct {
+	Algorithm string // as in papers
+	Paper     string
+	Messages  string // their content: 32 bit, Moniqua of 8 bit, qsgd of 4 bit
+	Overlap   Overlap
+	Graph     string
+}
+
+// An Overlap says whether messages travel while the gradient is computed.
+type Overlap string
+
+// The ways of an overlap.
+const (
+	Overlaps     Overlap = "overlaps"     // messages depend on the model before the gradient
+	Waits        Overlap = "waits"        // messages depend on the gradient
+	Asynchronous Overlap = "asynchronous" // workers share no rounds
+)
+
+// Describe says for people what the run does.
+func (r *Run) Describe() Description {
+	a := r.cfg.Algorithm
+	d := Description{
+		Algorithm: r.method.Text.Title, Paper: r.method.Text.Paper, Overlap: Waits,
+		Messages: "32 bit", Graph: r.graphName(),
+	}
+	if r.method.Form != "" {
+		d.Algorithm = "all-reduce, " + d.Algorithm
+	}
+	switch {
+	case r.Asynchronous():
+		d.Overlap = Asynchronous
+	case r.method.Sends.Early && a.Order != "atc":
+		d.Overlap = Overlaps
+	}
+	switch {
+	case r.Compresses() && r.hasBits():
+		d.Messages = fmt.Sprintf("%s of %d bit", a.Compressor.Name, a.Compressor.Bits)
+	case r.Compresses():
+		d.Messages = a.Compressor.Name
+	case r.quantized() && a.Levels > 0:
+		d.Messages = fmt.Sprintf("Moniqua of %d levels", a.Levels)
+	case r.quantized():
+		d.Messages = fmt.Sprintf("Moniqua of %d bit", a.Bits)
+	}
+	if r.controlled() {
+		d.Messages += ", changed by " + a.Controller.Name
+	}
+	return d
+}
+
+// graphName names the graph on which messages travel.
+func (r *Run) graphName() string {
+	switch {
+	case r.method.On.Kind != "":
+		return string(r.method.On.Kind)
+	case r.method.On.Rows != nil:
+		return "cycle"
+	}
+	return r.cfg.Topology.Kind
+}
+
+// Claim returns the bytes of a message as papers count them: bits times parameters, without hashes and headers. It is 0
+// where the bits per parameter are not fixed.
+func (r *Run) Claim() float64 {
+	bits := 0
+	switch a := r.cfg.Algorithm; {
+	case r.controlled() || r.dim == 0:
+	case r.Compresses() && r.hasBits():
+		bits = a.Compressor.Bits
+	case r.Compresses():
+	case !r.quantized():
+		bits = fullBits
+	case a.Levels == 0:
+		bits = a.Bits
+	}
+	return float64(bits) / 8 * float64(r.Parameters())
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"gossiptrainer/internal/plural"
+)
+
+// searches lists the limits of the searches for values.
+func (s *Study) searches() []string {
+	var all []string
+	on := map[string]bool{}
+	for _, label := range s.Labels {
+		trials := s.trials(label)
+		if len(trials) == 0 {
+			continue
+		}
+		on[trials[0].Network] = true
+		if !slices.ContainsFunc(trials, func(t Trial) bool { return t.InGrid && t.Loss != nil }) {
+			all = append(all, fmt.Sprintf("%s: every setting of its grid diverged in the search; its cells run with the first",
+				label))
+		}
+		if t := better(trials); t != nil {
+			all = append(all, fmt.Sprintf("%s: the default %v has a lower loss in the search than every setting of the grid: "+
+				"add it to the grid", label, t.Settings))
+		}
+	}
+	if keys := s.networkKeys(); len(on) > 0 && len(keys) > 0 {
+		all = append(all, fmt.Sprintf("values were searched on the first network alone, and networks differ in %s",
+			someOf(keys)))
+	}
+	return all
+}
+
+// better returns a trial outside the grid that beats the chosen one, nil if there is none.
+func better(trials []Trial) *Trial {
+	won := slices.IndexFunc(trials, func(t Trial) bool { return t.Chosen })
+	if won < 0 || trials[won].Loss == nil {
+		return nil
+	}
+	for i, t := range trials {
+		if !t.InGrid && t.Loss != nil && *t.Loss < *trials[won].Loss {
+			return &trials[i]
+		}
+	}
+	return nil
+}
+
+// chance says how many claims may be wrong by chance: each has its own interval.
+func (s *Study) chance() []string {
+	count := verdicts(s.Claims())
+	decided := count[Supported] + count[NotSupported]
+	const many = 20
+	if decided < many {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s decided one by one at 95 %%: about %.0f of them may be wrong by chance",
+		plural.Of(decided, "claim")+" "+plural.Verb(decided, "is", "are"), (1-confidence)*float64(decided))}
+}

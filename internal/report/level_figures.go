@@ -1,0 +1,144 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+)
+
+// goalsOf returns the targets of one metric, from the easiest.
+func (s *Study) goalsOf(metric string) []record.Target {
+	return slices.DeleteFunc(s.Goals(), func(t record.Target) bool { return t.Metric != metric })
+}
+
+// metrics are those of targets.
+var metrics = []string{record.TrainingLoss, record.TestAccuracy}
+
+// levelTable has the time of each algorithm to each target of a network, and in brackets how many times sooner than the
+// reference that is. It has no rows if each metric has one target, which the other tables show.
+func (s *Study) levelTable(network Network, groups []*Group) Table {
+	t := Table{Name: "targets-" + slug(network.Name), Texts: 1, Head: []string{"Algorithm"},
+		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (how many times sooner than %s)",
+			network.Name, referenceOf(groups))}
+	if len(s.Levels) == 0 {
+		return t
+	}
+	for _, target := range s.Goals() {
+		t.Head = append(t.Head, target.String())
+	}
+	for _, g := range groups {
+		row := []string{g.Label}
+		for _, target := range s.Goals() {
+			text := timeToTarget(g, reference(alike(groups, g)), target)
+			if why := g.missing(target); why != "" {
+				text = why
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// levels draws the times of a network to all targets, nil if each metric has one.
+func (s *Study) levels(network Network, groups []*Group) *Figure {
+	if len(s.Levels) == 0 {
+		return nil
+	}
+	f := &Figure{Name: "targets-" + slug(network.Name), legend: legendOf(groups), Caption: fmt.Sprintf(
+		"On %s: time to each target where every run reaches it, harder targets to the right; upright lines are 95 %% "+
+			"intervals. Where lines cross, the order depends on the target.", network.Name)}
+	for _, metric := range metrics {
+		if goals := s.goalsOf(metric); len(goals) > 1 {
+			f.panels = append(f.panels, levelPanel(groups, metric, goals))
+		}
+	}
+	return f
+}
+
+// levelPanel draws the times to the targets of one metric.
+func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
+	p := &panel{Plot: newPanel("target: "+metric, "s to the target"), words: "Curves of the seconds to " + metric}
+	for i, g := range groups {
+		var points plotter.XYs
+		var told []string
+		for _, target := range goals {
+			if !g.reaches(target) {
+				continue
+			}
+			e := g.timeTo(target)
+			points = append(points, plotter.XY{X: target.Value, Y: e.Mean})
+			told = append(told, fmt.Sprintf("%v to %g", e, target.Value))
+			if !e.unbounded() {
+				p.whisker(target.Value, e, runStyle(i).Color)
+			}
+		}
+		p.words += "; " + g.Label + ": " + orNone(strings.Join(told, ", "))
+		if len(points) > 0 {
+			p.line(points, runStyle(i))
+			p.dots(points, runStyle(i).Color)
+		}
+	}
+	ticks := make([]plot.Tick, len(goals))
+	for i, target := range goals {
+		ticks[i] = plot.Tick{Value: target.Value, Label: label(target.Value)}
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	first, last := goals[0].Value, goals[len(goals)-1].Value
+	p.X.Min, p.X.Max = min(first, last), max(first, last)
+	margin(p.Plot, 0.04)
+	if metric == record.TrainingLoss { // a lower loss is harder
+		p.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+	}
+	scale(p.Plot, len(p.shapes) > 0)
+	p.words += "."
+	return p
+}
+
+// steady says in a sentence whether the same algorithm is first at all targets of a network, and at how many of them
+// the intervals say so. It is "" with one target.
+func (s *Study) steady(network string, groups []*Group) string {
+	var first []string
+	reached, sure := 0, 0
+	for _, target := range s.Goals() {
+		g := fastestOf(groups, target)
+		if g == nil {
+			continue
+		}
+		reached++
+		if !slices.Contains(first, g.Label) {
+			first = append(first, g.Label)
+		}
+		if surely(g, groups, target) {
+			sure++
+		}
+	}
+	all := len(s.Goals())
+	if all < 2 || reached == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("On %s %s has the least mean time at each of %s", network, first[0], plural.Of(reached, "target"))
+	if len(first) > 1 {
+		text = fmt.Sprintf("On %s the least mean time depends on the target: %s", network, strings.Join(first, ", "))
+	}
+	if reached < all {
+		text += fmt.Sprintf(" that some algorithm reaches in every run, of %d", all)
+	}
+	return text + fmt.Sprintf("; at %d of them the intervals tell the first from all others.", sure)
+}
+
+// surely reports whether the interval of every ratio says that g reaches a target before the others that reach it.
+func surely(g *Group, groups []*Group, target record.Target) bool {
+	for _, other := range groups {
+		if other != g && other.reaches(target) && judge(g.sooner(other, target), 1) != Supported {
+			return false
+		}
+	}
+	return true
+}

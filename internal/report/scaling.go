@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// A family is one algorithm with several numbers of workers on one network.
+type family struct {
+	name string
+	at   []size // by number of workers
+}
+
+// A size is a member of a family: its measured and its predicted milliseconds per round.
+type size struct {
+	workers   int
+	group     *Group
+	took      geomean
+	predicted float64 // 0: there is no formula
+}
+
+// sizeKeys are the settings in which the members of a family differ.
+var sizeKeys = []string{"topology.size", "topology.rows", "topology.cols"}
+
+// families returns the algorithms of a network that run with several numbers of workers.
+func (s *Study) families(network string) []family {
+	var all []family
+	index := map[string]int{}
+	for _, g := range s.on(network) {
+		setup := s.setup(g)
+		if setup == nil {
+			continue
+		}
+		rest := maps.Clone(setup.Settings)
+		for _, key := range sizeKeys {
+			delete(rest, key)
+		}
+		key := fmt.Sprint(setup.Algorithm, setup.Messages, rest) // a map prints in the order of its keys
+		i, known := index[key]
+		if !known {
+			i = len(all)
+			index[key] = i
+			all = append(all, family{name: setup.Algorithm + ", " + setup.Messages})
+		}
+		all[i].at = append(all[i].at, size{setup.Workers, g, g.geomean(perRound), 1e3 * setup.Predicted(s.gradientOf(g))})
+	}
+	all = slices.DeleteFunc(all, func(f family) bool { return len(f.at) < 2 })
+	for _, f := range all {
+		slices.SortStableFunc(f.at, func(a, b size) int { return a.workers - b.workers })
+	}
+	return all
+}
+
+// gradientOf returns the mean time of a gradient in the runs of g, in seconds.
+func (s *Study) gradientOf(g *Group) float64 {
+	return g.estimate(func(_ Cell, run *trace) *float64 { v := s.gradient(run); return &v }).Mean
+}
+
+// ratio returns the measured time over the predicted one, NaN if one of them is unknown.
+func (p size) ratio() float64 {
+	if p.predicted == 0 || p.took.N == 0 {
+		return math.NaN()
+	}
+	return p.took.Mean / p.predicted
+}
+
+// scalingTable has a row for each number of workers of each family.
+func (s *Study) scalingTable() Table {
+	t := Table{Name: "scaling", Texts: 2, Caption: "Time per round against the number of workers, and the formula",
+		Head: []string{"Algorithm", "network", "workers", "ms per round", "by the formula", "ratio"}}
+	for _, network := range s.Networks {
+		for _, f := range s.families(network.Name) {
+			for _, p := range f.at {
+				formula, ratio := "-", "-"
+				if p.predicted > 0 {
+					formula = decimal(p.predicted, p.predicted, 3)
+				}
+				if r := p.ratio(); !math.IsNaN(r) {
+					ratio = fmt.Sprintf("%.3f", r)
+				}
+				t.Rows = append(t.Rows, []string{f.name, network.Name, fmt.Sprint(p.workers), p.took.String(), formula, ratio})
+			}
+		}
+	}
+	return t
+}
+
+// scaling draws the time of a round, and the times to the hardest targets, against the number of workers. It returns
+// nil if no algorithm has several numbers.
+func (s *Study) scaling(network Network) *Figure {
+	families := s.families(network.Name)
+	if len(families) == 0 {
+		return nil
+	}
+	f := &Figure{Name: "scaling-" + slug(network.Name), Caption: fmt.Sprintf("On %s, against the number of workers: "+
+		"time of a round, with the formula as thin lines, and times to the targets where every run reaches them. "+
+		"Upright lines are 95 %% intervals.", network.Name)}
+	for i, one := range families {
+		f.legend = append(f.legend, entry{name: one.name, style: runStyle(i)})
+	}
+	f.panels = append(f.panels, scalingPanel(families, "ms per round",
+		func(p size) geomean { return p.took }))
+	for _, line := range formulas(families) {
+		f.panels[0].line(line.points, line.style)
+	}
+	for _, target := range s.Targets.List() {
+		p := scalingPanel(families, "s to "+target.String(), func(p size) geomean {
+			if !p.group.reaches(target) {
+				return geomean{Mean: math.NaN()}
+			}
+			return p.group.timeTo(target)
+		})
+		if len(p.shapes) > 0 {
+			f.panels = append(f.panels, p)
+		}
+	}
+	return f
+}
+
+// formulas returns the lines of predicted times.
+func formulas(families []family) []shape {
+	var all []shape
+	for i, f := range families {
+		var points plotter.XYs
+		for _, p := range f.at {
+			if p.predicted > 0 {
+				points = append(points, plotter.XY{X: float64(p.workers), Y: p.predicted})
+			}
+		}
+		style := runStyle(i)
+		style.Width, style.Dashes = vg.Points(0.6), nil
+		if len(points) > 1 {
+			all = append(all, shape{points: points, style: style})
+		}
+	}
+	return all
+}
+
+// scalingPanel draws a value of each family against the number of workers on logarithmic axes.
+func scalingPanel(families []family, label string, of func(size) geomean) *panel {
+	p := &panel{Plot: newPanel("workers", label), words: "Curves of " + label + " against the number of workers"}
+	var ticks []plot.Tick
+	for i, f := range families {
+		var points plotter.XYs
+		var told []string
+		for _, at := range f.at {
+			x := float64(at.workers)
+			if !slices.ContainsFunc(ticks, func(t plot.Tick) bool { return t.Value == x }) {
+				ticks = append(ticks, plot.Tick{Value: x, Label: fmt.Sprint(at.workers)})
+			}
+			e := of(at)
+			if !(e.Mean > 0) {
+				continue
+			}
+			points = append(points, plotter.XY{X: x, Y: e.Mean})
+			told = append(told, fmt.Sprintf("%v at %d", e, at.workers))
+			p.whisker(x, e, runStyle(i).Color)
+		}
+		p.words += "; " + f.name + ": " + orNone(strings.Join(told, ", "))
+		if len(points) > 0 {
+			p.line(points, runStyle(i))
+			p.dots(points, runStyle(i).Color)
+		}
+	}
+	if len(p.shapes) > 0 {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.ConstantTicks(ticks)
+		scale(p.Plot, true)
+	}
+	p.words += "."
+	return p
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
