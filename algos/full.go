@@ -54,9 +54,9 @@ func (f Full) EncodePiece(dst []byte, k, piece int, x []float32) ([]byte, error)
 func (Full) CheckPiece(int, int, []float32, []Message) error { return nil }
 
 // MixPiece is Mix of a piece.
-func (f Full) MixPiece(acc []float32, k, piece int, x []float32, mine []byte, in []Message) (Mixed, error) {
-	first, end := f.cut(len(x)).Range(piece)
-	return f.Mix(acc[first:end], k, x[first:end], mine, in)
+func (f Full) MixPiece(k, piece int, own Own, in []Message) (Mixed, error) {
+	first, end := f.cut(len(own.X)).Range(piece)
+	return f.Mix(own.Acc[first:end], k, own.X[first:end], own.Mine, in)
 }
 
 // Check returns the largest magnitude in the messages of d coordinates. It returns a *MessageError for one that Mix

@@ -16,10 +16,17 @@ type Piecer interface {
 	// CheckPiece returns a *MismatchError for messages that need their Repair, and a *MessageError for one that cannot be
 	// used. A codec that does not verify finds nothing here.
 	CheckPiece(k, piece int, x []float32, in []Message) error
-	// MixPiece is Mix of a piece of x into that of acc, which may be x itself. The messages and mine are pieces. A codec
-	// that verifies has checked the messages by CheckPiece, and x has not changed in this piece since then.
-	// Without an audit of wrong messages, several pieces may be mixed at the same time.
-	MixPiece(acc []float32, k, piece int, x []float32, mine []byte, in []Message) (Mixed, error)
+	// MixPiece is Mix of a piece. The messages are pieces. A codec that verifies has checked them by CheckPiece, and the
+	// reference has not changed in this piece since then. Without an audit of wrong messages, several pieces may be mixed
+	// at the same time.
+	MixPiece(k, piece int, own Own, in []Message) (Mixed, error)
+}
+
+// Own is the worker's own part in mixing a piece.
+type Own struct {
+	Acc  []float32 // what the differences are added to, as long as X; it may be X itself
+	X    []float32 // the reference: what the worker has sent
+	Mine []byte    // its payload of this piece
 }
 
 // blocksPerPiece is the length of a piece in blocks of the Moniqua codec, each of up to 1024 coordinates. A piece of 8
@@ -78,5 +85,5 @@ func (p *parcel) send(k, piece int, x []float32, dst []byte) ([]byte, error) {
 
 // mix mixes a piece of x into that of acc.
 func (p *parcel) mix(acc []float32, k, piece int, x []float32, in []Message) (Mixed, error) {
-	return p.codec.MixPiece(acc, k, piece, x, p.mine[piece], in)
+	return p.codec.MixPiece(k, piece, Own{acc, x, p.mine[piece]}, in)
 }

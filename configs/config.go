@@ -68,6 +68,7 @@ type Algorithm struct {
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"<order>: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
 	Gamma      Auto       `json:"gamma" jsonschema_description:"<gamma>: the consensus step, eta in the paper of deepsqueeze; the coarser the compressor, the smaller; auto = from what the compressor loses"`
+	Update     Update     `json:"update" jsonschema_description:"settings that single update rules have"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of <by compressor>"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
 	Clip       Clip       `json:"clip" jsonschema_description:"<clip>: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
@@ -77,11 +78,18 @@ type Algorithm struct {
 	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"<feedback>: a worker adds what its last message lost to its next gradient"`
 }
 
+// Update holds settings that single update rules have.
+type Update struct {
+	Momentum float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"<own momentum>: beta, the share of the last step that is kept; it takes the place of train.momentum"`
+	Eta      float64 `json:"eta" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"<eta>: share of the movement of a period of local steps that a worker takes into the exchange"`
+}
+
 // Theta is the bound on neighbour differences that Moniqua needs.
 type Theta struct {
 	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run and needs verify; measured = twice the largest gap of about 20 full-precision exchanges; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others. With an external model these two need a value above 0"`
+	Second float64 `json:"second" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta of the second message of <two messages>, above 0, in units of the directions; 0 for the other rules"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others. With adamw and lion 0 stands for their own bound and the weight decay. With an external model these two need a value above 0"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
 
@@ -160,18 +168,37 @@ type Model struct {
 
 // Train is the local optimizer.
 type Train struct {
-	Rounds      int     `json:"rounds" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"rounds to train"`
-	Batch       int     `json:"batch" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"samples per gradient and worker"`
-	StepSize    float64 `json:"step_size" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"alpha of the first round"`
-	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
-	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
-	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
-	Augment     string  `json:"augment" jsonschema:"enum=none,enum=crop-flip" jsonschema_description:"changes of pictures before each gradient. Value crop-flip = moved by up to 4 pixels in each direction, and every second one mirrored; the draws are a function of seed, worker and round"`
-	From        string  `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
+	Rounds      int       `json:"rounds" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"rounds to train"`
+	Epochs      float64   `json:"epochs" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"passes over the samples, instead of rounds: the rounds are epochs x samples / (workers x batch), rounded up; 0 = rounds says"`
+	Batch       int       `json:"batch" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"samples per gradient and worker"`
+	StepSize    float64   `json:"step_size" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"alpha, the largest step size: that of the first round after the warm-up"`
+	Schedule    string    `json:"schedule" jsonschema:"enum=constant,enum=cosine,enum=linear,enum=step" jsonschema_description:"step size over the rounds; cosine and linear fall to 0, step by drop.factor every drop.every rounds"`
+	Warmup      int       `json:"warmup" jsonschema:"minimum=0,maximum=10000000" jsonschema_description:"rounds at the beginning in which the step size grows evenly to alpha; the schedule begins after them"`
+	Drop        Drop      `json:"drop" jsonschema_description:"drops of the step size"`
+	Optimizer   Optimizer `json:"optimizer" jsonschema_description:"from a gradient to the direction of the step"`
+	Momentum    float64   `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"sgd: share of the last direction that is kept"`
+	WeightDecay float64   `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient; with adamw and lion to the direction (decoupled)"`
+	Augment     string    `json:"augment" jsonschema:"enum=none,enum=crop-flip" jsonschema_description:"changes of pictures before each gradient. Value crop-flip = moved by up to 4 pixels in each direction, and every second one mirrored; the draws are a function of seed, worker and round"`
+	From        string    `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
 	// FromHash is the SHA-256 of the file From, in hex, made by Load; "" without one.
 	FromHash string `json:"-"`
 	// Slow is keyed by rank.
 	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of <asynchronous> alone"`
+}
+
+// Drop says when the schedule step lowers the step size.
+type Drop struct {
+	Every  int     `json:"every" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"step: rounds from one drop to the next"`
+	Factor float64 `json:"factor" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"step: what a drop multiplies the step size by"`
+}
+
+// Optimizer turns gradients into directions.
+type Optimizer struct {
+	Name     string  `json:"name" jsonschema:"enum=sgd,enum=adamw,enum=lion" jsonschema_description:"sgd takes train.momentum; adamw and lion have averages of their own"`
+	Beta1    float64 `json:"beta1" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"adamw, lion: share of the last average of gradients that is kept"`
+	Beta2    float64 `json:"beta2" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"adamw: the same for the average of squares, 0.95 for transformers, 0.999 for long runs; lion: for the average that the next round takes"`
+	Eps      float64 `json:"eps" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"adamw: added to the root of the average of squares; at least 1e-12 with a certified theta"`
+	ClipNorm float64 `json:"clip_norm" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"gradients that are longer (2-norm) are scaled to this length, before all averages; 0 = none"`
 }
 
 // Limit describes the uplink and the links of a peer.
@@ -257,13 +284,14 @@ func Default() Config {
 				RefitAt: []int{100, 2000}, RefitEvery: 10000,
 			},
 			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
-			Reduce: "ring",
+			Update: Update{Momentum: 0.9, Eta: 1}, Reduce: "ring",
 		},
 		Wire: Wire{Entropy: "none"},
 		Data: Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, TestShare: 0.2, Header: "auto",
 			Features: []Name{}, Skip: []Name{}, Labels: []Name{}},
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
-		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Augment: "none",
+		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Drop: Drop{Every: 1000, Factor: 0.1},
+			Optimizer: Optimizer{Name: "sgd", Beta1: 0.9, Beta2: 0.99, Eps: 1e-8}, Momentum: 0.9, Augment: "none",
 			Slow: map[string]float64{}},
 		Limit: Limit{Links: map[string]LinkLimit{}},
 		Peers: []Peer{},

@@ -114,6 +114,24 @@ func TestKeysWithoutEffect(t *testing.T) {
 			"give a rate beside it"},
 		{"the security of quic", "node: {transport: quic, security: noise}", 1, 35,
 			"it is a setting of tcp, but node.transport is quic"},
+		{"rounds beside epochs", "train: {rounds: 100, epochs: 3}", 1, 17, "train.epochs says how long the run is, 3"},
+		{"epochs of a quadratic", "model: {name: quadratic}\ntrain: {epochs: 2}", 2, 17, "a quadratic has no samples"},
+		{"momentum of qg", "algorithm: {name: qg}\ntrain: {momentum: 0.9}", 2, 19,
+			"train.momentum: has no effect: qg has a momentum of its own"},
+		{"the way out for qg", "algorithm: {name: qg}\ntrain: {momentum: 0.9}", 2, 19,
+			"remove train.momentum, and set algorithm.update.momentum"},
+		{"adamw for decentlam", "algorithm: {name: decentlam}\ntrain: {optimizer: {name: adamw}}", 2, 27,
+			"remove train.optimizer, which is sgd for decentlam"},
+		{"momentum of adamw", "train: {momentum: 0.9, optimizer: {name: adamw}}", 1, 19,
+			"it is a setting of sgd, but train.optimizer.name is adamw"},
+		{"betas of sgd", "train: {optimizer: {beta1: 0.8}}", 1, 28, "it is a setting of adamw or lion"},
+		{"eps of lion", "train: {optimizer: {name: lion, eps: 1e-6}}", 1, 38, "it is a setting of adamw"},
+		{"drops of a cosine", "train: {drop: {every: 5}}", 1, 23, "it is a setting of step, but train.schedule is cosine"},
+		{"momentum of the update of dpsgd", "algorithm: {update: {momentum: 0.5}}", 1, 32,
+			"for dpsgd there is train.momentum"},
+		{"eta of gt", "algorithm: {name: gt, update: {eta: 0.5}}", 1, 37, "it is a setting of kgt"},
+		{"a second theta of dpsgd", "algorithm: {theta: {rule: fixed, value: 1, second: 2}}", 1, 52,
+			"it is a setting of gt or kgt"},
 		{"checkpoints that nobody takes", "checkpoint: {seconds: 0, keep: 5}", 1, 32, "no checkpoints are taken"},
 	}
 	for _, test := range tests {
@@ -224,8 +242,9 @@ func TestOverridesDropMeaninglessKeys(t *testing.T) {
 // The driver of an external model subtracts its updates as they are.
 func TestAnExternalModelHasStepSizeOne(t *testing.T) {
 	l := mustLoad(t, "model: {name: external}\ntrain: {rounds: 7}")
+	standard := Default().Train
 	want := Train{Rounds: 7, Batch: 32, StepSize: 1, Schedule: "constant", Augment: "none",
-		Slow: map[string]float64{}}
+		Drop: standard.Drop, Optimizer: standard.Optimizer, Slow: map[string]float64{}}
 	if diff := cmp.Diff(want, l.Config.Train); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -45,6 +45,7 @@ func (l *Loaded) judge(bad []string, failed map[string]error) []Problem {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules,
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules,
+		optimizerRules, faultRules, scriptRules,
 		dataRules, otherRules)
 }

@@ -312,8 +312,8 @@ func TestOverridesNameTheirLayer(t *testing.T) {
 		want string
 	}{
 		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}},
-			"train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay, " +
-				"augment, from, slow: --set train.batchs=3"},
+			"train.batchs: unknown key; train has rounds, epochs, batch, step_size, schedule, warmup, drop, optimizer, " +
+				"momentum, weight_decay, augment, from, slow: --set train.batchs=3"},
 		{"unknown section in --set", Source{Set: []string{"trane.batch=3"}}, "did you mean train?"},
 		{"--set without value", Source{Set: []string{"train.batch"}}, "must be key=value: --set train.batch"},
 		{"--set with an empty number", Source{Set: []string{"train.batch="}}, "has no value: --set train.batch="},

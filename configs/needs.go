@@ -185,6 +185,26 @@ var (
 			return "leave it out and set the optimizer in the script, or set model.name to another"
 		},
 	}
+	byRounds = need{
+		on:    []string{"train.epochs"},
+		holds: func(c *Config, _ string) bool { return c.Train.Epochs == 0 },
+		why: func(c *Config) string {
+			return fmt.Sprintf("train.epochs says how long the run is, %v", c.Train.Epochs)
+		},
+		hint: func(*Config) string { return "give one of train.rounds and train.epochs" },
+	}
+	plainMomentum = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return !c.row().Takes.Momentum },
+		why:   func(c *Config) string { return c.Algorithm.Name + " has a momentum of its own" },
+		hint:  func(*Config) string { return "remove train.momentum, and set algorithm.update.momentum" },
+	}
+	plainSteps = need{
+		on: plainMomentum.on, holds: plainMomentum.holds, why: plainMomentum.why,
+		hint: func(c *Config) string {
+			return "remove train.optimizer, which is sgd for " + c.Algorithm.Name + ", or set algorithm.name to another"
+		},
+	}
 	ownScores = need{
 		on:    []string{"model.name"},
 		holds: func(c *Config, _ string) bool { return !c.External() },

@@ -168,6 +168,9 @@ func settings(set []Override) yaml.MapSlice {
 // faults of the script begin after these, the settings have the script without them.
 func (c *Config) Shortened(rounds int) []string {
 	set := []string{fmt.Sprintf("train.rounds=%d", rounds)}
+	if c.Train.Epochs > 0 {
+		set = append([]string{"train.epochs=0"}, set...)
+	}
 	late := func(f Fault) bool { return !f.At.Timed && f.At.Round >= rounds }
 	if !slices.ContainsFunc(c.Faults.Script, late) {
 		return set

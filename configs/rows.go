@@ -110,6 +110,12 @@ func words(word string) string {
 		return each(registry.Names(ordered))
 	case "gamma":
 		return each(registry.Names(hasGamma))
+	case "own momentum":
+		return each(registry.Names(hasMomentum))
+	case "two messages":
+		return each(registry.Names(hasLanes))
+	case "eta":
+		return each(registry.Names(hasEta))
 	case "clip":
 		return each(registry.Names(clips))
 	case "one step":
@@ -126,12 +132,15 @@ func words(word string) string {
 
 // The following functions report whether a setting applies to a row.
 
-func hasForms(a registry.Algorithm) bool  { return a.Form != "" }
-func ordered(a registry.Algorithm) bool   { return a.Takes.Order }
-func hasGamma(a registry.Algorithm) bool  { return a.Gamma != nil }
-func clips(a registry.Algorithm) bool     { return a.Takes.Clip }
-func reweights(a registry.Algorithm) bool { return a.Takes.Reweight.Given }
-func feedsBack(a registry.Algorithm) bool { return a.Sends.Feedback != registry.NoCompressor }
+func hasForms(a registry.Algorithm) bool    { return a.Form != "" }
+func ordered(a registry.Algorithm) bool     { return a.Takes.Order }
+func hasGamma(a registry.Algorithm) bool    { return a.Gamma != nil }
+func hasMomentum(a registry.Algorithm) bool { return a.Takes.Momentum }
+func hasLanes(a registry.Algorithm) bool    { return len(a.Lanes()) > 1 }
+func hasEta(a registry.Algorithm) bool      { return a.Takes.Eta }
+func clips(a registry.Algorithm) bool       { return a.Takes.Clip }
+func reweights(a registry.Algorithm) bool   { return a.Takes.Reweight.Given }
+func feedsBack(a registry.Algorithm) bool   { return a.Sends.Feedback != registry.NoCompressor }
 
 // rowsWith names the rows of which fits is true, also those that are forms of a name.
 func rowsWith(fits func(registry.Algorithm) bool) []string {

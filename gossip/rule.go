@@ -22,6 +22,13 @@ type Splitter interface {
 	MixPiece(k, piece int, in []algos.Message) (algos.Mixed, error)
 }
 
+// A Schedule says in which rounds a worker exchanges, and with how many bits.
+type Schedule struct {
+	Rounds int        // of the run, ≥ 0
+	Every  int        // the worker exchanges in the last of so many rounds, ≥ 1
+	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
+}
+
 // mostPieces bounds the pieces of a message, which have 16 bits on the wire.
 const mostPieces = 1 << 16
 
@@ -52,8 +59,8 @@ func newRule(self topology.Rank, alg Algorithm, schedule Schedule) (rule, error)
 		if r.lanes = newLanes(c.Carries()); len(r.lanes) == mostLanes && plan.Hops == 1 {
 			r.perHop = mostLanes
 		} else if len(r.lanes) != plan.Hops {
-			return rule{}, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each, or two for one hop", self,
-				len(r.lanes), plan.Hops)
+			return rule{}, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each, or two for one hop",
+				self, len(r.lanes), plan.Hops)
 		}
 	}
 	return r.split(self, plan, schedule)
@@ -67,8 +74,8 @@ func (r rule) split(self topology.Rank, plan algos.Plan, schedule Schedule) (rul
 	}
 	switch {
 	case r.perHop > 1 && (r.pieces == 1 || r.pieces%r.perHop != 0 || schedule.Agreed != nil):
-		return rule{}, fmt.Errorf("gossip: worker %d: %d lanes in one hop: need pieces of each, got %d in all, and bits that "+
-			"do not change", self, r.perHop, r.pieces)
+		return rule{}, fmt.Errorf("gossip: worker %d: %d lanes in one hop: need pieces of each, got %d in all, and bits "+
+			"that do not change", self, r.perHop, r.pieces)
 	case r.pieces == 1:
 		return r, nil
 	}

@@ -48,13 +48,6 @@ type mixing struct {
 	turns    []turn   // these pieces
 }
 
-// A Schedule says in which rounds a worker exchanges, and with how many bits.
-type Schedule struct {
-	Rounds int        // of the run, ≥ 0
-	Every  int        // the worker exchanges in the last of so many rounds, ≥ 1
-	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
-}
-
 // progress is the place of a worker in the run.
 type progress struct {
 	phase  phase

@@ -88,3 +88,57 @@ func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	}
 	return proportional(perStep*u.Bound, c.Rho, u), nil
 }
+
+// Tracked is the theta rule of gradient tracking, which sends models in lane 0 and directions in lane 1. A tracked
+// direction y follows the mean of all directions, which are within ±G. With the sums of the pairs that exchange, S1all
+// of all pairs and q = 2δ/(1−2δ),
+//
+//	θ₂ = G·(2 + S1)/(1 − S1·q)
+//	θ  = α·S·R/2/(1 − S1·q),  R = G·(2 + S1all) + S1all·θ₂·q,   if S1all·q < 1.
+//
+// Models see only the spread R of the directions. θ₂ bounds directions, and does not shrink with α.
+type Tracked struct {
+	Certified
+	AllS1 float64 // S1 over all pairs of workers
+}
+
+// Check returns the reason why there is no certificate, with a remedy, or nil.
+func (t Tracked) Check() error {
+	widest := t.Certified
+	widest.S1 = max(t.S1, t.AllS1)
+	return widest.Check()
+}
+
+// Theta returns θ of models and θ₂ of directions for the step size alpha and directions within ±bound.
+func (t Tracked) Theta(alpha, bound float64) (theta, second float64, err error) {
+	if err := t.Check(); err != nil {
+		return 0, 0, err
+	}
+	q := t.amplification()
+	rest := 1 - float64(t.S1*q)
+	second = bound * (2 + t.S1) / rest
+	return alpha * t.S * t.spread(bound) / 2 / rest, second, nil
+}
+
+// spread returns R.
+func (t Tracked) spread(bound float64) float64 {
+	q := t.amplification()
+	second := bound * (2 + t.S1) / (1 - float64(t.S1*q))
+	return bound*(2+t.AllS1) + float64(t.AllS1*second)*q
+}
+
+// Rules returns θ_k and θ₂ along a run, with the largest step in the graph's memory as α. A lone worker has no
+// neighbour: any bounds are correct, and the rules take S = 1.
+func (t Tracked) Rules(u Updates) (theta, second func(k int) float64, err error) {
+	if t.S == 0 {
+		t.S = 1
+	}
+	if err := u.check(); err != nil {
+		return nil, nil, err
+	}
+	perStep, fixed, err := t.Theta(1, u.Bound)
+	if err != nil {
+		return nil, nil, err
+	}
+	return proportional(perStep, t.Rho, u), func(int) float64 { return fixed }, nil
+}

@@ -79,13 +79,13 @@ func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error 
 	return c.verification.check(&r, x, in)
 }
 
-// MixPiece is Mix of a piece of x into that of acc, of messages that CheckPiece has accepted.
-func (c *Codec) MixPiece(
-	acc []float32, k, piece int, x []float32, mine []byte, in []algos.Message,
-) (algos.Mixed, error) {
-	p := c.part(piece, len(x))
-	acc, x = acc[p.first:p.end], x[p.first:p.end]
-	return c.mixExact(k, gathered{acc: acc, x: x, mine: mine, in: in, part: p, checked: true}, c.mix)
+// MixPiece is Mix of a piece, of messages that CheckPiece has accepted.
+func (c *Codec) MixPiece(k, piece int, own algos.Own, in []algos.Message) (algos.Mixed, error) {
+	p := c.part(piece, len(own.X))
+	g := gathered{
+		acc: own.Acc[p.first:p.end], x: own.X[p.first:p.end], mine: own.Mine, in: in, part: p, checked: true,
+	}
+	return c.mixExact(k, g, c.mix)
 }
 
 // Layout returns the layout of a piece of round k, for models of d coordinates.

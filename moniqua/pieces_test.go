@@ -108,7 +108,7 @@ func TestPiecesGiveTheModelOfWholeMessages(t *testing.T) {
 				in[0].Repair, mended = repair, true
 				err = me.cut.CheckPiece(k, p, got, in)
 			}
-			one, also := me.cut.MixPiece(got, k, p, got, me.parcels[p], in)
+			one, also := me.cut.MixPiece(k, p, algos.Own{Acc: got, X: got, Mine: me.parcels[p]}, in)
 			if err := errors.Join(err, also); err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ const (
 // A Worker has the sizes from which the memory of a worker follows.
 type Worker struct {
 	Parameters  int   // elements of the model
-	Momentum    bool  // the worker keeps a momentum
+	Moments     int   // vectors of its optimizer
 	Vectors     int   // vectors of the length of the model that its algorithm keeps beside the model
 	External    bool  // a script trains the model, which it shares with the worker
 	Payload     int   // bytes of a message
@@ -90,8 +90,12 @@ func (w Worker) Plan() Plan {
 		p.add(Shared, vector, "the vector that the script and the worker share", "a smaller model")
 	}
 	p.add(Gradient, vector, "the update direction of a round", "a smaller model")
-	if w.Momentum {
+	switch w.Moments {
+	case 0:
+	case 1:
 		p.add(Momentum, vector, "m of heavy-ball momentum", "train.momentum: 0")
+	default:
+		p.add(Momentum, int64(w.Moments)*vector, "m and v of adamw", "train.optimizer.name: lion or sgd")
 	}
 	p.add(Algorithm, int64(w.Vectors)*vector, vectors(w.Vectors)+" of the algorithm", "algorithm.name: dpsgd")
 	if w.Pieces && InTurn(w.Neighbours, w.Payload) {
@@ -125,13 +129,10 @@ func InTurn(neighbours, message int) bool { return neighbours*message > mostAhea
 
 const fewerBits = "a smaller algorithm.bits"
 
-// checkpoint returns the bytes of a checkpoint in memory. A state is a model, its momentum and what the algorithm
+// checkpoint returns the bytes of a checkpoint in memory. A state is a model, its moments and what the algorithm
 // keeps.
 func (w Worker) checkpoint(vector int64) int64 {
-	state := vector * int64(1+w.Vectors)
-	if w.Momentum {
-		state += vector
-	}
+	state := vector * int64(1+w.Vectors+w.Moments)
 	if state <= MostCopied || w.External {
 		return state
 	}

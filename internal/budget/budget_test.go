@@ -34,7 +34,7 @@ func TestALargeModelIsThereFewTimes(t *testing.T) {
 		if p := w.Plan(); p.Total()-named(p) > 11*model/4+million {
 			t.Errorf("%d parameters: %d bytes, want at most 2.75 models: %v", parameters, p.Total()-named(p), p)
 		}
-		w.Momentum, w.Keeps = true, true
+		w.Moments, w.Keeps = 1, true
 		p := w.Plan()
 		if p.Total()-named(p) > 15*model/4+2*million {
 			t.Errorf("%d parameters: %d bytes with momentum and checkpoints, want at most 3.75 models: %v", parameters,
@@ -45,7 +45,7 @@ func TestALargeModelIsThereFewTimes(t *testing.T) {
 
 func TestASmallStateIsCopied(t *testing.T) {
 	w := ring(million)
-	w.Momentum, w.Keeps = true, true
+	w.Moments, w.Keeps = 1, true
 	if got := w.Plan().Of(Checkpoint); got != 8*million {
 		t.Errorf("%d bytes for the copy of a state of 8 MB", got)
 	}
@@ -65,7 +65,7 @@ func TestGarbageIsBounded(t *testing.T) {
 func TestAWarningNamesTheLargestOwners(t *testing.T) {
 	size := func(bytes int64) string { return fmt.Sprint(bytes/million, " MB") }
 	w := ring(100 * million)
-	w.Momentum = true
+	w.Moments = 1
 	plans := []Plan{ring(million).Plan(), w.Plan()}
 	if got := Warning(plans, 1<<40, size) + Warning(plans, 0, size); got != "" {
 		t.Errorf("with room, or where it is not known: %q", got)

@@ -79,7 +79,7 @@ func TestConformanceCoversTheRows(t *testing.T) {
 	for _, name := range registry.CompressorNames("") {
 		wanted[name] = true
 	}
-	for _, run := range loadRuns(t) {
+	for _, run := range append(loadRuns(t), loadRuns2(t)...) {
 		if _, ok := run.Algorithm.row(); !ok || !run.Problem.known() {
 			t.Errorf("run %s: unknown algorithm %q or problem %q", run.Name, run.Algorithm.Name, run.Problem.Kind)
 		}

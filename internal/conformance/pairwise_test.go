@@ -1,13 +1,12 @@
 package conformance
 
 import (
-	"bytes"
 	"errors"
-	"math"
 	"slices"
 	"testing"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 
@@ -72,8 +71,7 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 		p.Link = func(topology.Rank) algos.Codec { return codec }
 		a := row.Pair(p)
 		r.algs = append(r.algs, a)
-		r.momentum = append(r.momentum, make([]float64, len(a.X)))
-		r.sent = append(r.sent, &witness{models: make([][]float32, file.Steps), payloads: make([][]byte, file.Steps)})
+		r.optimizers = append(r.optimizers, r.optimizer(t, len(a.X)))
 		r.models[0] = append(r.models[0], slices.Clone(a.X))
 	}
 	return r
@@ -84,7 +82,7 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 	t.Helper()
 	i, j := event.Peer, event.Partner
 	one, other := r.algs[i], r.algs[j]
-	r.sent[i].models[e], r.sent[j].models[e] = slices.Clone(one.X), slices.Clone(other.X)
+	snapshot := slices.Clone(one.X)
 	offer, err := one.Offer(nil, e, j)
 	if err != nil {
 		t.Fatal(err)
@@ -95,10 +93,9 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 		return err
 	})
 	r.recover(t, e, algos.Message{From: j, Payload: answer}, func(answer algos.Message) error {
-		_, err := one.Settle(e, r.sent[i].models[e], offer, answer)
+		_, err := one.Settle(e, snapshot, offer, answer)
 		return err
 	})
-	r.sent[i].payloads[e], r.sent[j].payloads[e] = bytes.Clone(offer), bytes.Clone(answer)
 	r.bytes[i] += len(offer) - r.hashBytes()
 	r.bytes[j] += len(answer) - r.hashBytes()
 	r.compare(t, e, i, j)
@@ -117,7 +114,7 @@ func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algo
 	var wrong *algos.MismatchError
 	if errors.As(err, &wrong) {
 		r.caught++
-		repair, ok := r.codecs[m.From].AppendRepair(nil, e, 0)
+		repair, ok := r.sent[0][m.From].AppendRepair(nil, e, 0)
 		if !ok {
 			t.Fatalf("event %d: worker %d has no repair", e, m.From)
 		}
@@ -132,23 +129,14 @@ func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algo
 // compare notes the distance of the two models of exchange e, and the indices that either end decodes wrongly.
 func (r *pairwise) compare(t *testing.T, e int, i, j topology.Rank) {
 	t.Helper()
-	if r.codecs == nil {
+	if r.Algorithm.Moniqua == nil {
 		return
 	}
 	for _, ends := range [][2]topology.Rank{{i, j}, {j, i}} {
-		receiver, sender := ends[0], ends[1]
-		sent, got := r.indices(t, e, int(sender)), make([]int32, len(r.X0[0]))
-		if err := r.codecs[receiver].Decode(got, e, r.sent[receiver].models[e], r.sent[sender].payloads[e]); err != nil {
-			t.Fatal(err)
-		}
-		wrong := decodeError{Step: e, Receiver: receiver, Sender: sender}
-		for c := range got {
-			if got[c] != sent[c] {
-				wrong.Coords++
-			}
-			apart := math.Abs(float64(r.sent[i].models[e][c]) - float64(r.sent[j].models[e][c]))
-			r.gap = max(r.gap, apart/r.Algorithm.Moniqua.Theta.at(e))
-		}
+		one, other := r.sent[0][ends[0]], r.sent[0][ends[1]]
+		wrong := decodeError{Step: e, Receiver: ends[0], Sender: ends[1], Coords: one.wrong(t, e, other)}
+		apart := vec.MaxAbsDiff(one.models[e], other.models[e])
+		r.gap = max(r.gap, float64(apart)/r.Algorithm.Moniqua.Theta.at(e))
 		if wrong.Coords > 0 {
 			r.wrong = append(r.wrong, wrong)
 		}

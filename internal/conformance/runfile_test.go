@@ -39,27 +39,31 @@ type runFile struct {
 
 	FirstMessages []struct {
 		Step    int
+		Lane    int
 		Grid    float64
 		Peers   []topology.Rank
 		K       [][]int32
 		Symbols [][]uint16
 		Hash    []string
 	} `json:"first_messages"`
-	GapOverTheta float64       `json:"max_neighbor_gap_over_theta"`
-	DecodeErrors []decodeError `json:"decode_errors"`
+	Lanes         int           // of the second set
+	GapOverTheta  float64       `json:"max_neighbor_gap_over_theta"`
+	GapsOverTheta []float64     `json:"gaps_over_theta"` // of the second set, by lane
+	DecodeErrors  []decodeError `json:"decode_errors"`
 }
 
 // A decodeError counts the coordinates in which a receiver decodes another index than the sender's.
 type decodeError struct {
-	Step             int
+	Step, Lane       int
 	Receiver, Sender topology.Rank
 	Coords           int
 }
 
-// inOrder returns the errors by step, receiver and sender.
+// inOrder returns the errors by step, lane, receiver and sender.
 func inOrder(errors []decodeError) []decodeError {
 	return slices.SortedFunc(slices.Values(errors), func(a, b decodeError) int {
-		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Receiver, b.Receiver), cmp.Compare(a.Sender, b.Sender))
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Lane, b.Lane),
+			cmp.Compare(a.Receiver, b.Receiver), cmp.Compare(a.Sender, b.Sender))
 	})
 }
 
@@ -75,7 +79,9 @@ type runAlgorithm struct {
 	ErrorFeedback bool    `json:"error_feedback"`
 	Server        string  // allreduce
 	Gamma         float64 // choco
-	Eta           float64 // deepsqueeze
+	Eta           float64 // deepsqueeze, kgt
+	LocalSteps    int     `json:"local_steps"`
+	Optimizer     *optimizerSpec
 	Seed          seed
 	Events        []event // adpsgd
 }
@@ -84,7 +90,16 @@ type runMoniqua struct {
 	Levels int
 	Mode   string
 	Theta  perRound
+	Theta2 perRound // of lane 1
 	Seed   seed
+}
+
+// theta returns the bound of a lane.
+func (m *runMoniqua) theta(lane int) perRound {
+	if lane > 0 {
+		return m.Theta2
+	}
+	return m.Theta
 }
 
 func (a *runAlgorithm) UnmarshalJSON(text []byte) error {

@@ -1,7 +1,7 @@
 package conformance
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -21,7 +22,7 @@ import (
 // The test makes whole runs with the machines of package gossip, with models in float32 and gradients in float64.
 func TestConformanceRuns(t *testing.T) {
 	covered := 0
-	for _, file := range loadRuns(t) {
+	for _, file := range append(loadRuns(t), loadRuns2(t)...) {
 		if row, ok := file.Algorithm.row(); !ok || !file.Problem.known() {
 			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.Name, file.Problem.Kind)
 			continue
@@ -50,13 +51,12 @@ func TestConformanceRuns(t *testing.T) {
 // A run executes a run file.
 type run struct {
 	runFile
-	rows     []topology.Sequence
-	workers  []*gossip.Worker
-	sent     []*witness       // messages that each worker has encoded
-	codecs   []*moniqua.Codec // nil without moniqua
-	momentum [][]float64
-	models   [][][]float32 // by round and worker: x_k, the last is the result
-	bytes    []int         // payload sent by each worker
+	rows       []topology.Sequence
+	workers    []*gossip.Worker
+	sent       [][]*witness // by lane and worker; their codecs are nil without moniqua
+	optimizers []*train.Optimizer
+	models     [][][]float32 // by round and worker: x_k, the last is the result
+	bytes      []int         // payload sent by each worker
 }
 
 func newRun(t *testing.T, file runFile) *run {
@@ -77,9 +77,9 @@ func newRun(t *testing.T, file runFile) *run {
 	}
 	for i := range n {
 		x := narrowed(file.X0[i])
-		r.momentum = append(r.momentum, make([]float64, len(x)))
-		r.sent = append(r.sent, &witness{Algorithm: r.algorithm(t, i, x)})
-		w, err := gossip.New(topology.Rank(i), r.rows[i], r.sent[i], file.Steps)
+		r.optimizers = append(r.optimizers, r.optimizer(t, len(x)))
+		w, err := gossip.NewScheduled(topology.Rank(i), r.rows[i], r.algorithm(t, i, x),
+			gossip.Schedule{Rounds: file.Steps, Every: r.period()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,14 +120,23 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 			return a.Compressor.compressor(t, rng.Stream(uint64(a.Seed), int(of))), nil
 		},
 		Settings: registry.Settings{
-			Order: order, Gamma: float32(a.Gamma + a.Eta), LocalSteps: 1, Slack: 1, Feedback: a.ErrorFeedback,
+			Order: order, Gamma: float32(a.Gamma + a.Eta), Eta: float32(cmp.Or(a.Eta, 1)), Momentum: float32(a.Momentum),
+			LocalSteps: r.period(), Slack: 1, Feedback: a.ErrorFeedback,
 		},
 	}
 }
 
-// codec returns the codec of a lane of worker i, and records that of lane 0 if it is Moniqua.
+// period is H, the rounds of an exchange.
+func (r *run) period() int { return max(1, r.Algorithm.LocalSteps) }
+
+// codec returns the codec of a lane of worker i, which records what it encodes if it is Moniqua.
 func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	t.Helper()
+	if lane == len(r.sent) {
+		r.sent = append(r.sent, nil)
+	}
+	w := &witness{models: make([][]float32, r.Steps), payloads: make([][]byte, r.Steps)}
+	r.sent[lane] = append(r.sent[lane], w)
 	m := r.Algorithm.Moniqua
 	if m == nil {
 		return algos.Full{}
@@ -140,26 +149,15 @@ func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	if lane > 0 {
 		seed = rng.Stream(seed, 1<<31-16-lane)
 	}
-	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, seed, topology.Rank(i))
-	if err != nil {
+	if w.Codec, err = moniqua.New(m.Levels, rounding, m.theta(lane).at, seed, topology.Rank(i)); err != nil {
 		t.Fatal(err)
 	}
-	codec.Verify = r.Algorithm.Verify
-	if lane == 0 {
-		r.codecs = append(r.codecs, codec)
-	}
-	return codec
+	w.Verify = r.Algorithm.Verify
+	return w
 }
 
 // alpha is the step size of round k.
 func (r *run) alpha(k int) float32 { return float32(r.StepSize.at(k)) }
-
-// A witness records the messages of an algorithm.
-type witness struct {
-	gossip.Algorithm
-	models   [][]float32 // by round: the model that was encoded
-	payloads [][]byte    // by round
-}
 
 // hashBytes returns the bytes of the index hash. The reference counts neither hashes nor repairs.
 func (r *run) hashBytes() int {
@@ -167,23 +165,6 @@ func (r *run) hashBytes() int {
 		return 8
 	}
 	return 0
-}
-
-// Carries returns the codecs of the algorithm, or none.
-func (w *witness) Carries() []algos.Codec {
-	if c, ok := w.Algorithm.(gossip.Carrier); ok {
-		return c.Carries()
-	}
-	return make([]algos.Codec, w.Plan().Hops)
-}
-
-func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {
-	out, err := w.Algorithm.Send(k, hop, dst)
-	if hop == 0 {
-		w.models = append(w.models, slices.Clone(w.Params()))
-		w.payloads = append(w.payloads, bytes.Clone(out[len(dst):]))
-	}
-	return out, err
 }
 
 // drive runs all workers to the end.
@@ -223,17 +204,30 @@ func (r *run) advance() error {
 	return nil
 }
 
-// direction returns the gradient of worker i at x with weight decay and
-// momentum.
-func (r *run) direction(i int, x []float32) []float32 {
-	wide := widened(x)
-	g := r.Problem.gradient(i, wide)
-	for c := range g {
-		g[c] += r.Algorithm.WeightDecay * wide[c]
-		r.momentum[i][c] = r.Algorithm.Momentum*r.momentum[i][c] + g[c]
-		g[c] = r.momentum[i][c]
+// optimizer returns the optimizer of a worker, of models of d coordinates. The momentum of some rows is their own.
+func (r *run) optimizer(t *testing.T, d int) *train.Optimizer {
+	t.Helper()
+	a := r.Algorithm
+	momentum := a.Momentum
+	if row, _ := a.row(); row.Takes.Momentum {
+		momentum = 0
 	}
-	return narrowed(g)
+	var spec optimizerSpec
+	if a.Optimizer != nil {
+		spec = *a.Optimizer
+	}
+	o, err := train.NewOptimizer(spec.rule(momentum, a.WeightDecay), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// direction returns the direction of worker i at x.
+func (r *run) direction(i int, x []float32) []float32 {
+	g := narrowed(r.Problem.gradient(i, widened(x)))
+	r.optimizers[i].Direct(g, x)
+	return g
 }
 
 func (r *run) mean(k int) []float64 {
@@ -296,118 +290,4 @@ func (r *run) checkBytes(t *testing.T) {
 	if diff := gocmp.Diff(want, r.bytes); diff != "" {
 		t.Errorf("bytes sent (-want +got):\n%s", diff)
 	}
-}
-
-// checkFirstMessages compares grid, indices, symbols and hashes.
-func (r *run) checkFirstMessages(t *testing.T) {
-	t.Helper()
-	if len(r.FirstMessages) == 0 {
-		t.Error("no first messages in the file")
-	}
-	packing, err := quant.NewPacking(r.Algorithm.Moniqua.Levels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range r.FirstMessages {
-		for p, peer := range want.Peers {
-			what := fmt.Sprintf("step %d worker %d", want.Step, peer)
-			grid, err := r.codecs[peer].Grid(want.Step)
-			if err != nil {
-				t.Fatal(err)
-			}
-			near(t, what+" grid", grid.Step(), want.Grid, 1e-12)
-			indices := r.indices(t, want.Step, int(peer))
-			if diff := gocmp.Diff(want.K[p], indices); diff != "" {
-				t.Errorf("%s indices (-want +got):\n%s", what, diff)
-			}
-			symbols := make([]uint16, len(indices))
-			if err := packing.Unpack(symbols, r.symbols(int(peer), want.Step)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
-				t.Errorf("%s symbols (-want +got):\n%s", what, diff)
-			}
-			if hash := hashOf(indices); hash != want.Hash[p] {
-				t.Errorf("%s hash %s, want %s", what, hash, want.Hash[p])
-			}
-		}
-	}
-}
-
-// symbols returns the packed symbols that worker i sent in round k.
-func (r *run) symbols(i, k int) []byte {
-	payload := r.sent[i].payloads[k]
-	return payload[:len(payload)-r.hashBytes()]
-}
-
-// indices returns the indices of the model that worker i sent in round k.
-func (r *run) indices(t *testing.T, k, i int) []int32 {
-	t.Helper()
-	x := r.sent[i].models[k]
-	indices := make([]int32, len(x))
-	if err := r.codecs[i].Indices(indices, k, x); err != nil {
-		t.Fatal(err)
-	}
-	return indices
-}
-
-// decodeErrors lists the messages that receivers decode to wrong indices. In full precision there are none.
-func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
-	t.Helper()
-	if r.codecs == nil {
-		return nil
-	}
-	for k := range r.Steps {
-		for i, rows := range r.rows {
-			for _, e := range rows.At(k).In {
-				sent, got := r.indices(t, k, int(e.Peer)), make([]int32, len(r.X0[i]))
-				if err := r.codecs[i].Decode(got, k, r.sent[i].models[k], r.sent[e.Peer].payloads[k]); err != nil {
-					t.Fatal(err)
-				}
-				wrong := decodeError{Step: k, Receiver: topology.Rank(i), Sender: e.Peer}
-				for c := range got {
-					if got[c] != sent[c] {
-						wrong.Coords++
-					}
-				}
-				if wrong.Coords > 0 {
-					errors = append(errors, wrong)
-				}
-			}
-		}
-	}
-	return errors
-}
-
-// checkDecoding compares the list of decodeErrors with the reference.
-func (r *run) checkDecoding(t *testing.T) {
-	t.Helper()
-	want := inOrder(r.DecodeErrors)
-	if diff := gocmp.Diff(want, r.decodeErrors(t)); diff != "" {
-		t.Errorf("decode errors (-want +got):\n%s", diff)
-	}
-	var caught int64
-	for _, w := range r.workers {
-		caught += w.Repairs().Violations
-	}
-	if r.Algorithm.Verify && caught != int64(len(want)) {
-		t.Errorf("%d wrong messages were caught, want %d", caught, len(want))
-	}
-}
-
-// checkGap compares the largest distance of neighbours, in units of θ.
-func (r *run) checkGap(t *testing.T) {
-	t.Helper()
-	var gap float64
-	for k := range r.Steps {
-		for i, rows := range r.rows {
-			for _, e := range rows.At(k).In {
-				for c, v := range r.sent[i].models[k] {
-					apart := math.Abs(float64(v) - float64(r.sent[e.Peer].models[k][c]))
-					gap = max(gap, apart/r.Algorithm.Moniqua.Theta.at(k))
-				}
-			}
-		}
-	}
-	near(t, "largest gap of neighbours over theta", gap, r.GapOverTheta, 10*r.Tolerance.Float32)
 }

@@ -42,6 +42,6 @@ func (r *Run) certificate(s topology.Spectrum, rounding moniqua.Rounding) (moniq
 	if r.method.Theta.Certificate == nil {
 		return moniqua.Certified{}, fmt.Errorf("experiment: the certified theta has no bound for the algorithm %s", r.method)
 	}
-	sums, err := r.method.Theta.Certificate(r.graph, s)
+	sums, err := r.method.Theta.Certificate(r.graph, s, r.settings())
 	return moniqua.Certified{S: sums.S, S1: sums.S1, Rho: sums.Rho, Levels: r.levels(), Rounding: rounding}, err
 }

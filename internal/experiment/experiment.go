@@ -5,6 +5,7 @@
 package experiment
 
 import (
+	"math"
 	"slices"
 
 	"gossiptrainer/configs"
@@ -25,7 +26,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	if r.data, err = newDataset(cfg); err != nil {
+	if r.data, err = r.openDataset(); err != nil {
 		return nil, err
 	}
 	if r.graph, r.cfg.Topology.Slack, err = r.newGraph(); err != nil {
@@ -42,7 +43,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.schedule, err = newSchedule(cfg.Train); err != nil {
+	if r.schedule, err = newSchedule(r.cfg.Train); err != nil {
 		return nil, err
 	}
 	r.bound = r.updateBound()
@@ -113,11 +114,44 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 }
 
 func newSchedule(t configs.Train) (train.Schedule, error) {
-	schedule, err := train.NewSchedule(t.Schedule, t.StepSize, t.Rounds)
+	schedule, err := train.NewSchedule(train.StepPlan{
+		Name: t.Schedule, StepSize: t.StepSize, Rounds: t.Rounds, Warmup: t.Warmup, DropEvery: t.Drop.Every,
+		DropFactor: t.Drop.Factor,
+	})
 	if err != nil {
-		return schedule, configs.Errorf("train.schedule", "%v", err).With("train.step_size", "train.rounds")
+		return schedule, configs.Errorf("train.schedule", "%v", err).
+			With("train.step_size", "train.rounds", "train.epochs", "train.warmup", "train.drop.every")
 	}
 	return schedule, nil
+}
+
+// openDataset opens the data set, and computes the rounds from it where the run file gives epochs.
+func (r *Run) openDataset() (*dataset, error) {
+	var err error
+	if r.data, err = newDataset(r.cfg); err != nil {
+		return nil, err
+	}
+	return r.data, r.countRounds()
+}
+
+// countRounds computes the rounds of a run whose file gives epochs.
+func (r *Run) countRounds() error {
+	t := &r.cfg.Train
+	if t.Epochs == 0 || r.data == nil {
+		return nil
+	}
+	samples := 0
+	for _, s := range r.data.sources {
+		samples += s.Info.Train
+	}
+	const most = 10_000_000 // as the schema says of train.rounds
+	rounds := math.Ceil(t.Epochs * float64(samples) / (float64(r.cfg.Topology.Size) * float64(t.Batch)))
+	if !(rounds <= most) {
+		return configs.Errorf("train.epochs", "%v epochs of %d samples are %.3g rounds: must be at most %d", t.Epochs,
+			samples, rounds, most).With("train.batch")
+	}
+	t.Rounds = max(1, int(rounds))
+	return nil
 }
 
 // measure returns the size of the model.

@@ -135,6 +135,10 @@ var inFull = map[string]struct{ set, form string }{
 	"dpsgd cta":   {"{name: dpsgd, bits: 32}", "cta"},
 	"dpsgd atc":   {"{name: dpsgd, bits: 32, order: atc}", "atc"},
 	"d2":          {"{name: d2, bits: 32}", "d2"},
+	"qg":          {"{name: qg, bits: 32}", "qg"},
+	"decentlam":   {"{name: decentlam, bits: 32, update: {momentum: 0.5}}", "decentlam"},
+	"gt":          {"{name: gt, bits: 32}", "gt"},
+	"kgt":         {"{name: kgt, bits: 32}", "gt"},
 	"choco":       {"{name: choco, gamma: 1, compressor: {name: full}}", "atc"},
 	"deepsqueeze": {"{name: deepsqueeze, gamma: 1, compressor: {name: full}}", "atc"},
 	"dcd":         {"{name: dcd, compressor: {name: full}}", "cta"},
@@ -162,6 +166,11 @@ func TestTheTableHasEveryAlgorithm(t *testing.T) {
 func reference(r *Run, optimizer, form string, rounds int) [][]float64 {
 	x, programs := make([][]float64, r.N()), make([]*local, r.N())
 	var last, lastU [][]float64
+	m := make([][]float64, r.N()) // momentum, or the correction of gradient tracking, in the unit of an update
+	for i := range m {
+		m[i] = make([]float64, len(begin()))
+	}
+	beta := r.cfg.Algorithm.Update.Momentum
 	for i := range x {
 		x[i], programs[i] = doubles(begin()), &local{optimizer: optimizer, rank: i}
 	}
@@ -172,6 +181,17 @@ func reference(r *Run, optimizer, form string, rounds int) [][]float64 {
 		}
 		next := plus(x, u, 1)
 		switch {
+		case form == "qg":
+			p := plus(u, m, beta)
+			y := plus(x, p, 1)
+			next = mixed(r, y)
+			m = plus(scaled(m, beta), plus(next, x, -1), 1-beta)
+		case form == "decentlam":
+			m = plus(plus(mixed(r, next), x, -1), m, beta)
+			next = plus(x, m, 1)
+		case form == "gt":
+			y := plus(u, m, 1)
+			next, m = mixed(r, plus(x, y, 1)), plus(mixed(r, y), u, -1)
 		case form == "cta":
 			next = plus(mixed(r, x), u, 1)
 		case form == "atc" || last == nil && form == "d2":
@@ -202,6 +222,15 @@ func plus(x, y [][]float64, w float64) [][]float64 {
 		}
 	}
 	return sum
+}
+
+// scaled returns w·x.
+func scaled(x [][]float64, w float64) [][]float64 {
+	zero := make([][]float64, len(x))
+	for i := range zero {
+		zero[i] = make([]float64, len(x[i]))
+	}
+	return plus(zero, x, w)
 }
 
 // mixed returns W·x.

@@ -59,6 +59,9 @@ func tracking(t *testing.T, set ...string) *Run {
 		"topology.size=4", "train.rounds=40", "model.name=quadratic", "model.dim=300", "train.momentum=0",
 	}, set...)...)
 	r.method.Sends.Lanes = []registry.Lane{{Models: true}, {}}
+	if len(r.theta) > 0 {
+		r.theta = append(r.theta, r.theta[0])
+	}
 	r.method.Build = func(p registry.Parts) (gossip.Algorithm, error) {
 		a := &tracker{x: p.X, y: make([]float32, len(p.X)), last: make([]float32, len(p.X)), alpha: p.Alpha, lanes: p.Codecs}
 		return a, nil

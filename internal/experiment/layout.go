@@ -51,7 +51,10 @@ func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layo
 	}
 	if w, ok := m.(*gossip.Worker); ok {
 		if _, ok := w.Codec(0).(*moniqua.Codec); ok {
-			return func(f gossip.Frame) quant.Layout { return laneLayout(w.Codec(f.Hop), f, b.dim) }, nil
+			return func(f gossip.Frame) quant.Layout {
+				codec, piece := w.CodecOf(f)
+				return laneLayout(codec, f.Round, piece, b.dim)
+			}, nil
 		}
 	}
 	if b.Asynchronous() {
@@ -60,13 +63,13 @@ func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layo
 	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
 }
 
-// laneLayout returns the layout of a frame that a lane's codec has made, bytes if it is not known.
-func laneLayout(codec algos.Codec, f gossip.Frame, dim int) quant.Layout {
+// laneLayout returns the layout of a piece of a round that a lane's codec has made, bytes if it is not known.
+func laneLayout(codec algos.Codec, round, piece, dim int) quant.Layout {
 	c, ok := codec.(*moniqua.Codec)
 	if !ok {
 		return quant.Layout{}
 	}
-	return c.Layout(f.Round, dim, f.Piece)
+	return c.Layout(round, dim, piece)
 }
 
 // pairLayout returns the layout of a model and the step counts of all workers. The model is in full precision, or

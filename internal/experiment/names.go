@@ -38,17 +38,11 @@ func (r *Run) Parameters() int {
 
 // parts returns the components of the worker's update rule, with the model x.
 func (b *builder) parts(x []float32) (registry.Parts, error) {
-	a := b.cfg.Algorithm
 	p := registry.Parts{
 		Rank: b.rank, Workers: b.N(), Rows: b.rows, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
-		Settings: registry.Settings{
-			Gamma: float32(a.Gamma), LocalSteps: a.LocalSteps, Slack: float64(b.cfg.Topology.Slack),
-			Clip: b.clip(), Feedback: a.ErrorFeedback,
-		},
+		Settings: b.settings(),
 	}
-	if a.Order == "atc" {
-		p.Order = algos.ATC
-	}
+	p.Clip = b.clip()
 	var err error
 	switch {
 	case b.Asynchronous():
@@ -59,6 +53,19 @@ func (b *builder) parts(x []float32) (registry.Parts, error) {
 		p.Codecs, err = b.codecs()
 	}
 	return p, err
+}
+
+// settings returns those of the algorithm, without clipping.
+func (r *Run) settings() registry.Settings {
+	a := r.cfg.Algorithm
+	s := registry.Settings{
+		Gamma: float32(a.Gamma), Eta: float32(a.Update.Eta), Momentum: float32(a.Update.Momentum), LocalSteps: a.LocalSteps,
+		Slack: float64(r.cfg.Topology.Slack), Feedback: a.ErrorFeedback,
+	}
+	if a.Order == "atc" {
+		s.Order = algos.ATC
+	}
+	return s
 }
 
 // algorithm builds the update rule of a worker that shares its rounds with the others. For a gossip.Carrier the

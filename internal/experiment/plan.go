@@ -3,6 +3,7 @@ package experiment
 import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -15,7 +16,7 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	}
 	neighbours := len(r.rows[rank].At(0).In)
 	w := budget.Worker{
-		Parameters: r.dim, Momentum: r.cfg.Train.Momentum > 0, External: r.cfg.External(),
+		Parameters: r.dim, Moments: r.Moments(), External: r.cfg.External(),
 		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
 		Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
 	}
@@ -27,8 +28,14 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.method.Sends.Spans != nil { // chunks of the model go around a cycle
 		w.Slots = r.N()
 	}
+	if lanes := len(r.method.Lanes()); lanes > 1 {
+		w.Payload *= lanes
+	}
 	if r.method.Vector.Kind == "" {
 		w.Vectors = r.method.Vector.Of(neighbours)
+	}
+	if r.cfg.Algorithm.LocalSteps > 1 {
+		w.Vectors += r.method.Vector.Local
 	}
 	if r.cfg.Algorithm.ErrorFeedback {
 		w.Vectors += r.method.Vector.Feedback
@@ -44,6 +51,17 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 		w.Data = r.dataBytes()
 	}
 	return w.Plan()
+}
+
+// Moments returns how many vectors the optimizer of a worker has.
+func (r *Run) Moments() int {
+	switch t := r.cfg.Train; {
+	case t.Optimizer.Name == string(train.AdamW):
+		return 2
+	case t.Optimizer.Name == string(train.Lion) || t.Momentum > 0:
+		return 1
+	}
+	return 0
 }
 
 // dataBytes returns the bytes of the samples of a worker and of the test samples.

@@ -24,9 +24,9 @@ func ring(t *testing.T, n int, policy string) *Run {
 // that remains.
 func TestCertificateOfARingHoldsForWhatItBecomes(t *testing.T) {
 	for _, n := range []int{3, 5, 8, 12} {
-		most := ring(t, n, "reweight").theta(100)
+		most := ring(t, n, "reweight").theta[0](100)
 		for m := 3; m <= n; m++ {
-			if theta := ring(t, m, "wait").theta(100); theta > most {
+			if theta := ring(t, m, "wait").theta[0](100); theta > most {
 				t.Errorf("ring of %d that becomes one of %d: theta %v, certified is %v", n, m, most, theta)
 			}
 		}

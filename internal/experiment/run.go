@@ -24,8 +24,8 @@ type Run struct {
 	method   registry.Algorithm
 	data     *dataset // nil for an objective without data
 	schedule train.Schedule
-	bound    float64             // on the update direction, 0 = none
-	theta    func(k int) float64 // nil in full precision and under control
+	bound    float64               // on the update direction, 0 = none
+	theta    []func(k int) float64 // by lane; nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
 	extent
 	problem  *model.Problem // that the quadratics of all workers share, nil for other models

@@ -42,7 +42,11 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 		slack = autoShare * need.Most(spectrum)
 	}
 	if noisy {
-		noise := func(slack float64) float64 { return r.method.Theta.Noise(spectrum, slack) }
+		noise := func(slack float64) float64 {
+			p := r.settings()
+			p.Slack = slack
+			return r.method.Theta.Noise(spectrum, p)
+		}
 		if slack, err = r.quietSlack(noise, slack); err != nil {
 			return nil, err
 		}

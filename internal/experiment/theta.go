@@ -13,7 +13,7 @@ import (
 )
 
 // thetaRules are the ways to choose the bound of the modulo codec in advance.
-var thetaRules = map[string]func(r *Run, rounding moniqua.Rounding) (func(k int) float64, error){
+var thetaRules = map[string]func(r *Run, rounding moniqua.Rounding) ([]func(k int) float64, error){
 	"certified": certifiedTheta,
 	"theorem":   theoremTheta,
 	"fixed":     fixedTheta,
@@ -29,14 +29,15 @@ var thetaControls = map[string]struct {
 	"measured": {moniqua.Measured, false},
 }
 
-// defaultBound is the G_∞ that the value 0 in a run file stands for.
+// defaultBound is the G_∞ that the value 0 in a run file stands for. Of optimizers whose directions have a bound it is
+// that bound, and the weight decay of a parameter of this size.
 const defaultBound = 1
 
-// chooseTheta returns the source of the bound: a rule by the round, or a control of each worker. It returns neither in
-// full precision, and where links have controls of their own. It computes the bound at once, because bits without a
-// bound on this graph are a mistake in the run file.
+// chooseTheta returns the source of the bound: a rule of each lane by the round, or a control of each worker. It
+// returns neither in full precision, and where links have controls of their own. It computes the bound at once, because
+// bits without a bound on this graph are a mistake in the run file.
 func (r *Run) chooseTheta() (
-	rule func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
+	rules []func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
 ) {
 	if !r.quantized() {
 		return nil, nil, nil
@@ -50,17 +51,19 @@ func (r *Run) chooseTheta() (
 	case r.Asynchronous():
 		_, err = r.anyLink()
 	case ok:
-		rule, err = choose(r, rounding)
-		rule = portable(rule)
+		rules, err = choose(r, rounding)
+		for lane := range rules {
+			rules[lane] = portable(rules[lane])
+		}
 	default:
 		control, err = r.checkedControl(rounding)
 	}
 	if err != nil {
 		return nil, nil, configs.Errorf("algorithm.theta.rule", "%v", err).
 			With("algorithm.bits", "algorithm.levels", "algorithm.rounding", "algorithm.theta.value",
-				"algorithm.theta.bound", "topology.kind", "topology.slack")
+				"algorithm.theta.second", "algorithm.theta.bound", "topology.kind", "topology.slack")
 	}
-	return rule, control, nil
+	return rules, control, nil
 }
 
 // updateBound returns the bound on the update direction, 0 for none. Rules that compute theta need one.
@@ -70,6 +73,9 @@ func (r *Run) updateBound() float64 {
 	case !r.quantized():
 		return 0
 	case theta.Bound == 0 && !r.Asynchronous() && (theta.Rule == "certified" || theta.Rule == "theorem"):
+		if c := r.directions().DirectionBound(); c > 0 {
+			return c + r.cfg.Train.WeightDecay*defaultBound
+		}
 		return defaultBound
 	}
 	return theta.Bound
@@ -180,7 +186,7 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 // unverified builds the codec of a lane of the worker, which does not verify.
 func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Codec, error) {
 	if b.control == nil {
-		return moniqua.New(b.levels(), rounding, b.theta, b.laneSeed(lane), b.rank)
+		return moniqua.New(b.levels(), rounding, b.theta[lane], b.laneSeed(lane), b.rank)
 	}
 	control, err := b.control(b.method.Lanes()[lane])
 	if err != nil {
@@ -204,7 +210,10 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 			return func(int) float64 { return c.Control().Theta() }
 		}
 	}
-	return r.theta
+	if len(r.theta) == 0 {
+		return nil
+	}
+	return r.theta[0]
 }
 
 // newAudit returns the audit of workers in one process: it finds wrongly recovered values even if the workers do not
@@ -234,11 +243,19 @@ func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int
 	return t
 }
 
-func fixedTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
-	return moniqua.Fixed(r.cfg.Algorithm.Theta.Value)
+func fixedTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
+	values := []float64{r.cfg.Algorithm.Theta.Value, r.cfg.Algorithm.Theta.Second}
+	rules := make([]func(k int) float64, len(r.method.Lanes()))
+	for lane := range rules {
+		var err error
+		if rules[lane], err = moniqua.Fixed(values[lane]); err != nil {
+			return nil, err
+		}
+	}
+	return rules, nil
 }
 
-func certifiedTheta(r *Run, rounding moniqua.Rounding) (func(k int) float64, error) {
+func certifiedTheta(r *Run, rounding moniqua.Rounding) ([]func(k int) float64, error) {
 	spectrum, updates, err := r.bounded()
 	if err != nil {
 		return nil, err
@@ -247,10 +264,23 @@ func certifiedTheta(r *Run, rounding moniqua.Rounding) (func(k int) float64, err
 	if err != nil {
 		return nil, err
 	}
-	return certificate.Rule(updates)
+	if r.method.Theta.Tracks {
+		all, err := r.graph.AllPathSums()
+		if err != nil {
+			return nil, err
+		}
+		models, directions, err := moniqua.Tracked{Certified: certificate, AllS1: all.S1}.Rules(updates)
+		return []func(int) float64{models, directions}, err
+	}
+	return alone(certificate.Rule(updates))
 }
 
-func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
+// alone returns the rule of the only lane.
+func alone(rule func(k int) float64, err error) ([]func(k int) float64, error) {
+	return []func(k int) float64{rule}, err
+}
+
+func theoremTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
 	if kind := r.graph.Spec().Kind; !kind.Static() {
 		return nil, fmt.Errorf("experiment: the theorem has no bound for a graph that changes or is directed, like %s: "+
 			"use the rule certified or adaptive", kind)
@@ -259,7 +289,7 @@ func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.Theorem{Workers: r.N(), Rho: spectrum.Rho}.Rule(updates)
+	return alone(moniqua.Theorem{Workers: r.N(), Rho: spectrum.Rho}.Rule(updates))
 }
 
 // bounded returns the bounded updates and the spectrum, which both rules that compute theta need.

@@ -26,6 +26,9 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	if same.Algorithm.Gamma == configs.Computed {
 		same.Algorithm.Gamma = r.cfg.Algorithm.Gamma
 	}
+	if same.Train.Epochs > 0 {
+		same.Train.Rounds = r.cfg.Train.Rounds
+	}
 	switch {
 	case r.Timed():
 		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: "+

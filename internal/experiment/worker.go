@@ -159,9 +159,19 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 	if err != nil {
 		return nil, err
 	}
-	return train.NewOracle(int(b.rank), objective, batches, train.Rule{
-		Momentum: b.cfg.Train.Momentum, WeightDecay: b.cfg.Train.WeightDecay, Bound: b.bound,
-	})
+	return train.NewOracle(int(b.rank), objective, batches, b.directions())
+}
+
+// directions returns the rule from gradients to directions.
+func (r *Run) directions() train.Rule {
+	t, o := r.cfg.Train, r.cfg.Train.Optimizer
+	rule := train.Rule{
+		Kind: train.Kind(o.Name), Momentum: t.Momentum, WeightDecay: t.WeightDecay, ClipNorm: o.ClipNorm, Bound: r.bound,
+	}
+	if rule.Kind != train.SGD {
+		rule.Beta1, rule.Beta2, rule.Eps = o.Beta1, o.Beta2, o.Eps
+	}
+	return rule
 }
 
 // batches returns the mini-batches of the worker.

@@ -20,7 +20,7 @@ var algorithms = []Algorithm{
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		On:    Graph{Changing: allowed},
-		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
+		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: plainNoise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
 		},
@@ -40,11 +40,80 @@ var algorithms = []Algorithm{
 			Changing: Permission{Why: "corrects by the last round's W and diverges when W changes"},
 			Need:     "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
 		},
-		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
+		Theta: Theta{
+			Certificate: d2Sums, Noise: func(s topology.Spectrum, p Settings) float64 { return s.D2Noise(p.Slack) },
+		},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Every: p.LocalSteps}, nil
 		},
+	},
+	{
+		Name: "qg",
+		Text: AlgorithmText{
+			Title: "QG-DSGDm", Paper: "Lin et al., ICML 2021", Sent: "deg messages", Mean: "with its momentum",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-qg"},
+		Takes: Takes{
+			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Reweight: allowed, Controller: allowed,
+		},
+		On:     Graph{Changing: allowed},
+		Theta:  Theta{Certificate: impulses(qgRule), Noise: impulseNoise(qgRule)},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.QG{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Beta: p.Momentum}, nil
+		},
+	},
+	{
+		Name: "decentlam",
+		Text: AlgorithmText{
+			Title: "DecentLaM", Paper: "Yuan et al., ICCV 2021", Sent: "deg messages", Mean: "with its momentum",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-decentlam"},
+		Takes: Takes{
+			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Controller: allowed,
+			Reweight: Permission{Why: "has a momentum of one W"},
+		},
+		On:     Graph{Changing: Permission{Why: "has a momentum of one W"}},
+		Theta:  Theta{Certificate: impulses(decentlamRule), Noise: impulseNoise(decentlamRule)},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.DecentLaM{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Beta: p.Momentum}, nil
+		},
+	},
+	{
+		Name: "gt",
+		Text: AlgorithmText{
+			Title: "gradient tracking", Paper: "Pu and Nedić, 2021; with momentum Takezawa et al., TMLR 2023",
+			Sent: "2 deg messages", Mean: "yes",
+		},
+		Sends: Sends{
+			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-gt",
+		},
+		Takes: Takes{
+			LocalSteps: Permission{Why: "with local steps is kgt"},
+			Reweight:   Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
+		},
+		On:     Graph{Changing: allowed},
+		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
+		Vector: Vectors{Own: 1},
+		Build:  buildTracking,
+	},
+	{
+		Name: "kgt",
+		Text: AlgorithmText{
+			Title: "K-GT", Paper: "Liu et al., 2023", Sent: "2 deg messages", Mean: "yes",
+		},
+		Sends: Sends{
+			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-kgt",
+		},
+		Takes: Takes{
+			Eta: true, LocalSteps: allowed, Reweight: Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
+		},
+		On:     Graph{Changing: allowed},
+		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
+		Vector: Vectors{Own: 1, Local: 1},
+		Build:  buildTracking,
 	},
 	{
 		Name: "choco",
@@ -142,7 +211,7 @@ var algorithms = []Algorithm{
 		On: Graph{Changing: Permission{Why: "draws its pairs by events of its own"}},
 		Theta: Theta{
 			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,
-			Noise: func(_ topology.Spectrum, slack float64) float64 { return topology.PairNoise(slack) },
+			Noise: func(_ topology.Spectrum, p Settings) float64 { return topology.PairNoise(p.Slack) },
 		},
 		Vector: Vectors{Own: 1, Kind: "snapshot"},
 		// With slack γ a pair moves by γ/2 instead of 1/2, because γW + (1−γ)I changes its matrix so.
@@ -209,12 +278,22 @@ var algorithms = []Algorithm{
 
 var allowed = Permission{Given: true}
 
+// tracked are the lanes of gradient tracking: models and directions.
+var tracked = []Lane{{Models: true}, {}}
+
+func buildTracking(p Parts) (gossip.Algorithm, error) {
+	return &algos.GT{X: p.X, Alpha: p.Alpha, Lanes: p.Codecs, Eta: p.Eta}, nil
+}
+
 // Reasons that several rows have.
 const (
-	replicas  = "keeps a replica of every neighbour, which follows all that was sent"
-	everyStep = "has replicas that must follow every step of a model"
-	averages  = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
-	everybody = "needs all workers in every round"
+	replicas    = "keeps a replica of every neighbour, which follows all that was sent"
+	everyStep   = "has replicas that must follow every step of a model"
+	ownMomentum = "has a momentum of steps that are all mixed"
+	followsAll  = "follows the mean direction of all workers"
+	fullNotes   = "has two lanes, whose bounds fill the notes of its messages"
+	averages    = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
+	everybody   = "needs all workers in every round"
 )
 
 func finer(name string) string {
@@ -235,6 +314,14 @@ func toNeighbours(hops int) func(rows []topology.Sequence) Frames {
 	return func(rows []topology.Sequence) Frames {
 		most, all := degrees(rows)
 		return Frames{Most: slices.Repeat([]int{most}, hops), All: hops * all}
+	}
+}
+
+// inLanes: in one hop a worker tells each neighbour in so many lanes.
+func inLanes(lanes int) func(rows []topology.Sequence) Frames {
+	return func(rows []topology.Sequence) Frames {
+		most, all := degrees(rows)
+		return Frames{Most: []int{lanes * most}, All: lanes * all}
 	}
 }
 
@@ -280,7 +367,7 @@ func cycle(g *topology.Graph) []topology.Sequence {
 }
 
 // pathSums returns the path sums of plain mixing.
-func pathSums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
+func pathSums(g *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
 	if !g.Spec().Kind.Static() {
 		sums, err := g.PathSums()
 		if err != nil {
@@ -292,8 +379,11 @@ func pathSums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
 	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
 }
 
+// plainNoise is the noise of plain mixing.
+func plainNoise(s topology.Spectrum, p Settings) float64 { return s.Noise(p.Slack) }
+
 // d2Sums returns the path sums of the response of z.
-func d2Sums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
+func d2Sums(g *topology.Graph, s topology.Spectrum, _ Settings) (Sums, error) {
 	of, one, err := g.D2Sums(s)
 	return Sums{S: of, S1: one, Rho: s.D2Rho()}, err
 }

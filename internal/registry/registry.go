@@ -61,7 +61,7 @@ type Sends struct {
 }
 
 // A Lane is one of an exchange's messages that codecs carry. Each lane has its own codec with its own noise and bound;
-// lane 0 has the seed of the run.
+// lane 0 has the seed of the run. Rows with one hop and two lanes send both in one message, as pieces.
 type Lane struct {
 	// Models: its values differ between neighbours in proportion to the step size.
 	Models bool
@@ -84,6 +84,8 @@ type Frames struct {
 type Takes struct {
 	Order      bool       // algorithm.order is a choice
 	Clip       bool       // algorithm.clip
+	Momentum   bool       // train.momentum is the β of the algorithm, which takes no other optimizer than sgd
+	Eta        bool       // algorithm.eta
 	LocalSteps Permission // algorithm.local_steps above 1
 	Reweight   Permission // faults.on_lost_neighbor: reweight
 	Controller Permission // algorithm.controller other than fix
@@ -118,14 +120,16 @@ type Graph struct {
 // Theta describes the rules for Moniqua's bound θ.
 type Theta struct {
 	// Certificate returns the sums of the certified rule; nil: there is none. The spectrum is that of a static graph.
-	Certificate func(*topology.Graph, topology.Spectrum) (Sums, error)
+	Certificate func(*topology.Graph, topology.Spectrum, Settings) (Sums, error)
+	// Tracks: there are two lanes, of models and of tracked directions. The certificate is moniqua.Tracked.
+	Tracks bool
 	// Uncertified says why there is no certificate, "" if there is one.
 	Uncertified string
 	Theorem     bool // the theorem gives constants
 	// Noise returns the factor by which W with a slack amplifies the noise of rounding. It is the mean square of the
 	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto. On
 	// graphs that are not static, that of the graph takes its place.
-	Noise func(s topology.Spectrum, slack float64) float64
+	Noise func(topology.Spectrum, Settings) float64
 	// ByDegree: on any graph Noise is below the largest degree, which is quick to compute.
 	ByDegree bool
 }
@@ -143,6 +147,7 @@ type Fidelity struct {
 type Vectors struct {
 	Own       int
 	Neighbour int    // for each neighbour
+	Local     int    // with local steps
 	Feedback  int    // with error feedback
 	Kind      string // "snapshot" for vectors that the algorithm does not keep
 }
@@ -243,6 +248,8 @@ type Parts struct {
 type Settings struct {
 	Order      algos.Order
 	Gamma      float32
+	Eta        float32 // η in (0, 1]
+	Momentum   float32 // β of rows with a momentum of their own
 	LocalSteps int
 	Slack      float64
 	Clip       *algos.Clip // nil: mixing is not clipped

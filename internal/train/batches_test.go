@@ -38,7 +38,7 @@ func TestOneWorkerLearnsItsShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := newOracle(t, m, FromShard(shard, sampler), Rule{Momentum: 0.9, WeightDecay: 1e-4, Bound: 1})
-	steps, err := NewSchedule("cosine", 0.03, 150)
+	steps, err := NewSchedule(StepPlan{Name: "cosine", StepSize: 0.03, Rounds: 150})
 	if err != nil {
 		t.Fatal(err)
 	}

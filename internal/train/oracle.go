@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 	"gossiptrainer/model/sample"
 )
@@ -29,8 +28,13 @@ const (
 
 // A Rule says how a gradient becomes an update direction. The zero Rule does not change it.
 type Rule struct {
-	Momentum    float64 // μ of heavy-ball momentum, [0, 1)
-	WeightDecay float64 // λ, ≥ 0: the gradient of λ/2·|x|²
+	Kind        Kind    // of the optimizer; "": SGD
+	Momentum    float64 // μ of heavy-ball momentum, [0, 1), of SGD alone
+	WeightDecay float64 // λ, ≥ 0: of SGD the gradient of λ/2·|x|², of the others decoupled
+	Beta1       float64 // β₁ of AdamW and Lion, [0, 1)
+	Beta2       float64 // β₂ of AdamW and Lion, [0, 1)
+	Eps         float64 // ε of AdamW, > 0
+	ClipNorm    float64 // longer gradients are scaled to this length (2-norm); 0 = not at all
 	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
 	Exact       int     // so many coordinates at the end are not clipped, because they do not travel by a codec
 }
@@ -45,6 +49,32 @@ func (r Rule) check() error {
 	}
 	if !(r.Bound >= 0) || math.IsInf(r.Bound, 0) {
 		return fmt.Errorf("bound %v: want a finite number of at least 0", r.Bound)
+	}
+	if !(r.ClipNorm >= 0) || math.IsInf(r.ClipNorm, 0) {
+		return fmt.Errorf("clip of the gradient's norm %v: want a finite number of at least 0", r.ClipNorm)
+	}
+	return r.checkKind()
+}
+
+// checkKind refuses what the kind of the optimizer does not allow.
+func (r Rule) checkKind() error {
+	switch r.Kind {
+	case "", SGD:
+		return nil
+	case AdamW, Lion:
+	default:
+		return fmt.Errorf("unknown optimizer %q: want sgd, adamw or lion", r.Kind)
+	}
+	if r.Momentum != 0 {
+		return fmt.Errorf("momentum %v: %s has a momentum of its own, want 0", r.Momentum, r.Kind)
+	}
+	for i, beta := range []float64{r.Beta1, r.Beta2} {
+		if !(beta >= 0 && beta < 1) {
+			return fmt.Errorf("beta%d %v: want a number in [0, 1)", i+1, beta)
+		}
+	}
+	if r.Kind == AdamW && !(r.Eps > 0 && r.Eps <= 1) {
+		return fmt.Errorf("eps %v: want a number above 0 and up to 1", r.Eps)
 	}
 	return nil
 }
@@ -72,16 +102,15 @@ type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 
 // An Oracle computes the update directions of one worker,
 //
-//	g = ∇f_i(x; batch k) + λ·x
-//	m ← μ·m + g,  g ← m            with momentum; m = 0 before the first round
-//	g ← clip(g, ±Bound)            with a bound
+//	p = direction of the optimizer from ∇f_i(x; batch k), see Optimizer
+//	p ← clip(p, ±Bound)            with a bound
 //
-// The clip comes last and does not change m: an algorithm applies α_k
+// The clip comes last and does not change the optimizer's memory. An algorithm applies α_k
 // times a vector whose every coordinate lies in [−Bound, Bound], for any
 // gradient, decay and momentum. That is the G_∞ of the certified rule for
 // theta, which therefore needs no factor 1/(1−μ) and no term for the decay.
 //
-// Apart from m, a direction is a function of (x, k) alone. An Oracle is not
+// Apart from that memory, a direction is a function of (x, k) alone. An Oracle is not
 // safe for concurrent use.
 type Oracle struct {
 	tier     kernel.Tier
@@ -90,11 +119,11 @@ type Oracle struct {
 	keeper   any  // of the state of gradient, nil or no state.Keeper without one
 	optional bool // a loss of 0 says that there is none
 
-	decay, mu, bound float32
-	exact            int
-	momentum         []float32 // nil if μ = 0
-	clipped          int
-	scale            float64 // of the loss: the first one, at least 1; 0 before it
+	optimizer *Optimizer // nil: the gradient is the direction
+	bound     float32
+	exact     int
+	clipped   int
+	scale     float64 // of the loss: the first one, at least 1; 0 before it
 }
 
 // NewOracle returns the oracle of a worker over its own objective and batches.
@@ -105,10 +134,11 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 	o := &Oracle{
 		tier: kernel.Best(), worker: worker, keeper: f,
 		gradient: func(g []float32, k int, x []float32) (float32, error) { return f.Gradient(g, x, batches(k)), nil },
-		decay:    float32(r.WeightDecay), mu: float32(r.Momentum), bound: roundDown(r.Bound), exact: r.Exact,
+		bound:    roundDown(r.Bound), exact: r.Exact,
 	}
-	if o.mu > 0 {
-		o.momentum = make([]float32, f.Dim())
+	var err error
+	if o.optimizer, err = NewOptimizer(r, f.Dim()); err != nil {
+		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
 	return o, nil
 }
@@ -120,9 +150,8 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
-	if r.Momentum != 0 || r.WeightDecay != 0 {
-		return nil, fmt.Errorf("train: worker %d: the program has the optimizer: want no momentum and no weight decay, "+
-			"got %v and %v", worker, r.Momentum, r.WeightDecay)
+	if r != (Rule{Bound: r.Bound, Exact: r.Exact}) {
+		return nil, fmt.Errorf("train: worker %d: the program has the optimizer: want no settings of one, got %+v", worker, r)
 	}
 	return &Oracle{
 		tier: kernel.Best(), worker: worker, gradient: update, optional: true, bound: roundDown(r.Bound), exact: r.Exact,
@@ -141,11 +170,8 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 	if err := o.judge(k, loss); err != nil {
 		return loss, err
 	}
-	if o.decay > 0 {
-		vec.Axpy(g, o.decay, x)
-	}
-	if o.momentum != nil {
-		o.tier.Momentum(g, o.momentum, o.mu)
+	if o.optimizer != nil {
+		o.optimizer.Direct(g, x)
 	}
 	if o.tier.Magnitude(g) >= math.Float32bits(float32(math.Inf(1))) {
 		return loss, fmt.Errorf("train: worker %d: round %d: update direction is not finite: %w", o.worker, k, ErrDiverged)
@@ -199,10 +225,10 @@ func roundDown(v float64) float32 {
 	return r
 }
 
-// State shows m, the scale of the loss, and the state of the objective.
+// State shows the state of the optimizer, the scale of the loss, and the state of the objective.
 func (o *Oracle) State(v *state.Visit) {
-	if o.momentum != nil {
-		v.Floats("momentum", o.momentum)
+	if o.optimizer != nil {
+		o.optimizer.State(v)
 	}
 	v.Double("scale", &o.scale)
 	v.Part("model", o.keeper)

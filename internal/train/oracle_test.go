@@ -254,10 +254,16 @@ func TestSchedules(t *testing.T) {
 		{"cosine", 9, 3, 0.225},
 		{"cosine", 10, 10, 0},
 		{"cosine", 10, 11, 0},
+		{"linear", 10, 0, 0.3},
+		{"linear", 10, 4, 0.18},
+		{"linear", 10, 12, 0},
+		{"step", 10, 2, 0.3},
+		{"step", 10, 3, 0.15},
+		{"step", 10, 6, 0.075},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s round %d of %d", tt.name, tt.k, tt.rounds), func(t *testing.T) {
-			s, err := NewSchedule(tt.name, 0.3, tt.rounds)
+			s, err := NewSchedule(StepPlan{Name: tt.name, StepSize: 0.3, Rounds: tt.rounds, DropEvery: 3, DropFactor: 0.5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,29 +278,48 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-func TestSchedulesNeverIncrease(t *testing.T) {
-	s, err := NewSchedule("cosine", 0.1, 333)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := range 400 {
-		if s.StepSize(k+1) > s.StepSize(k) || s.At(k+1) > s.At(k) {
-			t.Fatalf("the step of round %d is larger than that of round %d", k+1, k)
+func TestSchedulesNeverIncreaseAfterTheirWarmup(t *testing.T) {
+	for _, name := range Schedules() {
+		for _, warmup := range []int{0, 1, 40} {
+			s, err := NewSchedule(StepPlan{Name: name, StepSize: 0.1, Rounds: 333, Warmup: warmup, DropEvery: 50,
+				DropFactor: 0.1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range 400 {
+				switch grows := s.At(k+1) > s.At(k); {
+				case k+1 < warmup && !grows, k+1 >= warmup && (grows || s.StepSize(k+1) > s.StepSize(k)):
+					t.Fatalf("%s after %d rounds: step %v in round %d, then %v", name, warmup, s.At(k), k, s.At(k+1))
+				case k < 333 && !(s.StepSize(k) > 0):
+					t.Fatalf("%s after %d rounds: step %v in round %d", name, warmup, s.StepSize(k), k)
+				}
+			}
+			if largest := s.At(max(0, warmup-1)); largest != 0.1 {
+				t.Errorf("%s after %d rounds: the largest step is %v, want 0.1", name, warmup, largest)
+			}
 		}
 	}
 }
 
 func TestSchedulesOutOfRange(t *testing.T) {
 	for _, a := range []float64{0, -1, math.NaN(), math.Inf(1), 1e39} {
-		if _, err := NewSchedule("constant", a, 1); err == nil {
+		if _, err := NewSchedule(StepPlan{Name: "constant", StepSize: a, Rounds: 1}); err == nil {
 			t.Errorf("step size %v was accepted", a)
 		}
 	}
-	if _, err := NewSchedule("cosine", 1, 0); err == nil {
-		t.Error("a cosine over no rounds was accepted")
-	}
-	if _, err := NewSchedule("linear", 1, 1); err == nil {
-		t.Error("an unknown schedule was accepted")
+	for what, p := range map[string]StepPlan{
+		"a cosine over no rounds":      {Name: "cosine"},
+		"an unknown schedule":          {Name: "polynomial", Rounds: 1},
+		"a warm-up of all rounds":      {Name: "linear", Rounds: 5, Warmup: 5},
+		"a negative warm-up":           {Name: "constant", Rounds: 5, Warmup: -1},
+		"drops every 0 rounds":         {Name: "step", Rounds: 5, DropFactor: 0.1},
+		"drops by 0":                   {Name: "step", Rounds: 5, DropEvery: 2},
+		"drops that raise a step size": {Name: "step", Rounds: 5, DropEvery: 2, DropFactor: 2},
+	} {
+		p.StepSize = 1
+		if _, err := NewSchedule(p); err == nil {
+			t.Errorf("%s was accepted", what)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 var owners = []struct{ function, owner string }{
 	{"internal/experiment.(*builder).begin", budget.Model},
 	{"internal/node.compute", budget.Gradient},
-	{"internal/train.NewOracle", budget.Momentum},
+	{"internal/train.NewOptimizer", budget.Momentum},
 	{"gossiptrainer/model.", budget.Activations},
 	{"internal/journal.", budget.Journal},
 	{"internal/data.", budget.Data},

@@ -55,9 +55,5 @@ func leastState(run *experiment.Run, mode string) int64 {
 		return 0 // a resumed run replaces them
 	}
 	const float = 4 // bytes
-	vectors := int64(1)
-	if cfg.Train.Momentum > 0 {
-		vectors = 2
-	}
-	return float * vectors * int64(run.Dim())
+	return float * int64(1+run.Moments()) * int64(run.Dim())
 }
