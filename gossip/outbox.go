@@ -272,27 +272,3 @@ func Shared(frames []Frame) int {
 	}
 	return len(frames)
 }
-
-// address enters the receivers of a slot where edges change.
-func (b *outbox) address(slot int) {
-	if !b.edges.change {
-		return
-	}
-	l := b.at(slot)
-	l.to = append(l.to[:0], b.edges.at(slot).Out...)
-	for len(l.repaired) < len(l.to) {
-		l.repaired = append(l.repaired, nil)
-	}
-}
-
-// position returns the position of a receiver of a slot that is kept, −1 if it gets none.
-func (b *outbox) position(slot int, peer topology.Rank) int {
-	if b.edges.change {
-		return slices.Index(b.at(slot).to, peer)
-	}
-	i := b.index(peer)
-	if i < 0 || !b.peers[i].is(slot) {
-		return -1
-	}
-	return i
-}
