@@ -74,7 +74,10 @@ type work struct {
 	waiting []topology.Rank
 }
 
-var _ Machine = (*Worker)(nil)
+var (
+	_ Machine  = (*Worker)(nil)
+	_ Parallel = (*Worker)(nil)
+)
 
 // New returns the machine of worker self, whose rows of the mixing matrices are rows, at the beginning of round 0 of
 // rounds ≥ 0. It fails if the plan of alg is out of range or its first message cannot be made.
@@ -203,6 +206,10 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 		}
 	}
 }
+
+// Use mixes the pieces of a message by t, where several are ready. That is so after a gradient that took longer than
+// the messages.
+func (w *Worker) Use(t Together) { w.together = t }
 
 // Params returns the current model.
 func (w *Worker) Params() []float32 { return w.alg.Params() }

@@ -43,14 +43,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
-	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
-		m.Borrow(links.Buffers())
-	}
-	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
-		m.Use(func(parts int, work func(part int)) {
-			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
-		})
-	}
+	w.equip(links)
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
 		n.wg.Go(func() { roll.Release(n.needs) })
@@ -85,6 +78,18 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
+}
+
+// equip lends the machine buffers and free cores, if it can use them.
+func (w *Worker) equip(links *link.Links) {
+	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
+		m.Borrow(links.Buffers())
+	}
+	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
+		m.Use(func(parts int, work func(part int)) {
+			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
+		})
+	}
 }
 
 // linksOf returns the settings of the links of w.
