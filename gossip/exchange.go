@@ -286,3 +286,19 @@ func (w *Worker) end() {
 	}
 	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
 }
+
+// release gives back the message of the last exchange, once this worker and all receivers have mixed it. A receiver has
+// mixed it when a piece of its next message is there.
+func (w *Worker) release() {
+	slot := w.slot() - 1
+	if w.outbox.lender == nil || slot != w.outbox.oldest() || slot >= w.outbox.sent {
+		return
+	}
+	x := w.inbox.at(slot + 1)
+	for _, r := range w.outbox.peers {
+		if r.is(slot) && !x.begun(r.rank) {
+			return
+		}
+	}
+	w.outbox.release()
+}

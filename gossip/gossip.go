@@ -258,3 +258,25 @@ type Parallel interface {
 	// Use makes the machine do work by t that needs no order. Nothing that it computes changes.
 	Use(t Together)
 }
+
+// A Lender owns the memory of payloads. One goroutine calls it, others may have what it lends.
+type Lender interface {
+	// Get returns a buffer of n bytes with arbitrary content, nil if n is 0.
+	Get(n int) []byte
+	// Put takes a buffer back, which nothing uses any more. It need not come from Get.
+	Put(b []byte)
+}
+
+// A Borrower is a machine that can take the buffers of its messages from its driver. With messages in the driver's
+// memory the same buffers then serve for sent and for received messages.
+type Borrower interface {
+	// Borrow takes buffers from l from now on. The state of the machine may then lack the last message, if all receivers
+	// have mixed it: a worker that comes back needs it from a log.
+	Borrow(l Lender)
+}
+
+// A Logged machine need not send a message twice: a layer around it has a log of them, and sends them over a new link.
+type Logged interface {
+	// Log says that there is a log. It comes before the first link.
+	Log()
+}

@@ -264,3 +264,9 @@ func (x *exchange) index(from topology.Rank) int {
 	}
 	return i
 }
+
+// begun reports whether a piece of a neighbour's message is there.
+func (x *exchange) begun(from topology.Rank) bool {
+	i := x.index(from)
+	return i >= 0 && x.from[i].usable > 0
+}

@@ -67,11 +67,6 @@ func Ended(cause error) bool {
 	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrGone)
 }
 
-// A Numbered machine has exchanges that all workers count alike.
-type Numbered interface {
-	Slots() Slots
-}
-
 // A Repairer counts messages that were recovered wrongly.
 type Repairer interface {
 	Repairs() Repairs

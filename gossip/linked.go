@@ -22,7 +22,10 @@ type Linked struct {
 	say      Output
 }
 
-var _ Layer = (*Linked)(nil)
+var (
+	_ Layer  = (*Linked)(nil)
+	_ Logged = (*Linked)(nil)
+)
 
 // NewLinked returns the layer around m, the machine of worker self. place is its place, durable that of its oldest
 // checkpoint: Undurable without one.
@@ -100,4 +103,11 @@ func (l *Linked) Saved(round int) error {
 // tell sends a neighbour the place of the oldest checkpoint.
 func (l *Linked) tell(peer topology.Rank) {
 	l.say.Send(l.slots.At(Frame{From: l.self, To: peer, Kind: Durable}, l.durable))
+}
+
+// Log passes the call on.
+func (l *Linked) Log() {
+	if m, ok := l.Machine.(Logged); ok {
+		m.Log()
+	}
 }

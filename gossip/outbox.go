@@ -241,7 +241,8 @@ func Shared(frames []Frame) int {
 	first := frames[0]
 	for i, f := range frames {
 		same := len(f.Payload) == len(first.Payload) && (len(f.Payload) == 0 || &f.Payload[0] == &first.Payload[0])
-		if !same || f.Stored != nil && i > 0 || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop || f.Piece != first.Piece {
+		if !same || f.Stored != nil && i > 0 || f.Kind != first.Kind || f.Round != first.Round || f.Hop != first.Hop ||
+			f.Piece != first.Piece {
 			return i
 		}
 	}

@@ -28,6 +28,11 @@ func (w *Worker) Slots() Slots {
 	return Slots{Every: w.schedule.Every, Hops: w.plan.Hops, Lead: w.plan.Lead, Pieces: w.alg.pieces}
 }
 
+// A Numbered machine has exchanges that all workers count alike.
+type Numbered interface {
+	Slots() Slots
+}
+
 // SlotsOf returns the numbering of the exchanges of m. A machine that is not Numbered counts its own steps.
 func SlotsOf(m Machine) Slots {
 	if n, ok := m.(Numbered); ok {

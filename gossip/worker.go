@@ -77,6 +77,8 @@ type work struct {
 var (
 	_ Machine  = (*Worker)(nil)
 	_ Parallel = (*Worker)(nil)
+	_ Borrower = (*Worker)(nil)
+	_ Logged   = (*Worker)(nil)
 )
 
 // New returns the machine of worker self, whose rows of the mixing matrices are rows, at the beginning of round 0 of
@@ -210,6 +212,16 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 // Use mixes the pieces of a message by t, where several are ready. That is so after a gradient that took longer than
 // the messages.
 func (w *Worker) Use(t Together) { w.together = t }
+
+// Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
+func (w *Worker) Borrow(l Lender) {
+	if w.plan.Lead == 1 && !w.outbox.edges.change {
+		w.outbox.lender = l
+	}
+}
+
+// Log leaves it to a log to send messages again.
+func (w *Worker) Log() { w.outbox.logged = true }
 
 // Params returns the current model.
 func (w *Worker) Params() []float32 { return w.alg.Params() }

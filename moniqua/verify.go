@@ -67,7 +67,8 @@ func (v *verification) begin(k, first int) {
 	v.hash.Reset()
 }
 
-// reserve gives the quotients of the next round, of d coordinates, memory at once: growing would take half as much again.
+// reserve gives the quotients of the next round, of d coordinates, memory at once. Growing would take half as much
+// again.
 func (v *verification) reserve(d int) {
 	next := v.before(-1)
 	if next.data == nil {

@@ -119,8 +119,8 @@ func (w Worker) Plan() Plan {
 	return p
 }
 
-// InTurn reports whether a worker reads messages of so many neighbours in turn: those of a later exchange wait in the
-// stream, because together they are too large to wait in memory.
+// InTurn reports whether a worker reads messages of so many neighbours in turn. Those of a later exchange wait in the
+// stream then, because together they are too large for memory.
 func InTurn(neighbours, message int) bool { return neighbours*message > mostAhead }
 
 const fewerBits = "a smaller algorithm.bits"

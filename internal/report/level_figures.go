@@ -96,7 +96,11 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 	if metric == record.TrainingLoss { // a lower loss is harder
 		p.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
-	scale(p.Plot, len(p.shapes) > 0)
+	if len(p.shapes) > 0 {
+		logarithmic(p.Plot)
+	} else {
+		scale(p.Plot, false)
+	}
 	p.words += "."
 	return p
 }

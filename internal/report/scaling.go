@@ -171,7 +171,7 @@ func scalingPanel(families []family, label string, of func(size) geomean) *panel
 	}
 	if len(p.shapes) > 0 {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.ConstantTicks(ticks)
-		scale(p.Plot, true)
+		logarithmic(p.Plot)
 	}
 	p.words += "."
 	return p

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains an MLP of 100 million parameters in four peers on this machine, kills one of them, and writes what each peer
 # takes to docs/results/bigmodel.md. With the argument 1000 it trains one of 1 billion parameters in two peers instead,
-# which needs 20 GB of free memory and 8 GB of disk, and adds its table. PEER_DATA names the folder of the data sets. Not part of CI:
+# and adds its table. That needs 20 GB of free memory and 8 GB of disk. PEER_DATA names the folder of the data sets. Not part of CI:
 # the first takes about 7 GB of memory and 9 GB of disk below runs/.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -62,12 +62,20 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 	if c.Kind == FewerTo {
 		unit, less, more = "MB", "fewer", "more"
 	}
-	text := fmt.Sprintf("to %s %s %.3g %s, %s %.3g %s: %s", target, a.Label, ratioOf(ours).Mean, unit,
-		b.Label, ratioOf(theirs).Mean, unit, r.times(less, more))
+	text := fmt.Sprintf("to %s %s %s %s, %s %s %s: %s", target, a.Label, digits(ratioOf(ours).Mean), unit,
+		b.Label, digits(ratioOf(theirs).Mean), unit, r.times(less, more))
 	if c.Kind == Alike {
 		return text, r.between(1/c.By, c.By)
 	}
 	return text, r.above(max(1, c.By))
+}
+
+// digits writes three digits of a number, or all before the point.
+func digits(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // times writes a ratio as a number of times less, or as its inverse if it is below 1.

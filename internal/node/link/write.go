@@ -124,8 +124,8 @@ func (w *writer) flush(rest []byte, room int) error {
 	return nil
 }
 
-// put writes one message of the multiplexer. It waits for a neighbour that does not read, as long as the neighbour shows
-// signs of life: messages of a later exchange wait in the stream while the neighbour computes.
+// put writes one message of the multiplexer. A neighbour that computes may leave messages of a later exchange in the
+// stream. So put waits for a neighbour that does not read, as long as it shows signs of life.
 func (w *writer) put(b []byte) error {
 	w.due.extend()
 	for {
