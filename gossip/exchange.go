@@ -207,6 +207,48 @@ func (w *Worker) check(x *exchange, piece int) error {
 	return nil
 }
 
+// A turn is the mixing of a piece.
+type turn struct {
+	piece int
+	saw   algos.Mixed
+	err   error
+}
+
+// mixAll uses the pieces of w.turns, in this order or together.
+func (w *Worker) mixAll(x *exchange) error {
+	limit := w.guard.limit()
+	apart := w.together == nil || len(w.turns) < 2
+	if !apart {
+		w.mixTogether(x, limit)
+	}
+	var failed error
+	for i := range w.turns {
+		t := &w.turns[i]
+		if w.failed != nil {
+			break
+		}
+		if apart {
+			w.take(t, x, limit)
+		}
+		if t.err != nil {
+			failed = both(failed, w.unmixed(t.piece, t.err))
+			continue
+		}
+		w.ready[0].spent = x.mixed(t.piece, t.saw, w.ready[0].spent)
+	}
+	return failed
+}
+
+// take mixes one piece.
+func (w *Worker) take(t *turn, x *exchange, limit float32) {
+	t.saw, t.err = w.alg.mix(w.k, w.hop, t.piece, x.messages(t.piece, limit))
+}
+
+// mixTogether takes all turns at the same time.
+func (w *Worker) mixTogether(x *exchange, limit float32) {
+	w.together(len(w.turns), func(i int) { w.take(&w.turns[i], x, limit) })
+}
+
 // unmixed handles the error of a piece: it asks for repairs, or forgets an unusable message and waits for it again.
 func (w *Worker) unmixed(piece int, err error) error {
 	var wrong *algos.MismatchError

@@ -249,6 +249,16 @@ type View interface {
 	Mixed() algos.Mixed
 }
 
+// Together calls work for each part from 0 to parts−1, several at the same time, and returns when all calls have
+// returned.
+type Together func(parts int, work func(part int))
+
+// A Parallel machine can use several cores at the same time. It starts no goroutine: its driver supplies them.
+type Parallel interface {
+	// Use makes the machine do work by t that needs no order. Nothing that it computes changes.
+	Use(t Together)
+}
+
 // A Lender owns the memory of payloads. One goroutine calls it, others may have what it lends.
 type Lender interface {
 	// Get returns a buffer of n bytes with arbitrary content, nil if n is 0.

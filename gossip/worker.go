@@ -69,6 +69,7 @@ type work struct {
 
 var (
 	_ Machine  = (*Worker)(nil)
+	_ Parallel = (*Worker)(nil)
 	_ Borrower = (*Worker)(nil)
 	_ Logged   = (*Worker)(nil)
 )
@@ -200,6 +201,10 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 		}
 	}
 }
+
+// Use mixes the pieces of a message by t, where several are ready. That is so after a gradient that took longer than
+// the messages.
+func (w *Worker) Use(t Together) { w.together = t }
 
 // Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
 func (w *Worker) Borrow(l Lender) {

@@ -164,8 +164,8 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 	return nil
 }
 
-// mends returns the repairs of the messages of a piece, of which each piece has a list. A piece has its list since it was
-// checked, so that pieces may be mixed at the same time.
+// mends returns the repairs of the messages of a piece, of which each piece has a list. A piece has its list since it
+// was checked, so that pieces may be mixed at the same time.
 func (v *verification) mends(piece int, in []algos.Message) [][]byte {
 	for len(v.mending) <= piece {
 		v.mending = append(v.mending, nil)

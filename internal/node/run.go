@@ -43,12 +43,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
-	w.lend(links)
-	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
-		m.Use(func(parts int, work func(part int)) {
-			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
-		})
-	}
+	w.equip(links)
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
 		n.wg.Go(func() { roll.Release(n.needs) })
@@ -97,6 +92,18 @@ func (w *Worker) checkLinks() error {
 	return nil
 }
 
+// equip lends the machine buffers and free cores, if it can use them.
+func (w *Worker) equip(links *link.Links) {
+	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
+		m.Borrow(links.Buffers())
+	}
+	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
+		m.Use(func(parts int, work func(part int)) {
+			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
+		})
+	}
+}
+
 // linksOf returns the settings of the links of w.
 func (n *Node) linksOf(w *Worker) link.Config {
 	hello := n.me
@@ -117,13 +124,6 @@ func (n *Node) linksOf(w *Worker) link.Config {
 		c.InTurn, c.Room = &slots, (len(w.Rows.At(0).In)+slots.Lead+1)*message
 	}
 	return c
-}
-
-// lend lets the machine take the buffers of large messages from the links.
-func (w *Worker) lend(links *link.Links) {
-	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
-		m.Borrow(links.Buffers())
-	}
 }
 
 // inTurn reports whether messages are read only when the machine has come to their exchange, because they are large. A
