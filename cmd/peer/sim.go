@@ -47,7 +47,7 @@ A run may end before its rounds are over: when its virtual time is up, or when i
 reached a loss or an accuracy as a report sees it. All workers then finish the rounds
 that one of them has begun; the result is that of a run of so many rounds.`,
 		Example: `  peer sim ring8
-  peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit --set limit.latency=1ms
+  peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit
   peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.loss=0.01
   peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
 		Args: arguments(0, 1),

@@ -26,8 +26,7 @@ func newTopologyShow(c *console) *cobra.Command {
 		Long: `draw a graph and print what the theory says of its mixing matrix
 
 SPEC is kind:size as in ring:8, torus:rowsxcols as in torus:4x4, a run file,
-or all:size for what consensus costs on every kind.
-The kinds are ` + kindNames() + `.`,
+or all:size, which lists the kinds and what consensus costs on each.`,
 		Example: `  peer topology show ring:8
   peer topology show all:32
   peer topology show ring8-fashion --json`,
@@ -47,14 +46,6 @@ The kinds are ` + kindNames() + `.`,
 	cmd.Flags().StringVar(&slack, "slack", "", "mix with `gamma` W + (1 - gamma) I (default: the run file's, or 1)")
 	c.addJSON(cmd)
 	return cmd
-}
-
-func kindNames() string {
-	var names []string
-	for _, k := range topology.Kinds() {
-		names = append(names, string(k))
-	}
-	return strings.Join(names, ", ")
 }
 
 // findGraph builds the graph of a short form, such as ring:8, or of a run file.
