@@ -99,7 +99,8 @@ func (w Worker) Plan() Plan {
 	}
 	p.add(Algorithm, int64(w.Vectors)*vector, vectors(w.Vectors)+" of the algorithm", "algorithm.name: dpsgd")
 	if w.Pieces && InTurn(w.Neighbours, w.Payload) {
-		p.add(Sent, payload, "the message of the round", fewerBits)
+		p.add(Sent, int64(w.Slots)*payload,
+			"the message of the round, and the one before until all neighbours have begun theirs", fewerBits)
 		p.add(Received, int64(w.Neighbours)*payload,
 			fmt.Sprintf("a message from each of %d neighbours, or the message that it has not used yet", w.Neighbours),
 			fewerBits)

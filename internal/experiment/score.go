@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/train"
@@ -76,8 +77,7 @@ func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch f
 }
 
 // score scores x on the chosen rows of a test set, with all cores that the process has for itself. The scores of
-// batches
-// are added in the order of the set, so the number of cores changes no bit.
+// batches are added in the order of the set, so the number of cores changes no bit.
 func (s *scorer) score(
 	objective model.Objective, x []float32, rows func() (data.Set, error), watch func(done, all int),
 ) (model.Score, error) {
@@ -127,7 +127,7 @@ func (s *scorer) evaluators(objective model.Objective, set train.Set) ([]*train.
 		if err != nil {
 			return nil, err
 		}
-		if err := setStatistics(another, statisticsOf(objective)); err != nil {
+		if err := copyState(another, objective); err != nil {
 			return nil, err
 		}
 		e, err := train.NewEvaluator(another, set, size)
@@ -137,6 +137,17 @@ func (s *scorer) evaluators(objective model.Objective, set train.Set) ([]*train.
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+// copyState gives an objective the running statistics of another one like it, bit for bit: Statistics rounds them.
+func copyState(to, from model.Objective) error {
+	source, ok := from.(state.Keeper)
+	if !ok {
+		return nil
+	}
+	var s state.Snapshot
+	s.Save("objective", source)
+	return s.Load("objective", to.(state.Keeper))
 }
 
 const (

@@ -164,7 +164,11 @@ func (p *peer) join(f *flight) bool {
 		if next.To != f.To || f.length()+next.length() > room {
 			continue
 		}
-		next.ahead = f
+		first := f
+		for first.ahead != nil {
+			first = first.ahead
+		}
+		first.ahead, next.ahead = next.ahead, f // frames of one job may join the same next one
 		return true
 	}
 	return false

@@ -116,7 +116,7 @@ func TestMemoryOfSimulatedWorkers(t *testing.T) {
 	for _, test := range []struct {
 		task SimTask
 		most int64 // bytes of a worker
-	}{{SimTask{2000, 100, 8, 2}, 8000}, {SimTask{2000, 100, 32, 2}, 7700}, {SimTask{500, 1000, 8, 2}, 22_000}} {
+	}{{SimTask{2000, 100, 8, 2}, 8700}, {SimTask{2000, 100, 32, 2}, 8300}, {SimTask{500, 1000, 8, 2}, 22_700}} {
 		bytes, err := test.task.memory(t.Context())
 		if err != nil {
 			t.Fatal(err)
