@@ -84,7 +84,8 @@ func crowd(t *testing.T, n, dim int) []*node.Node {
 }
 
 // The plan of a peer is what its process takes. Vectors are within 5 % of it. Activations are planned for an evaluation
-// on all cores. No owner takes a fifth more than its plan: the allocator rounds pieces of messages up. The state, of two vectors, is too large for a copy.
+// on all cores. No owner takes a fifth more than its plan: the allocator rounds pieces of messages up. The state, of
+// two vectors, is too large for a copy.
 func TestThePlanIsWhatPeersTake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: takes 300 MB")
