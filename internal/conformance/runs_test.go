@@ -153,6 +153,7 @@ func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 		t.Fatal(err)
 	}
 	w.Verify = r.Algorithm.Verify
+	w.Behind(r.rows[i].Ahead())
 	return w
 }
 

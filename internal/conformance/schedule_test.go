@@ -161,6 +161,51 @@ func TestConformanceCertifiedWindows(t *testing.T) {
 	}
 }
 
+// The certificate of gradient tracking has two thetas, for models and for directions.
+func TestConformanceTracking(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			Topology topologySpec
+			Alpha, G float64
+			Tracking map[int]struct {
+				Exists        bool
+				Theta, Theta2 float64
+			}
+		}
+	}
+	Load2(t, "theta2.json", &file)
+	checked := 0
+	for _, c := range file.Cases {
+		g := c.Topology.graph(t)
+		sums, err := g.PathSums()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := g.AllPathSums()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for bits, want := range c.Tracking {
+			checked++
+			rule := moniqua.Tracked{
+				Certified: moniqua.Certified{S: sums.S, S1: sums.S1, Levels: 1 << bits, Rounding: moniqua.Nearest},
+				AllS1:     all.S1,
+			}
+			theta, second, err := rule.Theta(c.Alpha, c.G)
+			what := fmt.Sprintf("%v with %d bits", g.Spec(), bits)
+			if (err == nil) != want.Exists {
+				t.Errorf("%s: error %v, certificate exists: %v", what, err, want.Exists)
+			} else if err == nil {
+				near(t, what+": theta", theta/want.Theta, 1, 1e-6)
+				near(t, what+": theta of directions", second/want.Theta2, 1, 1e-6)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("theta2.json: no certificates of gradient tracking")
+	}
+}
+
 func TestConformanceAddress(t *testing.T) {
 	var file struct {
 		Streams []struct {
