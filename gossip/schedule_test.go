@@ -106,6 +106,19 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		{"pieces of full precision, d2", ring, func(i int, x []float32) gossip.Algorithm {
 			return &algos.D2{X: x, Alpha: decreasing, Codec: algos.Full{Piece: 1024}}
 		}},
+		{"qg", ring, func(i int, x []float32) gossip.Algorithm {
+			return &algos.QG{X: x, Alpha: decreasing, Beta: 0.9, Codec: &moniqua.Codec{Levels: 16, Theta: constantly(1)}}
+		}},
+		{"decentlam", ring, func(i int, x []float32) gossip.Algorithm {
+			return &algos.DecentLaM{X: x, Alpha: decreasing, Beta: 0.9, Codec: algos.Full{}}
+		}},
+		{"gt", ring, func(i int, x []float32) gossip.Algorithm {
+			lanes := []algos.Codec{
+				&moniqua.Codec{Levels: 16, Theta: constantly(1), Verify: true},
+				&moniqua.Codec{Levels: 16, Theta: constantly(1), Verify: true, Seed: 1},
+			}
+			return &algos.GT{X: x, Alpha: decreasing, Eta: 1, Lanes: lanes}
+		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
 		}},

@@ -228,15 +228,21 @@ func TestRulesOutOfRange(t *testing.T) {
 
 func TestOracleAllocatesNothing(t *testing.T) {
 	m, batches := mlp(t)
-	o := newOracle(t, m, batches, Rule{Momentum: 0.9, WeightDecay: 1e-3, Bound: 1})
-	x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
-	m.Init(x, 1)
-	if n := testing.AllocsPerRun(20, func() {
-		if _, err := o.Gradient(g, 1, x); err != nil {
-			t.Fatal(err)
+	for _, rule := range []Rule{
+		{Momentum: 0.9, WeightDecay: 1e-3, Bound: 1},
+		{Kind: AdamW, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, ClipNorm: 1},
+		{Kind: Lion, Beta1: 0.9, Beta2: 0.99},
+	} {
+		o := newOracle(t, m, batches, rule)
+		x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
+		m.Init(x, 1)
+		if n := testing.AllocsPerRun(20, func() {
+			if _, err := o.Gradient(g, 1, x); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations per round, want 0", rule.Kind, n)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations per round, want 0", n)
 	}
 }
 
