@@ -76,11 +76,21 @@ func TestRoundsAllocateNothing(t *testing.T) {
 	const n, dim = 4, 3000
 	ring := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}.rows()
 	complete, star := make(graph, n).on(topology.Complete), make(graph, n).on(topology.Star)
+	onePeer, err := topology.New(topology.Spec{Kind: topology.OnePeerExponential, N: n, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changing := onePeer.Sequences()
 	tests := []struct {
 		name string
-		rows []topology.Row
+		rows []topology.Row // nil: a graph that changes
 		alg  func(i int, x []float32) gossip.Algorithm
 	}{
+		{"neighbours that change", nil, func(i int, x []float32) gossip.Algorithm {
+			codec := &moniqua.Codec{Levels: 16, Theta: constantly(1), Verify: true, Piece: 1024}
+			codec.Behind(changing[i].Ahead())
+			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec}
+		}},
 		{"two hops of little", ring, func(_ int, x []float32) gossip.Algorithm { return &mute{x} }},
 		{"dpsgd cta", ring, func(_ int, x []float32) gossip.Algorithm {
 			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: algos.Full{}}
@@ -135,7 +145,11 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var workers [n]*gossip.Worker
 			for i := range workers {
-				w, err := gossip.New(topology.Rank(i), test.rows[i], test.alg(i, make([]float32, dim)), 1_000_000)
+				rows := changing[i]
+				if test.rows != nil {
+					rows = test.rows[i]
+				}
+				w, err := gossip.New(topology.Rank(i), rows, test.alg(i, make([]float32, dim)), 1_000_000)
 				if err != nil {
 					t.Fatal(err)
 				}
