@@ -118,7 +118,7 @@ func (d *Draft) commit() error {
 		return err
 	}
 	final := filepath.Join(d.dir, folderName(d.Round))
-	if err := os.RemoveAll(final); err != nil { // left by a run that went back to an earlier round
+	if err := remove(final); err != nil { // left by a run that went back to an earlier round
 		return err
 	}
 	if err := os.Rename(d.path, final); err != nil {
@@ -163,9 +163,33 @@ func prune(dir string, k, keep int) error {
 			kept++
 			continue
 		}
-		errs = append(errs, os.RemoveAll(filepath.Join(dir, folderName(round))))
+		errs = append(errs, remove(filepath.Join(dir, folderName(round))))
 	}
 	return errors.Join(errs...)
+}
+
+// Clear removes dir with its checkpoints. A process that ends midway leaves only whole checkpoints.
+func Clear(dir string) error {
+	rounds, _, err := list(dir)
+	errs := []error{err}
+	for _, round := range rounds {
+		errs = append(errs, remove(filepath.Join(dir, folderName(round))))
+	}
+	return errors.Join(append(errs, os.RemoveAll(dir))...)
+}
+
+// remove turns the checkpoint at path into an abandoned draft and removes it, so that no part of it remains as a
+// checkpoint.
+func remove(path string) error {
+	dir, name := filepath.Split(path)
+	draft := filepath.Join(dir, unfinished+"removed-"+name)
+	if err := os.RemoveAll(draft); err != nil {
+		return err
+	}
+	if err := os.Rename(path, draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(draft)
 }
 
 // list returns the rounds of the checkpoints in dir in increasing order, and the drafts.

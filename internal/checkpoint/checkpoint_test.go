@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,29 @@ func TestAFewAreKept(t *testing.T) {
 	}
 	if got, want := names(t, dir), []string{"round-00000030", "round-00000035"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A process that ends while it removes a checkpoint leaves a draft, and the earlier checkpoints are whole.
+func TestARemovalThatStops(t *testing.T) {
+	dir := write3(t, 10, 20)
+	if err := os.Mkdir(filepath.Join(dir, unfinished+"removed-round-00000020"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove(filepath.Join(dir, "round-00000020")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, unfinished+"removed-round-00000030"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Latest(dir); err != nil || found.Round != 10 {
+		t.Errorf("%+v, error %v, want round 10", found, err)
+	}
+	if err := Clear(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is there after Clear: error %v", err)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -242,7 +243,7 @@ func (f *Folder) Rewind(length int64, drop func(record.Event) bool) ([]record.Ev
 
 // DropSim removes the checkpoints of a simulation, which has finished.
 func (f *Folder) DropSim(cfg configs.Config) error {
-	if err := os.RemoveAll(SimFolder(cfg, f.Dir)); err != nil {
+	if err := checkpoint.Clear(SimFolder(cfg, f.Dir)); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	_ = os.Remove(f.Path(Checkpoints)) // unless something else is there

@@ -195,11 +195,19 @@ func TestOnlyTheWorkerWithOtherSettingsEnds(t *testing.T) {
 	services[odd].Hello = func() handshake.Hello { return hello }
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := errors.New("enough")
+	var ended sync.WaitGroup // the workers that need no end of the context
+	ended.Add(3)
+	go func() {
+		ended.Wait()
+		cancel(done)
+	}()
 	all(t, services, func(rank int, s *Service) error {
 		err := s.Start(ctx, make([]float32, 2))
+		if rank != 3 {
+			ended.Done()
+		}
 		switch {
 		case rank == odd:
-			defer cancel(done)
 			if no, refused := errors.AsType[*handshake.RefusedError](err); !refused || no.Section != "script" {
 				return fmt.Errorf("error %w, want a refusal", err)
 			}
