@@ -105,6 +105,11 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 	return nil
 }
 
+// Has reports whether s holds the state of a Keeper by a name.
+func (s *Snapshot) Has(name string) bool {
+	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return strings.HasPrefix(t.Name, name+"/") })
+}
+
 // CopyTo copies s, which is in memory, to other, whose memory it reuses.
 func (s *Snapshot) CopyTo(other *Snapshot) {
 	other.Begin()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -57,10 +58,10 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 			spread := rng.At(rng.Stream(5, int(rank)), k).Uniform(0)
 			return time.Duration(float64(1+3*spread) * float64(time.Millisecond))
 		},
-		Keep: &sim.Keeping{Due: due, Take: func(round int, s *state.Snapshot) error {
+		Keep: &sim.Keeping{Due: due, Take: func(at sim.Boundary, s *state.Snapshot) error {
 			var file bytes.Buffer
 			err := checkpoint.Encode(&file, s)
-			out.states[round], out.recorded[round] = file.Bytes(), len(out.steps)
+			out.states[at.Round], out.recorded[at.Round] = file.Bytes(), len(out.steps)
 			return err
 		}},
 	}
@@ -108,10 +109,23 @@ func opened(t *testing.T, file []byte) *sim.Saved {
 	return saved
 }
 
+// meetings are runs of workers that share no rounds.
+var meetings = map[string][]string{
+	"ad-psgd":           {"algorithm.name=adpsgd", "algorithm.theta={rule: fixed, value: 2}"},
+	"ad-psgd, full":     {"algorithm={name: adpsgd, bits: 32}", "topology.kind=complete"},
+	"ad-psgd, violated": {"algorithm={name: adpsgd, theta: {rule: fixed, value: 1e-4}}", "topology.kind=complete"},
+	"ad-psgd, audited":  {"algorithm={name: adpsgd, theta: {rule: fixed, value: 1e-4, verify: false}}"},
+	"ad-psgd, adaptive": {"algorithm.name=adpsgd", "topology.slack=0.5", "train.momentum=0"},
+	"ad-psgd, measured": {"algorithm={name: adpsgd, theta: {rule: measured}}", "train.rounds=60"},
+	"ad-psgd, slow":     {"algorithm.name=adpsgd", "train.slow={1: 7}", "train.rounds=30"},
+}
+
 // A simulation that goes on from a state equals the undisturbed one: its records, virtual times, bytes, scores and
 // models, and the states that it takes later.
 func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
-	for name := range memories {
+	runs := maps.Clone(memories)
+	maps.Copy(runs, meetings)
+	for name, own := range runs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := []string{"topology.size=4", "train.rounds=14"}
@@ -119,7 +133,7 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 				base = append(base, "model.name=quadratic", "model.dim=300")
 				base = append(base, bucketsOf(128)...)
 			}
-			r := remembering(t, name, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
+			r := remembering(t, own, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
 				"limit.jitter=500us", "limit.loss=0.05"))
 			rounds := r.cfg.Train.Rounds
 			for _, costs := range []cost.Costs{{}, slowCoding} {
@@ -164,7 +178,25 @@ func (o *outcome) like(t *testing.T, want *outcome, k int) {
 	}
 	for round, file := range o.states {
 		if !bytes.Equal(file, want.states[round]) {
-			t.Errorf("from round %d: another state before round %d", k, round)
+			t.Errorf("from round %d: another state before round %d: %s", k, round, different(t, file, want.states[round]))
 		}
 	}
+}
+
+// different names the first tensor in which two states differ.
+func different(t *testing.T, file, want []byte) string {
+	t.Helper()
+	var all [2]*state.Snapshot
+	for i, text := range [][]byte{file, want} {
+		var err error
+		if all[i], err = checkpoint.Decode(bytes.NewReader(text), int64(len(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range min(len(all[0].Tensors), len(all[1].Tensors)) {
+		if got, want := all[0].Tensors[i], all[1].Tensors[i]; got.Name != want.Name || !bytes.Equal(got.Data, want.Data) {
+			return fmt.Sprintf("%s %.300q, want %s %.300q", got.Name, got.Data, want.Name, want.Data)
+		}
+	}
+	return "their numbers of tensors"
 }

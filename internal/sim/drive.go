@@ -28,7 +28,7 @@ func (s *simulation) handle(t *thread, e *event) error {
 			return err
 		}
 	}
-	s.keeper.sees(e)
+	s.keeper.sees(p, e)
 	var err error
 	if f := e.frame; f != nil {
 		p.got.Payload += payloadBytes(&f.Frame)
