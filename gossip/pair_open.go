@@ -90,12 +90,7 @@ func (m *letter) State(v *state.Visit) {
 	if m.state == absent {
 		return
 	}
-	state.Int(v, "from", &m.From, 0, math.MaxInt)
-	state.Int(v, "to", &m.To, 0, math.MaxInt)
-	state.Int(v, "round", &m.Round, 0, math.MaxInt)
-	state.Int(v, "hop", &m.Hop, 0, pairHops)
-	state.Int(v, "note", &m.Note, 0, math.MaxUint64)
-	v.Bytes("payload", &m.Payload)
+	v.Part("frame", &m.Frame)
 	if m.state == repaired {
 		v.Bytes("repair", &m.repair)
 		if m.repair == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
@@ -31,8 +32,8 @@ func cannotKeep(run *experiment.Run, beside int) string {
 	switch {
 	case beside > 0:
 		return "a simulation of several networks at once keeps no state"
-	case len(run.Script()) > 0:
-		return "a simulation with faults keeps its states in memory alone"
+	case policy(cfg) == peer.Reweight && len(run.Script()) > 0:
+		return "faults.on_lost_neighbor is reweight: a simulation whose workers go on without others keeps no state"
 	case cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0:
 		return "checkpoint.every and checkpoint.seconds are 0, so no state is kept"
 	}
@@ -110,6 +111,14 @@ func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, er
 		return nil, fmt.Errorf("checkpoint %s: %w", found.Path, err)
 	}
 	return r, nil
+}
+
+// began returns the rounds that the workers begin again, none for a run from the beginning.
+func (r *Resumed) began() []int {
+	if r == nil {
+		return nil
+	}
+	return r.from.Began()
 }
 
 // manifest describes the state before round k.
