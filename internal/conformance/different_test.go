@@ -16,18 +16,21 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A study in float64 has the errors of many algorithms where the workers' data differ a lot. These are its settings:
-// eight workers, f_i(x) = ½(x − c_i)ᵀ diag(h_i) (x − c_i) of 64 coordinates, h_i uniform in [0.5, 1.5), c_i normal,
-// 1,500 steps of 0.05, or of 0.005 with momentum 0.9, Metropolis weights, slack 0.9 for D². The error is the root of
-// the mean square of x_i − x*, over workers and coordinates, after the last step.
+// A study in float64 has the errors of many algorithms where the workers' data differ a lot. Its objectives are
+//
+//	f_i(x) = ½(x − c_i)ᵀ diag(h_i) (x − c_i),  h_i uniform in [0.5, 1.5),  c_i normal
+//
+// of eight workers and 64 coordinates. There are 1,500 steps of 0.05, or of 0.005 with momentum 0.9. Weights are those
+// of Metropolis, and the slack of D² is 0.9. The error is the root of the mean square of x_i − x*, over workers and
+// coordinates, after the last step.
 //
 // The study leaves some settings open. All rows here have the same ones:
 //   - h_i and c_i are drawn for every worker and coordinate, once for all rows. Models start at 0.
 //   - The noise of a gradient is normal, with the given deviation in each coordinate.
 //   - D-PSGD mixes x_k and then takes the step (cta), with local steps and with momentum, too.
-//   - θ is 1.5 times the largest gap of workers that met in the last known exchanges, as many as the reach of the graph,
-//     and messages are verified. Rounding is dither.
-//   - The two bits of Choco are those of minmax, whose header adds two bits here, and γ is 0.3 for both compressors.
+//   - θ is 1.5 times the largest gap of workers that met in the last known exchanges, as many as the reach of the
+//     graph. Messages are verified. Rounding is dither.
+//   - The two bits of Choco are those of minmax, whose header adds two here. γ is 0.3 for both compressors.
 const (
 	differentWorkers = 8
 	differentCoords  = 64
@@ -193,22 +196,22 @@ func (row differentRow) run(t *testing.T, deviation float64, rule thetaRule) dif
 	return differentRun{math.Sqrt(squares / numbers), float64(8*bytes) / (numbers * differentSteps)}
 }
 
-// A crew is the workers of a run.
-type crew struct {
+// A team has the workers of a run.
+type team struct {
 	workers    []*gossip.Worker
 	optimizers []*train.Optimizer
 	hash       int // bytes of a message that are its hash
 }
 
 // workers builds the workers of a run.
-func (row differentRow) workers(t *testing.T, rule thetaRule) crew {
+func (row differentRow) workers(t *testing.T, rule thetaRule) team {
 	t.Helper()
 	method, _ := registry.Find(row.name, "")
 	g, err := topology.New(topology.Spec{Kind: row.kind, N: differentWorkers, Slack: row.slack(), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all crew
+	var all team
 	if row.bits > 0 {
 		all.hash = moniqua.HashLen
 	}

@@ -27,7 +27,7 @@ type lane struct {
 	bits   int     // 0: full precision
 	unit   float64 // of θ, under the rule adaptive
 
-	sent [][][]float32 // by round and worker: what was encoded
+	sent [][][]float32 // messages by round and worker, before encoding
 	gaps []float64     // by round: the largest between workers that met; 0: not computed yet
 }
 
