@@ -136,7 +136,7 @@ type doubtful struct{ *doubter }
 func (doubtful) Encode(dst []byte, _ int, _ []float32) ([]byte, error) { return dst, nil }
 func (doubtful) Verifies() bool                                        { return true }
 func (doubtful) ExtraMemory() int                                      { return 30 }
-func (doubtful) AppendRepair(dst []byte, k, _ int) ([]byte, bool) {
+func (doubtful) AppendRepair(dst []byte, k, _ int, _ []byte) ([]byte, bool) {
 	return fmt.Appendf(dst, "repair of %d", k), true
 }
 func (doubtful) Mix([]float32, int, []float32, []byte, []algos.Message) (algos.Mixed, error) {
