@@ -1,6 +1,7 @@
 package moniqua
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,18 +12,17 @@ import (
 )
 
 // Most wrong pieces are wrong in few coordinates. So a receiver asks with the number of coordinates of the piece, 4
-// bytes, and with a hash of the quotients of each span of a block, as it has recovered them. The sender answers with
-// the spans that differ. Such a repair begins with the mark of a width that no block has. A block is then a mask of the
-// spans that follow, one byte, and unless that is 0 minimum and width of the block and the bits of these spans.
+// bytes, and with hashes of the quotients that it has recovered. There is one for each span of a block. The sender
+// answers with the spans that differ. Such a repair begins with a width that no block has. A block is then a mask of
+// the spans that follow, one byte. Unless that is 0, minimum and width of the block and the bits of these spans follow.
 
 const (
 	// spanLen is the length of a span. Longer ones cost bytes that the receiver has, shorter ones cost hashes.
 	spanLen  = 256
 	countLen = 4
+	// ofSpans begins a repair of spans.
+	ofSpans = "\x00\x00\x00\x00\xff"
 )
-
-// ofSpans begins a repair of spans.
-var ofSpans = []byte{0, 0, 0, 0, 0xff}
 
 // spans returns the number of spans of n coordinates in blocks of so many.
 func spans(n, block int) int {
@@ -45,17 +45,45 @@ func (r *round) ask(x []float32, payload []byte) ([]byte, error) {
 	}
 	asked := make([]byte, countLen, countLen+HashLen*spans(len(x), r.block))
 	binary.LittleEndian.PutUint32(asked, uint32(len(x)))
-	var m [blockLen]int32
-	for first := 0; first < len(x); first += r.block {
-		n := min(r.block, len(x)-first)
-		if err := r.recovered(m[:n], x[first:], first, payload); err != nil {
-			return nil, err
-		}
-		for part := range slices.Chunk(m[:n], spanLen) {
+	err := r.eachRecovered(x, payload, func(m []int32) error {
+		for part := range slices.Chunk(m, spanLen) {
 			asked = binary.LittleEndian.AppendUint64(asked, sumOf(part, r.tier))
 		}
+		return nil
+	})
+	return asked, err
+}
+
+// eachRecovered gives take the quotients of each block of a message, as x recovers them, in memory of take.
+func (r *round) eachRecovered(x []float32, payload []byte, take func(m []int32) error) error {
+	var (
+		indices   [checkedIndices * blockLen]int32
+		bytes     [checkedBytes * blockLen]byte
+		quantizer kernel.Quantizer
+		m         laneChecker
+	)
+	if r.width > 0 {
+		owns := r.encode.lanes(&quantizer, kernel.OfIndices, r.width, len(x))
+		m = newLaneChecker(r, len(x), owns, coding{indices[:], bytes[:]})
 	}
-	return asked, nil
+	for first := 0; first < len(x); first += r.block {
+		part := x[first:min(first+r.block, len(x))]
+		quotients := indices[blockLen:][:len(part)]
+		if r.width > 0 && m.ownIndices(part, first) {
+			if err := m.recover(quotients, part, payload, first); err != nil {
+				return err
+			}
+			for i, k := range quotients {
+				quotients[i] = k >> r.width
+			}
+		} else if err := r.recovered(quotients, part, first, payload); err != nil {
+			return err
+		}
+		if err := take(quotients); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recovered writes the quotients of a block of a message, as x recovers them, to dst.
@@ -82,8 +110,8 @@ func (r *round) recovered(dst []int32, x []float32, first int, payload []byte) e
 
 var errAsked = errors.New("moniqua: request: too short or too long")
 
-// appendRepair appends a repair in blocks of so many coordinates to dst: the spans that a receiver needs, or all if it
-// has not asked for spans or they would take more bytes. It reports whether asked is a request.
+// appendRepair appends a repair in blocks of so many coordinates to dst: the spans that a receiver needs. It appends
+// all if the receiver has not asked for spans, or if they take more bytes. It reports whether asked is a request.
 func appendRepair(dst, repair, asked []byte, block int) ([]byte, bool) {
 	if len(asked) == 0 {
 		return append(dst, repair...), true
@@ -104,7 +132,7 @@ func appendAsked(dst, repair, asked []byte, block int) ([]byte, error) {
 	if asked = asked[countLen:]; len(asked) != HashLen*spans(count, block) {
 		return dst, errAsked
 	}
-	dst = append(dst, ofSpans...)
+	dst = append(slices.Grow(dst, len(repair)), ofSpans...)
 	var m [blockLen]int32
 	tier := kernel.Best()
 	for first := 0; first < count; first += block {
@@ -140,10 +168,11 @@ func appendAsked(dst, repair, asked []byte, block int) ([]byte, error) {
 // fill completes the repairs of messages that have some spans alone.
 func (r *round) fill(x []float32, in []algos.Message) error {
 	for j := range in {
-		if len(in[j].Repair) < len(ofSpans) || !slices.Equal(in[j].Repair[:len(ofSpans)], ofSpans) {
+		some, ok := bytes.CutPrefix(in[j].Repair, []byte(ofSpans))
+		if !ok {
 			continue
 		}
-		whole, err := r.filled(x, in[j].Payload, in[j].Repair[len(ofSpans):])
+		whole, err := r.filled(x, in[j].Payload, some)
 		if err != nil {
 			return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
 		}
@@ -155,19 +184,12 @@ func (r *round) fill(x []float32, in []algos.Message) error {
 // filled returns a repair with all blocks. Spans that are not in repair are those that x recovers.
 func (r *round) filled(x []float32, payload, repair []byte) ([]byte, error) {
 	whole := make([]byte, 0, UsualRepair(len(x)))
-	var m [blockLen]int32
-	for first := 0; first < len(x); first += r.block {
-		n := min(r.block, len(x)-first)
-		if err := r.recovered(m[:n], x[first:], first, payload); err != nil {
-			return nil, err
-		}
-		var err error
-		if repair, err = r.readSpans(m[:n], repair); err != nil {
-			return nil, err
-		}
-		whole = appendQuotients(whole, m[:n], 0, r.tier)
-	}
-	return append(whole, repair...), nil // a rest makes it too long, which its use finds
+	err := r.eachRecovered(x, payload, func(m []int32) (err error) {
+		repair, err = r.readSpans(m, repair)
+		whole = appendQuotients(whole, m, 0, r.tier)
+		return err
+	})
+	return append(whole, repair...), err // a rest makes it too long, which its use finds
 }
 
 // readSpans reads the spans of a block from repair to m and returns the rest.
@@ -184,7 +206,8 @@ func (r *round) readSpans(m []int32, repair []byte) (rest []byte, err error) {
 	}
 	head := rest[:quotientHead]
 	rest = rest[quotientHead:]
-	one := make([]byte, 0, quotientHead+4*spanLen)
+	var memory [quotientHead + 4*spanLen]byte
+	one := memory[:0]
 	for i := 0; i*spanLen < len(m); i++ {
 		if mask>>i&1 == 0 {
 			continue

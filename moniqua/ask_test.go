@@ -29,8 +29,8 @@ func repairOf(t fataler, sender *Codec, k, piece int, err error, spans bool) []b
 	return repair
 }
 
-// outlying returns two models of d coordinates that differ by less than θ = 0.1 but in the coordinates far, with the
-// codec of the first one and the message of the second.
+// outlying returns two models of d coordinates that differ by less than θ = 0.1 but in the coordinates far. It returns
+// the first one itself and the message of the second one, with the codecs of both.
 func outlying(t fataler, levels, d int, far ...int) (c, theirs *Codec, x []float32, in []algos.Message) {
 	theirs = &Codec{Levels: levels, Theta: func(int) float64 { return 0.1 }, Seed: 1, Verify: true, Rank: 1}
 	c = theirs.as(0)
@@ -105,9 +105,9 @@ func TestBadRequestsAreRefused(t *testing.T) {
 func TestBadRepairsOfSpansAreRefused(t *testing.T) {
 	c, theirs, x, in := outlying(t, 16, 3000, 7, 2900)
 	sound := repairOf(t, theirs, 4, 0, c.CheckPiece(4, 0, x, in), true)
-	none := append(slices.Clone(ofSpans), 0, 0, 0)
+	none := append([]byte(ofSpans), 0, 0, 0)
 	for name, bad := range map[string][]byte{
-		"no block": ofSpans, "nothing wrong": none, "cut off": sound[:len(sound)-1], "too long": append(sound, 0),
+		"no block": []byte(ofSpans), "nothing wrong": none, "cut off": sound[:len(sound)-1], "too long": append(sound, 0),
 		"a span too many": flipped(none, len(none)-1), "a mask beyond the block": append(none[:len(none)-1], 0x10),
 		"another span": flipped(sound, len(ofSpans)),
 	} {

@@ -39,8 +39,8 @@ func (p *parts) direction(k int, x []float32) (loss float32) {
 	return loss
 }
 
-// Momentum returns the vector m where it is the update direction itself, else nil. A caller that gives it to Gradient as
-// g needs no memory for a gradient, and may not change it.
+// Momentum returns the vector m where it is the update direction itself, else nil. A caller that gives it to Gradient
+// as g needs no memory for a gradient, and may not change it.
 func (o *Oracle) Momentum() []float32 {
 	if o.parts == nil {
 		return nil
