@@ -2,6 +2,7 @@ package moniqua
 
 import (
 	"math"
+	"strconv"
 	"sync"
 
 	"gossiptrainer/algos"
@@ -65,6 +66,25 @@ func (w wrongs) State(v *state.Visit) {
 	n := w.audit.wrong[w.rank]
 	state.Int(v, "wrong", &n, 0, math.MaxInt64)
 	w.audit.wrong[w.rank] = n
+}
+
+// hashes are those of the last messages of a sender.
+type hashes struct {
+	audit *Audit
+	of    audited
+}
+
+// State shows the last two hashes.
+func (h hashes) State(v *state.Visit) {
+	h.audit.mu.Lock()
+	defer h.audit.mu.Unlock()
+	sent := h.audit.sent[h.of]
+	for i := range sent {
+		number := strconv.Itoa(i)
+		state.Int(v, "round"+number, &sent[i].k, 0, math.MaxInt)
+		state.Int(v, "hash"+number, &sent[i].hash, 0, math.MaxUint64)
+	}
+	h.audit.sent[h.of] = sent
 }
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.

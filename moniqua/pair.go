@@ -156,3 +156,38 @@ func (c *PairCodec) MaxPayload(d int) int {
 
 // State shows the state of the control. It leaves out open exchanges.
 func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }
+
+// Exchanges returns the last exchanges that the two ends have offered, with what their repairs need.
+func (c *PairCodec) Exchanges() state.Keeper { return (*openPairings)(c) }
+
+type openPairings PairCodec
+
+// State shows the exchange that each end has offered last, and the hashes of an audit.
+func (c *openPairings) State(v *state.Visit) {
+	v.Part("offered", &c.offered)
+	v.Part("answered", &c.answered)
+	if p := &c.offered; p.Audit != nil {
+		v.Part("audit", hashes{p.Audit, audited{seed: p.Seed, from: p.Rank}})
+	}
+}
+
+// State shows the number, θ and repair of an exchange, whose message is one piece.
+func (p *pairing) State(v *state.Visit) {
+	state.Int(v, "number", &p.number, -1, math.MaxInt)
+	v.Double("theta", &p.theta)
+	v.Double("unit", &p.unit)
+	if !p.Verify {
+		return
+	}
+	kept := p.verification.newest()
+	encoded := len(kept.ends) > 0
+	v.Bool("kept", &encoded)
+	state.Int(v, "round", &kept.k, 0, math.MaxInt)
+	v.Bytes("quotients", &kept.data)
+	if v.Loading() && encoded {
+		kept.end()
+	}
+	most := p.verification.extra()
+	state.Int(v, "most", &most, 0, math.MaxInt)
+	p.verification.most = most
+}

@@ -27,6 +27,9 @@ type Visit struct {
 // Loading reports whether the state is being replaced.
 func (v *Visit) Loading() bool { return v.loading && v.err == nil }
 
+// Failed reports whether the replacement has ended with an error.
+func (v *Visit) Failed() bool { return v.err != nil }
+
 // Fail ends a replacement because the tensor shown last is not valid.
 func (v *Visit) Fail(name string, err error) {
 	if v.loading && v.err == nil {

@@ -4,18 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -57,19 +60,24 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 			spread := rng.At(rng.Stream(5, int(rank)), k).Uniform(0)
 			return time.Duration(float64(1+3*spread) * float64(time.Millisecond))
 		},
-		Keep: &sim.Keeping{Due: due, Take: func(round int, s *state.Snapshot) error {
+		Keep: &sim.Keeping{Due: due, Take: func(at sim.Boundary, s *state.Snapshot) error {
 			var file bytes.Buffer
 			err := checkpoint.Encode(&file, s)
-			out.states[round], out.recorded[round] = file.Bytes(), len(out.steps)
+			out.states[at.Round], out.recorded[at.Round] = file.Bytes(), len(out.steps)
 			return err
 		}},
 	}
 	if costs.Coding() {
 		opt.Cores = 2
 	}
-	all := workers(t, r)
+	all, means := workers(t, r), r.NewAverager(observe)
+	latest := make([]int, len(all))
 	if from != nil {
 		opt.From = opened(t, from)
+		means.GoOn(opt.From.Began())
+		for i, round := range opt.From.Began() {
+			latest[i] = round - 1
+		}
 		for i, s := range opt.From.Workers() {
 			var err error
 			if all[i], err = all[i].Again(s); err != nil {
@@ -77,10 +85,39 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 			}
 		}
 	}
-	tasks, means := Tasks(all), r.NewAverager(observe)
-	for i, w := range all {
-		tasks[i].Every = 1
-		tasks[i].Gradient = means.Watched(w.Rank, r.Scored(w, w.Gradient, observe))
+	news := func(e record.Event) {
+		mu.Lock()
+		again := e.Score.Round <= latest[e.Score.Rank]
+		latest[e.Score.Rank] = max(latest[e.Score.Rank], e.Score.Round)
+		mu.Unlock()
+		if !again {
+			observe(e)
+		}
+	}
+	task := func(w *Worker) work.Task {
+		task := w.Task
+		task.Every, task.Gradient = 1, means.Watched(w.Rank, r.Scored(w, w.Gradient, news))
+		return task
+	}
+	var tasks []work.Task
+	for _, w := range all {
+		tasks = append(tasks, task(w))
+	}
+	if script := r.Script(); len(script) > 0 {
+		opt.Faults = &sim.Faults{
+			Script: script, Detect: 200 * time.Millisecond, Every: 3, Keep: 2,
+			Revive: func(rank topology.Rank, s *state.Snapshot) (work.Task, error) {
+				w, err := all[rank].Again(s)
+				if err != nil {
+					return work.Task{}, err
+				}
+				all[rank] = w
+				return task(w), nil
+			},
+		}
+		if r.Config().Faults.OnLostNeighbor == "stop" {
+			opt.Faults.Lost = peer.Fail
+		}
 	}
 	var err error
 	if out.Result, err = sim.Run(t.Context(), tasks, opt); err != nil {
@@ -108,10 +145,34 @@ func opened(t *testing.T, file []byte) *sim.Saved {
 	return saved
 }
 
+// meetings are runs of workers that share no rounds.
+var meetings = map[string][]string{
+	"ad-psgd":           {"algorithm.name=adpsgd", "algorithm.theta={rule: fixed, value: 2}"},
+	"ad-psgd, full":     {"algorithm={name: adpsgd, bits: 32}", "topology.kind=complete"},
+	"ad-psgd, violated": {"algorithm={name: adpsgd, theta: {rule: fixed, value: 1e-4}}", "topology.kind=complete"},
+	"ad-psgd, audited":  {"algorithm={name: adpsgd, theta: {rule: fixed, value: 1e-4, verify: false}}"},
+	"ad-psgd, adaptive": {"algorithm.name=adpsgd", "topology.slack=0.5", "train.momentum=0"},
+	"ad-psgd, measured": {"algorithm={name: adpsgd, theta: {rule: measured}}", "train.rounds=60"},
+	"ad-psgd, slow":     {"algorithm.name=adpsgd", "train.slow={1: 7}", "train.rounds=30"},
+}
+
+// disturbed are runs with faults.
+var disturbed = map[string][]string{
+	"cut": {"train.rounds=30", "faults.script=[{at: 3, cut: [0, 1], for: 300ms}, {at: 9, cut: [2, 3], for: 20ms}, " +
+		"{at: 12, cut: [1, 2], for: 1h}]"},
+	"hang": {"train.rounds=30", "faults.script=[{at: 4, hang: 2, for: 2s}, {at: 12, hang: 0, for: 20ms}]"},
+	"slow, rate": {"train.rounds=30", "faults.script=[{at: 2, slow: 1, by: 3, for: 40ms}, " +
+		"{at: 50ms, rate: 300kbit, of: 2, for: 1s}]"},
+	"kill": {"train.rounds=30", "faults.script=[{at: 4, kill: 2}, {at: 11, kill: 1, for: 1s}, {at: 60ms, kill: 2}]"},
+}
+
 // A simulation that goes on from a state equals the undisturbed one: its records, virtual times, bytes, scores and
 // models, and the states that it takes later.
 func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
-	for name := range memories {
+	runs := maps.Clone(memories)
+	maps.Copy(runs, meetings)
+	maps.Copy(runs, disturbed)
+	for name, own := range runs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := []string{"topology.size=4", "train.rounds=14"}
@@ -119,12 +180,13 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 				base = append(base, "model.name=quadratic", "model.dim=300")
 				base = append(base, bucketsOf(128)...)
 			}
-			r := remembering(t, name, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
+			r := remembering(t, own, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
 				"limit.jitter=500us", "limit.loss=0.05"))
 			rounds := r.cfg.Train.Rounds
 			for _, costs := range []cost.Costs{{}, slowCoding} {
 				want := survived(t, r, costs, nil, func(int) bool { return true })
-				if len(want.states) < rounds/3-1 {
+				t.Log(slices.Sorted(maps.Keys(want.states)), want.Effects)
+				if len(want.states) < rounds/10 {
 					t.Fatalf("%d states were taken in %d rounds", len(want.states), rounds)
 				}
 				for k, file := range want.states {
@@ -164,7 +226,25 @@ func (o *outcome) like(t *testing.T, want *outcome, k int) {
 	}
 	for round, file := range o.states {
 		if !bytes.Equal(file, want.states[round]) {
-			t.Errorf("from round %d: another state before round %d", k, round)
+			t.Errorf("from round %d: another state before round %d: %s", k, round, different(t, file, want.states[round]))
 		}
 	}
+}
+
+// different names the first tensor in which two states differ.
+func different(t *testing.T, file, want []byte) string {
+	t.Helper()
+	var all [2]*state.Snapshot
+	for i, text := range [][]byte{file, want} {
+		var err error
+		if all[i], err = checkpoint.Decode(bytes.NewReader(text), int64(len(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range min(len(all[0].Tensors), len(all[1].Tensors)) {
+		if got, want := all[0].Tensors[i], all[1].Tensors[i]; got.Name != want.Name || !bytes.Equal(got.Data, want.Data) {
+			return fmt.Sprintf("%s %.300q, want %s %.300q", got.Name, got.Data, want.Name, want.Data)
+		}
+	}
+	return "their numbers of tensors"
 }
