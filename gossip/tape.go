@@ -3,8 +3,6 @@ package gossip
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"time"
 
 	"gossiptrainer/gossip/state"
@@ -88,7 +86,7 @@ func (l *Linked) Rests() bool { return l.say.Empty() }
 func (l *Linked) State(v *state.Visit) {
 	state.Int(v, "place", &l.place, 0, math.MaxInt)
 	state.Int(v, "durable", &l.durable, Undurable, math.MaxInt)
-	VisitList(v, "up", &l.up, func(name string, r *topology.Rank) { state.Int(v, name, r, 0, math.MaxInt) })
+	state.Items(v, "up", &l.up, func(name string, r *topology.Rank) { state.Int(v, name, r, 0, math.MaxInt) })
 }
 
 // State shows a frame with its payload.
@@ -101,23 +99,4 @@ func (f *Frame) State(v *state.Visit) {
 	state.Int(v, "piece", &f.Piece, 0, math.MaxInt)
 	state.Int(v, "note", &f.Note, 0, math.MaxUint64)
 	v.Bytes("payload", &f.Payload)
-}
-
-// VisitList visits a list whose length changes.
-func VisitList[T any](v *state.Visit, name string, list *[]T, visit func(name string, item *T)) {
-	n := len(*list)
-	state.Int(v, name, &n, 0, math.MaxInt32)
-	if v.Loading() {
-		*list = (*list)[:0]
-	}
-	for i := range n {
-		if v.Failed() {
-			return
-		}
-		if i == len(*list) {
-			*list = slices.Grow(*list, 1)[:i+1]
-			clear((*list)[i:])
-		}
-		visit(name+strconv.Itoa(i), &(*list)[i])
-	}
 }

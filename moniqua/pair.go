@@ -157,18 +157,16 @@ func (c *PairCodec) MaxPayload(d int) int {
 // State shows the state of the control. It leaves out open exchanges.
 func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }
 
-// Exchanges returns the last exchanges that the two ends have offered, with what their repairs need.
+// Exchanges returns the last exchanges that the two ends have offered, with what their repairs need. It leaves out an
+// audit.
 func (c *PairCodec) Exchanges() state.Keeper { return (*openPairings)(c) }
 
 type openPairings PairCodec
 
-// State shows the exchange that each end has offered last, and the hashes of an audit.
+// State shows the exchange that each end has offered last.
 func (c *openPairings) State(v *state.Visit) {
 	v.Part("offered", &c.offered)
 	v.Part("answered", &c.answered)
-	if p := &c.offered; p.Audit != nil {
-		v.Part("audit", hashes{p.Audit, audited{seed: p.Seed, from: p.Rank}})
-	}
 }
 
 // State shows the number, θ and repair of an exchange, whose message is one piece.

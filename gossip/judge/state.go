@@ -17,7 +17,7 @@ func (j *Judge) State(v *state.Visit) {
 	v.Part("inside", j.Layer)
 	state.Int(v, "round", &j.round, 0, math.MaxInt)
 	state.Int(v, "used", &j.used, 0, math.MaxInt)
-	gossip.VisitList(v, "account", &j.accounts, func(name string, a *account) { v.Part(name, a) })
+	state.Items(v, "account", &j.accounts, func(name string, a *account) { v.Part(name, a) })
 }
 
 // State shows the frames and the offences of a neighbour.
@@ -28,7 +28,7 @@ func (a *account) State(v *state.Visit) {
 	state.Int(v, "late", &a.late, 0, math.MaxInt)
 	state.Int(v, "good", &a.good, 0, math.MaxInt)
 	reasons := slices.Sorted(maps.Keys(a.by))
-	gossip.VisitList(v, "reason", &reasons, func(name string, reason *string) {
+	state.Items(v, "reason", &reasons, func(name string, reason *string) {
 		text, times := []byte(*reason), a.by[*reason]
 		v.Bytes(name, &text)
 		state.Int(v, name+".times", &times, 0, math.MaxInt)

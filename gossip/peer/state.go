@@ -17,7 +17,7 @@ func (p *Peer) Rests() bool { return p.say.Empty() && p.err == nil && gossip.Res
 // State shows the neighbours, the times and the activity, and the layers inside.
 func (p *Peer) State(v *layerstate.Visit) {
 	v.Part("inside", p.Layer)
-	gossip.VisitList(v, "peer", &p.peers, func(name string, n *neighbour) { v.Part(name, n) })
+	layerstate.Items(v, "peer", &p.peers, func(name string, n *neighbour) { v.Part(name, n) })
 	for _, at := range []struct {
 		name string
 		of   *time.Duration
@@ -25,7 +25,7 @@ func (p *Peer) State(v *layerstate.Visit) {
 		layerstate.Int(v, at.name, at.of, 0, math.MaxInt64)
 	}
 	layerstate.Int(v, "work", &p.work, training, settled)
-	gossip.VisitList(v, "wait", &p.wait, func(name string, r *topology.Rank) {
+	layerstate.Items(v, "wait", &p.wait, func(name string, r *topology.Rank) {
 		layerstate.Int(v, name, r, 0, math.MaxInt)
 	})
 }

@@ -40,10 +40,10 @@ func (n *neighbour) State(v *state.Visit) {
 	state.Int(v, "owed", &n.owed.slot, 0, math.MaxInt)
 	state.Int(v, "owed.piece", &n.owed.piece, 0, math.MaxInt)
 	state.Int(v, "owed.end", &n.owed.end, 0, math.MaxInt)
-	gossip.VisitList(v, "early", &n.early, func(name string, f *gossip.Frame) { v.Part(name, f) })
+	state.Items(v, "early", &n.early, func(name string, f *gossip.Frame) { v.Part(name, f) })
 	state.Int(v, "recalled", &n.recalled.slot, 0, math.MaxInt)
 	pieces := slices.Sorted(maps.Keys(n.recalled.pieces))
-	gossip.VisitList(v, "pieces", &pieces, func(name string, i *int) { state.Int(v, name, i, 0, math.MaxInt) })
+	state.Items(v, "pieces", &pieces, func(name string, i *int) { state.Int(v, name, i, 0, math.MaxInt) })
 	if v.Loading() && len(pieces) > 0 {
 		n.recalled.pieces = make(map[int]bool)
 		for _, piece := range pieces {
@@ -55,7 +55,7 @@ func (n *neighbour) State(v *state.Visit) {
 // State shows all messages and repairs of the log.
 func (m *Memory) State(v *state.Visit) {
 	state.Int(v, "base", &m.base, 0, math.MaxInt)
-	gossip.VisitList(v, "sent", &m.sent, func(name string, f *gossip.Frame) { v.Part(name, f) })
+	state.Items(v, "sent", &m.sent, func(name string, f *gossip.Frame) { v.Part(name, f) })
 	keys := slices.SortedFunc(maps.Keys(m.repairs), func(a, b receipt) int {
 		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.piece, b.piece), cmp.Compare(a.to, b.to))
 	})
@@ -63,7 +63,7 @@ func (m *Memory) State(v *state.Visit) {
 	for _, key := range keys {
 		repairs = append(repairs, m.repairs[key])
 	}
-	gossip.VisitList(v, "repairs", &repairs, func(name string, f *gossip.Frame) { v.Part(name, f) })
+	state.Items(v, "repairs", &repairs, func(name string, f *gossip.Frame) { v.Part(name, f) })
 	if !v.Loading() {
 		return
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,18 +16,29 @@ import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
+
+	"pgregory.net/rapid"
 )
+
+// A trial is a run with costs and faults.
+type trial struct {
+	*Run
+	costs  cost.Costs
+	script []fault.Fault
+}
 
 // An outcome is all that a simulation tells.
 type outcome struct {
 	sim.Result
 	steps, scores []string // as JSON
 	finals        []record.Final
+	failed        string         // the error of a worker that has lost another one
 	states        map[int][]byte // by round, as in a file
 	recorded      map[int]int    // steps before the state of a round was taken
 }
@@ -37,8 +49,9 @@ var slowCoding = cost.Costs{Encode: time.Second, Mix: time.Second, Repair: time.
 
 // survived simulates a run whose gradients take times that differ, from the file of a state or from the beginning. It
 // takes the state before the rounds after those for which due is true.
-func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(round int) bool) *outcome {
+func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) *outcome {
 	t.Helper()
+	r, costs, script := try.Run, try.costs, try.script
 	out := &outcome{states: map[int][]byte{}, recorded: map[int]int{}}
 	var mu sync.Mutex
 	observe := func(e record.Event) {
@@ -103,7 +116,7 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 	for _, w := range all {
 		tasks = append(tasks, task(w))
 	}
-	if script := r.Script(); len(script) > 0 {
+	if len(script) > 0 {
 		opt.Faults = &sim.Faults{
 			Script: script, Detect: 200 * time.Millisecond, Every: 3, Keep: 2,
 			Revive: func(rank topology.Rank, s *state.Snapshot) (work.Task, error) {
@@ -121,7 +134,10 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 	}
 	var err error
 	if out.Result, err = sim.Run(t.Context(), tasks, opt); err != nil {
-		t.Fatal(err)
+		if _, lost := errors.AsType[*peer.LostError](err); !lost {
+			t.Fatal(err)
+		}
+		out.failed = err.Error()
 	}
 	for i, w := range all {
 		f := w.Final(record.Final{Rounds: out.Rounds[i], Sent: out.Sent[i], Messages: out.Messages[i], Time: out.Time})
@@ -132,7 +148,7 @@ func survived(t *testing.T, r *Run, costs cost.Costs, from []byte, due func(roun
 }
 
 // opened reads the file of a state.
-func opened(t *testing.T, file []byte) *sim.Saved {
+func opened(t testing.TB, file []byte) *sim.Saved {
 	t.Helper()
 	s, err := checkpoint.Decode(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -184,8 +200,8 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 				"limit.jitter=500us", "limit.loss=0.05"))
 			rounds := r.cfg.Train.Rounds
 			for _, costs := range []cost.Costs{{}, slowCoding} {
-				want := survived(t, r, costs, nil, func(int) bool { return true })
-				t.Log(slices.Sorted(maps.Keys(want.states)), want.Effects)
+				try := &trial{r, costs, r.Script()}
+				want := try.survived(t, nil, func(int) bool { return true })
 				if len(want.states) < rounds/10 {
 					t.Fatalf("%d states were taken in %d rounds", len(want.states), rounds)
 				}
@@ -193,7 +209,7 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 					if k > 5 && k < rounds-5 && k%40 > 0 {
 						continue
 					}
-					got := survived(t, r, costs, file, func(round int) bool { return want.states[round+1] != nil })
+					got := try.survived(t, file, func(round int) bool { return want.states[round+1] != nil })
 					got.like(t, want, k)
 				}
 			}
@@ -201,11 +217,38 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 	}
 }
 
+// A run under any script goes on from any of its states, whatever its algorithm.
+func TestAnyScriptGoesOnFromAnyState(t *testing.T) {
+	all := maps.Clone(memories)
+	maps.Copy(all, meetings)
+	maps.DeleteFunc(all, func(name string, own []string) bool {
+		return strings.Contains(name, "normalization") || own[len(own)-1] == "topology.size=1"
+	})
+	names := slices.Sorted(maps.Keys(all))
+	rapid.Check(t, func(rt *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(rt, "run")
+		r := remembering(t, all[name], append(bucketsOf(64), "topology.size=4", "train.rounds=14", "model.name=quadratic",
+			"model.dim=100", "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
+			"faults.on_lost_neighbor="+rapid.SampledFrom([]string{"wait", "stop"}).Draw(rt, "policy")))
+		try := &trial{Run: r, costs: rapid.SampledFrom([]cost.Costs{{}, slowCoding}).Draw(rt, "costs")}
+		try.script = drawScript(rt, r, min(r.cfg.Train.Rounds, 30))
+		every := rapid.IntRange(1, 7).Draw(rt, "every")
+		due := func(round int) bool { return round%every == 0 }
+		want := try.survived(t, nil, due)
+		if len(want.states) == 0 {
+			rt.Skip("no state: too many faults")
+		}
+		k := rapid.SampledFrom(slices.Sorted(maps.Keys(want.states))).Draw(rt, "from")
+		got := try.survived(t, want.states[k], due)
+		got.like(rt, want, k)
+	})
+}
+
 // like compares a simulation that went on before round k with the undisturbed one.
-func (o *outcome) like(t *testing.T, want *outcome, k int) {
+func (o *outcome) like(t rapid.TB, want *outcome, k int) {
 	t.Helper()
-	if fmt.Sprint(o.Result) != fmt.Sprint(want.Result) {
-		t.Errorf("from round %d: %+v, want %+v", k, o.Result, want.Result)
+	if fmt.Sprint(o.Result, o.failed) != fmt.Sprint(want.Result, want.failed) {
+		t.Errorf("from round %d: %+v %s, want %+v %s", k, o.Result, o.failed, want.Result, want.failed)
 	}
 	got, _ := json.Marshal(o.finals)
 	if wanted, _ := json.Marshal(want.finals); string(got) != string(wanted) {
@@ -232,7 +275,7 @@ func (o *outcome) like(t *testing.T, want *outcome, k int) {
 }
 
 // different names the first tensor in which two states differ.
-func different(t *testing.T, file, want []byte) string {
+func different(t rapid.TB, file, want []byte) string {
 	t.Helper()
 	var all [2]*state.Snapshot
 	for i, text := range [][]byte{file, want} {

@@ -27,6 +27,9 @@ func (s *simulation) save(at Boundary) (*state.Snapshot, error) {
 		if s.cores != nil {
 			run.Workers[i].Coding = saveCoding(kept, p.coding)
 		}
+		if p.Counts != nil {
+			c.state.Save(countsPart, p.Counts)
+		}
 		for _, t := range c.state.Tensors {
 			t.Name = workerName(i) + t.Name
 			whole.Tensors = append(whole.Tensors, t)
@@ -151,6 +154,21 @@ func (s *simulation) repeat(from *Saved) error {
 			s.threads[0].compute(p, &r)
 		} else if s.script == nil {
 			s.ask(p)
+		}
+	}
+	return s.readCounts(from)
+}
+
+// countsPart is the name of the counts that a repetition changes.
+const countsPart = "counts"
+
+// readCounts takes over the counts of all workers.
+func (s *simulation) readCounts(from *Saved) error {
+	for i := range s.peers {
+		if p := &s.peers[i]; p.Counts != nil {
+			if err := from.workers[i].Load(countsPart, p.Counts); err != nil {
+				return fmt.Errorf("sim: worker %d: %w", i, err)
+			}
 		}
 	}
 	return nil

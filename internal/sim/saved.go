@@ -104,6 +104,10 @@ func Open(s *state.Snapshot) (*Saved, error) {
 	if !found || len(saved.run.Workers) == 0 {
 		return nil, fmt.Errorf("sim: the state has no %s: it is of a peer", runTensor)
 	}
+	if len(saved.run.Began) != len(saved.run.Workers) {
+		return nil, fmt.Errorf("sim: the state of %d workers that begin %d rounds: it is of an older program: start again",
+			len(saved.run.Workers), len(saved.run.Began))
+	}
 	for i := range saved.run.Workers {
 		own := new(state.Snapshot)
 		for _, t := range s.Tensors {

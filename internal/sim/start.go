@@ -12,7 +12,7 @@ import (
 // begin starts the next process of a worker before a round, with a seat if a sponsor has given it one.
 func (s *faultSim) begin(p *peer, task work.Task, round int, seat *elastic.Seat) error {
 	s.keeper.abandon()
-	p.Task = &task
+	p.Task, p.origin = &task, 0
 	if err := s.arrive(p, round, seat); err != nil {
 		return err
 	}

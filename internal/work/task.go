@@ -38,6 +38,9 @@ type Task struct {
 	// the hook of AtBoundary, and before the first round. Nil: the worker has no
 	// state that could be saved.
 	Save func(*state.Snapshot)
+	// Counts are about all workers of a simulation: they are saved when all are at one
+	// moment. Nil: there are none.
+	Counts state.Keeper
 	// Rounds is the number of rounds that the machine was made for.
 	Rounds int
 	// Asynchronous says that workers share no rounds: neighbours may be any number

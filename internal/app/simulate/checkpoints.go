@@ -140,6 +140,13 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 		Every    int `json:"every"`
 		Evaluate int `json:"evaluate"`
 	}{cfg.Output.Every, cfg.Output.Evaluate})
+	if len(run.Script()) > 0 {
+		own := cfg.Checkpoint // a killed worker goes back to one
+		own.Dir = ""
+		add("faults", cfg.Faults)
+		add("checkpoint", own)
+		add("node.detect", cfg.Node.Detect)
+	}
 	add("until", until.String())
 	add("results", experiment.ResultsVersion)
 	return m
