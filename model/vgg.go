@@ -49,9 +49,8 @@ func halved(s sample.Shape) error {
 
 // buildVGG11 makes VGG-11 for small images (configuration A of the same paper) as T. Vogels et al., "RelaySum for
 // decentralized deep learning on heterogeneous data" (NeurIPS 2021), train it on CIFAR-10. It has eight 3×3
-// convolutions
-// in five stages, each halved at its end, and three dense layers, of which the first two are 512 wide. There is no
-// normalization: layers have biases. With 32×32×3 images it has 9,750,922 parameters.
+// convolutions in five stages, each halved at its end, and three dense layers, of which the first two are 512 wide.
+// There is no normalization: layers have biases. With 32×32×3 images it has 9,750,922 parameters.
 //
 // Theirs has dropout before the first two dense layers. This one has none, because a gradient is a function of the
 // parameters and the batch alone.
