@@ -54,6 +54,12 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
 	{"data.alpha", []need{samples, only("data.partition", "dirichlet")}},
+	{"data.sizes.law", []need{samples.or("natural")}},
+	{"data.sizes.shares", []need{samples.or([]float64{}), only("data.sizes.law", "shares").or([]float64{})}},
+	{"data.sizes.exponent", []need{samples, only("data.sizes.law", "power")}},
+	{"data.sizes.alpha", []need{samples, only("data.sizes.law", "dirichlet")}},
+	{"data.weights", []need{samples.or("workers")}},
+	{"data.label_noise", []need{samples.or([]float64{})}},
 	{"data.dimension", []need{samples, only("data.name", "file", "libsvm").or(0)}},
 	{"data.labels", []need{samples, only("data.name", "file", "libsvm").or([]Name{})}},
 
