@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -22,6 +23,25 @@ func (d Data) NoiseOf(rank int) float64 {
 	}
 }
 
+var (
+	scaledSteps = need{
+		on:    []string{"train.optimizer.name"},
+		holds: func(c *Config, _ string) bool { return c.Train.Optimizer.Name == "sgd" },
+		why: func(c *Config) string {
+			return fmt.Sprintf("the steps of %s do not depend on the length of a gradient", c.Train.Optimizer.Name)
+		},
+		hint: func(*Config) string { return "leave it out, or set train.optimizer.name to sgd" },
+	}
+	equalSteps = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return !c.row().Asynchronous() },
+		why: func(c *Config) string {
+			return fmt.Sprintf("workers of %s count as often as they step, and each has a speed of its own", c.Algorithm.Name)
+		},
+		hint: func(*Config) string { return "leave it out, or set algorithm.name to one with rounds" },
+	}
+)
+
 // unevenRules are about workers whose samples differ in number, in weight and in the truth of their labels.
 var unevenRules = []rule{
 	{[]string{"data.sizes.shares", "data.sizes.law", "topology"}, checkShares},
@@ -34,18 +54,6 @@ var unevenRules = []rule{
 		case !c.Data.Weighted() && law != "natural":
 			wrong("data.sizes.law", "with the partition local the files say how many samples a worker has: must be natural, "+
 				"or shares with data.weights samples, got %s", law)
-		}
-	}},
-	{[]string{"data.weights", "train.optimizer.name"}, func(c *Config, wrong complain) {
-		if name := c.Train.Optimizer.Name; c.Data.Weighted() && name != "sgd" {
-			wrong("data.weights", "the steps of %s do not depend on the length of a gradient, so weights would change "+
-				"nothing: must be workers, or train.optimizer.name sgd", name)
-		}
-	}},
-	{[]string{"data.weights", "algorithm.name"}, func(c *Config, wrong complain) {
-		if c.Data.Weighted() && c.row().Asynchronous() {
-			wrong("data.weights", "workers of %s count as often as they step, and each has a speed of its own: must be "+
-				"workers, or the algorithm one with rounds", c.Algorithm.Name)
 		}
 	}},
 	{[]string{"data.label_noise", "topology"}, func(c *Config, wrong complain) {

@@ -48,13 +48,8 @@ func sharesOf(c configs.Config) ([]float64, error) {
 	}
 }
 
-// checkUneven refuses noise where there is no other label, and files with other numbers of rows than stated.
+// checkUneven refuses files with other numbers of rows than stated, where this process has those of all workers.
 func (d *dataset) checkUneven() error {
-	info := d.sources[0].Info
-	if len(info.Classes) < 2 && slices.ContainsFunc(d.cfg.Data.LabelNoise, func(share float64) bool { return share > 0 }) {
-		return configs.Errorf("data.label_noise", "%s has one label, and no other that could replace it: must be empty",
-			info.Name).With("data.name")
-	}
 	if !d.local || len(d.sources) == 1 {
 		return nil
 	}
