@@ -44,6 +44,7 @@ func Kinds() []Kind {
 		network("mlp", buildMLP, "hidden"),
 		network("lenet", buildLeNet),
 		resnet,
+		network("vgg11", buildVGG11),
 		network("vgg16", buildVGG, "norm"),
 		{
 			Name: External, External: true,

@@ -46,7 +46,9 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.schedule, err = newSchedule(r.cfg.Train); err != nil {
 		return nil, err
 	}
-	r.bound = r.updateBound()
+	if r.bound, err = r.largestBound(); err != nil {
+		return nil, err
+	}
 	if r.theta, r.control, err = r.chooseTheta(); err != nil {
 		return nil, err
 	}

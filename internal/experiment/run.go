@@ -24,7 +24,7 @@ type Run struct {
 	method   registry.Algorithm
 	data     *dataset // nil for an objective without data
 	schedule train.Schedule
-	bound    float64               // on the update direction, 0 = none
+	bound    float64               // on the update directions of all workers, 0 = none
 	theta    []func(k int) float64 // by lane; nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
 	extent

@@ -35,6 +35,7 @@ type Rule struct {
 	Beta2       float64 // β₂ of AdamW and Lion, [0, 1)
 	Eps         float64 // ε of AdamW, > 0
 	ClipNorm    float64 // longer gradients are scaled to this length (2-norm); 0 = not at all
+	Weight      float64 // of the worker in the objective: its gradients are multiplied by it, > 0, of SGD alone; 0 = 1
 	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
 	Exact       int     // so many coordinates at the end are not clipped, because they do not travel by a codec
 }
@@ -53,6 +54,9 @@ func (r Rule) check() error {
 	if !(r.ClipNorm >= 0) || math.IsInf(r.ClipNorm, 0) {
 		return fmt.Errorf("clip of the gradient's norm %v: want a finite number of at least 0", r.ClipNorm)
 	}
+	if !(r.Weight >= 0) || math.IsInf(r.Weight, 0) {
+		return fmt.Errorf("weight %v of the worker: want a finite number above 0", r.Weight)
+	}
 	return r.checkKind()
 }
 
@@ -64,6 +68,9 @@ func (r Rule) checkKind() error {
 	case AdamW, Lion:
 	default:
 		return fmt.Errorf("unknown optimizer %q: want sgd, adamw or lion", r.Kind)
+	}
+	if r.Weight != 0 && r.Weight != 1 {
+		return fmt.Errorf("weight %v: the steps of %s do not depend on the length of a gradient, want 1", r.Weight, r.Kind)
 	}
 	if r.Momentum != 0 {
 		return fmt.Errorf("momentum %v: %s has a momentum of its own, want 0", r.Momentum, r.Kind)
