@@ -132,12 +132,12 @@ func (c *PairCodec) Verifies() bool { return c.offered.Verify }
 
 // AppendRepair appends the quotients of the message of exchange number, which is one piece, if it is the last exchange
 // that this worker or peer has offered.
-func (c *PairCodec) AppendRepair(dst []byte, number, piece int) ([]byte, bool) {
+func (c *PairCodec) AppendRepair(dst []byte, number, piece int, asked []byte) ([]byte, bool) {
 	p, err := c.exchange(number)
 	if err != nil {
 		return dst, false
 	}
-	return p.Codec.AppendRepair(dst, number, piece)
+	return p.Codec.AppendRepair(dst, number, piece, asked)
 }
 
 // ExtraMemory returns the most bytes that the quotients of two exchanges have taken.

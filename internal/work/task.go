@@ -31,6 +31,9 @@ type Task struct {
 	Closing  *topology.Closing
 	Machine  gossip.Machine
 	Gradient Gradient
+	// Momentum, given to Gradient as g, spares the driver the memory of a gradient. It is the worker's momentum, which
+	// the machine leaves as it is. Nil: g has to be a vector of the driver.
+	Momentum []float32
 	// Save copies the state of the worker. It may be called where the machine calls
 	// the hook of AtBoundary, and before the first round. Nil: the worker has no
 	// state that could be saved.
