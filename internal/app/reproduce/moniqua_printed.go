@@ -7,10 +7,9 @@ import (
 
 // moniquaMissing says which of the paper's numbers the page leaves out.
 const moniquaMissing = "Figure 1 has curves and no number, so only its order stands here. Table 2 also has " +
-	"ResNet-110, " +
-	"which no comparison here trains to its end. We know no printed accuracy of AllReduce and D-PSGD in full precision, " +
-	"so they have no row. The paper trains ResNet-20 on CIFAR-10 with eight workers on a ring; the top of this page says " +
-	"what this size trains."
+	"ResNet-110, which no comparison here trains to its end. We know no printed accuracy of AllReduce and of D-PSGD in " +
+	"full precision, so they have no row. The paper trains ResNet-20 on CIFAR-10 with eight workers on a ring. The top " +
+	"of this page says what this size trains."
 
 // moniquaPrinted returns the results of figure 1 and table 2 as the paper prints them.
 func moniquaPrinted() []Printed {

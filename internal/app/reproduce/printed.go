@@ -16,7 +16,7 @@ import (
 type Printed struct {
 	Place   string   `json:"place"` // table or figure
 	Source  string   `json:"source"`
-	What    What     `json:"what"`
+	What    Quantity `json:"what"`
 	Label   string   `json:"label,omitempty"`   // of our row; Order has none
 	Network string   `json:"network,omitempty"` // "": the first of the part
 	Says    string   `json:"paper"`
@@ -25,14 +25,14 @@ type Printed struct {
 	In      []string `json:"-"` // the names of the parts in which we measure it
 }
 
-// What says what a result is.
-type What string
+// A Quantity is what a result measures.
+type Quantity string
 
 // Kinds of results.
 const (
-	Accuracy What = "final accuracy"
-	Memory   What = "additional memory"
-	Order    What = "times to the target" // of all rows on a network
+	Accuracy Quantity = "final accuracy"
+	Memory   Quantity = "additional memory"
+	Order    Quantity = "times to the target" // of all rows on a network
 )
 
 // A Beside is a result of the paper with ours.
