@@ -163,7 +163,7 @@ func (r *Run) measure() (extent, error) {
 		return extent{}, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
 	files, err := newModelFiles(r.cfg, size)
-	e := extent{files: files, dim: size.Dim, sample: size.Sample, packed: size.Packed}
+	e := extent{files: files, dim: size.Dim, sample: size.Sample, packed: size.Packed, part: size.Part}
 	if o := r.cfg.Model.Outline; o != nil {
 		e.exact = o.Exact
 	}

@@ -43,6 +43,7 @@ type extent struct {
 	exact  int // E: so many elements at the end travel in full precision
 	sample int // floats of memory for every sample of a batch
 	packed int // the same for any batch
+	part   int // coordinates of the longest part of a gradient; 0: it comes whole
 }
 
 // A Program is what a worker of an external model needs of its program.

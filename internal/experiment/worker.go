@@ -78,6 +78,7 @@ func (w *Worker) count(audit *moniqua.Audit, s *state.Snapshot) error {
 	if audit == nil || w.Save == nil {
 		return nil
 	}
+	w.Counts = audit.All(w.Rank)
 	const name = "audit"
 	own, save := audit.Of(w.Rank), w.Save
 	if s != nil {

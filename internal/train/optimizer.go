@@ -80,12 +80,17 @@ func (o *Optimizer) Direct(g, x []float32) {
 	case Lion:
 		o.lion(g, x)
 	default:
-		if o.decay > 0 {
-			vec.Axpy(g, o.decay, x)
-		}
-		if o.m != nil {
-			o.tier.Momentum(g, o.m, o.mu)
-		}
+		o.sgd(g, x, o.m)
+	}
+}
+
+// sgd overwrites the gradient g at x with the direction. All three may be the same part of their vectors.
+func (o *Optimizer) sgd(g, x, m []float32) {
+	if o.decay > 0 {
+		vec.Axpy(g, o.decay, x)
+	}
+	if m != nil {
+		o.tier.Momentum(g, m, o.mu)
 	}
 }
 

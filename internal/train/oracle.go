@@ -127,6 +127,7 @@ type Oracle struct {
 	optional bool // a loss of 0 says that there is none
 
 	optimizer *Optimizer // nil: the gradient is the direction
+	parts     *parts     // nil: gradients come whole
 	bound     float32
 	exact     int
 	clipped   int
@@ -147,6 +148,7 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 	if o.optimizer, err = NewOptimizer(r, f.Dim()); err != nil {
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
+	o.parts = newParts(f, batches, o.optimizer)
 	return o, nil
 }
 
@@ -165,19 +167,22 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 	}, nil
 }
 
-// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g:
-// momentum has its own memory. The error wraps ErrDiverged; g is then undefined.
+// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g,
+// which is no memory of the oracle, or all of Momentum. The error wraps ErrDiverged; g is then undefined.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
 	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
 	}
-	if loss, err = o.gradient(g, k, x); err != nil {
+	whole := !o.inPlace(g)
+	if !whole {
+		loss = o.parts.direction(k, x)
+	} else if loss, err = o.gradient(g, k, x); err != nil {
 		return loss, err
 	}
 	if err := o.judge(k, loss); err != nil {
 		return loss, err
 	}
-	if o.optimizer != nil {
+	if whole && o.optimizer != nil {
 		o.optimizer.Direct(g, x)
 	}
 	if o.tier.Magnitude(g) >= math.Float32bits(float32(math.Inf(1))) {
