@@ -1,8 +1,8 @@
 // Package doctor examines this machine for a run, and the ways to the other machines of the run. Each check gives a
-// row: a verdict, what was seen, and the remedy.
+// row: a verdict, the findings and the remedy.
 //
 // Checks of this machine look at the system, the run file, keys and data. A meeting with the doctors of the other
-// machines (package meeting) tells the rest. The judging functions take what was seen as arguments.
+// machines (package meeting) tells the rest. The judging functions take the findings as arguments.
 package doctor
 
 import (
@@ -28,7 +28,8 @@ type Report struct {
 type BrokenError struct{ Checks []string }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("doctor: %s %s broken: %s", plural.Of(len(e.Checks), "check"), plural.Verb(len(e.Checks), "is", "are"),
+	return fmt.Sprintf("doctor: %s %s broken: %s", plural.Of(len(e.Checks), "check"),
+		plural.Verb(len(e.Checks), "is", "are"),
 		strings.Join(e.Checks, ", "))
 }
 

@@ -68,7 +68,8 @@ func obstacle(o meeting.Other) (seen, remedy string) {
 			"look for what drops packets to it: a firewall there for incoming packets, one here for outgoing ones, a wrong " +
 				"entry of ip neigh, a route"
 	case o.Heard.Datagram > 0:
-		return fmt.Sprintf("datagrams pass to and from %s, and TCP connections do not open", who), "on both machines, " + openPort
+		return fmt.Sprintf("datagrams pass to and from %s, and TCP connections do not open", who), "on both machines, " +
+			openPort
 	case o.Heard.Multicast:
 		return fmt.Sprintf("the multicast of %s arrives here, and nothing that it sends to this machine alone", who),
 			"look for what drops packets from it: a firewall here for incoming packets, one there for outgoing ones, " +
@@ -94,7 +95,8 @@ func judgePackets(r *meeting.Result, mtu int) []Row {
 			say("packets of %d bytes are lost to and from %s, and short ones arrive: the MTU on the way is smaller", ethernet,
 				nameOf(o))
 		case lost(o.Heard):
-			say("packets of %d bytes from %s are lost, and short ones arrive: the MTU on the way is smaller", ethernet, nameOf(o))
+			say("packets of %d bytes from %s are lost, and short ones arrive: the MTU on the way is smaller", ethernet,
+				nameOf(o))
 		case lost(o.HearsUs):
 			say("packets of %d bytes to %s are lost, and short ones arrive: the MTU on the way is smaller", ethernet, nameOf(o))
 		case !r.Datagrams && !o.Met && o.Out == meeting.Open && errors.Is(o.Err, context.DeadlineExceeded):
@@ -103,7 +105,8 @@ func judgePackets(r *meeting.Result, mtu int) []Row {
 			full++
 		}
 		if o.Met && o.Facts.MTU > 0 && mtu > 0 && o.Facts.MTU != mtu {
-			rows = append(rows, complaint("packets", Look, fmt.Sprintf("the least MTU here is %d, and %d on %s", mtu, o.Facts.MTU,
+			rows = append(rows, complaint("packets", Look,
+				fmt.Sprintf("the least MTU here is %d, and %d on %s", mtu, o.Facts.MTU,
 				nameOf(o)), "on one network all interfaces need the same: ip link set NAME mtu 1500"))
 		}
 	}

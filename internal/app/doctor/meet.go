@@ -109,7 +109,8 @@ func reason(o meeting.Other) string {
 
 // judgeHearing judges multicast between machines.
 func (p *patient) judgeHearing(r *meeting.Result) Row {
-	const remedy = "let " + mdns + " pass in all firewalls, and in switches and access points (IGMP snooping, isolation of " +
+	const remedy = "let " + mdns +
+		" pass in all firewalls, and in switches and access points (IGMP snooping, isolation of " +
 		"clients); " + listPeers
 	var deaf []string
 	heard := 0

@@ -22,6 +22,7 @@ type port struct {
 	multicast bool
 	addrs     []net.IP
 	echo      bool // a multicast packet sent there came back to another socket of this machine
+	six       bool // it takes part in multicast over IPv6
 }
 
 // network checks the interfaces of this machine.
@@ -32,6 +33,7 @@ func (p *patient) network() []Row {
 		if ports[i].multicast && slices.ContainsFunc(ports[i].addrs, isIPv4) {
 			wg.Go(func() { ports[i].echo = echoes(ports[i].name) })
 		}
+		ports[i].six = ports[i].multicast && joins(ports[i].name)
 	}
 	wg.Wait()
 	return []Row{
@@ -137,7 +139,9 @@ func judgeMulticast(ports []port, needed bool) Row {
 		verdict = Broken
 	}
 	var able, deaf []string
+	six := false
 	for _, p := range ports {
+		six = six || p.six
 		switch {
 		case p.multicast && p.echo:
 			able = append(able, p.name)
@@ -146,6 +150,11 @@ func judgeMulticast(ports []port, needed bool) Row {
 		}
 	}
 	switch {
+	case len(able) > 0 && !six:
+		return complaint("multicast", verdict, "no interface takes part in multicast over IPv6, without which discovery "+
+			"does not begin", "switch IPv6 on for an interface: sysctl -w net.ipv6.conf.NAME.disable_ipv6=0, and an MTU of " +
+				"1280 "+
+			"or more; "+listPeers)
 	case len(able) > 0:
 		return ok("multicast", "works on this machine on %s", strings.Join(able, ", "))
 	case len(deaf) > 0:
@@ -208,6 +217,22 @@ func echoes(name string) bool {
 	return false
 }
 
+// joins reports whether an interface takes part in the group of mDNS over IPv6. The library for discovery needs one
+// that
+// does, also where peers talk over IPv4.
+func joins(name string) bool {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return false
+	}
+	c, err := net.ListenMulticastUDP("udp6", i, &net.UDPAddr{IP: net.ParseIP("ff02::fb"), Port: 5353})
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
 // newQuestion returns a DNS question (RFC 1035, section 4.1) for the services of a random name, which no machine has.
 func newQuestion() []byte {
 	var nonce [8]byte
@@ -225,7 +250,8 @@ func judgePort(taken error, listen, addrs []string) Row {
 		return ok("port", "listens on %s", strings.Join(addrs, ", "))
 	}
 	numbers := portsOf(listen)
-	return complaint("port", Broken, fmt.Sprintf("cannot %v", taken), fmt.Sprintf("end the program that has %s (ss -lntup "+
+	return complaint("port", Broken, fmt.Sprintf("cannot %v", taken),
+		fmt.Sprintf("end the program that has %s (ss -lntup "+
 		"names it; a peer of this run that runs here needs no doctor), or set node.listen to a free port and correct the "+
 		"roster", plural.Noun(len(numbers), "port")+" "+strings.Join(numbers, ", ")))
 }

@@ -118,7 +118,8 @@ func (p *patient) key() Row {
 	}
 	rank := slices.IndexFunc(roster, func(p configs.Peer) bool { return p.ID == who.ID() })
 	if rank < 0 {
-		return complaint("key", Broken, fmt.Sprintf("%s is the id of the key in %s, and the roster has others", who.ID(), path),
+		return complaint("key", Broken, fmt.Sprintf("%s is the id of the key in %s, and the roster has others", who.ID(),
+			path),
 			"name the file of a key in the roster with node.key, or put this id under peers: on all machines")
 	}
 	p.links.Identity = who

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/node/handshake"
 )
 
-// A Pair is what was measured between this machine and another one. Ways are "open", "refused", "silent" or "" where
+// A Pair has the measurements between this machine and another one. Ways are "open", "refused", "silent" or "" where
 // they were not tested.
 type Pair struct {
 	ID        string      `json:"id"`
@@ -54,7 +54,8 @@ func judgeLinks(r *meeting.Result) Row {
 	}
 	if len(slow) > 0 {
 		return complaint("links", Look, fmt.Sprintf("far slower than most, which have %s: %s", bits(median),
-			strings.Join(slow, ", ")), "look at cable, switch port (100 Mbit/s?), Wi-Fi and other traffic there; all wait for the "+
+			strings.Join(slow, ", ")),
+				"look at cable, switch port (100 Mbit/s?), Wi-Fi and other traffic there; all wait for the "+
 			"slowest link")
 	}
 	return ok("links", "%s to %s", bits(rates[0]), bits(rates[len(rates)-1]))

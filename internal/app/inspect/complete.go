@@ -9,8 +9,8 @@ import (
 // Suggestion returns a word that completes another, and its meaning, as shells take them.
 func Suggestion(word, meaning string) string { return word + "\t" + meaning }
 
-// CompleteKey completes key=value of a run file: first the key, then its values, or its default if it has no list of
-// values. valued says that the word has its key.
+// CompleteKey completes key=value of a run file: first the key, then its values. A key without a list of values has its
+// default. valued says that the word has its key.
 func CompleteKey(word string) (all []string, valued bool) {
 	key, _, valued := strings.Cut(word, "=")
 	for _, k := range configs.Reference() {

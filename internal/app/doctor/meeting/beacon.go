@@ -14,8 +14,14 @@ import (
 )
 
 // A beacon is a datagram that tells a machine whether those of the other way arrive. TCP cannot tell which of two
-// directions is cut: it needs both. The layout is little-endian: code (32 bytes), hash of the sender's id (32), its
-// nonce (16), the receiver's nonce as the sender has heard it (16), bytes of the longest packet heard (u16), zeros.
+// directions is cut: it needs both. The layout, little-endian:
+//
+//	code, 32 bytes
+//	hash of the sender's id, 32
+//	its nonce, 16
+//	nonce of the receiver, as the sender has heard it, 16
+//	bytes of the longest packet heard, u16
+//	zeros
 //
 // The code is an HMAC of the rest, keyed with the join secret. It is checked before anything is read. An old datagram
 // that is sent again does not have the nonce of this meeting, and only says that packets arrive.

@@ -133,28 +133,28 @@ func (m *meeting) lead(o *other, t *handshake.Talk) error {
 }
 
 // follow answers and takes over the figures of the leader.
-func (m *meeting) follow(t *handshake.Talk) (*other, error) {
+func (m *meeting) follow(t *handshake.Talk) error {
 	facts, err := m.greet(t)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o := m.enter(t, facts)
 	if o == nil {
-		return nil, errors.New("too many doctors")
+		return errors.New("too many doctors")
 	}
 	if err := m.tellClock(t); err != nil {
-		return o, err
+		return err
 	}
 	var f Figures
 	if f.RateOut, err = m.followRate(t); err != nil {
-		return o, err
+		return err
 	}
 	if err := m.conclude(o, t, f); err != nil {
-		return o, err
+		return err
 	}
 	t.Stream.SetReadDeadline(time.Now().Add(farewell))
 	io.Copy(io.Discard, t.In) // the leader has read the last message when it closes its side
-	return o, nil
+	return nil
 }
 
 // askClock measures the least round trip and the difference of the clocks at it.
@@ -195,7 +195,7 @@ func (m *meeting) tellClock(t *handshake.Talk) error {
 
 // conclude exchanges the findings. It waits a little for the own way to the other end.
 func (m *meeting) conclude(o *other, t *handshake.Talk, f Figures) error {
-	late := time.NewTimer(2 * knocking)
+	late := time.NewTimer(2 * answerTime)
 	defer late.Stop()
 	select {
 	case <-o.reach:

@@ -1,5 +1,5 @@
-// Package meeting lets the doctors of several machines find each other and test the ways between them: connections in
-// both directions, multicast, packets of full length, latency, rate and the difference of their clocks.
+// Package meeting lets the doctors of several machines find each other and test the ways between them. They test
+// connections in both directions, multicast and packets of full length, and measure latency, rate and clocks.
 //
 // A meeting has the identity, the addresses and the encryption of the run. Each end proves the join secret by the
 // handshake of a peer before it tells or measures anything. Datagrams carry a code that the secret keys. The package
@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
@@ -51,7 +52,7 @@ type Config struct {
 	Wait  time.Duration // end of the meeting, unless all workers have been met before
 	Now   func() time.Time
 
-	find func(ctx context.Context, found func(peer.AddrInfo)) // in place of mDNS, for tests
+	find func(ctx context.Context, h host.Host, found func(peer.AddrInfo)) // in place of mDNS, for tests
 }
 
 // Facts are told to a machine that has proven the secret.
@@ -136,10 +137,11 @@ type meeting struct {
 // An other is what this machine knows of another one, under the lock of the meeting.
 type other struct {
 	Other
-	id     peer.ID
-	over   bool          // met, or refused for good
-	reach  chan struct{} // closed when Out is Open
-	linked chan struct{} // signals a new connection
+	id      peer.ID
+	over    bool          // met, or refused for good
+	greeted bool          // by visit, which alone uses it
+	reach   chan struct{} // closed when Out is Open
+	linked  chan struct{} // signals a new connection
 }
 
 // Hold meets the other machines of a run. It ends after c.Wait, or earlier when all workers of the run have been met.
@@ -230,12 +232,12 @@ func (m *meeting) begin() {
 	m.sendBeacons()
 	find := m.c.find
 	if find == nil {
-		find = func(ctx context.Context, found func(peer.AddrInfo)) {
+		find = func(ctx context.Context, h host.Host, found func(peer.AddrInfo)) {
 			// A service of their own: running peers would take a doctor for a peer that does not answer.
-			join.Discover(ctx, m.host, m.c.Node.RunID+" doctor", found, slog.New(slog.DiscardHandler))
+			join.Discover(ctx, h, m.c.Node.RunID+" doctor", found, slog.New(slog.DiscardHandler))
 		}
 	}
-	m.wg.Go(func() { find(m.ctx, m.found) })
+	m.wg.Go(func() { find(m.ctx, m.host, m.found) })
 }
 
 // found notes a machine that multicast has announced.
@@ -270,7 +272,7 @@ func (m *meeting) meetAt(id peer.ID, rank int, addrs []ma.Multiaddr) *other {
 			reach: make(chan struct{}), linked: make(chan struct{}, 1)}
 		m.others[id] = o
 		m.wg.Go(func() { m.visit(o) })
-		m.wg.Go(func() { m.knock(o) })
+		m.wg.Go(func() { m.reachOut(o) })
 	}
 	m.host.Peerstore().AddAddrs(id, addrs, peerstore.PermanentAddrTTL)
 	for _, a := range addrs {

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"syscall"
 	"time"
@@ -16,11 +17,11 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// knocking bounds the wait for the answer to one TCP connection.
-const knocking = 1500 * time.Millisecond
+// answerTime bounds the wait for the answer to one TCP connection.
+const answerTime = 1500 * time.Millisecond
 
-// visit calls a machine until it has been met. The smaller id leads the exchange; the greater one only connects, which
-// the smaller may not be able to.
+// visit calls a machine until it has been met. The smaller id leads the exchange. The greater one only greets: the
+// smaller may not have heard of it, or may not be able to connect.
 func (m *meeting) visit(o *other) {
 	for m.ctx.Err() == nil && !m.isOver(o) {
 		err := m.call(o)
@@ -40,23 +41,38 @@ func (m *meeting) isOver(o *other) bool {
 // errLinked says that a try to connect was given up because the other end has connected.
 var errLinked = errors.New("the other end has connected")
 
-// call opens a stream, and leads the exchange if it is this end's turn.
+// call opens a stream, and leads the exchange or greets.
 func (m *meeting) call(o *other) error {
 	leads := m.host.ID() < o.id
-	connected := m.host.Network().Connectedness(o.id) == network.Connected
-	if connected && !leads {
+	if o.greeted && !leads {
 		return nil
 	}
-	s, err := m.dial(o, connected)
-	if err != nil || !leads {
-		if s != nil {
-			s.Reset()
-		}
+	s, err := m.dial(o, m.host.Network().Connectedness(o.id) == network.Connected)
+	if err != nil {
 		return err
 	}
 	defer context.AfterFunc(m.ctx, func() { s.Reset() })()
 	defer s.Reset()
-	return m.lead(o, handshake.New(s))
+	t := handshake.New(s)
+	if leads {
+		return m.lead(o, t)
+	}
+	err = m.introduce(t)
+	o.greeted = err == nil
+	return err
+}
+
+// introduce exchanges facts alone.
+func (m *meeting) introduce(t *handshake.Talk) error {
+	facts, err := m.greet(t)
+	if err != nil {
+		return err
+	}
+	m.enter(t, facts)
+	t.Stream.CloseWrite()
+	t.Stream.SetReadDeadline(time.Now().Add(farewell))
+	io.Copy(io.Discard, t.In) // the other end has read the facts when it closes its side
+	return nil
 }
 
 // dial opens a stream. It gives up as soon as the other end has connected.
@@ -106,14 +122,13 @@ func (m *meeting) serve(s network.Stream) {
 	defer context.AfterFunc(m.ctx, func() { s.Reset() })()
 	defer s.Reset()
 	t := handshake.New(s)
+	var err error
 	if m.host.ID() < t.Peer {
-		return
+		err = m.introduce(t)
+	} else {
+		err = m.follow(t)
 	}
-	o, err := m.follow(t)
-	if o == nil {
-		o = m.known(t.Peer)
-	}
-	if o != nil && err != nil && m.ctx.Err() == nil {
+	if o := m.known(t.Peer); o != nil && err != nil && m.ctx.Err() == nil {
 		m.failed(o, err)
 	}
 }
@@ -125,16 +140,17 @@ func (m *meeting) known(id peer.ID) *other {
 	return m.others[id]
 }
 
-// knock tries plain TCP connections to a machine until one succeeds. A libp2p connection works in both directions, so
+// reachOut tries plain TCP connections to a machine until one succeeds. A libp2p connection works in both directions,
+// so
 // it cannot tell which end is able to make one.
-func (m *meeting) knock(o *other) {
+func (m *meeting) reachOut(o *other) {
 	if m.c.Node.Transport == socket.QUIC {
 		return
 	}
 	for m.ctx.Err() == nil {
 		best := Untested
 		for _, a := range m.addresses(o) {
-			if way := knockAt(m.ctx, a); best == Untested || way == Open || way == Refused && best == Silent {
+			if way := connectTo(m.ctx, a); best == Untested || way == Open || way == Refused && best == Silent {
 				best = way
 			}
 		}
@@ -167,9 +183,9 @@ func (m *meeting) addresses(o *other) []string {
 	return all
 }
 
-// knockAt makes a TCP connection to an address and closes it.
-func knockAt(ctx context.Context, address string) Way {
-	ctx, cancel := context.WithTimeout(ctx, knocking)
+// connectTo makes a TCP connection to an address and closes it.
+func connectTo(ctx context.Context, address string) Way {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err == nil {
