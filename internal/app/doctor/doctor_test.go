@@ -72,12 +72,13 @@ func eth(address string, mtu int) port {
 
 func TestAddresses(t *testing.T) {
 	lan := []port{eth("192.168.1.10", 1500)}
-	expect(t, judgeAddresses(lan, nil), OK, "192.168.1.10 (eth0)")
-	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.10")}), OK)
-	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.11")}), Broken,
+	expect(t, judgeAddresses(lan, nil, true), OK, "192.168.1.10 (eth0)")
+	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.10")}, true), OK)
+	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.11")}, true), Broken,
 		"the roster gives this machine 192.168.1.11")
-	expect(t, judgeAddresses(nil, nil), Broken, "no interface")
-	expect(t, judgeAddresses([]port{eth("fe80::1", 1500)}, nil), Broken, "no interface")
+	expect(t, judgeAddresses(nil, nil, true), Broken, "no interface")
+	expect(t, judgeAddresses(nil, nil, false), Look)
+	expect(t, judgeAddresses([]port{eth("fe80::1", 1500)}, nil, true), Broken, "no interface")
 }
 
 func TestMTUs(t *testing.T) {

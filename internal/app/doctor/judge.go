@@ -53,13 +53,19 @@ func judgeFirewall(r *meeting.Result) []Row {
 
 // obstacle says which direction to a machine is cut, and the remedy; "" if none is, or if nothing is known.
 func obstacle(o meeting.Other) (seen, remedy string) {
-	who, cut := nameOf(o), func(w meeting.Way) bool { return w == meeting.Silent || w == meeting.Refused }
+	const rejects = "correct its address under peers: in the run files, where nothing listens; if a firewall rejects, "
+	who := nameOf(o)
 	switch {
-	case o.Out == meeting.Open && cut(o.In):
-		return fmt.Sprintf("%s cannot connect to this machine (%s), which connects to it", who, o.In),
+	case o.Out == meeting.Open && o.In == meeting.Refused:
+		return fmt.Sprintf("%s has an address of this machine at which connections are refused", who), rejects + openPort
+	case o.Out == meeting.Refused && o.In == meeting.Open:
+		return fmt.Sprintf("connections to the address of %s are refused, and it connects to this machine", who),
+			rejects + openPort
+	case o.Out == meeting.Open && o.In == meeting.Silent:
+		return fmt.Sprintf("%s cannot connect to this machine, which connects to it", who),
 			"on this machine, " + openPort
-	case cut(o.Out) && o.In == meeting.Open:
-		return fmt.Sprintf("this machine cannot connect to %s (%s), which connects to this machine", who, o.Out),
+	case o.Out == meeting.Silent && o.In == meeting.Open:
+		return fmt.Sprintf("this machine cannot connect to %s, which connects to this machine", who),
 			"on that machine, " + openPort
 	case o.Out != meeting.Silent || o.Met:
 		return "", ""
@@ -107,7 +113,7 @@ func judgePackets(r *meeting.Result, mtu int) []Row {
 		if o.Met && o.Facts.MTU > 0 && mtu > 0 && o.Facts.MTU != mtu {
 			rows = append(rows, complaint("packets", Look,
 				fmt.Sprintf("the least MTU here is %d, and %d on %s", mtu, o.Facts.MTU,
-				nameOf(o)), "on one network all interfaces need the same: ip link set NAME mtu 1500"))
+					nameOf(o)), "on one network all interfaces need the same: ip link set NAME mtu 1500"))
 		}
 	}
 	if len(rows) == 0 && full > 0 {

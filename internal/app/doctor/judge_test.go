@@ -60,9 +60,12 @@ func TestTheTwoDirections(t *testing.T) {
 	firewall := func(change func(*meeting.Other)) Row { return one(judgeFirewall(outcome(change))) }
 	expect(t, firewall(func(*meeting.Other) {}), OK, "both directions")
 	expect(t, firewall(func(o *meeting.Other) { o.In = meeting.Silent }), Broken,
-		"worker 1 on beta cannot connect to this machine (silent)", "on this machine, let TCP in")
+		"worker 1 on beta cannot connect to this machine, which", "on this machine, let TCP in")
 	expect(t, firewall(func(o *meeting.Other) { o.Out = meeting.Silent }), Broken,
-		"this machine cannot connect to worker 1 on beta (silent)", "on that machine, let TCP in")
+		"this machine cannot connect to worker 1 on beta, which", "on that machine, let TCP in")
+	expect(t, firewall(func(o *meeting.Other) { o.In = meeting.Refused }), Broken, "worker 1 on beta has an address",
+		"under peers:")
+	expect(t, firewall(func(o *meeting.Other) { o.Out = meeting.Refused }), Broken, "address of worker 1", "under peers:")
 	cut := func(heard, hearsUs meeting.Hearing) Row {
 		return firewall(func(o *meeting.Other) {
 			o.Met, o.Out, o.In, o.Heard, o.HearsUs = false, meeting.Silent, meeting.Untested, heard, hearsUs

@@ -132,7 +132,7 @@ func (p *patient) judgeHearing(r *meeting.Result) Row {
 		return ok("multicast", "%s; this run does not need it: the roster has all addresses", strings.Join(deaf, "; "))
 	case heard == 0 && p.needsMulticast():
 		return complaint("multicast", p.missing(), fmt.Sprintf("no other machine of this run was heard of in %v", p.Wait),
-			"start the doctor on the others at the same time; if they do run, multicast is dropped between the machines: "+remedy)
+			"start the doctor on the others at the same time; if they do run, multicast is dropped on the way: "+remedy)
 	case heard == 0:
 		return Row{}
 	}

@@ -37,7 +37,7 @@ func (p *patient) network() []Row {
 	}
 	wg.Wait()
 	return []Row{
-		judgeAddresses(ports, p.listed()),
+		judgeAddresses(ports, p.listed(), p.run != nil && p.run.N() > 1),
 		judgeMTU(ports, p.links.Transport == node.QUIC),
 		judgeMulticast(ports, p.needsMulticast()),
 	}
@@ -70,8 +70,13 @@ func interfaces() []port {
 	return ports
 }
 
-// judgeAddresses judges the addresses of this machine. listed are the IP addresses that the roster gives it.
-func judgeAddresses(ports []port, listed []net.IP) Row {
+// judgeAddresses judges the addresses of this machine. listed are the IP addresses that the roster gives it; needed says
+// that other machines must reach one.
+func judgeAddresses(ports []port, listed []net.IP, needed bool) Row {
+	verdict := Look
+	if needed {
+		verdict = Broken
+	}
 	var shown []string
 	var all []net.IP
 	for _, p := range ports {
@@ -83,7 +88,7 @@ func judgeAddresses(ports []port, listed []net.IP) Row {
 	}
 	switch {
 	case len(all) == 0:
-		return complaint("addresses", Broken, "no interface that is up has an address for other machines",
+		return complaint("addresses", verdict, "no interface that is up has an address for other machines",
 			"connect the machine to the LAN, and give it an address: ip address, or the settings of the network")
 	case len(listed) > 0 && !slices.ContainsFunc(listed, func(ip net.IP) bool {
 		return slices.ContainsFunc(all, ip.Equal)
@@ -152,8 +157,8 @@ func judgeMulticast(ports []port, needed bool) Row {
 	switch {
 	case len(able) > 0 && !six:
 		return complaint("multicast", verdict, "no interface takes part in multicast over IPv6, without which discovery "+
-			"does not begin", "switch IPv6 on for an interface: sysctl -w net.ipv6.conf.NAME.disable_ipv6=0, and an MTU of " +
-				"1280 "+
+			"does not begin", "switch IPv6 on for an interface: sysctl -w net.ipv6.conf.NAME.disable_ipv6=0, and an MTU of "+
+			"1280 "+
 			"or more; "+listPeers)
 	case len(able) > 0:
 		return ok("multicast", "works on this machine on %s", strings.Join(able, ", "))
@@ -252,8 +257,8 @@ func judgePort(taken error, listen, addrs []string) Row {
 	numbers := portsOf(listen)
 	return complaint("port", Broken, fmt.Sprintf("cannot %v", taken),
 		fmt.Sprintf("end the program that has %s (ss -lntup "+
-		"names it; a peer of this run that runs here needs no doctor), or set node.listen to a free port and correct the "+
-		"roster", plural.Noun(len(numbers), "port")+" "+strings.Join(numbers, ", ")))
+			"names it; a peer of this run that runs here needs no doctor), or set node.listen to a free port and correct the "+
+			"roster", plural.Noun(len(numbers), "port")+" "+strings.Join(numbers, ", ")))
 }
 
 // portsOf returns the port numbers in multiaddrs.

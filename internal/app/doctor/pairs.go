@@ -55,8 +55,8 @@ func judgeLinks(r *meeting.Result) Row {
 	if len(slow) > 0 {
 		return complaint("links", Look, fmt.Sprintf("far slower than most, which have %s: %s", bits(median),
 			strings.Join(slow, ", ")),
-				"look at cable, switch port (100 Mbit/s?), Wi-Fi and other traffic there; all wait for the "+
-			"slowest link")
+			"look at cable, switch port (100 Mbit/s?), Wi-Fi and other traffic there; all wait for the "+
+				"slowest link")
 	}
 	return ok("links", "%s to %s", bits(rates[0]), bits(rates[len(rates)-1]))
 }

@@ -47,6 +47,9 @@ var errForm = errors.New("malformed message of a doctor")
 // differ must meet, so that each can name the difference.
 func (m *meeting) greet(t *handshake.Talk) (Facts, error) {
 	var theirs Facts
+	if _, listed := m.rankOf(t.Peer); !listed {
+		return theirs, t.Refuse(handshake.Refusal(handshake.Stranger, "its id is not in the roster"))
+	}
 	accept := func(handshake.Hello) *handshake.RefusedError { return nil }
 	if err := t.Greet(&m.admission, m.hello, accept); err != nil {
 		return theirs, err
@@ -91,11 +94,7 @@ func (m *meeting) enter(t *handshake.Talk, f Facts) *other {
 			addrs = append(addrs, a)
 		}
 	}
-	rank := handshake.Unranked
-	if m.roster != nil {
-		r, _ := m.roster.Rank(t.Peer)
-		rank = int(r)
-	}
+	rank, _ := m.rankOf(t.Peer)
 	o := m.known(t.Peer)
 	if o == nil || len(m.addresses(o)) == 0 {
 		o = m.meetAt(t.Peer, rank, socket.Reachable(addrs))

@@ -245,18 +245,23 @@ func (m *meeting) found(who peer.AddrInfo) {
 	if who.ID == m.host.ID() {
 		return
 	}
-	addrs := socket.Reachable(who.Addrs)
-	rank := handshake.Unranked
-	if m.roster != nil {
-		known, listed := m.roster.Rank(who.ID)
-		if !listed {
-			return
-		}
-		rank, addrs = int(known), append(addrs, m.roster.Addrs[known]...)
+	rank, listed := m.rankOf(who.ID)
+	if !listed {
+		return
 	}
-	if o := m.meetAt(who.ID, rank, addrs); o != nil {
+	if o := m.meetAt(who.ID, rank, socket.Reachable(who.Addrs)); o != nil {
 		m.change(func() { o.Heard.Multicast = true })
 	}
+}
+
+// rankOf returns the rank of a machine in the roster, and whether it may take part. Without a roster all may that prove
+// the secret, and none has a rank.
+func (m *meeting) rankOf(id peer.ID) (rank int, listed bool) {
+	if m.roster == nil {
+		return handshake.Unranked, true
+	}
+	known, listed := m.roster.Rank(id)
+	return int(known), listed
 }
 
 // meetAt notes the addresses of a machine, and calls it from now on. It returns nil if there are too many.

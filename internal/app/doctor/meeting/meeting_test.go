@@ -169,6 +169,29 @@ func TestARosterNamesTheMachines(t *testing.T) {
 	}
 }
 
+// With a roster and no secret, the keys say who belongs.
+func TestAStrangerToTheRosterIsRefused(t *testing.T) {
+	ids := []*identity.Identity{ephemeral(t), ephemeral(t), ephemeral(t)}
+	port := freePort(t)
+	r := newRoom(0)
+	member, stranger := r.machine(0, 2), r.machine(1, 2)
+	member.Node.Identity, member.Node.Listen = ids[0], []string{"/ip4/127.0.0.1/tcp/" + port}
+	stranger.Node.Identity = ids[1]
+	at := []string{"/ip4/127.0.0.1/tcp/" + port}
+	member.Node.Roster = []node.Peer{{ID: ids[0].ID(), Addrs: at}, {ID: ids[2].ID()}}
+	stranger.Node.Roster = []node.Peer{{ID: ids[0].ID(), Addrs: at}, {ID: ids[1].ID()}}
+	for _, c := range []*Config{&member, &stranger} {
+		c.Node.JoinSecret, c.Wait = "", 2*time.Second
+	}
+	results := hold(t, member, stranger)
+	if o := results[0].Others[0]; o.ID != ids[2].ID() || o.Met || o.Facts.Host != "" {
+		t.Errorf("the member has met %+v", o)
+	}
+	if o := results[1].Others[0]; o.Met || o.Err == nil || o.Facts.Host != "" {
+		t.Errorf("the stranger has met %+v", o)
+	}
+}
+
 func TestAloneAMeetingEndsWithItsTime(t *testing.T) {
 	c := newRoom(1).machine(0, 2)
 	c.Wait = 50 * time.Millisecond
