@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench", "internal/app/reproduce"},
+	{"internal/app/bench", "internal/app/reproduce", "internal/app/doctor"},
 	{"cmd/peer"},
 }
 
