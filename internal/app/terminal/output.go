@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // An Output is a stream to a terminal, a file or a pipe. Where the locale is not UTF-8, it writes
@@ -52,6 +54,15 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 	o.rest = append(o.rest[:0], text[whole:]...)
 	return len(p), nil
+}
+
+// Width returns the columns of the terminal, 0 where the stream leads elsewhere.
+func (o *Output) Width() int {
+	width, _, err := term.GetSize(int(o.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // Fd returns the number of the stream.
