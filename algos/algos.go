@@ -94,6 +94,15 @@ func (e *MessageError) Unwrap() error { return e.Err }
 // they can be used.
 type MismatchError struct {
 	From []topology.Rank // in increasing rank; valid until the next Mix
+	Ask  [][]byte        // what each sender's Repair depends on, see gossip.Verifier; nil: nothing
+}
+
+// Asked returns what the Repair of sender i depends on.
+func (e *MismatchError) Asked(i int) []byte {
+	if i >= len(e.Ask) {
+		return nil
+	}
+	return e.Ask[i]
 }
 
 func (e *MismatchError) Error() string {

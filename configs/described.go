@@ -17,7 +17,7 @@ func (c Config) DataSet() map[string]any {
 		if Private("data." + key) {
 			return true
 		}
-		cut := slices.Contains([]string{"partition", "per_worker", "alpha"}, key)
+		cut := slices.Contains([]string{"partition", "per_worker", "alpha", "sizes", "weights", "label_noise"}, key)
 		return cut || key != "name" && reflect.DeepEqual(value, standard[key])
 	})
 	return given

@@ -47,5 +47,5 @@ func (l *Loaded) judge(bad []string, failed map[string]error) []Problem {
 func rules() []rule {
 	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules,
 		optimizerRules, faultRules, scriptRules,
-		dataRules, otherRules)
+		dataRules, unevenRules, otherRules)
 }

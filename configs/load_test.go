@@ -124,7 +124,7 @@ func TestBadFiles(t *testing.T) {
 			"the reduce ring of allreduce sends full precision"},
 		{"error feedback that is a number", "algorithm: {name: allreduce, reduce: allgather, error_feedback: 1}\n", 1, 65,
 			"must be true or false, got a number"},
-		{"an unknown model", "model: {name: vgg11}\n", 1, 15, "must be one of quadratic, logistic"},
+		{"an unknown model", "model: {name: vgg12}\n", 1, 15, "must be one of quadratic, logistic"},
 		{"a codec under choco", "algorithm: {name: choco, codec: moniqua, compressor: {name: sign}}\n", 1, 33,
 			"hint: algorithm.compressor.name chooses the compressor of choco"},
 		{"the theorem under d2", "algorithm: {name: d2, theta: {rule: theorem}}\n", 1, 37, "no constants for d2"},

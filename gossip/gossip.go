@@ -112,9 +112,11 @@ type Carrier interface {
 type Verifier interface {
 	// Verifies reports whether the codec detects wrong messages in this run.
 	Verifies() bool
-	// AppendRepair appends the data with which a receiver recovers a piece of the message of round k for certain. It
-	// reports whether that data is still known: the codec keeps it for the last two rounds that it encoded.
-	AppendRepair(dst []byte, k, piece int) ([]byte, bool)
+	// AppendRepair appends the data with which a receiver recovers a piece of the message of round k for certain. The
+	// receiver has asked for it with the data of its MismatchError; nil asks for a repair that serves any receiver.
+	// AppendRepair reports whether the repair is still known and the data sound: the codec keeps it for the last two
+	// rounds that it encoded.
+	AppendRepair(dst []byte, k, piece int, asked []byte) ([]byte, bool)
 	// ExtraMemory returns the bytes kept for repairs.
 	ExtraMemory() int
 }

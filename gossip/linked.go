@@ -19,6 +19,7 @@ type Linked struct {
 	place    int
 	durable  int
 	up       []topology.Rank // neighbours that have a link
+	tape     Tape            // nil: nobody notes the calls
 	say      Output
 }
 
@@ -39,6 +40,7 @@ func NewLinked(m Machine, self topology.Rank, place, durable int) *Linked {
 // Ready returns the work of the machine and of this layer.
 func (l *Linked) Ready() Ready {
 	r := l.Machine.Ready()
+	l.note(Call{Kind: ReadyCall}) // afterwards: a boundary in the call comes before
 	if place := l.slots.Of(r.Round, r.Hop); l.numbered && place != l.place {
 		l.place = place
 		l.introduce()
@@ -56,7 +58,14 @@ func (l *Linked) Receive(f Frame) error {
 		l.say.Spend(f.Payload)
 		return nil
 	}
+	l.note(Call{Kind: ReceiveCall, Frame: f})
 	return l.Machine.Receive(f)
+}
+
+// Gradient passes the gradient on.
+func (l *Linked) Gradient(g []float32, loss float32, now time.Duration) error {
+	l.note(Call{Kind: GradientCall})
+	return l.Machine.Gradient(g, loss, now)
 }
 
 // Met tells a new neighbour of a checkpoint that became safe after the handshake.
@@ -68,9 +77,10 @@ func (l *Linked) Met(peer topology.Rank, m Meeting) error {
 		l.tell(peer)
 	}
 	if l.renewer != nil && m.Renewed {
+		l.note(Call{Kind: RenewCall, Peer: peer})
 		l.renewer.Renew(peer)
 	}
-	l.Machine.Link(peer, true)
+	l.link(peer, true)
 	return nil
 }
 
@@ -78,13 +88,20 @@ func (l *Linked) Met(peer topology.Rank, m Meeting) error {
 func (l *Linked) Parted(peer topology.Rank, cause error) error {
 	l.up = slices.DeleteFunc(l.up, func(r topology.Rank) bool { return r == peer })
 	if m, ok := l.Machine.(Elastic); ok && errors.Is(cause, ErrGone) {
+		l.note(Call{Kind: CutCall, Peer: peer})
 		_, err := m.Cut(peer)
 		return err
 	}
 	if !Ended(cause) {
-		l.Machine.Link(peer, false)
+		l.link(peer, false)
 	}
 	return nil
+}
+
+// link tells the machine of the link to a neighbour.
+func (l *Linked) link(peer topology.Rank, up bool) {
+	l.note(Call{Kind: LinkCall, Peer: peer, Up: up})
+	l.Machine.Link(peer, up)
 }
 
 // Tick does nothing: a machine has no time.

@@ -28,6 +28,12 @@ func (e *Output) Control(c Control) { e.next.control = append(e.next.control, c)
 // Note adds an event for the user.
 func (e *Output) Note(n Note) { e.next.notes = append(e.next.notes, n) }
 
+// Empty reports whether no request waits for the next Ready.
+func (e *Output) Empty() bool {
+	n := &e.next
+	return len(n.send)+len(n.spent)+len(n.control)+len(n.notes) == 0
+}
+
 // Add returns the collected requests, followed by those of the layer inside, which are in r.
 func (e *Output) Add(r Ready) Ready {
 	e.next, e.now = e.now, e.next

@@ -58,7 +58,7 @@ func (e *entry) Verifies() bool   { return e.wrong != nil }
 func (e *entry) ExtraMemory() int { return 7 }
 
 // AppendRepair says the message backwards.
-func (e *entry) AppendRepair(dst []byte, number, _ int) ([]byte, bool) {
+func (e *entry) AppendRepair(dst []byte, number, _ int, _ []byte) ([]byte, bool) {
 	kept := e.kept[[2]int{e.peer, number & 1}]
 	at := len(dst)
 	dst = append(dst, kept.payload...)

@@ -89,7 +89,7 @@ func (w *PairWorker) grant(p *pairPeer, f Frame) error {
 	case offered && w.offer.mended, replied && p.reply.state == mended:
 		return ErrDuplicate
 	}
-	repair, ok := p.verify.AppendRepair(nil, f.Round, 0)
+	repair, ok := p.verify.AppendRepair(nil, f.Round, 0, f.Payload)
 	if !ok {
 		return ErrUnasked
 	}

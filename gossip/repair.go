@@ -24,7 +24,7 @@ func (w *Worker) Repairs() Repairs {
 
 // askAll asks for the repairs of messages of which a piece was recovered wrongly.
 func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
-	for _, from := range wrong.From {
+	for i, from := range wrong.From {
 		first, ok := w.inbox.suspect(w.slot(), piece, from)
 		if !ok {
 			return w.fail(w.located(wrong))
@@ -32,15 +32,15 @@ func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
 		if first {
 			w.repair.Violations++
 		}
-		w.ask(from, piece)
+		w.ask(from, piece, wrong.Asked(i))
 	}
 	return nil
 }
 
-// ask asks for the repair of a piece of a neighbour's message of the current hop.
-func (w *Worker) ask(from topology.Rank, piece int) {
+// ask asks for the repair of a piece of a neighbour's message of the current hop, with the data of a mismatch or nil.
+func (w *Worker) ask(from topology.Rank, piece int, with []byte) {
 	w.ready[0].send = append(w.ready[0].send, Frame{
-		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop, Piece: piece,
+		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop, Piece: piece, Payload: with,
 	})
 }
 
@@ -58,7 +58,7 @@ func (w *Worker) answer(f Frame) error {
 	}
 	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
 	// rewrite it while it is on its way.
-	repair, ok := lane.verify.AppendRepair(nil, f.Round, piece)
+	repair, ok := lane.verify.AppendRepair(nil, f.Round, piece, f.Payload)
 	if !ok {
 		return ErrUnasked
 	}

@@ -88,14 +88,19 @@ func (w *Worker) roundOf(slot int) int {
 }
 
 // ResumePair is NewPair for a worker that begins at the step before which s was saved, by the name machine. It fails if
-// s is not the state of such a worker. Exchanges that were open then are over: Renew tells the neighbours.
+// s is not the state of such a worker. Exchanges that were open then are over: Renew tells the neighbours. They go on if
+// s has them by the name of Exchanges.
 func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan, s *state.Snapshot) (*PairWorker,
 	error) {
 	w, err := newPair(self, row, alg, plan)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Load("machine", w); err != nil {
+	err = s.Load("machine", w)
+	if err == nil && s.Has(Exchanges) {
+		err = s.Load(Exchanges, w.Exchanges())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("gossip: worker %d: %w", self, err)
 	}
 	w.begin()

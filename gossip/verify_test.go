@@ -112,6 +112,7 @@ func TestThetaTooSmallIsRepaired(t *testing.T) {
 type doubter struct {
 	script
 	doubts  []topology.Rank
+	asks    [][]byte // what the repairs depend on
 	doubted int
 }
 
@@ -122,7 +123,7 @@ func (a *doubter) Carries() []algos.Codec {
 func (a *doubter) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	if a.doubted == k {
 		a.doubted++
-		return algos.Mixed{}, &algos.MismatchError{From: a.doubts}
+		return algos.Mixed{}, &algos.MismatchError{From: a.doubts, Ask: a.asks}
 	}
 	var said []string
 	for _, m := range in {
@@ -136,8 +137,8 @@ type doubtful struct{ *doubter }
 func (doubtful) Encode(dst []byte, _ int, _ []float32) ([]byte, error) { return dst, nil }
 func (doubtful) Verifies() bool                                        { return true }
 func (doubtful) ExtraMemory() int                                      { return 30 }
-func (doubtful) AppendRepair(dst []byte, k, _ int) ([]byte, bool) {
-	return fmt.Appendf(dst, "repair of %d", k), true
+func (doubtful) AppendRepair(dst []byte, k, _ int, asked []byte) ([]byte, bool) {
+	return fmt.Appendf(dst, "repair of %d%s", k, asked), true
 }
 func (doubtful) Mix([]float32, int, []float32, []byte, []algos.Message) (algos.Mixed, error) {
 	return algos.Mixed{}, nil
@@ -193,6 +194,26 @@ func TestRequestIsRepeatedOnANewLink(t *testing.T) {
 	if r := w.Ready(); !r.Compute || r.Round != 1 {
 		t.Errorf("after the repair: %+v, want round 1", r)
 	}
+}
+
+// A request has the data of the mismatch, and the codec gets it. A repeated request has none: it asks for all.
+func TestRequestHasTheDataOfTheMismatch(t *testing.T) {
+	alg, w := newDoubter(t, pair, 2)
+	alg.asks = [][]byte{[]byte(" in span 3")}
+	gradient(t, w, 7)
+	receive(t, w, frame(2, 0, 0, "a"))
+	equal(t, "request", w.Ready().Send, []gossip.Frame{
+		{From: 5, To: 2, Kind: gossip.Request, Payload: alg.asks[0]},
+	})
+	w.Link(2, false)
+	w.Link(2, true)
+	equal(t, "repeated request", w.Ready().Send[1:], []gossip.Frame{{From: 5, To: 2, Kind: gossip.Request}})
+	f := request(2, 0)
+	f.Payload = alg.asks[0]
+	receive(t, w, f)
+	equal(t, "answer", w.Ready().Send, []gossip.Frame{
+		{From: 5, To: 2, Kind: gossip.Repair, Payload: []byte("repair of 0 in span 3")},
+	})
 }
 
 func TestRequestIsAnsweredOncePerLink(t *testing.T) {

@@ -197,7 +197,7 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 	w.outbox.relink(peer)
 	for piece := range w.alg.pieces {
 		if w.inbox.lacks(w.slot(), piece, peer) {
-			w.ask(peer, piece)
+			w.ask(peer, piece, nil)
 		}
 	}
 }

@@ -108,12 +108,13 @@ func (l *batchNorm) finish(n int) {
 	clear(l.second)
 }
 
-func (l *batchNorm) backward(g, x []float32, n int) {
+func (l *batchNorm) backward(g *gradients, x []float32, n int) {
 	for b := 0; b < n && !l.behind; b++ {
 		l.measureGradient(b)
 	}
 	count := float64(n * l.in.value.h * l.in.value.w)
-	gamma, dgamma, dbeta := l.gamma.of(x), l.gamma.of(g), l.beta.of(g)
+	gamma := l.gamma.of(x)
+	both, dgamma, dbeta := l.gradients(g)
 	for c, mu := range l.mean {
 		sum, sigma := l.first[c], l.deviation[c]
 		dg := (l.second[c] - float64(mu*sum)) / sigma
@@ -124,6 +125,7 @@ func (l *batchNorm) backward(g, x []float32, n int) {
 		l.p[c] = float32(p)
 		l.q[c] = float32(-float64(k*sum/count) - float64(p*mu))
 	}
+	g.done(l.gamma.Off, both)
 	clear(l.first)
 	clear(l.second)
 	for b := 0; b < n && !l.before; b++ {

@@ -23,6 +23,7 @@ var full = []struct {
 		Depth: 20, Norm: "batch"}},
 	{"resnet110 batch 32x32x3", Spec{Name: "resnet", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Depth: 110, Norm: "batch"}},
+	{"vgg11 32x32x3", Spec{Name: "vgg11", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32}},
 	{"vgg16 batch 32x32x3", Spec{Name: "vgg16", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Norm: "batch"}},
 }

@@ -15,8 +15,9 @@ func newBias(b *builder, name string, channels int) bias {
 }
 
 // backward computes db over n images.
-func (l *bias) backward(t kernel.Tier, g []float32, dy *tensor, n int) {
-	sum := l.param.of(g)
+func (l *bias) backward(t kernel.Tier, g *gradients, dy *tensor, n int) {
+	sum := g.of(l.param)
+	defer g.done(l.param.Off, sum)
 	if dy.h*dy.w == 1 { // the samples are the pixels of one image
 		t.Moments(kernel.Sums{U: sum, UV: l.unused}, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v},
 			kernel.Size{Rows: 1, Pixels: n, Channels: dy.c})

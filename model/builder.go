@@ -10,19 +10,20 @@ import (
 // A builder wires a net: each method appends a layer, its memory and its
 // parameters, and returns the node that the layer computes.
 type builder struct {
-	tier   kernel.Tier
-	batch  int
-	dim    int
-	params []Param
-	form   Form
-	starts []start
-	input  node
-	layers []layer
-	shared map[tensorShape]*tensor
-	turn   int           // of the next normalized value's gradient
-	floats int           // of all tensors
-	strip  *kernel.Panel // of packed weights, which all large dense layers share; nil: there is none
-	packed int           // floats of packed weights and of sums of their gradients
+	tier    kernel.Tier
+	batch   int
+	dim     int
+	params  []Param
+	form    Form
+	starts  []start
+	input   node
+	layers  []layer
+	shared  map[tensorShape]*tensor
+	turn    int           // of the next normalized value's gradient
+	floats  int           // of all tensors
+	strip   *kernel.Panel // of packed weights, which all large dense layers share; nil: there is none
+	packed  int           // floats of packed weights and of sums of their gradients
+	longest int           // coordinates of the longest part of a gradient
 }
 
 // A tensorShape identifies tensors that can take each other's place.

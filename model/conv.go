@@ -76,6 +76,7 @@ func (b *builder) conv(name string, in node, s convShape) node {
 		}
 	}
 	b.packed += l.forwards.floats() + len(l.weights.scratch)
+	b.longest = max(b.longest, l.weight.Len(), s.channels)
 	b.layers = append(b.layers, l)
 	return l.out
 }
@@ -149,11 +150,11 @@ func (l *conv) forwardImages(first, end int, m mode) {
 	}
 }
 
-func (l *conv) backward(g, x []float32, n int) {
-	dw := l.weight.of(g)
+func (l *conv) backward(g *gradients, x []float32, n int) {
 	if l.bias != nil {
 		l.bias.backward(l.tier, g, l.out.grad, n)
 	}
+	dw := g.of(l.weight)
 	for i := range l.back {
 		l.back[i].pack(l.weight.of(x), l.shape)
 	}
@@ -161,6 +162,7 @@ func (l *conv) backward(g, x []float32, n int) {
 		l.backwardImages(dw, b, min(n, b+l.chunk))
 	}
 	l.weights.finish(dw)
+	g.done(l.weight.Off, dw)
 }
 
 // backwardImages adds what images first to end−1 give to dw and computes their

@@ -18,7 +18,7 @@ type dense struct {
 	bias     bias
 	forwards strips
 	back     strips // empty if dx is not wanted
-	weights  outer
+	weights  rows
 }
 
 // dense appends a dense layer with a bias.
@@ -34,7 +34,8 @@ func (b *builder) dense(name string, in node, outputs int, s start) node {
 		l.back = b.strips(outputs, inputs)
 		l.back.place(1, 1, b.batch, grid{pixel: outputs}, grid{pixel: inputs})
 	}
-	l.weights = newOuterOnce(inputs, outputs)
+	l.weights = newRows(l.weight, inputs, outputs)
+	b.longest = max(b.longest, l.weights.longest(), outputs)
 	b.layers = append(b.layers, l)
 	return l.out
 }
@@ -55,12 +56,10 @@ func (l *dense) forward(x []float32, n int, m mode) {
 	}
 }
 
-func (l *dense) backward(g, x []float32, n int) {
+func (l *dense) backward(g *gradients, x []float32, n int) {
 	inputs, outputs := l.in.value.size(), l.out.value.c
 	l.bias.backward(l.tier, g, l.out.grad, n)
-	l.weights.over(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
-	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v, span{})
-	l.weights.finish(l.weight.of(g))
+	l.weights.backward(l.tier, g, l.in.value.reach(), l.out.grad.v, n)
 	if l.in.grad == nil {
 		return
 	}

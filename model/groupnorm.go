@@ -90,11 +90,10 @@ func (l *groupNorm) measureGradient(b int) {
 	copy(l.products[b*len(l.sum):], l.product)
 }
 
-func (l *groupNorm) backward(g, x []float32, n int) {
+func (l *groupNorm) backward(g *gradients, x []float32, n int) {
 	l.x = x
-	dgamma, dbeta := l.gamma.of(g), l.beta.of(g)
-	clear(dgamma)
-	clear(dbeta)
+	both, dgamma, dbeta := l.gradients(g)
+	clear(both)
 	for b := range n {
 		if !l.behind {
 			l.measureGradient(b)
@@ -108,6 +107,7 @@ func (l *groupNorm) backward(g, x []float32, n int) {
 			l.applyGradient(b, b)
 		}
 	}
+	g.done(l.gamma.Off, both)
 }
 
 // scaleGradient returns N and (Q − μN)/σ of channel c of image b.

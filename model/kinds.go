@@ -44,6 +44,7 @@ func Kinds() []Kind {
 		network("mlp", buildMLP, "hidden"),
 		network("lenet", buildLeNet),
 		resnet,
+		network("vgg11", buildVGG11),
 		network("vgg16", buildVGG, "norm"),
 		{
 			Name: External, External: true,
@@ -77,6 +78,7 @@ type Size struct {
 	Dim    int  // parameters
 	Sample int  // floats of memory beside them for every sample of a batch
 	Packed int  // floats of memory for any batch: packed weights, sums of their gradients, coefficients
+	Part   int  // coordinates of the longest part of a gradient, see Parted; 0: it comes whole
 }
 
 // Measure returns the size of the objective that s describes. It allocates no more than one
@@ -117,7 +119,7 @@ func network(name string, build func(*builder, Spec) (node, error), takes ...str
 			if err != nil {
 				return Size{}, err
 			}
-			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats, Packed: b.packed}, nil
+			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats, Packed: b.packed, Part: b.longest}, nil
 		},
 	}
 }

@@ -10,13 +10,13 @@ const (
 )
 
 // A layer computes its output node from its input node. Parameters lie in the
-// flat vector x and their gradients in g; n is the number of samples.
+// flat vector x and their gradients go to g; n is the number of samples.
 type layer interface {
 	forward(x []float32, n int, m mode)
 	// backward overwrites the layer's part of g, and its input's gradient if
 	// there is one, given the gradient of its output. It follows a forward
 	// pass in mode training with the same x and n.
-	backward(g, x []float32, n int)
+	backward(g *gradients, x []float32, n int)
 }
 
 // A node is a value between two layers and the gradient of the loss with respect to it. At

@@ -76,7 +76,7 @@ func (l *bench) gradient() {
 		copy(l.out.grad.row(i/l.out.value.h, i%l.out.value.h), l.direction.row(i/l.out.value.h, i%l.out.value.h))
 	}
 	for i := len(l.layers) - 1; i >= 0; i-- {
-		l.layers[i].backward(l.g, l.x, l.n)
+		l.layers[i].backward(&gradients{whole: l.g}, l.x, l.n)
 	}
 }
 

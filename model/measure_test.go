@@ -13,7 +13,8 @@ func TestMeasureEqualsTheBuiltModel(t *testing.T) {
 	image := sample.Shape{H: 32, W: 32, C: 3}
 	for _, s := range []Spec{
 		{Name: "logistic"}, {Name: "mlp", Hidden: []int{30, 20}}, {Name: "lenet"},
-		{Name: "resnet", Depth: 8, Norm: "group"}, {Name: "vgg16", Norm: "batch"}, {Name: "quadratic", Dim: 7, Spread: 1},
+		{Name: "resnet", Depth: 8, Norm: "group"}, {Name: "vgg11"}, {Name: "vgg16", Norm: "batch"},
+		{Name: "quadratic", Dim: 7, Spread: 1},
 	} {
 		s.Shape, s.Classes, s.Batch = image, 10, 3
 		size, err := Measure(s)

@@ -1,5 +1,5 @@
 // Package model has ready-made objectives f_i over one flat float32 parameter vector, with
-// hand-written gradients: quadratic, logistic, mlp, lenet, resnet, vgg16.
+// hand-written gradients: quadratic, logistic, mlp, lenet, resnet, vgg11, vgg16.
 //
 //	m, err := model.New(model.Spec{
 //		Name: "mlp", Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32, Hidden: []int{128},

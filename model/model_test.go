@@ -75,6 +75,17 @@ func narrowVGG(t *testing.T) *net {
 	return b.net(logits)
 }
 
+// narrowVGG11 makes VGG-11 with an eighth of the channels.
+func narrowVGG11(t *testing.T) *net {
+	t.Helper()
+	b := &builder{tier: kernel.Best(), batch: narrowVGGSpec.Batch}
+	logits, err := vgg11(b, narrowVGGSpec, []int{8, 16, 32, 64, 64}, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.net(logits)
+}
+
 // networkLoss returns the mean loss in training mode without rounding it to
 // float32.
 func networkLoss(m *net, x []float32, batch sample.Batch) float64 {
@@ -88,7 +99,7 @@ func networkLoss(m *net, x []float32, batch sample.Batch) float64 {
 // float32 rounds the loss to about 1e-7 of itself. With h chosen so that the loss changes by
 // 3e-4, both errors stay below two per cent.
 func TestGradientsOfNetworks(t *testing.T) {
-	nets := map[string]*net{"vgg": narrowVGG(t)}
+	nets := map[string]*net{"vgg": narrowVGG(t), "vgg11": narrowVGG11(t)}
 	for name, spec := range small {
 		nets[name] = newModel(t, spec).(*net)
 	}
@@ -182,6 +193,7 @@ func TestNumberOfParameters(t *testing.T) {
 		"resnet20 group 32x32x3":  269722,
 		"resnet20 batch 32x32x3":  269722,
 		"resnet110 batch 32x32x3": 1727962,
+		"vgg11 32x32x3":           9750922,
 		"vgg16 batch 32x32x3":     14724042,
 	}
 	for _, f := range full {
@@ -248,6 +260,7 @@ func TestStartsAreThoseOfTheLiterature(t *testing.T) {
 		"mlp":      {Spec{Name: "mlp", Shape: image, Hidden: []int{400, 200}}, "dense3.weight", 200},
 		"lenet":    {Spec{Name: "lenet", Shape: image}, "dense3.weight", 84},
 		"resnet":   {Spec{Name: "resnet", Shape: image, Depth: 20, Norm: "batch"}, "dense.weight", 64},
+		"vgg11":    {Spec{Name: "vgg11", Shape: image}, "dense3.weight", 512},
 		"vgg16":    {Spec{Name: "vgg16", Shape: image, Norm: "group"}, "dense.weight", 512},
 	} {
 		test.spec.Batch, test.spec.Classes = 1, 100

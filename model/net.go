@@ -18,15 +18,20 @@ type net struct {
 	logits  node
 	params  []Param
 	starts  []start
+	grads   gradients
+	longest int // part of a gradient
 }
 
-var _ Model = (*net)(nil)
+var (
+	_ Model  = (*net)(nil)
+	_ Parted = (*net)(nil)
+)
 
 // net returns the finished network; the last layer's output are the logits.
 func (b *builder) net(logits node) *net {
 	return &net{
 		batch: b.batch, input: b.input, inPlace: b.input.value.v == nil, layers: b.layers, logits: logits,
-		params: b.params, starts: b.starts,
+		params: b.params, starts: b.starts, longest: b.longest,
 	}
 }
 
@@ -54,6 +59,23 @@ func (n *net) Init(x []float32, seed uint64) {
 // Gradient computes mean loss and gradient over a batch of at most Spec.Batch
 // samples.
 func (n *net) Gradient(g, x []float32, batch sample.Batch) (loss float32) {
+	n.grads.whole, n.grads.take = g, nil
+	loss = n.backward(x, batch)
+	n.grads.whole = nil
+	return loss
+}
+
+// GradientParts is Gradient in parts: layers, and rows of large dense ones.
+func (n *net) GradientParts(x []float32, batch sample.Batch, take func(first int, part []float32)) (loss float32) {
+	if n.grads.part == nil {
+		n.grads.part = make([]float32, n.longest)
+	}
+	n.grads.take = take
+	return n.backward(x, batch)
+}
+
+// backward runs the layers forward and backward, which gives n.grads.
+func (n *net) backward(x []float32, batch sample.Batch) (loss float32) {
 	size := batch.Len()
 	if size == 0 || size > n.batch {
 		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
@@ -61,7 +83,7 @@ func (n *net) Gradient(g, x []float32, batch sample.Batch) (loss float32) {
 	n.forward(x, batch, training)
 	sum, _ := crossEntropyGradient(n.logits.grad.images(size), n.logits.value.images(size), batch.Y)
 	for i := len(n.layers) - 1; i >= 0; i-- {
-		n.layers[i].backward(g, x, size)
+		n.layers[i].backward(&n.grads, x, size)
 	}
 	return float32(sum / float64(size))
 }

@@ -58,7 +58,15 @@ func (b *builder) affine(name string, in node, after activation) affine {
 	b.files(inOrder(name+".weight", l.gamma))
 	l.beta = b.param(name+".beta", zeros, v.c)
 	b.files(inOrder(name+".bias", l.beta))
+	b.longest = max(b.longest, 2*v.c)
 	return l
+}
+
+// gradients returns the memory for dγ and dβ, which lie side by side: together, and each.
+func (l *affine) gradients(g *gradients) (both, dgamma, dbeta []float32) {
+	n := l.gamma.Len()
+	both = g.at(l.gamma.Off, 2*n)
+	return both, both[:n], both[n:]
 }
 
 // normalize appends l, which has s inside. A convolution before it takes over two

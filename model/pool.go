@@ -25,7 +25,7 @@ func (l maxPool) forward(_ []float32, n int, _ mode) {
 	}
 }
 
-func (l maxPool) backward(_, _ []float32, n int) {
+func (l maxPool) backward(_ *gradients, _ []float32, n int) {
 	x, dx, y, dy := l.in.value, l.in.grad, l.out.value, l.out.grad
 	for b := range n {
 		l.tier.MaxPoolGradient(dx.plane(b), x.plane(b), y.plane(b), dy.plane(b), y.shape())
@@ -60,7 +60,7 @@ func (l meanPool) forward(_ []float32, n int, _ mode) {
 	}
 }
 
-func (l meanPool) backward(_, _ []float32, n int) {
+func (l meanPool) backward(_ *gradients, _ []float32, n int) {
 	in := l.in.grad
 	scale := 1 / float32(in.h*in.w)
 	for b := range n {

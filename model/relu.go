@@ -24,7 +24,7 @@ func (l relu) forward(_ []float32, n int, _ mode) {
 	}
 }
 
-func (l relu) backward(_, _ []float32, n int) {
+func (l relu) backward(_ *gradients, _ []float32, n int) {
 	y, dy := l.at.value, l.at.grad
 	if y.border == 0 && dy.border == 0 {
 		l.tier.Mask(kernel.Plane{V: dy.v}, kernel.Plane{V: y.v}, 1, n*y.size())

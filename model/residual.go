@@ -50,7 +50,7 @@ func (l *residual) forward(x []float32, n int, m mode) {
 }
 
 // backward runs the body, whose first convolution calls addGradient.
-func (l *residual) backward(g, x []float32, n int) {
+func (l *residual) backward(g *gradients, x []float32, n int) {
 	for i := len(l.body) - 1; i >= 0; i-- {
 		l.body[i].backward(g, x, n)
 	}

@@ -1,7 +1,10 @@
 package moniqua
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"strconv"
 	"sync"
 
 	"gossiptrainer/algos"
@@ -65,6 +68,39 @@ func (w wrongs) State(v *state.Visit) {
 	n := w.audit.wrong[w.rank]
 	state.Int(v, "wrong", &n, 0, math.MaxInt64)
 	w.audit.wrong[w.rank] = n
+}
+
+// All returns the count of a worker and the hashes of its last messages, for a run in which all workers go on at one
+// moment.
+func (a *Audit) All(rank topology.Rank) state.Keeper { return hashes{a, rank} }
+
+// hashes are those of the last messages of a worker, with its count.
+type hashes wrongs
+
+// State shows the count and the hashes.
+func (h hashes) State(v *state.Visit) {
+	wrongs(h).State(v)
+	h.audit.mu.Lock()
+	defer h.audit.mu.Unlock()
+	var own []audited
+	for sender := range h.audit.sent {
+		if sender.from == h.rank {
+			own = append(own, sender)
+		}
+	}
+	slices.SortFunc(own, func(a, b audited) int { return cmp.Or(cmp.Compare(a.seed, b.seed), a.first-b.first) })
+	state.Items(v, "sender", &own, func(name string, sender *audited) {
+		sender.from = h.rank
+		state.Int(v, name+".seed", &sender.seed, 0, math.MaxUint64)
+		state.Int(v, name+".first", &sender.first, 0, math.MaxInt)
+		sent := h.audit.sent[*sender]
+		for i := range sent {
+			number := name + "." + strconv.Itoa(i)
+			state.Int(v, number+".round", &sent[i].k, 0, math.MaxInt)
+			state.Int(v, number+".hash", &sent[i].hash, 0, math.MaxUint64)
+		}
+		h.audit.sent[*sender] = sent
+	})
 }
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.

@@ -15,7 +15,7 @@ func TestRepairsFarBeyondBeliefAreRefused(t *testing.T) {
 	liar.Verify, honest.Verify = true, true
 	x, far := []float32{0.25, -0.5, 1}, []float32{0.25, 1e7, 1}
 	mine, payload := mustEncode(t, honest, 3, x), mustEncode(t, liar, 3, far)
-	repair, _ := liar.AppendRepair(nil, 3, 0)
+	repair, _ := liar.AppendRepair(nil, 3, 0, nil)
 	acc := slices.Clone(x)
 	for _, limit := range []float32{1e6, 1e8} {
 		in := []algos.Message{{From: 7, Weight: 0.5, Payload: payload, Repair: repair, Limit: limit}}

@@ -70,7 +70,7 @@ func TestRepairsOutliveASwitch(t *testing.T) {
 			t.Fatalf("round %d: error %v, want a mismatch", k, err)
 		}
 		mustEncode(t, there, k+1, y)
-		repair, ok := there.AppendRepair(nil, k, 0)
+		repair, ok := there.AppendRepair(nil, k, 0, nil)
 		if !ok || len(repair) > there.MaxPayload(len(y)) {
 			t.Fatalf("round %d: repair of %d bytes, kept: %v", k, len(repair), ok)
 		}

@@ -239,6 +239,9 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 	switch {
 	case c.Verify:
 		if !g.checked {
+			if err := r.fill(g.x, g.in); err != nil {
+				return algos.Mixed{}, err
+			}
 			if err := c.verification.check(&r, g.x, g.in); err != nil {
 				return algos.Mixed{}, err
 			}
@@ -306,11 +309,12 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 func (c *Codec) Verifies() bool { return c.Verify }
 
 // AppendRepair appends the quotients of a piece of round k, at most MaxPiece bytes, if the round is one of those
-// encoded last: two, or as many as Behind says. A message of Encode has the one piece 0.
-func (c *Codec) AppendRepair(dst []byte, k, piece int) ([]byte, bool) {
+// encoded last: two, or as many as Behind says. A message of Encode has the one piece 0. Where asked is the data of a
+// receiver's MismatchError, AppendRepair appends only the spans that this receiver needs, unless all are shorter.
+func (c *Codec) AppendRepair(dst []byte, k, piece int, asked []byte) ([]byte, bool) {
 	for i := range c.verification.kept {
 		if kept := &c.verification.kept[i]; kept.k == k && piece >= 0 && piece < len(kept.ends) {
-			return append(dst, kept.piece(piece)...), true
+			return appendRepair(dst, kept.piece(piece), asked, c.block())
 		}
 	}
 	return dst, false

@@ -132,12 +132,12 @@ func (c *PairCodec) Verifies() bool { return c.offered.Verify }
 
 // AppendRepair appends the quotients of the message of exchange number, which is one piece, if it is the last exchange
 // that this worker or peer has offered.
-func (c *PairCodec) AppendRepair(dst []byte, number, piece int) ([]byte, bool) {
+func (c *PairCodec) AppendRepair(dst []byte, number, piece int, asked []byte) ([]byte, bool) {
 	p, err := c.exchange(number)
 	if err != nil {
 		return dst, false
 	}
-	return p.Codec.AppendRepair(dst, number, piece)
+	return p.Codec.AppendRepair(dst, number, piece, asked)
 }
 
 // ExtraMemory returns the most bytes that the quotients of two exchanges have taken.
@@ -156,3 +156,36 @@ func (c *PairCodec) MaxPayload(d int) int {
 
 // State shows the state of the control. It leaves out open exchanges.
 func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }
+
+// Exchanges returns the last exchanges that the two ends have offered, with what their repairs need. It leaves out an
+// audit.
+func (c *PairCodec) Exchanges() state.Keeper { return (*openPairings)(c) }
+
+type openPairings PairCodec
+
+// State shows the exchange that each end has offered last.
+func (c *openPairings) State(v *state.Visit) {
+	v.Part("offered", &c.offered)
+	v.Part("answered", &c.answered)
+}
+
+// State shows the number, θ and repair of an exchange, whose message is one piece.
+func (p *pairing) State(v *state.Visit) {
+	state.Int(v, "number", &p.number, -1, math.MaxInt)
+	v.Double("theta", &p.theta)
+	v.Double("unit", &p.unit)
+	if !p.Verify {
+		return
+	}
+	kept := p.verification.newest()
+	encoded := len(kept.ends) > 0
+	v.Bool("kept", &encoded)
+	state.Int(v, "round", &kept.k, 0, math.MaxInt)
+	v.Bytes("quotients", &kept.data)
+	if v.Loading() && encoded {
+		kept.end()
+	}
+	most := p.verification.extra()
+	state.Int(v, "most", &most, 0, math.MaxInt)
+	p.verification.most = most
+}

@@ -138,8 +138,8 @@ func TestBothEndsTakeTheSameTheta(t *testing.T) {
 		if sum[0] != 0 || sum[1] != 0 || sum[2] != 0 {
 			t.Errorf("%s: what one end gains the other must lose: %v is left", name, sum)
 		}
-		_, known := one.AppendRepair(nil, 4, 0)
-		if _, ok := one.AppendRepair(nil, 6, 0); ok || known != (c.note != 0) {
+		_, known := one.AppendRepair(nil, 4, 0, nil)
+		if _, ok := one.AppendRepair(nil, 6, 0, nil); ok || known != (c.note != 0) {
 			t.Errorf("%s: repair known %v, of another exchange %v", name, known, ok)
 		}
 	}
@@ -159,7 +159,7 @@ func TestAPairKeepsOneRepairForEachEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for back := range 4 {
-			if _, ok := one.AppendRepair(nil, number-back, 0); ok != (back < 2 && number >= back) {
+			if _, ok := one.AppendRepair(nil, number-back, 0, nil); ok != (back < 2 && number >= back) {
 				t.Errorf("after exchange %d: repair of %d known: %v", number, number-back, ok)
 			}
 		}

@@ -59,7 +59,7 @@ func TestMendingDoesNotAllocate(t *testing.T) {
 			{From: 1, Payload: mustEncode(t, c, 0, all[1])},
 			{From: 2, Payload: mustEncode(t, sender, 0, all[2])},
 		}
-		in[1].Repair, _ = sender.AppendRepair(nil, 0, 0)
+		in[1].Repair, _ = sender.AppendRepair(nil, 0, 0, nil)
 		acc := slices.Clone(all[0])
 		if allocs := testing.AllocsPerRun(5, func() {
 			if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {

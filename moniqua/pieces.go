@@ -58,6 +58,7 @@ func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error 
 	if err != nil {
 		return err
 	}
+	all := in
 	if p.at < p.end {
 		if err := c.cut.set(in, floatBytes*(p.end-p.at)); err != nil {
 			return fmt.Errorf("moniqua: round %d: %w", k, err)
@@ -74,6 +75,12 @@ func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error 
 		return err
 	}
 	if repaired(in) {
+		if err := r.fill(x, in); err != nil {
+			return err
+		}
+		for j := range all {
+			all[j].Repair = in[j].Repair // MixPiece uses it
+		}
 		c.verification.mends(piece, in)
 	}
 	return c.verification.check(&r, x, in)

@@ -89,8 +89,9 @@ func TestPiecesGiveTheModelOfWholeMessages(t *testing.T) {
 		want, whole := slices.Clone(me.x), []algos.Message{{From: 1, Weight: 0.3, Payload: other.message}}
 		wantSaw, err := me.whole.Mix(want, k, want, me.message, whole)
 		_, wrong := errors.AsType[*algos.MismatchError](err)
+		spans := rapid.Bool().Draw(t, "spans")
 		if wrong {
-			whole[0].Repair, _ = other.whole.AppendRepair(nil, k, 0)
+			whole[0].Repair = repairOf(t, other.whole, k, 0, err, spans)
 			wantSaw, err = me.whole.Mix(want, k, want, me.message, whole)
 		}
 		if err != nil {
@@ -101,9 +102,9 @@ func TestPiecesGiveTheModelOfWholeMessages(t *testing.T) {
 			in := []algos.Message{{From: 1, Weight: 0.3, Payload: other.parcels[p]}}
 			err := me.cut.CheckPiece(k, p, got, in)
 			if _, wrong := errors.AsType[*algos.MismatchError](err); wrong {
-				repair, ok := other.cut.AppendRepair(nil, k, p)
-				if most := other.cut.MaxPiece(len(other.x)); !ok || len(repair) > most {
-					t.Fatalf("piece %d: a repair of %d bytes (%v), at most %d", p, len(repair), ok, most)
+				repair := repairOf(t, other.cut, k, p, err, spans)
+				if most := other.cut.MaxPiece(len(other.x)); len(repair) > most {
+					t.Fatalf("piece %d: a repair of %d bytes, at most %d", p, len(repair), most)
 				}
 				in[0].Repair, mended = repair, true
 				err = me.cut.CheckPiece(k, p, got, in)
@@ -147,7 +148,7 @@ func TestRepairsBelongToTheirPiece(t *testing.T) {
 	}
 	for p := range parcels {
 		for q := range parcels {
-			repair, _ := theirs.AppendRepair(nil, k, q)
+			repair, _ := theirs.AppendRepair(nil, k, q, nil)
 			err := c.CheckPiece(k, p, x, []algos.Message{{From: 1, Weight: 1, Payload: parcels[p], Repair: repair}})
 			if (err == nil) != (p == q) {
 				t.Errorf("piece %d with the repair of piece %d: %v", p, q, err)
@@ -155,7 +156,7 @@ func TestRepairsBelongToTheirPiece(t *testing.T) {
 		}
 	}
 	for _, p := range []int{-1, 3} {
-		if _, ok := theirs.AppendRepair(nil, k, p); ok {
+		if _, ok := theirs.AppendRepair(nil, k, p, nil); ok {
 			t.Errorf("a repair of piece %d of 3", p)
 		}
 	}
@@ -183,8 +184,8 @@ func TestSavedRepairsAreThoseOfTheirPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for p := range c.Pieces(test.d) + 1 {
-			want, known := c.AppendRepair(nil, 6, p)
-			got, ok := again.AppendRepair(nil, 6, p)
+			want, known := c.AppendRepair(nil, 6, p, nil)
+			got, ok := again.AppendRepair(nil, 6, p, nil)
 			if ok != known || ok != (p < c.Pieces(test.d)) || !bytes.Equal(got, want) {
 				t.Errorf("%+v: piece %d: %d bytes (%v), want %d (%v)", test, p, len(got), ok, len(want), known)
 			}

@@ -100,6 +100,12 @@ func readQuotients(dst []int32, src []byte, tier kernel.Tier) (rest []byte, err 
 	if width > 0 {
 		tier.Unpack(m[:len(dst)], width, body)
 	}
+	if low <= math.MaxInt32-math.MaxUint8 {
+		for i, v := range m[:len(dst)] {
+			dst[i] = low + int32(v>>(8-width))
+		}
+		return rest, nil
+	}
 	for i := range dst {
 		v := int64(low) + int64(m[i]>>(8-width))
 		if v > math.MaxInt32 {

@@ -80,7 +80,7 @@ func wronged(t fataler, d int) (c *Codec, x []float32, mine []byte, in []algos.M
 	}
 	mine = mustEncode(t, c, 4, x)
 	in = []algos.Message{{From: 1, Weight: 0.25, Payload: mustEncode(t, theirs, 4, y)}}
-	repair, ok := theirs.AppendRepair(nil, 4, 0)
+	repair, ok := theirs.AppendRepair(nil, 4, 0, nil)
 	if !ok {
 		t.Fatal("no repair is kept")
 	}
@@ -117,14 +117,14 @@ func flipped(b []byte, at int) []byte {
 
 func TestTwoRoundsAreKept(t *testing.T) {
 	c := &Codec{Levels: 3, Theta: func(int) float64 { return 1 }, Verify: true}
-	if _, ok := c.AppendRepair(nil, 0, 0); ok {
+	if _, ok := c.AppendRepair(nil, 0, 0, nil); ok {
 		t.Error("a repair before anything was sent")
 	}
 	for k := range 3 {
 		mustEncode(t, c, k, []float32{float32(k), 5})
 	}
 	for k, want := range []bool{false, true, true, false} {
-		if _, ok := c.AppendRepair(nil, k, 0); ok != want {
+		if _, ok := c.AppendRepair(nil, k, 0, nil); ok != want {
 			t.Errorf("round %d: kept %v, want %v", k, ok, want)
 		}
 	}

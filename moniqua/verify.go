@@ -133,13 +133,17 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 	if err := v.recover(r, x, in); err != nil {
 		return err
 	}
-	v.wrong.From = v.wrong.From[:0]
+	v.wrong.From, v.wrong.Ask = v.wrong.From[:0], v.wrong.Ask[:0]
 	for j := range in {
 		payload := in[j].Payload
 		agrees := v.theirs[j].Sum() == binary.LittleEndian.Uint64(payload[len(payload)-HashLen:])
 		switch {
 		case in[j].Repair == nil && !agrees:
-			v.wrong.From = append(v.wrong.From, in[j].From)
+			asked, err := r.ask(x, payload)
+			if err != nil {
+				return err
+			}
+			v.wrong.From, v.wrong.Ask = append(v.wrong.From, in[j].From), append(v.wrong.Ask, asked)
 		case in[j].Repair != nil && (!agrees || len(v.rest[j]) > 0):
 			return &algos.MessageError{From: in[j].From,
 				Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}

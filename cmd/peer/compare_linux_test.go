@@ -74,8 +74,13 @@ algorithms:
   - {label: A, name: dpsgd, bits: 8}
   - {label: B, name: dpsgd, bits: 32}
   - {label: C, name: choco, compressor: {name: qsgd, bits: 8}}
+  - {label: D, name: adpsgd, bits: 8}
+  - {label: E, name: dpsgd, bits: 8, set: {faults: {script: [{at: 50, kill: 1}, {at: 100, cut: [0, 1], for: 1s},
+      {at: 5s, hang: 2, for: 30s}, {at: 300, rate: 100kbit, of: 3, for: 1m}]}}}
+  - {label: F, name: adpsgd, bits: 8, set: {faults: {script: [{at: 50, kill: 1, for: 2s}, {at: 8s, cut: [0, 1],
+      for: 1s}, {at: 300, slow: 3, by: 2, for: 10s}]}}}
 seeds: [1, 2]
-budget: {rounds: 600}
+budget: {rounds: 400}
 report: {targets: {loss: 0.5}}
 `
 

@@ -112,20 +112,16 @@ func newDataSplit(c *console) *cobra.Command {
 	var file runFile
 	cmd := &cobra.Command{
 		Use:   "split [FILE]",
-		Short: "print how many samples of every label each worker of a run has",
+		Short: "draw which samples each worker of a run has: sizes, weights, labels, and how much they differ",
 		Example: `  peer data split ring8-fashion
-  peer data split ring8 --set data.partition=labels --set data.per_worker=2`,
+  peer data split ring8 --set data.sizes.law=power --set data.weights=samples`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			run, err := file.assemble(args)
 			if err != nil {
 				return err
 			}
-			partition, err := run.Partition()
-			if err != nil {
-				return err
-			}
-			return c.print(partition, partition.Table)
+			return c.answer(inspect.NewSplit(run))
 		},
 	}
 	file.addFlags(cmd)

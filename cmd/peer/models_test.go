@@ -148,10 +148,21 @@ func glyphImages(t *testing.T) string {
 	return dir
 }
 
-// No built-in data have images large enough for VGG-16, so it scores random images.
+// No built-in data have images large enough for VGG, so it scores random images.
 func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
 	python := torchPython(t)
-	loaded, err := configs.Load(configs.Source{Set: []string{"model={name: vgg16, norm: batch}", "data.name=cifar-10"}})
+	for _, m := range []configs.Model{{Name: "vgg16", Norm: "batch"}, {Name: "vgg11"}} {
+		t.Run(m.Name, func(t *testing.T) { scoreVGG(t, python, m) })
+	}
+}
+
+func scoreVGG(t *testing.T, python string, m configs.Model) {
+	t.Helper()
+	set := []string{"model.name=" + m.Name, "data.name=cifar-10"}
+	if m.Norm != "" {
+		set = append(set, "model.norm="+m.Norm)
+	}
+	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +171,7 @@ func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const samples, features = 30, 3 * 32 * 32
-	f, err := model.New(model.Spec{Name: "vgg16", Norm: "batch", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10,
+	f, err := model.New(model.Spec{Name: m.Name, Norm: m.Norm, Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10,
 		Batch: samples})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +202,11 @@ func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "vgg.safetensors")
-	if err := train.Write(path, run.SavedModel(x, f.(model.Carrier).Statistics())); err != nil {
+	var statistics []float32
+	if carrier, ok := f.(model.Carrier); ok {
+		statistics = carrier.Statistics()
+	}
+	if err := train.Write(path, run.SavedModel(x, statistics)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "test_batch.bin"), rows, 0o666); err != nil {

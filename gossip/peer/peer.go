@@ -58,6 +58,8 @@ type Start struct {
 	Replay         *replay.Start  // nil: messages are not kept, so no worker can come back
 	Elastic        *elastic.Start // under Reweight
 	Judge          judge.Rules
+	// Tape notes the calls of the machine; nil: nobody does.
+	Tape gossip.Tape
 	// Through reports whether a worker is known to have ended well without a bye. Nil: nothing is known.
 	Through func(topology.Rank) bool
 }
@@ -132,8 +134,10 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
 	}
+	linked := gossip.NewLinked(m, s.Self, s.Place, s.Durable)
+	linked.Taped(s.Tape)
 	p := &Peer{
-		Layer: gossip.NewLinked(m, s.Self, s.Place, s.Durable), start: s, host: noHost{},
+		Layer: linked, start: s, host: noHost{},
 		needs: func(topology.Rank) bool { return true }, over: func() bool { return false },
 	}
 	if s.Replay != nil {

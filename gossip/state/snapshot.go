@@ -105,6 +105,31 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 	return nil
 }
 
+// Has reports whether s holds the state of a Keeper by a name.
+func (s *Snapshot) Has(name string) bool {
+	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return strings.HasPrefix(t.Name, name+"/") })
+}
+
+// Below returns the tensors whose names begin with a prefix, without it, in memory.
+func (s *Snapshot) Below(prefix string) (*Snapshot, error) {
+	own := new(Snapshot)
+	for _, t := range s.Tensors {
+		name, ok := strings.CutPrefix(t.Name, prefix)
+		if !ok {
+			continue
+		}
+		if t.Stored != nil {
+			t.Data = make([]byte, t.Stored.Size())
+			if _, err := t.Stored.ReadAt(t.Data, 0); err != nil {
+				return nil, &Error{t.Name, err}
+			}
+		}
+		t.Name, t.Stored = name, nil
+		own.Tensors = append(own.Tensors, t)
+	}
+	return own, nil
+}
+
 // CopyTo copies s, which is in memory, to other, whose memory it reuses.
 func (s *Snapshot) CopyTo(other *Snapshot) {
 	other.Begin()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gossiptrainer/internal/vec"
@@ -220,6 +221,25 @@ func Int[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](v *Visit, name string, x 
 		return
 	}
 	*x = n
+}
+
+// Items visits a list whose length changes.
+func Items[T any](v *Visit, name string, list *[]T, visit func(name string, item *T)) {
+	n := len(*list)
+	Int(v, name, &n, 0, math.MaxInt32)
+	if v.Loading() {
+		*list = (*list)[:0]
+	}
+	for i := range n {
+		if v.err != nil {
+			return
+		}
+		if i == len(*list) {
+			*list = slices.Grow(*list, 1)[:i+1]
+			clear((*list)[i:])
+		}
+		visit(name+strconv.Itoa(i), &(*list)[i])
+	}
 }
 
 // name returns the full name of a tensor of the visited part.

@@ -55,6 +55,7 @@ const (
 type Worker struct {
 	Parameters  int   // elements of the model
 	Moments     int   // vectors of its optimizer
+	Part        int   // elements of the gradient that are in memory at a time; 0: all
 	Vectors     int   // vectors of the length of the model that its algorithm keeps beside the model
 	External    bool  // a script trains the model, which it shares with the worker
 	Payload     int   // bytes of a message
@@ -89,7 +90,11 @@ func (w Worker) Plan() Plan {
 	if w.External {
 		p.add(Shared, vector, "the vector that the script and the worker share", "a smaller model")
 	}
-	p.add(Gradient, vector, "the update direction of a round", "a smaller model")
+	if w.Part > 0 {
+		p.add(Gradient, floatBytes*int64(w.Part), "a part of the gradient, on its way to the momentum", "")
+	} else {
+		p.add(Gradient, vector, "the update direction of a round", "a smaller model")
+	}
 	switch w.Moments {
 	case 0:
 	case 1:

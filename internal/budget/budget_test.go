@@ -25,8 +25,8 @@ func named(p Plan) int64 {
 	return sum
 }
 
-// A worker takes at most 3 times its model without momentum, 4 times with momentum and checkpoints, and what does not
-// grow with it.
+// A worker takes at most 3 times its model, with and without momentum and checkpoints, and what does not grow with it.
+// Directions are 4 times, where they do not lie in the momentum.
 func TestALargeModelIsThereFewTimes(t *testing.T) {
 	for _, parameters := range []int{10 * million, 24 * million, 100 * million} {
 		w := ring(parameters)
@@ -40,6 +40,20 @@ func TestALargeModelIsThereFewTimes(t *testing.T) {
 			t.Errorf("%d parameters: %d bytes with momentum and checkpoints, want at most 4 models: %v", parameters,
 				p.Total()-named(p), p)
 		}
+		w.Part = million
+		if p = w.Plan(); p.Total()-named(p) > 3*model+6*million {
+			t.Errorf("%d parameters: %d bytes with directions in the momentum, want at most 3 models: %v", parameters,
+				p.Total()-named(p), p)
+		}
+	}
+}
+
+// With 100 million parameters all owners together take less than 4 times the model, with momentum and checkpoints.
+func TestAllOwnersOfAHugeModel(t *testing.T) {
+	w := ring(100 * million)
+	w.Moments, w.Keeps, w.Part, w.Repair, w.Activations, w.Data = 1, true, 2*million, 13*million, 20*million, million
+	if p := w.Plan(); p.Total() > 4*p.Of(Model)*9/10 {
+		t.Errorf("%d bytes for a model of %d, want less than 3.6 times as much: %v", p.Total(), p.Of(Model), p)
 	}
 }
 

@@ -114,7 +114,7 @@ func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algo
 	var wrong *algos.MismatchError
 	if errors.As(err, &wrong) {
 		r.caught++
-		repair, ok := r.sent[0][m.From].AppendRepair(nil, e, 0)
+		repair, ok := r.sent[0][m.From].AppendRepair(nil, e, 0, nil)
 		if !ok {
 			t.Fatalf("event %d: worker %d has no repair", e, m.From)
 		}

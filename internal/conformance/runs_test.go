@@ -176,28 +176,49 @@ func (r *run) drive(t *testing.T) {
 	}
 }
 
-// advance runs all workers to the end, delivering each frame at once. It stops at the first error.
+// advance runs all workers to the end. It stops at the first error.
 func (r *run) advance() error {
-	for done := 0; done < len(r.workers); {
+	err := advance(r.workers, advancing{
+		sent: func(i int, f gossip.Frame) {
+			if f.Kind == gossip.Data {
+				r.bytes[i] += len(f.Payload) - r.hashBytes()
+			}
+		},
+		gradient: func(i, k int, x []float32) []float32 {
+			r.models[k][i] = slices.Clone(x)
+			return r.direction(i, x)
+		},
+	})
+	for i, w := range r.workers {
+		r.models[r.Steps][i] = slices.Clone(w.Params())
+	}
+	return err
+}
+
+// An advancing is what a driver of workers does beside moving frames.
+type advancing struct {
+	sent     func(i int, f gossip.Frame)           // by worker i
+	gradient func(i, k int, x []float32) []float32 // of worker i in round k at x
+}
+
+// advance runs workers to the end, delivering each frame at once. It stops at the first error.
+func advance(workers []*gossip.Worker, a advancing) error {
+	for done := 0; done < len(workers); {
 		done = 0
-		for i, w := range r.workers {
+		for i, w := range workers {
 			ready := w.Ready()
 			for _, f := range ready.Send {
-				if f.Kind == gossip.Data {
-					r.bytes[i] += len(f.Payload) - r.hashBytes()
-				}
-				if err := r.workers[f.To].Receive(f); err != nil {
+				a.sent(i, f)
+				if err := workers[f.To].Receive(f); err != nil {
 					return err
 				}
 			}
 			if ready.Compute {
-				r.models[ready.Round][i] = slices.Clone(ready.At)
-				if err := w.Gradient(r.direction(i, ready.At), 0, 0); err != nil {
+				if err := w.Gradient(a.gradient(i, ready.Round, ready.At), 0, 0); err != nil {
 					return err
 				}
 			}
 			if ready.Done {
-				r.models[r.Steps][i] = slices.Clone(w.Params())
 				done++
 			}
 		}

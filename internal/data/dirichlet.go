@@ -25,8 +25,8 @@ func Dirichlet(y Labels, workers int, alpha float64, seed uint64) (Partition, er
 	if err := checkWorkers(y, workers); err != nil {
 		return Partition{}, err
 	}
-	if !(alpha >= minAlpha && alpha <= maxAlpha) {
-		return Partition{}, fmt.Errorf("data: dirichlet: alpha %v: want %v..%v", alpha, minAlpha, maxAlpha)
+	if err := checkAlpha(alpha); err != nil {
+		return Partition{}, err
 	}
 	shards := make([][]int, workers)
 	shares := make([]float64, workers)
@@ -45,6 +45,13 @@ func Dirichlet(y Labels, workers int, alpha float64, seed uint64) (Partition, er
 	}
 	feedEmpty(shards)
 	return newPartition(y, shards), nil
+}
+
+func checkAlpha(alpha float64) error {
+	if !(alpha >= minAlpha && alpha <= maxAlpha) {
+		return fmt.Errorf("data: dirichlet: alpha %v: want %v..%v", alpha, minAlpha, maxAlpha)
+	}
+	return nil
 }
 
 // feedEmpty moves one row of the largest shard, the first among equals, to each empty shard.

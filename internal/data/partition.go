@@ -45,12 +45,28 @@ func IID(y Labels, workers int, seed uint64) (Partition, error) {
 // more than others, and each of these workers gets fewer rows of the label. If it is smaller
 // than the number of classes, labels without a worker are not used.
 func ByLabel(y Labels, workers, perWorker int, seed uint64) (Partition, error) {
-	classes := len(y.Classes)
 	if err := checkWorkers(y, workers); err != nil {
 		return Partition{}, err
 	}
+	holders, err := holdersOf(y, workers, perWorker)
+	if err != nil {
+		return Partition{}, err
+	}
+	shards := make([][]int, workers)
+	for label, rows := range rowsByLabel(y, seed) {
+		for k, piece := range cutEvenly(rows, len(holders[label])) {
+			worker := holders[label][k]
+			shards[worker] = append(shards[worker], piece...)
+		}
+	}
+	return newPartition(y, shards), nil
+}
+
+// holdersOf returns the workers that have each label. It refuses labels with fewer rows than workers.
+func holdersOf(y Labels, workers, perWorker int) ([][]int, error) {
+	classes := len(y.Classes)
 	if perWorker < 1 || perWorker > classes {
-		return Partition{}, fmt.Errorf("data: partition by label: %d labels per worker: want 1..%d", perWorker, classes)
+		return nil, fmt.Errorf("data: partition by label: %d labels per worker: want 1..%d", perWorker, classes)
 	}
 	holders := make([][]int, classes)
 	for i := range workers {
@@ -59,18 +75,17 @@ func ByLabel(y Labels, workers, perWorker int, seed uint64) (Partition, error) {
 			holders[label] = append(holders[label], i)
 		}
 	}
-	shards := make([][]int, workers)
-	for label, rows := range rowsByLabel(y, seed) {
-		if len(rows) < len(holders[label]) {
-			return Partition{}, fmt.Errorf("data: partition by label: label %s: %d samples for %d workers",
-				y.Classes[label], len(rows), len(holders[label]))
-		}
-		for k, piece := range cutEvenly(rows, len(holders[label])) {
-			worker := holders[label][k]
-			shards[worker] = append(shards[worker], piece...)
+	rows := make([]int, classes)
+	for _, label := range y.Of {
+		rows[label]++
+	}
+	for label, n := range rows {
+		if n < len(holders[label]) {
+			return nil, fmt.Errorf("data: partition by label: label %s: %d samples for %d workers",
+				y.Classes[label], n, len(holders[label]))
 		}
 	}
-	return newPartition(y, shards), nil
+	return holders, nil
 }
 
 func checkWorkers(y Labels, workers int) error {

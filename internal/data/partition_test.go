@@ -3,7 +3,6 @@ package data
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,30 +209,5 @@ func TestPartitionRefusesNonsense(t *testing.T) {
 			_, err := tt.cut()
 			wantError(t, err, tt.want)
 		})
-	}
-}
-
-func TestTable(t *testing.T) {
-	y := labelled(48, 4)
-	y.Classes = []string{"cat", "dog", "frog", "bird"}
-	p, err := ByLabel(y, 3, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	if err := p.Table(&out); err != nil {
-		t.Fatal(err)
-	}
-	want := strings.TrimPrefix(`
-  worker   0   1   2   3  total
-       0  12   0   0   0     12
-       1   0  12   0   0     12
-       2   0   0  12   0     12
-     all  12  12  12   0     36
-  unused   0   0   0  12     12
-labels: 0 cat, 1 dog, 2 frog, 3 bird
-`, "\n")
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("table (-want +got):\n%s", diff)
 	}
 }

@@ -164,7 +164,7 @@ func repair(t *testing.T, d document, name string) {
 	if _, err := sender.Encode(nil, round, sent); err != nil {
 		t.Fatal(err)
 	}
-	made, _ := sender.AppendRepair(nil, round, 0)
+	made, _ := sender.AppendRepair(nil, round, 0, nil)
 	same(t, "repair", made, mending)
 
 	x := slices.Clone(far)

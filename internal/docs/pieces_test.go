@@ -25,7 +25,7 @@ func piece(number int) decoder {
 			parcels = append(parcels, parcel)
 		}
 		same(t, name, parcels[number], d.bytes(t, name))
-		made, _ := sender.AppendRepair(nil, round, number)
+		made, _ := sender.AppendRepair(nil, round, number, nil)
 		mending := d.bytes(t, fmt.Sprintf("repair-%d", number))
 		same(t, "its repair", made, mending)
 

@@ -55,6 +55,9 @@ func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) 
 		s.Save("machine", w.Machine)
 		s.Save("oracle", oracle)
 	}
+	if b.method.Reads {
+		w.Momentum = oracle.Momentum()
+	}
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := oracle.Gradient(g, k, x)
 		if err != nil {

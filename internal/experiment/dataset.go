@@ -17,11 +17,13 @@ import (
 // A dataset gives the shards and the test splits of a run. Each part is read
 // when it is first asked for, and shards are not kept.
 type dataset struct {
+	cfg       configs.Config
 	sources   []*data.Source // of one form; one, or one per worker
 	local     bool           // each worker trains on all rows of its own source
 	partition func() (data.Partition, error)
 	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
+	weights   func() ([]float64, error)  // of the workers in the objective
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
 }
@@ -46,7 +48,7 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 		return nil, nil
 	}
 	c := cfg.Data
-	d := &dataset{local: c.Partition == "local"}
+	d := &dataset{cfg: cfg, local: c.Partition == "local"}
 	var err error
 	if d.sources, err = openData(cfg); err != nil {
 		return nil, err
@@ -61,6 +63,9 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 		if err := checkShards(cfg, source.Info); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.checkUneven(); err != nil {
+		return nil, err
 	}
 	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
 		return nil, err
@@ -77,8 +82,13 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 		if err != nil {
 			return data.Partition{}, err
 		}
-		return cut(labels, cfg.Topology.Size, cfg)
+		shares, err := sharesOf(cfg)
+		if err != nil {
+			return data.Partition{}, err
+		}
+		return cut(labels, shares, cfg)
 	})
+	d.weights = sync.OnceValues(d.weigh)
 	for _, s := range d.sources {
 		d.tests = append(d.tests, sync.OnceValues(s.Test))
 	}
@@ -161,18 +171,24 @@ func (d *dataset) of(rank topology.Rank) int {
 func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 	source := d.sources[d.of(rank)]
 	if d.local {
-		return source.Train(nil)
+		if err := d.checkStated(rank, source.Info.Train); err != nil {
+			return data.Set{}, err
+		}
+		set, err := source.Train(nil)
+		return d.noisy(rank, set, nil), err
 	}
 	p, err := d.partition()
 	if err != nil {
 		return data.Set{}, err
 	}
+	rows := p.Shards[rank]
 	if d.whole == nil {
-		return source.Train(p.Shards[rank])
+		set, err := source.Train(rows)
+		return d.noisy(rank, set, rows), err
 	}
-	cut := d.whole.Subset(p.Shards[rank])
+	cut := d.whole.Subset(rows)
 	d.whole = nil
-	return cut, nil
+	return d.noisy(rank, cut, rows), nil
 }
 
 // shards reads every train split once and cuts it up.
@@ -196,7 +212,7 @@ func (d *dataset) shards(workers int) ([]data.Set, error) {
 		return nil, err
 	}
 	for i, rows := range p.Shards {
-		sets[i] = all.Subset(rows)
+		sets[i] = d.noisy(topology.Rank(i), all.Subset(rows), rows)
 	}
 	return sets, nil
 }

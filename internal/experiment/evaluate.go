@@ -77,6 +77,13 @@ func (r *Run) NewAverager(observe func(record.Event)) *Averager {
 	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}, latest: make([]int, r.N())}
 }
 
+// GoOn continues with workers that begin these rounds, by rank. Earlier replicas have been added.
+func (a *Averager) GoOn(began []int) {
+	for rank, round := range began {
+		a.latest[rank] = round - 1
+	}
+}
+
 // Watched wraps the gradient next of a worker: it first adds the replica x_k to the mean of its round. The last worker
 // of a round evaluates the mean.
 func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient {

@@ -46,7 +46,9 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.schedule, err = newSchedule(r.cfg.Train); err != nil {
 		return nil, err
 	}
-	r.bound = r.updateBound()
+	if r.bound, err = r.largestBound(); err != nil {
+		return nil, err
+	}
 	if r.theta, r.control, err = r.chooseTheta(); err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (r *Run) measure() (extent, error) {
 		return extent{}, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
 	files, err := newModelFiles(r.cfg, size)
-	e := extent{files: files, dim: size.Dim, sample: size.Sample, packed: size.Packed}
+	e := extent{files: files, dim: size.Dim, sample: size.Sample, packed: size.Packed, part: size.Part}
 	if o := r.cfg.Model.Outline; o != nil {
 		e.exact = o.Exact
 	}

@@ -113,7 +113,7 @@ func TestAScriptChangesNoResult(t *testing.T) {
 		name := rapid.SampledFrom(names).Draw(rt, "run")
 		if runs[name] == nil {
 			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
-			k := &known{run: remembering(t, name, append(base, bucketsOf(64)...))}
+			k := &known{run: remembering(t, memories[name], append(base, bucketsOf(64)...))}
 			var err error
 			if k.want, _, err = underScript(t, k.run, nil); err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ func FuzzResume(f *testing.F) {
 	runs, saved := make([]*Run, len(names)), make([]state.Snapshot, len(names))
 	for i, name := range names {
 		base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=40"}
-		runs[i] = remembering(f, name, append(base, bucketsOf(16)...))
+		runs[i] = remembering(f, memories[name], append(base, bucketsOf(16)...))
 		all := workers(f, runs[i])
 		all[0].Machine.AtBoundary(func(k int) {
 			if k == 7 {

@@ -7,7 +7,6 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
@@ -167,17 +166,4 @@ func verifiedPayload(r *Run) int {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
 	}
 	return codec.MaxPayload(r.dim)
-}
-
-// partitions are the ways to cut a train split into shards.
-var partitions = map[string]func(y data.Labels, workers int, c configs.Config) (data.Partition, error){
-	"iid": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
-		return data.IID(y, workers, c.Seed)
-	},
-	"labels": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
-		return data.ByLabel(y, workers, c.Data.PerWorker, c.Seed)
-	},
-	"dirichlet": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
-		return data.Dirichlet(y, workers, c.Data.Alpha, c.Seed)
-	},
 }

@@ -46,6 +46,9 @@ func (r *Run) Plan(rank topology.Rank) budget.Plan {
 	if r.quantized() && r.cfg.Algorithm.Theta.Verify {
 		w.Repair = moniqua.UsualRepair(r.dim)
 	}
+	if r.method.Reads && r.directions().IsMomentum() {
+		w.Part = r.part
+	}
 	w.Activations = int64(r.lanes(cores.Free())) * r.activations()
 	if r.data != nil {
 		w.Data = r.dataBytes()

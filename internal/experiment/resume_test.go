@@ -82,9 +82,9 @@ var memories = map[string][]string{
 		"data.partition=labels", "train.rounds=5"},
 }
 
-// remembering assembles a run of memories over the settings of a base.
-func remembering(t testing.TB, name string, base []string) *Run {
-	return over(t, base, append([]string{"algorithm.name=dpsgd"}, memories[name]...)...)
+// remembering assembles a run of some settings over those of a base.
+func remembering(t testing.TB, own, base []string) *Run {
+	return over(t, base, append([]string{"algorithm.name=dpsgd"}, own...)...)
 }
 
 // bucketsOf are the settings of a base whose compressors have small buckets.
@@ -101,7 +101,7 @@ func TestGoingOnIsNeverHavingStopped(t *testing.T) {
 				base = append(base, "model.name=quadratic", "model.dim=300")
 				base = append(base, bucketsOf(128)...)
 			}
-			r := remembering(t, name, base)
+			r := remembering(t, memories[name], base)
 			rounds := r.cfg.Train.Rounds
 			at := []int{1, rounds / 2, rounds/2 + 1, min(rounds/2+5, rounds), rounds}
 			want, saved := stops(t, r, at)
@@ -151,7 +151,7 @@ func TestCopiesOfAStateAllocateNothing(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
-			r := remembering(t, name, append(base, bucketsOf(128)...))
+			r := remembering(t, memories[name], append(base, bucketsOf(128)...))
 			all := workers(t, r)
 			digest(t, r, all, 1)
 			var s state.Snapshot
@@ -185,7 +185,7 @@ func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
-			r := remembering(t, name, append(base, bucketsOf(128)...))
+			r := remembering(t, memories[name], append(base, bucketsOf(128)...))
 			want, saved := stops(t, r, []int{6, 7})
 			mixed := slices.Clone(saved[6])
 			for i := range mixed {

@@ -24,7 +24,7 @@ type Run struct {
 	method   registry.Algorithm
 	data     *dataset // nil for an objective without data
 	schedule train.Schedule
-	bound    float64               // on the update direction, 0 = none
+	bound    float64               // on the update directions of all workers, 0 = none
 	theta    []func(k int) float64 // by lane; nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
 	extent
@@ -43,6 +43,7 @@ type extent struct {
 	exact  int // E: so many elements at the end travel in full precision
 	sample int // floats of memory for every sample of a batch
 	packed int // the same for any batch
+	part   int // coordinates of the longest part of a gradient; 0: it comes whole
 }
 
 // A Program is what a worker of an external model needs of its program.

@@ -52,7 +52,9 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 	if r.dim == 0 { // the workers know the size of their model
 		s.Effective = bits
 	}
-	s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
+	if s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N()); s.Data != nil {
+		s.Data.BySamples, s.Data.LabelNoise = r.cfg.Data.Weighted(), r.cfg.Data.LabelNoise
+	}
 	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
 		s.Ended = res.Ended
 	}

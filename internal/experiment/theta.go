@@ -66,7 +66,8 @@ func (r *Run) chooseTheta() (
 	return rules, control, nil
 }
 
-// updateBound returns the bound on the update direction, 0 for none. Rules that compute theta need one.
+// updateBound returns the bound on the update direction of a worker of weight 1, 0 for none. Rules that compute theta
+// need one.
 func (r *Run) updateBound() float64 {
 	theta := r.cfg.Algorithm.Theta
 	switch {

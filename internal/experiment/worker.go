@@ -78,6 +78,7 @@ func (w *Worker) count(audit *moniqua.Audit, s *state.Snapshot) error {
 	if audit == nil || w.Save == nil {
 		return nil
 	}
+	w.Counts = audit.All(w.Rank)
 	const name = "audit"
 	own, save := audit.Of(w.Rank), w.Save
 	if s != nil {
@@ -159,14 +160,24 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 	if err != nil {
 		return nil, err
 	}
-	return train.NewOracle(int(b.rank), objective, batches, b.directions())
+	rule := b.directions()
+	rule.Bound = b.updateBound()
+	if b.cfg.Data.Weighted() {
+		weights, err := b.data.weights()
+		if err != nil {
+			return nil, err
+		}
+		rule.Weight = weights[b.rank]
+		rule.Bound *= rule.Weight
+	}
+	return train.NewOracle(int(b.rank), objective, batches, rule)
 }
 
-// directions returns the rule from gradients to directions.
+// directions returns the rule from gradients to directions of a worker of weight 1, without a bound.
 func (r *Run) directions() train.Rule {
 	t, o := r.cfg.Train, r.cfg.Train.Optimizer
 	rule := train.Rule{
-		Kind: train.Kind(o.Name), Momentum: t.Momentum, WeightDecay: t.WeightDecay, ClipNorm: o.ClipNorm, Bound: r.bound,
+		Kind: train.Kind(o.Name), Momentum: t.Momentum, WeightDecay: t.WeightDecay, ClipNorm: o.ClipNorm,
 	}
 	if rule.Kind != train.SGD {
 		rule.Beta1, rule.Beta2, rule.Eps = o.Beta1, o.Beta2, o.Eps

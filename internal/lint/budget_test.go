@@ -21,6 +21,7 @@ const (
 // wideStructs may have more fields: each is a table of settings that people fill in by name.
 var wideStructs = map[string]string{
 	"configs Compressor":                   "a section of a run file",
+	"configs Data":                         "a section of a run file",
 	"internal/registry CompressorSettings": "that section without its keys",
 	"internal/record Step":                 "the JSON of a recorded round has these keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",

@@ -56,7 +56,7 @@ func (o *oracle) start(w *Worker) (stop func()) {
 // compute does one job at a time until there are no more. The machine owns the buffer from the outcome
 // to the next job.
 func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
-	var g []float32
+	g := w.Momentum
 	for j := range jobs {
 		if g == nil {
 			g = make([]float32, len(j.x))

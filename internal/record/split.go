@@ -14,6 +14,9 @@ type Split struct {
 	Test      []int  `json:"test_rows_per_worker"` // the same
 	TestSets  int    `json:"test_sets"`            // different ones
 	Evaluated string `json:"evaluated_on"`         // for users
+
+	BySamples  bool      `json:"by_samples,omitempty"`  // workers count by their rows, not equally
+	LabelNoise []float64 `json:"label_noise,omitempty"` // shares of labels replaced on purpose, of all or by rank
 }
 
 // SumRows sums up the data of the workers of a run. It is nil if no result has them.
@@ -41,10 +44,25 @@ func SumRows(partition string, finals []Final, workers int) *Split {
 // String describes the split for users.
 func (s Split) String() string {
 	text := fmt.Sprintf("%s, %s rows per worker", s.Partition, listed(s.Train))
-	if slices.Min(s.Train) < slices.Max(s.Train)-1 {
+	switch {
+	case s.BySamples:
+		text += ", all rows count equally"
+	case slices.Min(s.Train) < slices.Max(s.Train)-1:
 		text += ", all workers count equally"
 	}
+	if len(s.LabelNoise) > 0 && slices.Max(s.LabelNoise) > 0 {
+		text += fmt.Sprintf(", %s %% of the labels replaced", spread(s.LabelNoise))
+	}
 	return text + "; evaluated on " + s.Evaluated
+}
+
+// spread writes shares as per cent for users: one if all are equal, else a range.
+func spread(shares []float64) string {
+	low, high := 100*slices.Min(shares), 100*slices.Max(shares)
+	if low == high {
+		return fmt.Sprintf("%.3g", low)
+	}
+	return fmt.Sprintf("%.3g to %.3g", low, high)
 }
 
 // listed writes numbers for users: one if all known ones are equal, a range if they are many.

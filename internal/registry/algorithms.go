@@ -21,6 +21,7 @@ var algorithms = []Algorithm{
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		On:    Graph{Changing: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: plainNoise, ByDegree: true},
+		Reads: true,
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
 		},
@@ -44,6 +45,7 @@ var algorithms = []Algorithm{
 			Certificate: d2Sums, Noise: func(s topology.Spectrum, p Settings) float64 { return s.D2Noise(p.Slack) },
 		},
 		Vector: Vectors{Own: 1},
+		Reads:  true,
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Every: p.LocalSteps}, nil
 		},

@@ -30,6 +30,9 @@ type Algorithm struct {
 	// compressor of fidelity f on a graph with β = 1 − λₙ.
 	Gamma  func(f Fidelity, beta float64) float64
 	Vector Vectors
+	// Reads: the rule reads update directions and neither writes to them nor keeps them. They may lie in the worker's
+	// momentum then.
+	Reads  bool
 	Remedy string // advice for a run that diverges; <compressor> and <bits> stand for its settings
 
 	// Build makes the update rule of one worker. Pair makes the rule of workers that meet in pairs and share no rounds.

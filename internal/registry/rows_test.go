@@ -120,6 +120,37 @@ func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []top
 	}
 }
 
+// Rules whose row says that they only read directions leave them as they are.
+func TestRulesLeaveDirectionsAsTheyAre(t *testing.T) {
+	for _, a := range algorithms {
+		if !a.Reads {
+			continue
+		}
+		made, err := a.Build(Parts{
+			Rows: rowsOn(t, a)[0], X: make([]float32, dim), Codecs: []algos.Codec{algos.Full{}},
+			Alpha: func(int) float32 { return 0.1 }, Settings: Settings{LocalSteps: 2},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, want := make([]float32, dim), make([]float32, dim)
+		for i := range g {
+			g[i], want[i] = float32(i), float32(i)
+		}
+		for k := 0; k < 6; k += 2 {
+			if err := made.(gossip.Local).Local(k, g); err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Descend(k+1, g); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(g, want) {
+				t.Fatalf("%s: round %d: the direction is %v, want %v", a, k, g, want)
+			}
+		}
+	}
+}
+
 // Frames and extra vectors are those of the rows.
 func TestRowsCountWhatWorkersSendAndKeep(t *testing.T) {
 	for _, a := range algorithms {

@@ -11,11 +11,12 @@ import (
 )
 
 // A Traffic is the state of a Sharer at a moment: the messages that have not left, and the places of all receivers in
-// the random numbers of their links. It holds no rates: those follow from the network. W is the form of a message in a
-// file.
+// the random numbers of their links. It holds the rate of Limit alone: others follow from the network. W is the form of
+// a message in a file.
 type Traffic[W any] struct {
-	Servers []Served  `json:"servers"` // the uplink first, then those of links that do not use it, by receiver
-	Flows   []Sent[W] `json:"flows"`   // by receiver
+	Servers []Served  `json:"servers"`        // the uplink first, then those of links that do not use it, by receiver
+	Flows   []Sent[W] `json:"flows"`          // by receiver
+	Most    float64   `json:"most,omitempty"` // see Limit
 }
 
 // A Served is the state of a Server.
@@ -41,11 +42,10 @@ type Leaving[W any] struct {
 	What  W             `json:"what"`
 }
 
-// Save returns the state of s, with the messages as write returns them. The rate of no worker is limited at that time,
-// see Limit.
+// Save returns the state of s, with the messages as write returns them.
 func Save[T, W any](s *Sharer[T], write func(T) W) Traffic[W] {
 	receiver := map[*flow[T]]topology.Rank{}
-	var t Traffic[W]
+	t := Traffic[W]{Most: s.most}
 	for _, to := range slices.Sorted(maps.Keys(s.flows)) {
 		f := s.flows[to]
 		receiver[f] = to
@@ -70,6 +70,8 @@ func Save[T, W any](s *Sharer[T], write func(T) W) Traffic[W] {
 
 // Restore gives s, a new sharer of the same worker and network, the state t.
 func Restore[T, W any](s *Sharer[T], t Traffic[W], read func(W) (T, error)) error {
+	s.most = t.Most
+	s.up.limit(t.Most, 0)
 	for _, sent := range t.Flows {
 		f := s.flow(sent.To)
 		f.path.packets, f.path.last = sent.Packets, sent.Last

@@ -28,7 +28,9 @@ func (s *simulation) handle(t *thread, e *event) error {
 			return err
 		}
 	}
-	s.keeper.sees(e)
+	if s.script == nil {
+		s.keeper.sees(p, e.call())
+	}
 	var err error
 	if f := e.frame; f != nil {
 		p.got.Payload += payloadBytes(&f.Frame)
@@ -48,6 +50,14 @@ func (s *simulation) handle(t *thread, e *event) error {
 		return s.failed(p, err)
 	}
 	return s.act(t, p)
+}
+
+// call returns the call of a machine that an event makes.
+func (e *event) call() gossip.Call {
+	if e.frame == nil {
+		return gossip.Call{Kind: gossip.GradientCall}
+	}
+	return gossip.Call{Kind: gossip.ReceiveCall, Frame: e.frame.Frame}
 }
 
 // failed handles an error of a worker. It returns the error that ends the run.

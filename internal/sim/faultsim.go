@@ -30,7 +30,7 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 		links:   linkTable{byEnds: make(map[[2]topology.Rank]*link)},
 		planned: -1, begun: -1, effects: effects{at: make(map[int]int)},
 	}
-	s.script = fs
+	s.script, s.keeper.faults = fs, fs
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.process = new(process)
@@ -44,8 +44,18 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 // An item of an agenda is an action other than an event of a worker.
 type item struct {
 	event
-	do func() error
+	kind itemKind
+	do   func() error
 }
+
+// An itemKind says which items a run has that is at rest. A state has no others.
+type itemKind uint8
+
+const (
+	passing itemKind = iota // of a process or link that changes
+	reading                 // of the script
+	pulse                   // of the layers of the event's worker and process
+)
 
 // An agenda is the items to come, the earliest first. It is short.
 type agenda []item
@@ -66,9 +76,17 @@ func (s *faultSim) agendaIsNext() bool {
 }
 
 // after does something after some time.
-func (s *faultSim) after(d time.Duration, do func() error) {
-	e := item{event{at: s.now + d, seq: s.seq}, do}
+func (s *faultSim) after(d time.Duration, do func() error) { s.plan(d, item{do: do}) }
+
+// plan adds an item after some time.
+func (s *faultSim) plan(d time.Duration, e item) {
+	e.at, e.seq = s.now+d, s.seq
 	s.seq++
+	s.enter(e)
+}
+
+// enter adds an item at its time.
+func (s *faultSim) enter(e item) {
 	at, _ := slices.BinarySearchFunc(s.agenda, e, func(a, b item) int {
 		if a.before(b.event) {
 			return -1

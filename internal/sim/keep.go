@@ -16,22 +16,35 @@ import (
 // One is its state at the boundary. The other is its inputs from there until the last worker has reached the boundary,
 // in the order of virtual time. A machine is deterministic: with the same inputs it is again where it was. Links, queue
 // and clock are those of the moment at which the last worker reached the boundary.
+//
+// The boundary of workers that share rounds is that before a round that no worker had begun. That of an asynchronous
+// worker is its next one, and its state has its open exchanges.
 
-// A Keeping says when the state of a run is taken, and takes it. It needs workers that share rounds, and no faults.
+// A Keeping says when the state of a run is taken, and takes it.
 type Keeping struct {
 	// Due reports whether the state before the next round is to be taken. It is asked when the first worker begins a
 	// round.
 	Due func(round int) bool
-	// Take takes the state before a round. It keeps nothing of s, and an error ends the run.
-	Take func(round int, s *state.Snapshot) error
+	// Take takes a state. It keeps nothing of s, and an error ends the run.
+	Take func(at Boundary, s *state.Snapshot) error
+}
+
+// A Boundary is the place of a state of the run.
+type Boundary struct {
+	// Round is the round after the largest that a worker had begun. It names the state.
+	Round int `json:"round"`
+	// Began are the rounds that the workers begin, by rank: all that one, or their own if they share no rounds.
+	Began []int `json:"began"`
 }
 
 // A keeper takes the state of a run.
 //
 //	at = 0    no state is being taken              a state is due                     at = the round after the largest
-//	at > 0    workers show their states at round   the last worker has reached it     at = 0
+//	at > 0    workers show their states            the last worker has reached it     at = 0
 type keeper struct {
-	*Keeping              // nil: the run keeps no state
+	*Keeping // nil: the run keeps no state
+	sim      *simulation
+	faults   *faultSim    // nil: no faults
 	latest   atomic.Int64 // largest round that a worker has begun
 	begun    int          // the same, as of the last wave
 	at       int
@@ -43,27 +56,36 @@ type keeper struct {
 // A crossing is the state of a worker at the boundary.
 type crossing struct {
 	over  bool // the worker has reached the boundary
+	round int  // that the worker begins there
 	state state.Snapshot
 	clock time.Duration // of its machine, see peer.origin
 }
 
-// An input is an event that a machine saw after its boundary.
+// An input is a call of a machine after its boundary.
 type input struct {
 	worker topology.Rank
 	at     time.Duration
-	frame  *gossip.Frame // nil: the gradient was ready
+	call   gossip.Call
 }
 
-// watch lets the keeper see the boundaries of all workers.
+// watch lets the keeper see the boundaries of all workers. Under a script, a process does so when it begins.
 func (k *keeper) watch(s *simulation) {
-	if k.Keeping = s.opt.Keep; k.Keeping == nil {
+	k.sim, k.Keeping = s, s.opt.Keep
+	if k.Keeping == nil {
 		return
 	}
 	k.crossed = make([]crossing, len(s.peers))
 	for i := range s.peers {
-		p := &s.peers[i]
-		k.begins(p.round)
-		p.core.AtBoundary(func(round int) { k.cross(p, round) })
+		if p := &s.peers[i]; k.faults == nil {
+			p.core.AtBoundary(func(round int) { k.cross(p, round) })
+		}
+	}
+}
+
+// start begins to ask for states, with the run at its beginning or where it goes on.
+func (k *keeper) start() {
+	for i := range k.sim.peers {
+		k.begins(k.sim.peers[i].round)
 	}
 	k.begun = int(k.latest.Load())
 }
@@ -93,7 +115,8 @@ func (k *keeper) keep(s *simulation) error {
 
 // collect begins to take the state if one is due. No message of the next round exists, because no worker has begun it.
 func (k *keeper) collect(s *simulation) {
-	if s.opt.Ending.due || k.begun+1 >= s.peers[0].Rounds || !k.Due(k.begun) {
+	last := k.begun+1 >= s.peers[0].Rounds && !s.peers[0].Asynchronous
+	if s.opt.Ending.due || last || k.faults != nil && k.faults.behind() || !k.Due(k.begun) {
 		return
 	}
 	k.at, k.left, k.past = k.begun+1, len(k.crossed), k.past[:0]
@@ -104,42 +127,62 @@ func (k *keeper) collect(s *simulation) {
 
 // cross takes the state of a worker at the boundary.
 func (k *keeper) cross(p *peer, round int) {
-	if k.at == 0 || round != k.at {
+	c := &k.crossed[p.Rank]
+	if k.at == 0 || c.over || round != k.at && !p.Asynchronous {
 		return
 	}
-	c := &k.crossed[p.Rank]
 	p.Save(&c.state)
-	c.over, c.clock = true, p.ready
+	if m, ok := p.Machine.(gossip.Exchanger); ok {
+		c.state.Save(gossip.Exchanges, m.Exchanges())
+	}
+	c.over, c.round, c.clock = true, round, p.ready
 	k.left--
 }
 
-// sees notes an input of a worker that belongs to the rounds after the boundary. Others reuse the memory of a frame.
-func (k *keeper) sees(e *event) {
-	if k.at == 0 || !k.crossed[e.worker].over && (e.frame == nil || e.frame.Round < k.at) {
+// sees notes a call of a machine that belongs to the rounds after the boundary. A frame of such a round may come before
+// its receiver has reached the boundary. Others reuse the memory of a frame.
+func (k *keeper) sees(p *peer, c gossip.Call) {
+	if k.at == 0 {
 		return
 	}
-	in := input{worker: e.worker, at: e.at}
-	if e.frame != nil {
-		own := e.frame.Frame
-		own.Payload = slices.Clone(own.Payload)
-		in.frame = &own
+	early := c.Kind == gossip.ReceiveCall && c.Frame.Round >= k.at && !p.Asynchronous
+	if !k.crossed[p.Rank].over && !early {
+		return
 	}
-	k.past = append(k.past, in)
+	c.Frame.Payload = slices.Clone(c.Frame.Payload)
+	k.past = append(k.past, input{worker: p.Rank, at: k.sim.now, call: c})
+}
+
+// tape notes the calls of a machine inside layers, nil if the run keeps no state.
+func (k *keeper) tape(p *peer) gossip.Tape {
+	if k.Keeping == nil {
+		return nil
+	}
+	return func(c gossip.Call) { k.sees(p, c) }
+}
+
+// abandon takes no state now, because a process ends or begins. The next one is due as soon as it may be.
+func (k *keeper) abandon() {
+	k.at, k.begun, k.past = 0, int(k.latest.Load()), k.past[:0]
 }
 
 // finish takes the state of the run if all workers have reached the boundary. A run whose end is due takes none.
 func (k *keeper) finish(s *simulation) error {
-	if k.left > 0 {
+	if k.left > 0 || k.faults != nil && !k.faults.rests() {
 		return nil
 	}
 	at := k.at
-	k.at = 0
+	k.at, k.begun = 0, int(k.latest.Load())
 	if s.opt.Ending.due {
 		return nil
 	}
-	whole, err := s.save(at)
+	place := Boundary{Round: at}
+	for i := range k.crossed {
+		place.Began = append(place.Began, k.crossed[i].round)
+	}
+	whole, err := s.save(place)
 	if err == nil {
-		err = k.Take(at, whole)
+		err = k.Take(place, whole)
 	}
 	k.past = k.past[:0]
 	if err != nil {

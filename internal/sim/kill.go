@@ -35,6 +35,7 @@ func (s *faultSim) applyKill(c fault.Change) error {
 // kill ends the process of a worker. The system closes its connections, so its neighbours notice after the latency of
 // the link.
 func (s *faultSim) kill(p *peer) {
+	s.keeper.abandon()
 	s.threads[0].pool.cancel(&p.order)
 	s.threads[0].pool.release(&p.order)
 	s.quit(p)

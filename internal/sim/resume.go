@@ -2,18 +2,21 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
 
-// save returns the state of the run at this moment, with the states of its workers before a round. It is valid until
-// the run goes on.
-func (s *simulation) save(round int) (*state.Snapshot, error) {
+// save returns the state of the run at this moment, with the states of its workers at a boundary. It is valid until the
+// run goes on.
+func (s *simulation) save(at Boundary) (*state.Snapshot, error) {
 	kept := &store{at: map[*byte]int{}}
-	run := savedRun{Round: round, Now: s.now, Seq: s.seq, Events: s.events}
+	run := savedRun{Boundary: at, Now: s.now, Seq: s.seq, Events: s.events}
 	whole := new(state.Snapshot)
 	for i := range s.peers {
 		p, c := &s.peers[i], &s.keeper.crossed[i]
@@ -23,6 +26,9 @@ func (s *simulation) save(round int) (*state.Snapshot, error) {
 		})
 		if s.cores != nil {
 			run.Workers[i].Coding = saveCoding(kept, p.coding)
+		}
+		if p.Counts != nil {
+			c.state.Save(countsPart, p.Counts)
 		}
 		for _, t := range c.state.Tensors {
 			t.Name = workerName(i) + t.Name
@@ -36,11 +42,14 @@ func (s *simulation) save(round int) (*state.Snapshot, error) {
 		run.Queue = append(run.Queue, s.saveEvent(kept, e))
 	}
 	for _, in := range s.keeper.past {
-		saved := savedInput{Worker: in.worker, At: in.at}
-		if in.frame != nil {
-			saved.Frame = kept.frame(in.frame)
+		saved := savedInput{Worker: in.worker, At: in.at, Call: in.call.Kind, Peer: in.call.Peer, Up: in.call.Up}
+		if in.call.Kind == gossip.ReceiveCall {
+			saved.Frame = kept.frame(&in.call.Frame)
 		}
 		run.Past = append(run.Past, saved)
+	}
+	if f := s.keeper.faults; f != nil {
+		run.Faults = f.save(whole)
 	}
 	text, err := json.Marshal(run)
 	whole.Tensors = append(whole.Tensors, state.Tensor{Name: payloadsTensor, Type: "U8", Data: kept.data},
@@ -83,10 +92,7 @@ func (s *simulation) resume(from *Saved) error {
 		}
 		s.queue.push(e)
 	}
-	if err := s.resumeWork(from); err != nil {
-		return err
-	}
-	return s.repeat(from)
+	return s.resumeWork(from)
 }
 
 // readEvent returns a saved event.
@@ -116,35 +122,62 @@ func (s *simulation) known(rank topology.Rank) error {
 	return nil
 }
 
-// repeat gives the machines the inputs that they had after the boundary. Their frames are on the way already.
+// repeat gives the machines the calls that they had after the boundary. Their frames are on the way already, and layers
+// are as they were afterwards.
 func (s *simulation) repeat(from *Saved) error {
 	for i := range s.peers {
-		s.ask(&s.peers[i])
+		if s.script == nil {
+			s.ask(&s.peers[i])
+		}
 	}
 	for _, in := range from.run.Past {
 		if err := s.known(in.Worker); err != nil {
 			return err
 		}
-		p := &s.peers[in.Worker]
+		p, call := &s.peers[in.Worker], gossip.Call{Kind: in.Call, Peer: in.Peer, Up: in.Up}
 		var err error
-		if in.Frame == nil {
+		switch {
+		case in.Call == gossip.GradientCall:
 			s.threads[0].pool.wait(&p.order)
-			if err = p.order.err; err == nil {
-				err = p.core.Gradient(p.order.g, p.order.loss, in.At-p.origin)
-			}
-		} else {
-			f, wrong := from.frame(in.Frame)
-			if wrong != nil {
-				return wrong
-			}
-			err = p.core.Receive(f)
+			err = p.order.err
+		case in.Frame != nil:
+			call.Frame, err = from.frame(in.Frame)
 		}
-		if err != nil {
+		var r gossip.Ready
+		if err == nil {
+			r, err = call.Repeat(p.Machine, p.order.g, p.order.loss, in.At-p.origin)
+		}
+		if err != nil && !(s.script != nil && judged(err)) {
 			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 		}
-		s.ask(p)
+		if in.Call == gossip.ReadyCall {
+			s.threads[0].compute(p, &r)
+		} else if s.script == nil {
+			s.ask(p)
+		}
+	}
+	return s.readCounts(from)
+}
+
+// countsPart is the name of the counts that a repetition changes.
+const countsPart = "counts"
+
+// readCounts takes over the counts of all workers.
+func (s *simulation) readCounts(from *Saved) error {
+	for i := range s.peers {
+		if p := &s.peers[i]; p.Counts != nil {
+			if err := from.workers[i].Load(countsPart, p.Counts); err != nil {
+				return fmt.Errorf("sim: worker %d: %w", i, err)
+			}
+		}
 	}
 	return nil
+}
+
+// judged reports whether a layer has judged an error of its machine: then the worker has gone on.
+func judged(err error) bool {
+	_, bad := errors.AsType[*algos.MessageError](err)
+	return bad || gossip.Refusal(err)
 }
 
 // ask carries out the requests of a machine apart from its frames.

@@ -23,7 +23,7 @@ const (
 
 // A savedRun is a run without the states of its workers and the payloads of its frames.
 type savedRun struct {
-	Round   int           `json:"round"`
+	Boundary
 	Now     time.Duration `json:"now_ns"`
 	Seq     uint64        `json:"sequence"`
 	Events  int           `json:"events"`
@@ -31,7 +31,8 @@ type savedRun struct {
 	Queue   []savedEvent  `json:"queue"`
 	Past    []savedInput  `json:"past"`
 
-	Cores *cost.Load[savedShare] `json:"cores,omitempty"` // nil: coding takes no time
+	Cores  *cost.Load[savedShare] `json:"cores,omitempty"`  // nil: coding takes no time
+	Faults *savedFaults           `json:"faults,omitempty"` // nil: there is no script
 }
 
 // A savedWorker is a worker apart from its machine and its gradients.
@@ -58,9 +59,12 @@ type savedEvent struct {
 
 // A savedInput is an input.
 type savedInput struct {
-	Worker topology.Rank `json:"worker"`
-	At     time.Duration `json:"at_ns"`
-	Frame  *savedFrame   `json:"frame,omitempty"`
+	Worker topology.Rank   `json:"worker"`
+	At     time.Duration   `json:"at_ns"`
+	Call   gossip.CallKind `json:"call"`
+	Frame  *savedFrame     `json:"frame,omitempty"`
+	Peer   topology.Rank   `json:"peer,omitempty"`
+	Up     bool            `json:"up,omitempty"`
 }
 
 // A savedFrame is a frame whose payload is a range of the tensor of payloads.
@@ -70,6 +74,7 @@ type savedFrame struct {
 	Bytes  int `json:"bytes"`
 	Stream int `json:"stream,omitempty"`
 	Wire   int `json:"wire,omitempty"`
+	Link   int `json:"link,omitempty"`
 
 	Ahead *savedFrame `json:"ahead,omitempty"`
 }
@@ -99,6 +104,10 @@ func Open(s *state.Snapshot) (*Saved, error) {
 	if !found || len(saved.run.Workers) == 0 {
 		return nil, fmt.Errorf("sim: the state has no %s: it is of a peer", runTensor)
 	}
+	if len(saved.run.Began) != len(saved.run.Workers) {
+		return nil, fmt.Errorf("sim: the state of %d workers that begin %d rounds: it is of an older program: start again",
+			len(saved.run.Workers), len(saved.run.Began))
+	}
 	for i := range saved.run.Workers {
 		own := new(state.Snapshot)
 		for _, t := range s.Tensors {
@@ -114,6 +123,9 @@ func Open(s *state.Snapshot) (*Saved, error) {
 
 // Round returns the round before which the state was taken.
 func (s *Saved) Round() int { return s.run.Round }
+
+// Began returns the rounds that the workers begin again, by rank.
+func (s *Saved) Began() []int { return s.run.Began }
 
 // Workers returns the states of the workers before that round, by rank.
 func (s *Saved) Workers() []*state.Snapshot { return s.workers }
@@ -157,7 +169,7 @@ func (s *Saved) frame(f *savedFrame) (gossip.Frame, error) {
 // flight returns the saved form of a frame on its way.
 func (s *store) flight(f *flight) savedFrame {
 	saved := s.frame(&f.Frame)
-	saved.Stream, saved.Wire = f.stream, f.wire
+	saved.Stream, saved.Wire, saved.Link = f.stream, f.wire, f.link
 	if f.ahead != nil {
 		first := s.flight(f.ahead)
 		saved.Ahead = &first
@@ -168,7 +180,7 @@ func (s *store) flight(f *flight) savedFrame {
 // flight returns a saved frame on its way.
 func (s *Saved) flight(f savedFrame) (*flight, error) {
 	frame, err := s.frame(&f)
-	own := &flight{Frame: frame, stream: f.Stream, wire: f.Wire}
+	own := &flight{Frame: frame, stream: f.Stream, wire: f.Wire, link: f.Link}
 	if err == nil && f.Ahead != nil {
 		own.ahead, err = s.flight(*f.Ahead)
 	}

@@ -9,9 +9,33 @@ import (
 // run carries out the run to its end. Events of workers and items of the agenda happen in the order of
 // virtual time.
 func (s *faultSim) run(ctx context.Context) error {
+	s.keeper.watch(s.simulation)
+	if err := s.start(); err != nil {
+		return err
+	}
+	s.keeper.start()
+	for !s.over() {
+		if err := s.stopped(ctx); err != nil {
+			return err
+		}
+		if err := s.next(); err != nil {
+			return err
+		}
+		if err := s.keeper.keep(s.simulation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start brings the run to its first round, or to the state from which it goes on.
+func (s *faultSim) start() error {
+	if from := s.opt.From; from != nil {
+		return s.goOn(from)
+	}
 	for i := range s.peers {
 		s.peers[i].number = 1
-		if err := s.enter(&s.peers[i], 0, nil); err != nil {
+		if err := s.arrive(&s.peers[i], 0, nil); err != nil {
 			return err
 		}
 	}
@@ -25,15 +49,7 @@ func (s *faultSim) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.plan()
-	for !s.over() {
-		if err := s.stopped(ctx); err != nil {
-			return err
-		}
-		if err := s.next(); err != nil {
-			return err
-		}
-	}
+	s.read()
 	return nil
 }
 
@@ -70,17 +86,20 @@ func (s *faultSim) begins(round int) {
 	}
 }
 
-// plan schedules the next fault of the script that begins or ends at a time.
-func (s *faultSim) plan() {
+// read schedules the next fault of the script that begins or ends at a time.
+func (s *faultSim) read() {
 	next, ok := s.play.Next()
 	if !ok || s.planned >= 0 && s.planned <= next {
 		return
 	}
 	s.planned = next
-	s.after(max(0, next-s.now), func() error {
-		s.planned = -1
-		return s.change(s.play.Until(s.now))
-	})
+	s.plan(max(0, next-s.now), item{kind: reading, do: s.readNow})
+}
+
+// readNow lets the faults begin and end that are due.
+func (s *faultSim) readNow() error {
+	s.planned = -1
+	return s.change(s.play.Until(s.now))
 }
 
 // change carries out changes of the script.
@@ -90,7 +109,7 @@ func (s *faultSim) change(changes []fault.Change) error {
 			return err
 		}
 	}
-	s.plan()
+	s.read()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	layers "gossiptrainer/gossip/peer"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/work"
@@ -29,8 +30,8 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 		err = s.run(ctx)
 		return s.result(), err
 	}
-	if opt.Keep != nil || opt.From != nil {
-		return Result{}, errors.New("sim: a run with faults keeps no state")
+	if opt.Faults.Lost == layers.Reweight && (opt.Keep != nil || opt.From != nil) {
+		return Result{}, errors.New("sim: workers that go on without others keep no state")
 	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
@@ -70,10 +71,11 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
+	s.keeper.watch(s)
 	if err := s.begin(); err != nil {
 		return err
 	}
-	s.keeper.watch(s)
+	s.keeper.start()
 	for s.queue.size() > 0 || s.busy() {
 		if err := s.stopped(ctx); err != nil {
 			return err
@@ -99,8 +101,11 @@ func (s *simulation) run(ctx context.Context) error {
 
 // begin brings the run to its first round, or to the state from which it goes on.
 func (s *simulation) begin() error {
-	if s.opt.From != nil {
-		return s.resume(s.opt.From)
+	if from := s.opt.From; from != nil {
+		if err := s.resume(from); err != nil {
+			return err
+		}
+		return s.repeat(from)
 	}
 	for i := range s.peers {
 		if err := s.act(s.threads[0], &s.peers[i]); err != nil {

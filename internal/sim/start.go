@@ -11,8 +11,9 @@ import (
 
 // begin starts the next process of a worker before a round, with a seat if a sponsor has given it one.
 func (s *faultSim) begin(p *peer, task work.Task, round int, seat *elastic.Seat) error {
-	p.Task = &task
-	if err := s.enter(p, round, seat); err != nil {
+	s.keeper.abandon()
+	p.Task, p.origin = &task, 0
+	if err := s.arrive(p, round, seat); err != nil {
 		return err
 	}
 	s.effects.restarted(p.Rank, p.atDeath-p.begun, s.target(), s.now)
@@ -31,24 +32,30 @@ func (s *faultSim) begin(p *peer, task work.Task, round int, seat *elastic.Seat)
 	return nil
 }
 
-// enter gives the process of a worker its layers.
-func (s *faultSim) enter(p *peer, round int, seat *elastic.Seat) error {
+// arrive gives the process of a worker its layers.
+func (s *faultSim) arrive(p *peer, round int, seat *elastic.Seat) error {
 	core, place, oldest, err := s.layers(p, round, seat)
 	if err != nil {
 		return s.failed(p, err)
 	}
-	core.AtBoundary(func(k int) {
-		s.boundary(p, k)
-		s.invite(p, k)
-	})
-	p.layer, p.core = core, core
+	s.attach(p, core)
 	p.intro = gossip.Control{Kind: gossip.Introduce, Place: place, Durable: oldest}
-	p.status, p.reached, p.begun = running, round, round
+	p.reached, p.begun = round, round
 	for _, other := range p.Rows.Neighbours() {
 		s.want(p, other)
 	}
 	s.beat(p)
 	return nil
+}
+
+// attach makes layers those of the process of a worker.
+func (s *faultSim) attach(p *peer, core *layers.Peer) {
+	core.AtBoundary(func(k int) {
+		s.keeper.cross(p, k)
+		s.boundary(p, k)
+		s.invite(p, k)
+	})
+	p.layer, p.core, p.status = core, core, running
 }
 
 // layers returns the machine of a worker in the layers that the policy needs, the slot at which it begins and that of
@@ -62,7 +69,7 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 	}
 	start := layers.Start{
 		Self: p.Rank, Rows: p.Rows, Lost: s.Lost, Asynchronous: p.Asynchronous, Place: place, Durable: oldest,
-		Judge: judge.Rules{Self: p.Rank, Name: error.Error},
+		Tape: s.keeper.tape(p), Judge: judge.Rules{Self: p.Rank, Name: error.Error},
 	}
 	_, numbered := p.Machine.(gossip.Numbered)
 	switch {
@@ -87,11 +94,14 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 
 // beat lets the layers of a worker look at the clock at every pulse. Under the policy wait no layer has a deadline.
 func (s *faultSim) beat(p *peer) {
-	if s.Lost == layers.Wait {
-		return
+	if s.Lost != layers.Wait {
+		s.plan(p.layer.Pulse(), item{event{worker: p.Rank, turn: p.number}, pulse, s.pulse(p, p.number)})
 	}
-	number := p.number
-	s.after(p.layer.Pulse(), func() error {
+}
+
+// pulse returns the action of a pulse of a process.
+func (s *faultSim) pulse(p *peer, number int) func() error {
+	return func() error {
 		if p.number != number {
 			return nil
 		}
@@ -100,5 +110,5 @@ func (s *faultSim) beat(p *peer) {
 			return nil
 		}
 		return s.act(p)
-	})
+	}
 }

@@ -28,13 +28,15 @@ const (
 //
 // AdamW is algorithm 2 of Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019. Lion is algorithm
 // 2 of Chen et al., "Symbolic Discovery of Optimization Algorithms", NeurIPS 2023. The decay takes the model at which
-// the gradient was taken. Before all that, a gradient longer than ClipNorm is scaled to that length (2-norm).
+// the gradient was taken. Before all that, a gradient longer than ClipNorm is scaled to that length (2-norm), and then
+// multiplied by Weight. So the mean over workers of weighted gradients is that of all samples.
 //
 // All arithmetic is in float32, with the corrections of t rounded once from float64.
 type Optimizer struct {
 	tier kernel.Tier
 	rule Rule
 
+	weight       float32
 	decay, mu    float32
 	beta1, rest1 float32   // β₁ and 1 − β₁
 	beta2, rest2 float32   // β₂ and 1 − β₂
@@ -51,6 +53,9 @@ func NewOptimizer(r Rule, dim int) (*Optimizer, error) {
 		tier: kernel.Best(), rule: r, decay: float32(r.WeightDecay), mu: float32(r.Momentum),
 		beta1: float32(r.Beta1), rest1: float32(1 - r.Beta1), beta2: float32(r.Beta2), rest2: float32(1 - r.Beta2),
 	}
+	if o.weight = float32(r.Weight); r.Weight == 0 {
+		o.weight = 1
+	}
 	if o.mu > 0 || r.Kind == AdamW || r.Kind == Lion {
 		o.m = make([]float32, dim)
 	}
@@ -65,6 +70,9 @@ func (o *Optimizer) Direct(g, x []float32) {
 	if o.rule.ClipNorm > 0 {
 		o.shorten(g)
 	}
+	if o.weight != 1 {
+		vec.Scale(g, o.weight, g)
+	}
 	switch o.rule.Kind {
 	case AdamW:
 		o.taken++
@@ -72,12 +80,17 @@ func (o *Optimizer) Direct(g, x []float32) {
 	case Lion:
 		o.lion(g, x)
 	default:
-		if o.decay > 0 {
-			vec.Axpy(g, o.decay, x)
-		}
-		if o.m != nil {
-			o.tier.Momentum(g, o.m, o.mu)
-		}
+		o.sgd(g, x, o.m)
+	}
+}
+
+// sgd overwrites the gradient g at x with the direction. All three may be the same part of their vectors.
+func (o *Optimizer) sgd(g, x, m []float32) {
+	if o.decay > 0 {
+		vec.Axpy(g, o.decay, x)
+	}
+	if m != nil {
+		o.tier.Momentum(g, m, o.mu)
 	}
 }
 

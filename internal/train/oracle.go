@@ -35,6 +35,7 @@ type Rule struct {
 	Beta2       float64 // β₂ of AdamW and Lion, [0, 1)
 	Eps         float64 // ε of AdamW, > 0
 	ClipNorm    float64 // longer gradients are scaled to this length (2-norm); 0 = not at all
+	Weight      float64 // of the worker in the objective: its gradients are multiplied by it, > 0, of SGD alone; 0 = 1
 	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
 	Exact       int     // so many coordinates at the end are not clipped, because they do not travel by a codec
 }
@@ -53,6 +54,9 @@ func (r Rule) check() error {
 	if !(r.ClipNorm >= 0) || math.IsInf(r.ClipNorm, 0) {
 		return fmt.Errorf("clip of the gradient's norm %v: want a finite number of at least 0", r.ClipNorm)
 	}
+	if !(r.Weight >= 0) || math.IsInf(r.Weight, 0) {
+		return fmt.Errorf("weight %v of the worker: want a finite number above 0", r.Weight)
+	}
 	return r.checkKind()
 }
 
@@ -64,6 +68,9 @@ func (r Rule) checkKind() error {
 	case AdamW, Lion:
 	default:
 		return fmt.Errorf("unknown optimizer %q: want sgd, adamw or lion", r.Kind)
+	}
+	if r.Weight != 0 && r.Weight != 1 {
+		return fmt.Errorf("weight %v: the steps of %s do not depend on the length of a gradient, want 1", r.Weight, r.Kind)
 	}
 	if r.Momentum != 0 {
 		return fmt.Errorf("momentum %v: %s has a momentum of its own, want 0", r.Momentum, r.Kind)
@@ -120,6 +127,7 @@ type Oracle struct {
 	optional bool // a loss of 0 says that there is none
 
 	optimizer *Optimizer // nil: the gradient is the direction
+	parts     *parts     // nil: gradients come whole
 	bound     float32
 	exact     int
 	clipped   int
@@ -140,6 +148,7 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 	if o.optimizer, err = NewOptimizer(r, f.Dim()); err != nil {
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
+	o.parts = newParts(f, batches, o.optimizer)
 	return o, nil
 }
 
@@ -158,19 +167,22 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 	}, nil
 }
 
-// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g:
-// momentum has its own memory. The error wraps ErrDiverged; g is then undefined.
+// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g,
+// which is no memory of the oracle, or all of Momentum. The error wraps ErrDiverged; g is then undefined.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
 	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
 	}
-	if loss, err = o.gradient(g, k, x); err != nil {
+	whole := !o.inPlace(g)
+	if !whole {
+		loss = o.parts.direction(k, x)
+	} else if loss, err = o.gradient(g, k, x); err != nil {
 		return loss, err
 	}
 	if err := o.judge(k, loss); err != nil {
 		return loss, err
 	}
-	if o.optimizer != nil {
+	if whole && o.optimizer != nil {
 		o.optimizer.Direct(g, x)
 	}
 	if o.tier.Magnitude(g) >= math.Float32bits(float32(math.Inf(1))) {

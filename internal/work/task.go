@@ -31,10 +31,16 @@ type Task struct {
 	Closing  *topology.Closing
 	Machine  gossip.Machine
 	Gradient Gradient
+	// Momentum, given to Gradient as g, spares the driver the memory of a gradient. It is the worker's momentum, which
+	// the machine leaves as it is. Nil: g has to be a vector of the driver.
+	Momentum []float32
 	// Save copies the state of the worker. It may be called where the machine calls
 	// the hook of AtBoundary, and before the first round. Nil: the worker has no
 	// state that could be saved.
 	Save func(*state.Snapshot)
+	// Counts are about all workers of a simulation: they are saved when all are at one
+	// moment. Nil: there are none.
+	Counts state.Keeper
 	// Rounds is the number of rounds that the machine was made for.
 	Rounds int
 	// Asynchronous says that workers share no rounds: neighbours may be any number

@@ -45,7 +45,7 @@ func (l *liar) Ready() gossip.Ready {
 		case gossip.Data:
 			f.Payload = l.tell(f.Round, f.Piece)
 		case gossip.Repair:
-			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round, f.Piece)
+			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round, f.Piece, nil)
 		}
 	}
 	return r

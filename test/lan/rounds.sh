@@ -10,7 +10,8 @@
 #   test/lan/rounds.sh [PEER [BITS...]] >docs/performance/namespaces.txt
 #
 # PEER is the binary to measure; without it or with -, it is built. BITS are 32 8 4 2 1 without them. The variable ROUNDS
-# is the number of rounds to measure, 200 without it, and CONGESTION the congestion control to measure, both without it.
+# is the number of rounds to measure, 200 without it. WARM is the number of rounds before them, a multiple of 10, and 10
+# without it. CONGESTION is the congestion control to measure, both without it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . test/lan/namespaces.sh
@@ -19,7 +20,7 @@ readonly prefix="rounds$$"
 readonly peers=4
 readonly dim=270000
 readonly rate=100     # Mbit/s
-readonly warm=10      # rounds that do not count
+readonly warm=${WARM:-10}
 readonly deadline=300 # seconds for a run
 readonly rounds=${ROUNDS:-200}
 peer=${1:--}
@@ -70,7 +71,7 @@ topology: {kind: ring, size: $peers}
 algorithm: {name: dpsgd}
 model: {name: quadratic, dim: $dim}
 train: {rounds: $((warm + rounds)), step_size: 0.05, momentum: 0, schedule: constant}
-output: {every: $warm}
+output: {every: 10}
 ${roster%, }]
 END
 
@@ -134,17 +135,18 @@ run() {
   for ((i = 0; i < peers; i++)); do wait "${pids[i]}" || { cat "$work/$i.err" >&2; fail "$1 bits: peer $i"; }; done
 }
 
-# steps prints round, nanoseconds, bytes of messages and of the stream of each record of worker 0.
+# steps prints round, nanoseconds, bytes of messages and of the stream of each record of worker 0 from $warm on.
 steps() {
   local number='\([0-9]*\)'
   grep -h '"rank":0,"round"' "$work"/runs0/*/events.jsonl |
-    sed -n "s/.*\"round\":$number,\"time_ns\":$number.*\"sent\":{\"payload\":$number,\"stream\":$number,.*/\1 \2 \3 \4/p"
+    sed -n "s/.*\"round\":$number,\"time_ns\":$number.*\"sent\":{\"payload\":$number,\"stream\":$number,.*/\1 \2 \3 \4/p" |
+    awk -v warm="$warm" '$1 >= warm'
 }
 
 # repairs prints how many messages or pieces of them worker 0 repaired.
 repairs() { sed -n 's/.*"repaired": *\([0-9]*\).*/\1/p' "$work/0.out"; }
 
-echo "ring of $peers peers in network namespaces, $dim coordinates, tbf of $rate Mbit/s for each peer, $rounds rounds"
+echo "ring of $peers peers in network namespaces, $dim coordinates, tbf of $rate Mbit/s for each peer, $rounds rounds after $warm"
 for congestion in "${controls[@]}"; do
   control "$congestion"
   tcp=$(plain)

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -20,11 +21,11 @@ func OwnFile(path string) []string {
 
 // A DataCheck is the result of "data check".
 type DataCheck struct {
-	Files []*data.Survey  `json:"files"`
-	Train int             `json:"train,omitempty"` // rows, of the first set where each worker has files of its own
-	Test  int             `json:"test,omitempty"`
-	Split *data.Partition `json:"split,omitempty"` // nil: the files cannot be used
-	Notes []string        `json:"notes,omitempty"`
+	Files []*data.Survey `json:"files"`
+	Train int            `json:"train,omitempty"` // rows, of the first set where each worker has files of its own
+	Test  int            `json:"test,omitempty"`
+	Split *Split         `json:"split,omitempty"` // nil: the files cannot be used
+	Notes []string       `json:"notes,omitempty"`
 }
 
 // CheckData describes the files of a run with data of the user, and how its workers would divide them. The error says
@@ -63,20 +64,11 @@ func (d *DataCheck) divide(loaded *configs.Loaded) error {
 	if err != nil {
 		return loaded.Locate(err)
 	}
-	partition, err := run.Partition()
-	if err != nil {
+	if d.Split, err = NewSplit(run); err != nil {
 		return loaded.Locate(err)
 	}
 	d.Train, d.Test = run.Samples()
-	d.Split = &partition
-	least := d.Train
-	for _, count := range partition.Counts {
-		rows := 0
-		for _, n := range count {
-			rows += n
-		}
-		least = min(least, rows)
-	}
+	least := slices.Min(d.Split.Sizes)
 	if batch := loaded.Config.Train.Batch; batch > least {
 		d.Notes = append(d.Notes, fmt.Sprintf("a worker has %s, fewer than train.batch: %d",
 			plural.Of(least, "row"), batch))
@@ -126,9 +118,9 @@ func (d *DataCheck) Write(w io.Writer) error {
 	if d.Split == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "split     %s to train on, %s to test on; by worker and label:\n",
+	fmt.Fprintf(w, "split     %s to train on, %s to test on; by worker:\n",
 		plural.Of(d.Train, "row"), plural.Of(d.Test, "row"))
-	return d.Split.Table(w)
+	return d.Split.Write(w)
 }
 
 // The first columns, classes and bad values are printed.

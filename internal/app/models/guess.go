@@ -56,7 +56,8 @@ func candidates(layout []model.Param) []string {
 			norm = "batch"
 		}
 	}
-	all := []string{"model={name: logistic}", "model={name: lenet}", "model={name: vgg16, norm: " + norm + "}"}
+	all := []string{"model={name: logistic}", "model={name: lenet}", "model={name: vgg11}",
+		"model={name: vgg16, norm: " + norm + "}"}
 	if len(hidden) > 1 {
 		all = append(all, "model={name: mlp, hidden: ["+strings.Join(hidden[:len(hidden)-1], ", ")+"]}")
 	}

@@ -5,22 +5,32 @@ import (
 
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
 )
 
 // A Place is a place in the record of a simulation. The record up to there is that of a state from which the simulation
 // can go on, apart from scores of later rounds: those are computed again.
 type Place struct {
 	Round  int           `json:"round"`   // before which the state was taken
+	Began  []int         `json:"began"`   // by worker: the round that it begins again
 	Record int64         `json:"record"`  // bytes of the record
 	Wall   time.Duration `json:"wall_ns"` // that the run had taken
 }
 
-// Mark returns the present place, before a round, once the record is on disk.
-func (s *Session) Mark(round int) (Place, error) {
+// Mark returns the present place, that of a state, once the record is on disk.
+func (s *Session) Mark(at sim.Boundary) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	length, err := s.Folder.Sync()
-	return Place{Round: round, Record: length, Wall: time.Since(s.began)}, err
+	return Place{Round: at.Round, Began: at.Began, Record: length, Wall: time.Since(s.began)}, err
+}
+
+// again reports whether a score is computed again.
+func (p *Place) again(score *record.Score) bool {
+	if score.Rank >= 0 && score.Rank < len(p.Began) {
+		return score.Round >= p.Began[score.Rank]
+	}
+	return score.Round >= p.Round
 }
 
 // goBack opens the folder of a simulation that resumes, and returns the record to its place.
@@ -30,7 +40,7 @@ func (s *Session) goBack(dir string) (*runfolder.Folder, error) {
 		return nil, err
 	}
 	at := s.Place
-	later := func(e record.Event) bool { return e.Score != nil && e.Score.Round >= at.Round }
+	later := func(e record.Event) bool { return e.Score != nil && at.again(e.Score) }
 	if s.record, err = folder.Rewind(at.Record, later); err != nil {
 		folder.Close()
 		return nil, err

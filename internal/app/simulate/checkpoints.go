@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
@@ -31,10 +32,8 @@ func cannotKeep(run *experiment.Run, beside int) string {
 	switch {
 	case beside > 0:
 		return "a simulation of several networks at once keeps no state"
-	case run.Asynchronous():
-		return "the simulation of asynchronous workers keeps no state"
-	case len(run.Script()) > 0:
-		return "a simulation with faults keeps its states in memory alone"
+	case policy(cfg) == peer.Reweight && len(run.Script()) > 0:
+		return "faults.on_lost_neighbor is reweight: a simulation whose workers go on without others keeps no state"
 	case cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0:
 		return "checkpoint.every and checkpoint.seconds are 0, so no state is kept"
 	}
@@ -114,6 +113,14 @@ func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, er
 	return r, nil
 }
 
+// began returns the rounds that the workers begin again, none for a run from the beginning.
+func (r *Resumed) began() []int {
+	if r == nil {
+		return nil
+	}
+	return r.from.Began()
+}
+
 // manifest describes the state before round k.
 func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manifest {
 	cfg := run.Config()
@@ -133,6 +140,13 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 		Every    int `json:"every"`
 		Evaluate int `json:"evaluate"`
 	}{cfg.Output.Every, cfg.Output.Evaluate})
+	if len(run.Script()) > 0 {
+		own := cfg.Checkpoint // a killed worker goes back to one
+		own.Dir = ""
+		add("faults", cfg.Faults)
+		add("checkpoint", own)
+		add("node.detect", cfg.Node.Detect)
+	}
 	add("until", until.String())
 	add("results", experiment.ResultsVersion)
 	return m
@@ -145,6 +159,7 @@ type keeper struct {
 	dir    string
 	plan   configs.Checkpoint
 	last   time.Time     // when the last one was written, or the run began
+	at     int           // the round before which it was taken
 	pause  time.Duration // least time between two
 	failed bool          // the last one could not be written
 }
@@ -159,7 +174,11 @@ func (s *Run) keeping() *keeper {
 	}
 	run := s.Session.Run
 	cfg := run.Config()
-	return &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, last: time.Now()}
+	k := &keeper{run: s, dir: runfolder.SimFolder(cfg, s.Folder.Dir), plan: cfg.Checkpoint, last: time.Now()}
+	if s.From != nil {
+		k.at = s.From.Round
+	}
+	return k
 }
 
 // rules returns the functions that the simulation calls; nil if the run keeps no checkpoints.
@@ -191,9 +210,9 @@ func (k *keeper) graced(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// due reports whether the state before the round after this one is written.
+// due reports whether the state before the round after this one is written. It is not asked for every round.
 func (k *keeper) due(round int) bool {
-	if k.ctx.Err() != nil || k.plan.Every > 0 && (round+1)%k.plan.Every == 0 {
+	if every := k.plan.Every; k.ctx.Err() != nil || every > 0 && (round+1)/every > k.at/every {
 		return true
 	}
 	pause := max(k.pause, time.Duration(k.plan.Seconds*float64(time.Second)))
@@ -201,10 +220,10 @@ func (k *keeper) due(round int) bool {
 }
 
 // take writes a checkpoint. The run goes on without it if that fails, and ends after it if it was stopped.
-func (k *keeper) take(round int, s *state.Snapshot) error {
+func (k *keeper) take(at sim.Boundary, s *state.Snapshot) error {
 	began := time.Now()
-	err := k.write(round, s)
-	k.last = time.Now()
+	err := k.write(at, s)
+	k.last, k.at = time.Now(), at.Round
 	k.pause = time.Duration(float64(k.last.Sub(began)) / share)
 	if err != nil && !k.failed {
 		k.run.Warn(fmt.Sprintf("the run goes on without a newer checkpoint: %v", err))
@@ -214,8 +233,8 @@ func (k *keeper) take(round int, s *state.Snapshot) error {
 }
 
 // write writes a checkpoint.
-func (k *keeper) write(round int, s *state.Snapshot) error {
-	place, err := k.run.Mark(round)
+func (k *keeper) write(at sim.Boundary, s *state.Snapshot) error {
+	place, err := k.run.Mark(at)
 	if err != nil {
 		return err
 	}
@@ -224,7 +243,7 @@ func (k *keeper) write(round int, s *state.Snapshot) error {
 		return err
 	}
 	s.Tensors = append(s.Tensors, state.Tensor{Name: keptTensor, Type: "U8", Data: text})
-	err = checkpoint.Write(k.dir, manifest(k.run.Session.Run, k.run.Until(), round), s, k.plan.Keep)
+	err = checkpoint.Write(k.dir, manifest(k.run.Session.Run, k.run.Until(), at.Round), s, k.plan.Keep)
 	if !machine.IsFull(err) {
 		return err
 	}

@@ -18,13 +18,14 @@ import (
 
 // faults returns the faults of the run file, nil if there are none. Workers that come back replace the dead ones in
 // workers.
-func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager) *sim.Faults {
+func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager,
+	scores func(record.Event)) *sim.Faults {
 	run := s.Session.Run
 	script := run.Script()
 	if len(script) == 0 {
 		return nil
 	}
-	cfg, scores := run.Config(), newsOnly(run.N(), s.Event)
+	cfg := run.Config()
 	back := func(rank topology.Rank, w *experiment.Worker, err error) (work.Task, error) {
 		if err != nil {
 			return work.Task{}, err
@@ -58,10 +59,14 @@ func policy(cfg configs.Config) peer.Policy {
 	return peer.Wait
 }
 
-// newsOnly passes on each score of a worker once, because a worker that has come back repeats rounds.
-func newsOnly(n int, observe func(record.Event)) func(record.Event) {
+// newsOnly passes on each score of n workers once, because a worker that has come back repeats rounds. Workers that go
+// on from a state begin rounds whose scores are missing.
+func newsOnly(n int, began []int, observe func(record.Event)) func(record.Event) {
 	var mu sync.Mutex
 	latest := make([]int, n)
+	for rank, round := range began {
+		latest[rank] = round - 1
+	}
 	return func(e record.Event) {
 		mu.Lock()
 		news := e.Score.Round > latest[e.Score.Rank]

@@ -80,14 +80,16 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 			return err
 		}
 		from = s.From.from
+		means.GoOn(from.Began())
 	}
+	scores := newsOnly(len(workers), s.From.began(), s.Event)
 	keep, graced := s.keeping(), ctx
 	if keep != nil {
 		var end func()
 		graced, end = keep.graced(ctx)
 		defer end()
 	}
-	result, err := sim.Run(graced, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
+	result, err := sim.Run(graced, simulatedTasks(s.Session.Run, workers, means, scores), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Slowdown(rank))
@@ -95,7 +97,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 		Costs:   s.Costs,
 		Cores:   s.Cores,
 		Ending:  s.Ending(),
-		Faults:  s.faults(workers, means),
+		Faults:  s.faults(workers, means, scores),
 		Observe: s.Event,
 		Keep:    keep.rules(),
 		From:    from,

@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -87,10 +88,27 @@ func cut(text []byte) int {
 	return 0
 }
 
+// Look returns the width in columns of what w leads to, and whether it shows colours: 80 and false for all but a
+// terminal.
+func Look(w io.Writer) (width int, colours bool) {
+	o, ok := w.(*Output)
+	if !ok {
+		return usualWidth, false
+	}
+	width, _, err := term.GetSize(int(o.Fd()))
+	if err != nil || width < 1 {
+		return usualWidth, false
+	}
+	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+const usualWidth = 80
+
 // inASCII replaces every sign beyond ASCII that this program writes, and those of its presets.
 // Signs of tables keep their width.
 var inASCII = strings.NewReplacer(
 	"³¹", "^31", "³", "3", "¹", "1", "\u00a0", " ",
+	"▁", ".", "▂", ":", "▃", "-", "▄", "=", "▅", "+", "▆", "*", "▇", "%", "█", "#",
 	"─", "-", "━", "=", "│", "|", "┘", "+", "╲", "\\", "●", "o", "·", ".",
 	"²", "2", "×", "x", "±", "+-", "−", "-", "–", "-", "≤", "<=", "≥", ">=", "…", "...", "µ", "u",
 	"θ", "theta", "γ", "gamma", "δ", "delta", "λ", "lambda", "ₙ", "_n", "ρ", "rho", "Ø", "O",

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Three peers are killed on a graph that changes from exchange to exchange. The run ends as the simulator says that it
+// ends undisturbed. KILLS is the number of kills per graph; KILL_SEED draws the moments and the peers.
+func TestKillsOnGraphsThatChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	kills := number(t, "KILLS", killsPerRun)
+	for i, set := range [][]string{
+		{"topology.kind=one-peer-exponential", "algorithm.name=dpsgd", "algorithm.bits=4"},
+		{"topology.kind=random-matching", "algorithm.name=dpsgd", "algorithm.bits=4"},
+		{"topology.kind=random-matching", "algorithm.name=gt", "algorithm.bits=8"},
+	} {
+		t.Run(strings.Join(set[:2], " "), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedRun), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			want := digestPrinted(t, dir, append([]string{"sim", "killed.yaml"}, overrides(set)...)...)
+			random := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), uint64(i)))
+			run := &killedLab{t: t, dir: filepath.Join(dir, "lab"), random: random, within: 89}
+			got := run.lead(append(overrides(set), "--restart", "100"), kills).Digest
+			if len(run.killed) < kills {
+				t.Errorf("only killed %v", run.killed)
+			}
+			if got != want {
+				t.Errorf("digest %.8s after %v, want %.8s", got, run.killed, want)
+			}
+			t.Logf("killed %v, away for %v", run.killed, run.absences)
+		})
+	}
+}
