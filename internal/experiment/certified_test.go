@@ -39,6 +39,8 @@ func choose(t testing.TB, r *Run, all []*Worker, of gradient) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rule := r.directions()
+	rule.Bound = r.updateBound()
 	for _, w := range all {
 		round := 0
 		batches := func(k int) batch.Batch {
@@ -46,7 +48,7 @@ func choose(t testing.TB, r *Run, all []*Worker, of gradient) {
 			return batch.Batch{}
 		}
 		objective := chosen{plain, func(g []float32) { of(g, w.Rank, round) }}
-		oracle, err := train.NewOracle(int(w.Rank), objective, batches, r.directions())
+		oracle, err := train.NewOracle(int(w.Rank), objective, batches, rule)
 		if err != nil {
 			t.Fatal(err)
 		}
