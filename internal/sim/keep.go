@@ -134,7 +134,7 @@ func (k *keeper) collect(s *simulation) {
 
 // cross takes the state of a worker at the boundary.
 func (k *keeper) cross(p *peer, round int) {
-	if k.at == 0 { // nor is there a crossing where no state is ever taken
+	if k.at == 0 { // also where the run keeps no state
 		return
 	}
 	c := &k.crossed[p.Rank]
