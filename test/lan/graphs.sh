@@ -40,8 +40,8 @@ train() {
   began=$(date +%s%N)
   for ((i = 0; i < peers; i++)); do
     ip netns exec "$prefix-$i" timeout "$deadline" "$peer" run lan-ring --json "${set[@]}" \
-      --set "$roster" --set "node.listen=[/ip4/10.79.0.$((i + 1))/tcp/4001]" --set "node.key=$work/key$i" \
-      --set "node.join_secret_file=$work/secret" --set "output.dir=$work/runs$i" >"$work/$i.out" 2>"$work/$i.err" &
+      --set "node.join_secret_file=$work/secret" --set "node.key=$work/key$i" --set "output.dir=$work/runs$i" \
+      >"$work/$i.out" 2>"$work/$i.err" &
     running+=($!)
   done
   "$peer" sim lan-ring "${set[@]}" --json --quiet --set "output.dir=$work/sim" >"$work/sim.out"
@@ -56,13 +56,7 @@ train() {
 
 [ "$peer" != - ] || { peer=$work/peer; go build -o "$peer" ./cmd/peer; }
 "$peer" id secret "$work/secret" 2>/dev/null
-roster=
-for ((i = 0; i < peers; i++)); do
-  "$peer" id new --key "$work/key$i" >/dev/null 2>&1
-  id=$("$peer" id show --json --key "$work/key$i" | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p')
-  roster+="${roster:+, }{id: $id, addrs: [/ip4/10.79.0.$((i + 1))/tcp/4001]}"
-done
-roster="peers=[$roster]"
+for ((i = 0; i < peers; i++)); do "$peer" id new --key "$work/key$i" >/dev/null 2>&1; done
 ip netns add "$prefix-lan"
 cable_peers 10.79.0
 for kind in "${kinds[@]}"; do

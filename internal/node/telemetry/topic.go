@@ -14,8 +14,10 @@ import (
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	"google.golang.org/protobuf/proto"
 
 	"gossiptrainer/internal/node/handshake"
@@ -51,8 +53,9 @@ type Topic struct {
 	period   time.Duration // between two messages of a peer, the last ones apart
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
-	received atomic.Int64 // bytes
-	stopped  chan error   // a worker has stopped the run
+	reminder event.Emitter // reminds gossipsub of peers
+	received atomic.Int64  // bytes
+	stopped  chan error    // a worker has stopped the run
 }
 
 // Join joins the topic of a run. It neither uses nor forwards messages that are malformed or come from
@@ -97,7 +100,10 @@ func (t *Topic) join() error {
 	if t.news, err = t.listen(ps, news, t.readNews); err != nil {
 		return err
 	}
-	t.control, err = t.listen(ps, control, t.readStop)
+	if t.control, err = t.listen(ps, control, t.readStop); err != nil {
+		return err
+	}
+	t.reminder, err = t.c.Host.EventBus().Emitter(new(event.EvtPeerProtocolsUpdated))
 	return err
 }
 
@@ -214,8 +220,20 @@ func (t *Topic) Flush(told time.Time) {
 
 // publish repeats the message of this worker until t is closed.
 func (t *Topic) publish() {
+	defer t.reminder.Close()
 	for socket.Sleep(t.ctx, t.period) {
+		t.remind()
 		t.announce()
+	}
+}
+
+// remind makes gossipsub look again at the connected members. It tries each once, and fails at those that have not
+// joined the topic yet. If their news that they have joined comes while it tries, it forgets them for good.
+func (t *Topic) remind() {
+	for _, id := range t.c.Host.Network().Peers() {
+		if _, member := t.c.Members.Rank(id); member {
+			_ = t.reminder.Emit(event.EvtPeerProtocolsUpdated{Peer: id, Added: []protocol.ID{pubsub.GossipSubID_v11}})
+		}
 	}
 }
 
