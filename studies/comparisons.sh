@@ -17,7 +17,7 @@ for name; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
 		done
 	done
-	for table in scaling checklist; do
-		[ ! -e "runs/$name/report/tables/$table.csv" ] || cp "runs/$name/report/tables/$table.csv" "$kept"
+	for table in tables/scaling tables/checklist data/results; do
+		[ ! -e "runs/$name/report/$table.csv" ] || cp "runs/$name/report/$table.csv" "$kept"
 	done
 done

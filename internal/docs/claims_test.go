@@ -34,6 +34,13 @@ func accuracy(algorithm string) string {
 	return `\| ` + regexp.QuoteMeta(algorithm) + ` +\| +[\d.]+ \| +(\d+) \|.*\| +([\d.]+) \|`
 }
 
+// onGraph returns the claim about accuracy and bytes of a row of the comparison graphs16.
+func onGraph(label string) claim {
+	begin := `(?s)\n` + regexp.QuoteMeta(label) + `,[^,]*,`
+	return claim{label + ": accuracy %s, %s MB", study("graphs16"), "results/graphs16/results.csv",
+		begin + `accuracy,\d+,(\d\.\d{3}).*` + begin[len("(?s)"):] + `mb to accuracy 0.8,3,(\d+\.\d)`}
+}
+
 // claims are the claims of each page, by the name of the page and of its table.
 var claims = map[string][]claim{
 	"README.md measured": {
@@ -75,6 +82,11 @@ var claims = map[string][]claim{
 		{"D² in full precision: %s", study("one-label10"), "results/one-label10.txt", `\n +d2 +\d+ +([\d.]+)`},
 		{"D² with Moniqua at 8 bit: %s", study("one-label10"), "results/one-label10.txt", `moniqua-d2 +\d+ +([\d.]+)`},
 		{"D-PSGD in full precision: %s", study("one-label10"), "results/one-label10.txt", `dpsgd +\d+ +([\d.]+)`},
+	},
+	"docs/choosing.md graphs": {
+		onGraph("D-PSGD on a ring"), onGraph("D-PSGD on a torus"), onGraph("D-PSGD one-peer exponential"),
+		onGraph("D-PSGD on base2"), onGraph("Moniqua 8b on a ring"), onGraph("Moniqua 8b on a torus"),
+		onGraph("Moniqua 8b one-peer exponential"), onGraph("Moniqua 8b on base2"), onGraph("AllReduce"),
 	},
 	"docs/choosing.md networks": {
 		{"200 Mbit/s: Moniqua at 8 bit is the first, %s times sooner than D-PSGD (%s to %s)",
