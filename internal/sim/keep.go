@@ -134,8 +134,11 @@ func (k *keeper) collect(s *simulation) {
 
 // cross takes the state of a worker at the boundary.
 func (k *keeper) cross(p *peer, round int) {
+	if k.at == 0 {
+		return
+	}
 	c := &k.crossed[p.Rank]
-	if k.at == 0 || c.over || round != k.at && !p.Asynchronous {
+	if c.over || round != k.at && !p.Asynchronous {
 		return
 	}
 	p.Save(&c.state)
