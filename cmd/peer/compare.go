@@ -81,7 +81,7 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 	if err := m.Do(ctx, thisCommand()); err != nil {
 		return stopped(ctx, err)
 	}
-	if err := c.reportStudy(m.Dir); err != nil {
+	if err := c.report([]string{m.Dir}, ""); err != nil {
 		return err
 	}
 	return m.Failed()

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/reports"
 	"gossiptrainer/internal/report"
 )
 
@@ -66,7 +67,7 @@ func (c *console) showQuantizer(settings []string, on inspect.Subject, file stri
 		if err != nil {
 			return err
 		}
-		if err := c.saveFigure(file, figure); err != nil {
+		if err := reports.SaveFigure(c.talk(), file, figure); err != nil {
 			return err
 		}
 	}

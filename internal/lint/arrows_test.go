@@ -30,10 +30,11 @@ var layers = [][]string{
 		"internal/app/signals"},
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
 		"internal/app/module"},
-	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
+	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker", "internal/app/export",
+		"internal/app/runs"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench", "internal/app/reproduce", "internal/app/doctor"},
+	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
 	{"cmd/peer"},
 }
 

@@ -52,6 +52,25 @@ func Acquire(path string, perm fs.FileMode) (*Lock, error) {
 	return lock, nil
 }
 
+// Held reports whether a process has locked the file at path. It changes nothing. For a moment it keeps other processes
+// from the lock.
+func Held(path string) (bool, error) {
+	if err := regular.Check(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	probe := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	got, err := probe.TryRLock()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return !got, probe.Unlock()
+}
+
 // holder reads the id of the process that has locked a file.
 func holder(path string) string {
 	const longest = 100 // bytes

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -49,29 +50,51 @@ func Read(r io.Reader) ([]Event, error) {
 
 func read(r io.Reader) ([]Event, error) {
 	var events []Event
-	in := bufio.NewReaderSize(r, 64<<10)
-	for n := 1; ; n++ {
-		line, err := in.ReadSlice('\n')
-		long := append([]byte(nil), line...)
-		for errors.Is(err, bufio.ErrBufferFull) && len(long) < maxLine {
-			line, err = in.ReadSlice('\n')
-			long = append(long, line...)
-		}
-		if errors.Is(err, io.EOF) {
-			return events, nil
-		}
-		var e Event
-		if err == nil {
-			err = json.Unmarshal(long, &e)
-		}
-		if err == nil {
-			err = anyRun().check(e)
-		}
+	for e, err := range Scan(r) {
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, err
 		}
 		events = append(events, e)
 	}
+	return events, nil
+}
+
+// Scan returns the events of a record one after the other, as Read does, in memory that does not grow with the record.
+// An error is the last pair.
+func Scan(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		in := bufio.NewReaderSize(r, 64<<10)
+		var line []byte
+		for n := 1; ; n++ {
+			e, next, err := scanLine(in, line[:0])
+			switch line = next; {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(Event{}, fmt.Errorf("line %d: %w", n, err))
+				return
+			case !yield(e, nil):
+				return
+			}
+		}
+	}
+}
+
+// scanLine reads an event. It returns its line in the memory of buffer, or in more. The error is io.EOF at the end.
+func scanLine(in *bufio.Reader, buffer []byte) (e Event, line []byte, err error) {
+	piece, err := in.ReadSlice('\n')
+	line = append(buffer, piece...)
+	for errors.Is(err, bufio.ErrBufferFull) && len(line) < maxLine {
+		piece, err = in.ReadSlice('\n')
+		line = append(line, piece...)
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &e)
+	}
+	if err == nil {
+		err = anyRun().check(e)
+	}
+	return e, line, err
 }
 
 // A Run is the folder of a finished or running run, read back.
@@ -96,19 +119,27 @@ func Open(dir string) (*Run, error) {
 	if run.Events, err = read(f); err != nil {
 		return nil, fmt.Errorf("record: %s: %w", path, err)
 	}
-	path = filepath.Join(dir, SummaryFile)
+	if run.Summary, err = OpenSummary(dir); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// OpenSummary reads the summary of the run in folder dir. It is nil before there is one.
+func OpenSummary(dir string) (*Summary, error) {
+	path := filepath.Join(dir, SummaryFile)
 	text, err := regular.Read(path, MaxSummary)
 	if errors.Is(err, os.ErrNotExist) {
-		return run, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	run.Summary = new(Summary)
-	if err := json.Unmarshal(text, run.Summary); err != nil {
+	s := new(Summary)
+	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("record: %s: %w", path, err)
 	}
-	return run, nil
+	return s, nil
 }
 
 // Within returns an error with the file and the line of the first number that a run of these limits cannot have.

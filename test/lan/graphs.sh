@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Eight peers in network namespaces train on graphs that change, that are directed or that are drawn. Each run must end
-# with the digest of the simulator: each kind with D-PSGD, quasi-global momentum and gradient tracking, in full precision
-# and with Moniqua at 8, 4 and 2 bits. Needs root and iproute2. Everything the script creates has the prefix below, and it
-# removes all of it at the end.
+# with the digest of the simulator. Each kind runs with D-PSGD, quasi-global momentum and gradient tracking, in full
+# precision and with Moniqua at 8, 4 and 2 bits. Needs root and iproute2. Everything the script creates has the prefix
+# below, and it removes all of it at the end.
 #
 #   test/lan/graphs.sh [PEER [KIND...]]       PEER is the binary to test; without it or with -, it is built
 set -euo pipefail

@@ -54,7 +54,7 @@ func Make(cfg configs.Config, now time.Time) (*Folder, error) {
 	if err := os.MkdirAll(cfg.Output.Dir, 0o777); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	stem := filepath.Join(cfg.Output.Dir, cfg.Name+"-"+now.UTC().Format("20060102-150405"))
+	stem := filepath.Join(cfg.Output.Dir, cfg.Name+"-"+now.UTC().Format(stampLayout))
 	dir := stem
 	for n := 2; ; n++ { // another run may have begun in the same second
 		err := os.Mkdir(dir, 0o777)

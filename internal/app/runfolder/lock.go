@@ -38,3 +38,6 @@ func Lock(dir string) (*lockfile.Lock, error) {
 	}
 	return lock, nil
 }
+
+// InUse reports whether a process writes into the folder of a run.
+func InUse(dir string) (bool, error) { return lockfile.Held(filepath.Join(dir, lockName)) }

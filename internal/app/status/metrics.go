@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +75,18 @@ func (m meter) write(kind prometheus.ValueType, name, help string, value float64
 	for i := 0; i < len(labels); i += 2 {
 		names, values = append(names, labels[i]), append(values, labels[i+1])
 	}
-	m.out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, m.worker), kind, value, values...)
+	desc := prometheus.V2.NewDesc(name, help, prometheus.UnconstrainedLabels(names), m.worker,
+		prometheus.WithUnit(unitOf(name)))
+	m.out <- prometheus.MustNewConstMetric(desc, kind, value, values...)
+}
+
+// unitOf returns the unit at the end of a name, "" for a number without one. OpenMetrics wants it there.
+func unitOf(name string) string {
+	words := strings.Split(strings.TrimSuffix(name, "_total"), "_")
+	if unit := words[len(words)-1]; unit == "seconds" || unit == "bytes" {
+		return unit
+	}
+	return ""
 }
 
 func (m meter) bytes(name, help string, sent, received record.Bytes, labels ...string) {
@@ -114,7 +126,8 @@ func serveMetrics(address string, rank int, c *collector) (at string, stop func(
 	registry := prometheus.NewRegistry() // libraries have theirs
 	registry.MustRegister(c, collectors.NewGoCollector())
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4,
+		EnableOpenMetrics: true}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	over := make(chan struct{})

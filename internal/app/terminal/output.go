@@ -57,6 +57,15 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Width returns the columns of the terminal, 0 where the stream leads elsewhere.
+func (o *Output) Width() int {
+	width, _, err := term.GetSize(int(o.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // Fd returns the number of the stream.
 func (o *Output) Fd() uintptr { return o.File.Fd() }
 
