@@ -70,9 +70,8 @@ func interfaces() []port {
 	return ports
 }
 
-// judgeAddresses judges the addresses of this machine. listed are the IP addresses that the roster gives it; needed
-// says
-// that other machines must reach one.
+// judgeAddresses judges the addresses of this machine. listed are the IP addresses that the roster gives it. Other
+// machines must reach one if an address is needed.
 func judgeAddresses(ports []port, listed []net.IP, needed bool) Row {
 	verdict := Look
 	if needed {

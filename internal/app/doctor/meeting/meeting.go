@@ -321,12 +321,12 @@ func (m *meeting) wait() {
 			if o.over {
 				met++
 			}
-			if !o.Heard.Multicast || m.beacons != nil && o.Heard.Datagram < fullPacket {
+			if !o.Heard.Multicast || m.beacons != nil && min(o.Heard.Datagram, o.HearsUs.Datagram) < fullPacket {
 				silent++
 			}
 		}
-		m.mu.Unlock()
 		all := met == len(m.others) && met >= m.c.Node.N-1
+		m.mu.Unlock()
 		if all && silent == 0 {
 			return
 		}
