@@ -150,8 +150,8 @@ type Data struct {
 	PerWorker   int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
 	Alpha       float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
 	Sizes       Sizes     `json:"sizes" jsonschema_description:"how many samples each worker has"`
-	Weights     string    `json:"weights" jsonschema:"enum=workers,enum=samples" jsonschema_description:"what the objective is the mean over: workers = all count equally; samples = a worker of n counts as often as it has samples, so its gradients are multiplied by n x its samples / all samples. Not for adamw, lion and <asynchronous>"`
-	LabelNoise  []float64 `json:"label_noise" jsonschema:"maxItems=65536" jsonschema_description:"experiments: shares of the training labels, 0 to 1, that are replaced by another label at random: one number for all workers, or one for each, like [0, 0, 0.4, 0]; empty = none"`
+	Weights     string    `json:"weights" jsonschema:"enum=workers,enum=samples" jsonschema_description:"what the objective is the mean over: workers = all workers count equally; samples = all samples do. The gradients of a worker are then multiplied by workers x its samples / all samples. Not for adamw, lion and <asynchronous>"`
+	LabelNoise  []float64 `json:"label_noise" jsonschema:"maxItems=65536" jsonschema_description:"experiments: shares of the training labels, 0 to 1, that are replaced by another label at random. One number for all workers, or one for each, like [0, 0, 0.4, 0]; empty = none"`
 	Dimension   int       `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm, file: values of a sample; 0 = as in the files"`
 	Labels      []Name    `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm, file: all labels in ascending order, one per class; empty = those in the files. Labels of libsvm are numbers"`
 }

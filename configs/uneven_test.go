@@ -33,7 +33,8 @@ func TestUnevenDataThatCannotBe(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := load(t, tt.text)
 			all := problems(t, err)
-			if p := all[0]; !strings.Contains(p.Key+": "+p.Message+p.Hint, tt.want) || p.Line != tt.line || p.Column != tt.column {
+			p := all[0]
+			if !strings.Contains(p.Key+": "+p.Message+p.Hint, tt.want) || p.Line != tt.line || p.Column != tt.column {
 				t.Errorf("%s:%d:%d: %s, want %d:%d: %q", p.Key, p.Line, p.Column, p.Message, tt.line, tt.column, tt.want)
 			}
 		})

@@ -88,7 +88,8 @@ func (w *Worker) roundOf(slot int) int {
 }
 
 // ResumePair is NewPair for a worker that begins at the step before which s was saved, by the name machine. It fails if
-// s is not the state of such a worker. Exchanges that were open then are over: Renew tells the neighbours. They go on if
+// s is not the state of such a worker. Exchanges that were open then are over: Renew tells the neighbours. They go on
+// if
 // s has them by the name of Exchanges.
 func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan, s *state.Snapshot) (*PairWorker,
 	error) {

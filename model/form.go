@@ -99,6 +99,35 @@ func (f Form) Parts(x, statistics []float32) iter.Seq[[]float32] {
 	}
 }
 
+// Parameters returns the form without the running statistics.
+func (f Form) Parameters() Form {
+	return slices.DeleteFunc(slices.Clone(f), func(t Tensor) bool { return t.statistic })
+}
+
+// Collect returns the flat vector of a model without running statistics, from the parts of a file's vector, which may
+// share memory. It fails if there are fewer numbers than parameters.
+func (f Form) Collect(parts iter.Seq[[]float32]) (x []float32, err error) {
+	next, stop := iter.Pull(parts)
+	defer stop()
+	parameters, _ := f.Sizes()
+	x = make([]float32, parameters)
+	var part []float32
+	for _, t := range f {
+		to := t.part.of(x)
+		t.each(func(at int) {
+			if len(part) == 0 && err == nil {
+				part, _ = next()
+			}
+			if len(part) == 0 {
+				err = fmt.Errorf("model: fewer numbers than the %d parameters of a file", parameters)
+				return
+			}
+			to[at], part = part[0], part[1:]
+		})
+	}
+	return x, err
+}
+
 // Import returns the flat vector and the running statistics of a file's vector y. It panics if y does not have the
 // length of the layout.
 func (f Form) Import(y []float32) (x, statistics []float32) {

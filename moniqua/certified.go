@@ -31,6 +31,9 @@ func (c Certified) amplification() float64 {
 	return float64(spread) / float64(c.Levels-spread)
 }
 
+// returned returns the share of θ that is due to grid errors of rounds before.
+func (c Certified) returned() float64 { return c.S1 * c.amplification() }
+
 // Check returns the reason why there is no certificate, with a remedy, or nil.
 func (c Certified) Check() error {
 	if err := c.Rounding.Check(c.Levels); err != nil {
@@ -41,7 +44,7 @@ func (c Certified) Check() error {
 			c.S, c.S1, c.Rho)
 	}
 	// The sums are cut off, so a sum of 1 comes out slightly below.
-	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 {
+	if feedback := c.returned(); feedback > 1-1e-9 {
 		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: "+
 			"grid errors return %.3g-fold, which must be below 1: use %s",
 			c.Levels, c.Rounding, feedback, c.remedy())
@@ -73,7 +76,9 @@ func (c Certified) Theta(alpha, bound float64) (float64, error) {
 	return alpha * bound * c.S / (1 - float64(c.S1*c.amplification())), nil
 }
 
-// Rule returns θ_k along a run, with the largest step in the graph's memory as α. A lone worker has S = 0 and no
+// Rule returns θ_k along a run, with the largest step in the graph's memory as α. After a fall of the step size θ falls
+// by
+// the share of the updates at once, and by that of the grid errors memory by memory. A lone worker has S = 0 and no
 // neighbour: any θ > 0 is correct, and the rule takes S = 1.
 func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	if c.S == 0 {
@@ -86,7 +91,7 @@ func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	return proportional(perStep*u.Bound, c.Rho, u), nil
+	return proportional(perStep*u.Bound, c.returned(), c.Rho, u), nil
 }
 
 // Tracked is the theta rule of gradient tracking, which sends models in lane 0 and directions in lane 1. A tracked
@@ -140,5 +145,5 @@ func (t Tracked) Rules(u Updates) (theta, second func(k int) float64, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return proportional(perStep, t.Rho, u), func(int) float64 { return fixed }, nil
+	return proportional(perStep, t.returned(), t.Rho, u), func(int) float64 { return fixed }, nil
 }

@@ -104,5 +104,5 @@ func (t Theorem) Rule(u Updates) (func(k int) float64, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	return proportional(t.Theta(1, u.Bound), t.Rho, u), nil
+	return proportional(t.Theta(1, u.Bound), 0, t.Rho, u), nil
 }

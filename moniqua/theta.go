@@ -41,26 +41,45 @@ func Memory(rho float64) int {
 	return int(math.Ceil(math.Log(1000) / (1 - rho)))
 }
 
+// A recent keeps the largest value of the last rounds. Values enter by round.
+type recent struct {
+	rounds  int        // values older than so many rounds are forgotten
+	falling []valueFor // those that exceed all later ones
+}
+
+type valueFor struct {
+	round int
+	value float64
+}
+
+// add enters the value of round k.
+func (r *recent) add(k int, value float64) {
+	for len(r.falling) > 0 && r.falling[len(r.falling)-1].value <= value {
+		r.falling = r.falling[:len(r.falling)-1]
+	}
+	r.falling = append(r.falling, valueFor{k, value})
+}
+
+// largest returns the largest value of the rounds from k − rounds on, 0 without one.
+func (r *recent) largest(k int) float64 {
+	for len(r.falling) > 0 && r.falling[0].round < k-r.rounds {
+		r.falling = r.falling[1:]
+	}
+	if len(r.falling) == 0 {
+		return 0
+	}
+	return r.falling[0].value
+}
+
 // largestStep returns max α over the rounds k−memory .. k as a function of k. The differences between models at round k
 // come from the updates of those rounds. Falling step sizes were larger then than at round k. The first u.Rounds values
 // are tabulated.
 func largestStep(u Updates, memory int) func(k int) float64 {
-	type step struct {
-		round int
-		alpha float64
-	}
-	var falling []step // steps of the window that exceed all later ones
+	steps := recent{rounds: memory}
 	peaks := make([]float64, max(u.Rounds, 0))
 	for k := range peaks {
-		alpha := u.Step(k)
-		for len(falling) > 0 && falling[len(falling)-1].alpha <= alpha {
-			falling = falling[:len(falling)-1]
-		}
-		falling = append(falling, step{k, alpha})
-		if falling[0].round < k-memory {
-			falling = falling[1:]
-		}
-		peaks[k] = falling[0].alpha
+		steps.add(k, u.Step(k))
+		peaks[k] = steps.largest(k)
 	}
 	return func(k int) float64 {
 		if k < len(peaks) {
@@ -75,19 +94,40 @@ func largestStep(u Updates, memory int) func(k int) float64 {
 }
 
 // leastStep bounds the fall of θ with the step size: θ is at least so much of its largest value. Below that, grids
-// would
-// be finer than the parameters, and at last an index would reach 2³¹. A larger θ is as correct.
+// would be finer than the parameters, and at last an index would reach 2³¹. A larger θ is as correct.
 const leastStep = 1. / (1 << 12)
 
-// proportional returns the rule θ_k = factor·(largest α in the graph's memory).
-func proportional(factor, rho float64, u Updates) func(k int) float64 {
-	largest := largestStep(u, Memory(rho)*u.every())
+// proportional returns the rule θ_k = factor·(largest α in the graph's memory), as long as step sizes do not fall. A
+// share of θ, returned in [0, 1), is due to grid errors of the rounds in that memory. Where step sizes fall, these
+// errors
+// belong to a larger θ. So that share follows the largest θ of the memory:
+//
+//	θ_k = (1 − returned)·factor·α + returned·max(factor·α, θ of the rounds before)
+func proportional(factor, returned, rho float64, u Updates) func(k int) float64 {
+	memory := Memory(rho) * u.every()
+	largest := largestStep(u, memory)
 	factor *= float64(u.every())
 	least := 0.0
 	for k := range u.Rounds {
 		least = max(least, leastStep*u.Step(k))
 	}
-	return func(k int) float64 { return factor * max(least, largest(k)) }
+	tabulate := func(rounds int) []float64 {
+		thetas, past := make([]float64, max(rounds, 0)), recent{rounds: memory}
+		for k := range thetas {
+			theta := factor * max(least, largest(k))
+			theta += returned * max(0, past.largest(k)-theta)
+			thetas[k] = theta
+			past.add(k, theta)
+		}
+		return thetas
+	}
+	table := tabulate(u.Rounds)
+	return func(k int) float64 {
+		if k < len(table) {
+			return table[k]
+		}
+		return tabulate(k + 1)[k]
+	}
 }
 
 // LargestStep returns the largest step of the last 100 exchanges, H = every rounds

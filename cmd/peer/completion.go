@@ -1,12 +1,11 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 )
 
 func newCompletion(c *console) *cobra.Command {
@@ -34,55 +33,22 @@ func newCompletion(c *console) *cobra.Command {
 	}
 }
 
-// suggestion returns a word that completes another, and its meaning.
-func suggestion(word, meaning string) string { return word + "\t" + meaning }
-
-// completeKeys completes key=value of a run file: first the key, then its values, or its default if it has no list of
-// values.
+// completeKeys completes key=value of a run file.
 func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	key, _, valued := strings.Cut(word, "=")
-	var all []string
-	for _, k := range configs.Reference() {
-		switch {
-		case !valued:
-			all = append(all, suggestion(k.Name+"=", k.Description))
-		case k.Name != key:
-		case len(k.Values) > 0:
-			for _, v := range k.Values {
-				all = append(all, suggestion(key+"="+v, k.Description))
-			}
-		case k.Default != "":
-			all = append(all, suggestion(key+"="+k.Default, "default; "+k.Description))
-		}
-	}
-	return all, completing(valued)
+	return completing(inspect.CompleteKey(word))
 }
 
-// completeUntil completes key=value of --until, with a value as an example.
+// completeUntil completes key=value of --until.
 func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	key, _, valued := strings.Cut(word, "=")
-	var all []string
-	for _, end := range [][3]string{
-		{"time=", "10m", "virtual time in sim, wall clock in lab"},
-		{"loss=", "0.5", "training loss, as a report sees it"},
-		{"accuracy=", "0.9", "on the test set; needs output.evaluate"},
-	} {
-		switch {
-		case !valued:
-			all = append(all, suggestion(end[0], end[2]))
-		case end[0] == key+"=":
-			all = append(all, suggestion(end[0]+end[1], end[2]))
-		}
-	}
-	return all, completing(valued)
+	return completing(inspect.CompleteUntil(word))
 }
 
-// completing returns a directive without file names, in which a value follows a key.
-func completing(valued bool) cobra.ShellCompDirective {
+// completing adds the directive without file names, in which a value follows a key.
+func completing(all []string, valued bool) ([]string, cobra.ShellCompDirective) {
 	if valued {
-		return cobra.ShellCompDirectiveNoFileComp
+		return all, cobra.ShellCompDirectiveNoFileComp
 	}
-	return cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeLabels completes the labels of the algorithms of a comparison.
@@ -106,7 +72,7 @@ func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
 		}
 		var names []string
 		for _, p := range embedded {
-			names = append(names, suggestion(p.Name, p.About))
+			names = append(names, inspect.Suggestion(p.Name, p.About))
 		}
 		return names, cobra.ShellCompDirectiveDefault
 	}

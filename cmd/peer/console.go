@@ -173,7 +173,7 @@ func (c *console) newDisplay(run live.Run) live.Display {
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
 // final ones by rank, nil if they are not on this machine.
-func (c *console) summarize(s *session.Session, models [][]float32) error {
+func (c *console) summarize(s *session.Session, models experiment.Replicas) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/simulate"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
 )
 
@@ -119,7 +120,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return stopped(ctx, err)
 	}
 	for i, s := range sims {
-		if err := talks[i].summarize(s.Session, s.Models); err != nil {
+		if err := talks[i].summarize(s.Session, experiment.InMemory(s.Models)); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ type Start struct {
 	Replay         *replay.Start  // nil: messages are not kept, so no worker can come back
 	Elastic        *elastic.Start // under Reweight
 	Judge          judge.Rules
-	// Tape notes the calls of the machine; nil: nobody does.
+	// Tape notes the calls of the machine; nil: they are not noted.
 	Tape gossip.Tape
 	// Through reports whether a worker is known to have ended well without a bye. Nil: nothing is known.
 	Through func(topology.Rank) bool

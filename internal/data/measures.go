@@ -12,7 +12,7 @@ func (p Partition) Sizes() []int {
 }
 
 // Distances returns, of each worker, the total variation distance between its labels and those of all workers
-// together: half the sum over the labels of the difference of their shares, 0 to 1.
+// together. It is half the sum over the labels of the difference of their shares, 0 to 1.
 func (p Partition) Distances() []float64 {
 	all := make([]int, len(p.Classes))
 	for _, count := range p.Counts {
@@ -29,8 +29,8 @@ func (p Partition) Distances() []float64 {
 	return distances
 }
 
-// Weights returns the weights n·m_i/m of n workers with m_i of m samples: the mean over the workers of weight times
-// mean over a worker's samples is the mean over all samples.
+// Weights returns the weights n·m_i/m of n workers with m_i of m samples. If each worker takes its weight times the
+// mean over its samples, the mean over the workers is the mean over all samples.
 func Weights(sizes []int) []float64 {
 	rows, weights := float64(total(sizes)), make([]float64, len(sizes))
 	for i, size := range sizes {

@@ -173,7 +173,7 @@ func choose(chances []float64, rows [][]int, u float64) int {
 	return last
 }
 
-// checkShares refuses what is no division of rows.
+// checkShares refuses shares by which rows cannot be divided.
 func checkShares(y Labels, shares []float64) error {
 	if err := checkWorkers(y, len(shares)); err != nil {
 		return err

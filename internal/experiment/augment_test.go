@@ -15,15 +15,15 @@ func TestAugmentationIsARequest(t *testing.T) {
 		return drive(t, r, workers(t, r), step)
 	}
 	plain, none := end(1), end(1, "train.augment=none")
-	if !slices.Equal(plain.Models[0], none.Models[0]) {
+	if !slices.Equal(plain.Models.(InMemory)[0], none.Models.(InMemory)[0]) {
 		t.Error("train.augment=none changes the result")
 	}
 	first, second := end(1, "train.augment=crop-flip"), end(3, "train.augment=crop-flip")
-	if slices.Equal(plain.Models[0], first.Models[0]) {
+	if slices.Equal(plain.Models.(InMemory)[0], first.Models.(InMemory)[0]) {
 		t.Error("train.augment=crop-flip changes nothing")
 	}
-	for i := range first.Models {
-		if !slices.Equal(first.Models[i], second.Models[i]) {
+	for i := range first.Models.(InMemory) {
+		if !slices.Equal(first.Models.(InMemory)[i], second.Models.(InMemory)[i]) {
 			t.Errorf("worker %d: the result depends on the order of the workers", i)
 		}
 	}

@@ -217,6 +217,55 @@ func (d *dataset) shards(workers int) ([]data.Set, error) {
 	return sets, nil
 }
 
+// checkUneven refuses files with other numbers of rows than stated, where this process has those of all workers.
+func (d *dataset) checkUneven() error {
+	if !d.local || len(d.sources) == 1 {
+		return nil
+	}
+	for rank, source := range d.sources {
+		if err := d.checkStated(topology.Rank(rank), source.Info.Train); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkStated compares the rows of a worker's own files with those that the run file states for the weights.
+func (d *dataset) checkStated(rank topology.Rank, rows int) error {
+	if !d.cfg.Data.Weighted() {
+		return nil
+	}
+	if stated := d.cfg.Data.Sizes.Shares[rank]; stated != float64(rows) {
+		return configs.Errorf("data.sizes.shares", "the files of worker %d have %d samples to train on, but the list says "+
+			"%.0f: give the number of each worker, in the order of the ranks", rank, rows, stated)
+	}
+	return nil
+}
+
+// noisy returns the shard of a worker with the wrong labels that the run asks for.
+func (d *dataset) noisy(rank topology.Rank, shard data.Set, rows []int) data.Set {
+	noise := data.Noise{Seed: d.cfg.Seed, Worker: int(rank), Share: d.cfg.Data.NoiseOf(int(rank))}
+	return noise.Apply(shard, rows)
+}
+
+// weigh returns the weights of the workers: n·m_i/m, where worker i has m_i of all m samples in use. With a doubly
+// stochastic W the mean model moves by the mean over the workers of their updates. If each takes the gradient of its
+// mean loss times its weight, that is the gradient of the mean over all samples.
+func (d *dataset) weigh() ([]float64, error) {
+	sizes := make([]int, d.cfg.Topology.Size)
+	if d.local { // no machine sees the files of the others
+		for i, share := range d.cfg.Data.Sizes.Shares {
+			sizes[i] = int(share)
+		}
+		return data.Weights(sizes), nil
+	}
+	p, err := d.partition()
+	if err != nil {
+		return nil, err
+	}
+	return data.Weights(p.Sizes()), nil
+}
+
 // allTests returns the rows that evaluate a model of no single worker, such as the mean.
 func (d *dataset) allTests() (data.Set, error) {
 	sets := make([]data.Set, len(d.tests))
@@ -256,6 +305,14 @@ func (r *Run) Partition() (data.Partition, error) {
 		return data.Partition{}, err
 	}
 	return r.data.partition()
+}
+
+// Weights returns the weights of the workers in the objective, 1 where all count equally. It may read the labels.
+func (r *Run) Weights() ([]float64, error) {
+	if r.data == nil || !r.cfg.Data.Weighted() {
+		return data.EqualShares(r.N()), nil
+	}
+	return r.data.weights()
 }
 
 // Samples returns the rows of the train and the test split, of the first worker where each has files of its own.

@@ -79,7 +79,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 	for i := range g {
 		g[i] = make([]float32, r.Dim())
 	}
-	res := Results{Mode: "test", Models: make([][]float32, len(all)), Wall: time.Second, Version: "v0"}
+	res := Results{Mode: "test", Models: make(InMemory, len(all)), Wall: time.Second, Version: "v0"}
 	first := -1 // the round in which the clock begins
 	for turn, busy := 0, true; busy; turn++ {
 		busy = false
@@ -107,8 +107,8 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		}
 	}
 	for i, w := range all {
-		res.Models[i] = w.Machine.Params()
-		digest := record.Digest(res.Models[i])
+		res.Models.(InMemory)[i] = w.Machine.Params()
+		digest := record.Digest(res.Models.(InMemory)[i])
 		res.Finals = append(res.Finals, record.Final{
 			Rank: i, Rounds: r.cfg.Train.Rounds, Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
 		})
@@ -120,7 +120,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 func evaluate(t testing.TB, all []*Worker, res Results) {
 	t.Helper()
 	for i, w := range all {
-		score, err := w.Evaluate(res.Models[i], nil)
+		score, err := w.Evaluate(res.Models.(InMemory)[i], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

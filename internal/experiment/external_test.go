@@ -256,7 +256,7 @@ func TestExternalModelsFollowTheAlgorithms(t *testing.T) {
 		for _, optimizer := range []string{"sgd", "momentum", "adamw"} {
 			t.Run(name+" "+optimizer, func(t *testing.T) {
 				r := outlined(t, "train.rounds=200", "algorithm="+a.set)
-				got := drive(t, r, programmed(t, r, optimizer, nil), 1).Models
+				got := drive(t, r, programmed(t, r, optimizer, nil), 1).Models.(InMemory)
 				want := reference(r, optimizer, a.form, rounds)
 				moved, most := 0., 1e-5
 				if r.Compresses() {
@@ -333,9 +333,9 @@ func TestExactElementsAreThoseOfFullPrecision(t *testing.T) {
 			r := fewBits(t, c.set)
 			all := programmed(t, r, "momentum", nil)
 			inspectMessages(t, r, all)
-			got := drive(t, r, all, 1).Models
+			got := drive(t, r, all, 1).Models.(InMemory)
 			like := fewBits(t, c.like)
-			want := drive(t, like, programmed(t, like, "momentum", nil), 1).Models
+			want := drive(t, like, programmed(t, like, "momentum", nil), 1).Models.(InMemory)
 			same := true
 			for i := range got {
 				if !slices.Equal(got[i][trained:], want[i][trained:]) {
@@ -428,7 +428,7 @@ func TestExternalModelsInPairs(t *testing.T) {
 					t.Fatal(err)
 				}
 				digests = append(digests, sum)
-				mean := Mean(res.Models)
+				mean := Mean(res.Models.(InMemory))
 				for c := range trained {
 					want := 0.
 					for i := range r.N() {
@@ -530,7 +530,7 @@ func TestSummaryOfARunOfUnknownSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Summarize(Results{Mode: "lab", Models: [][]float32{{1, 2}, {3, 2}}, Finals: []record.Final{
+	s, err := r.Summarize(Results{Mode: "lab", Models: InMemory{{1, 2}, {3, 2}}, Finals: []record.Final{
 		{Rank: 0, Digest: strings.Repeat("00", 32)}, {Rank: 1, Digest: strings.Repeat("11", 32)},
 	}})
 	if err != nil || s.Consensus == nil || *s.Consensus != 1 || s.Accuracy.AverageModel != nil || s.Digest == "" {

@@ -32,10 +32,10 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := Results{Mode: "test", Models: make([][]float32, len(all)), Wall: out.Time}
+	res := Results{Mode: "test", Models: make(InMemory, len(all)), Wall: out.Time}
 	for i, w := range all {
-		res.Models[i] = w.Machine.Params()
-		digest := record.Digest(res.Models[i])
+		res.Models.(InMemory)[i] = w.Machine.Params()
+		digest := record.Digest(res.Models.(InMemory)[i])
 		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]),
 			Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}

@@ -232,7 +232,7 @@ func TestAsynchronousRunsGoOn(t *testing.T) {
 		if steps < 240 || steps > 240+12 {
 			t.Errorf("%s: %d steps, want 240 in all", theta, steps)
 		}
-		for _, x := range res.Models {
+		for _, x := range res.Models.(InMemory) {
 			if !vec.Finite(x) {
 				t.Errorf("%s: a model is not finite", theta)
 			}

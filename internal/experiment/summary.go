@@ -25,7 +25,7 @@ type Results struct {
 	Mode    string              // run, lab or sim
 	Finals  []record.Final      // in any order
 	Last    []record.Step       // the last recorded step of each worker, in any order
-	Models  [][]float32         // final models by rank; entries may be nil
+	Models  Replicas            // final models; nil: they are not known
 	Edges   []record.Event      // edge events on record: of all workers, in mode run of one
 	Wall    time.Duration       // of the whole command
 	Version string              // of the program
@@ -196,22 +196,26 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 
 // compareModels fills in the distance of the replicas to their mean and the accuracy of that mean, if all models exist.
 // Under the policy reweight the models of the remaining workers suffice.
-func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(done, all int)) error {
-	if r.Reweights() {
-		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
-	} else if len(models) != r.N() {
+func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, all int)) error {
+	if all == nil {
 		return nil
 	}
-	if len(models) == 0 || slices.ContainsFunc(models, func(x []float32) bool {
-		return len(x) == 0 || len(x) != cmp.Or(r.dim, len(models[0]))
-	}) {
+	models, dim := all.Size()
+	if models == 0 || models != r.N() && !r.Reweights() || dim == 0 || dim != cmp.Or(r.dim, dim) {
 		return nil
 	}
-	mean := Mean(models)
-	s.Consensus = record.Number(consensus(models, mean))
 	if !r.ScoresMean() {
-		return nil
+		consensus, err := average(all, func([]float32) bool { return true })
+		s.Consensus = record.Number(consensus)
+		return err
 	}
+	var consensus float64
+	var failed error
+	mean, err := all.Collect(func(yield func([]float32) bool) { consensus, failed = average(all, yield) })
+	if err = cmp.Or(failed, err); err != nil {
+		return err
+	}
+	s.Consensus = record.Number(consensus)
 	score, err := r.watched(mean, watch)
 	if err != nil {
 		return err
@@ -242,17 +246,6 @@ func Mean(models [][]float32) []float32 {
 		mean[c] = float32(v / float64(len(models)))
 	}
 	return mean
-}
-
-// consensus returns max_i |x_i − x̄|_∞.
-func consensus(models [][]float32, mean []float32) float64 {
-	distance := 0.0
-	for _, x := range models {
-		for c, v := range x {
-			distance = max(distance, math.Abs(float64(v)-float64(mean[c])))
-		}
-	}
-	return distance
 }
 
 // Label returns the name of the algorithm in tables. The codec decides between dpsgd and moniqua, d2 and moniqua-d2.

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,8 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/topology"
 )
 
 func TestSummaryOfARun(t *testing.T) {
@@ -62,17 +67,88 @@ func TestSummaryOfARun(t *testing.T) {
 }
 
 func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
-	models := [][]float32{{0, 1}, {0, 3}, {3, 2}}
-	mean := Mean(models)
-	if mean[0] != 1 || mean[1] != 2 {
-		t.Errorf("mean: want [1 2], got %v", mean)
+	models := InMemory{{0, 1}, {0, 3}, nil, {3, 2}}
+	var mean []float32
+	keep := func(part []float32) bool {
+		mean = append(mean, part...)
+		return true
 	}
-	if got := consensus(models, mean); got != 2 {
-		t.Errorf("want 2, got %v", got)
+	got, err := average(models, keep)
+	if err != nil || got != 2 || !slices.Equal(mean, []float32{1, 2}) {
+		t.Errorf("consensus %v of the mean %v, error %v, want 2 of [1 2]", got, mean, err)
 	}
 	models[1][1] = float32(math.NaN())
-	if got := consensus(models, Mean(models)); !math.IsNaN(got) {
+	if got, _ := average(models, keep); !math.IsNaN(got) {
 		t.Errorf("want NaN to show, got %v", got)
+	}
+}
+
+// The mean of models in files is, bit for bit, that of the models in memory, and their distance to it is the same.
+func TestModelsInFilesHaveTheSameMean(t *testing.T) {
+	for _, set := range [][]string{{"model={name: mlp, hidden: [300, 200]}"}, {"model={name: resnet, depth: 8}"},
+		{"model={name: resnet, depth: 8, norm: batch}"}} {
+		r := assemble(t, append([]string{"topology.size=3", "data={name: glyphs}"}, set...)...)
+		random := rand.New(rand.NewPCG(1, 0))
+		models, paths := make(InMemory, 3), []string{}
+		for i := range models {
+			w, err := r.Worker(topology.Rank(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			models[i] = w.Machine.Params()
+			for c := range models[i] {
+				models[i][c] += float32(random.NormFloat64())
+			}
+			paths = append(paths, filepath.Join(t.TempDir(), "model"))
+			if err := train.Write(paths[i], r.SavedModel(models[i], w.Statistics())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, err := r.Saved(paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var distances [2]float64
+		var means [2][]float32
+		for i, all := range []Replicas{models, files} {
+			if means[i], err = all.Collect(func(yield func([]float32) bool) {
+				if distances[i], err = average(all, yield); err != nil {
+					t.Error(err)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if distances[0] != distances[1] || distances[0] == 0 || !slices.Equal(means[0], means[1]) ||
+			!slices.Equal(means[0], Mean(models)) {
+			t.Errorf("%v: distances %v, or other means", set, distances)
+		}
+	}
+}
+
+// A model file of other shapes is refused by name, and so is one without its end.
+func TestUnusableModelsInFilesAreRefused(t *testing.T) {
+	r := assemble(t, "topology.size=2", "data={name: glyphs}", "model={name: mlp, hidden: [30]}")
+	path := filepath.Join(t.TempDir(), "model")
+	if err := train.Write(path, train.Saved{X: make([]float32, 8)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Saved([]string{path}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v of another model, want one with its path", err)
+	}
+	if err := train.Write(path, r.SavedModel(make([]float32, r.Dim()), nil)); err != nil {
+		t.Fatal(err)
+	}
+	all, err := r.Saved([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 2000); err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, r.Dim())
+	if err := all.Read(x, 0, 0); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v of a file without its end, want one with its path", err)
 	}
 }
 
@@ -81,7 +157,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	all := workers(t, r)
 	res := drive(t, r, all, 1)
 	evaluate(t, all, res)
-	res.Models[1] = nil
+	res.Models.(InMemory)[1] = nil
 	s := summarize(t, r, res)
 	if s.Algorithm != "allreduce" || s.Bits != 32 || s.Theta.Value != 0 || s.Digest == "" {
 		t.Errorf("got %+v", s)

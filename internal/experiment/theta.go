@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -80,6 +81,21 @@ func (r *Run) updateBound() float64 {
 		return defaultBound
 	}
 	return theta.Bound
+}
+
+// largestBound returns a bound on the update directions of all workers, 0 for none. The direction of a worker is
+// clipped to the bound times its weight, so a certificate holds with the largest weight. It reads the labels only where
+// both are there.
+func (r *Run) largestBound() (float64, error) {
+	bound := r.updateBound()
+	if bound == 0 || r.data == nil || !r.cfg.Data.Weighted() {
+		return bound, nil
+	}
+	weights, err := r.data.weights()
+	if err != nil {
+		return 0, err
+	}
+	return bound * slices.Max(weights), nil
 }
 
 // portable rounds the values of a rule up to a float32. Rules use functions like the cosine whose last bits may depend

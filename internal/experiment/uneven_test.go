@@ -133,8 +133,8 @@ func TestCertificatesCoverWeights(t *testing.T) {
 	}
 }
 
-// No other worker's noise or share moves a worker's labels, in all kinds of splits, and a process for one worker has
-// the labels that a process for all gives it.
+// No other worker's noise moves a worker's labels, in all kinds of splits. A process for one worker has the labels that
+// a process for all gives it.
 func TestNoiseIsTheWorkersOwn(t *testing.T) {
 	for _, partition := range []string{"iid", "labels", "dirichlet"} {
 		set := append(slices.Clone(uneven), "data.partition="+partition)
@@ -261,7 +261,7 @@ func TestWeightsOfLocalFiles(t *testing.T) {
 	}
 }
 
-// Weights and noise work with samples of the user's own, whoever cuts them.
+// Sizes, weights and noise work with samples of the user's own.
 func TestUnevenFileOfTheUser(t *testing.T) {
 	set := localFiles(t, 100)
 	for i, s := range set {

@@ -34,7 +34,7 @@ var layers = [][]string{
 		"internal/app/runs"},
 	{"internal/app/session", "internal/app/models"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports"},
+	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
 	{"cmd/peer"},
 }
 

@@ -30,7 +30,8 @@ func newFaultSim(s *simulation, f *Faults) *faultSim {
 		links:   linkTable{byEnds: make(map[[2]topology.Rank]*link)},
 		planned: -1, begun: -1, effects: effects{at: make(map[int]int)},
 	}
-	s.script, s.keeper.faults = fs, fs
+	s.script = fs
+	s.keeper.faults = &keptFaults{rests: fs.rests, behind: fs.behind, save: fs.save}
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.process = new(process)
@@ -47,15 +48,6 @@ type item struct {
 	kind itemKind
 	do   func() error
 }
-
-// An itemKind says which items a run has that is at rest. A state has no others.
-type itemKind uint8
-
-const (
-	passing itemKind = iota // of a process or link that changes
-	reading                 // of the script
-	pulse                   // of the layers of the event's worker and process
-)
 
 // An agenda is the items to come, the earliest first. It is short.
 type agenda []item

@@ -44,13 +44,20 @@ type Boundary struct {
 type keeper struct {
 	*Keeping // nil: the run keeps no state
 	sim      *simulation
-	faults   *faultSim    // nil: no faults
+	faults   *keptFaults  // nil: no faults
 	latest   atomic.Int64 // largest round that a worker has begun
 	begun    int          // the same, as of the last wave
 	at       int
 	crossed  []crossing // by worker
 	left     int        // workers that have not reached the round
 	past     []input
+}
+
+// keptFaults are what the keeper needs to know of a run with faults.
+type keptFaults struct {
+	rests  func() bool                              // no process or link is about to change
+	behind func() bool                              // a worker has no process, or repeats rounds
+	save   func(whole *state.Snapshot) *savedFaults // of a run at rest
 }
 
 // A crossing is the state of a worker at the boundary.

@@ -53,13 +53,13 @@ func NewSplit(run *experiment.Run) (*Split, error) {
 // Write draws the split as wide as w is.
 func (s *Split) Write(w io.Writer) error {
 	width, colours := terminal.Look(w)
-	_, err := io.WriteString(w, s.Draw(width, colours))
+	_, err := io.WriteString(w, s.draw(width, colours))
 	return err
 }
 
-// Draw returns a table of the workers with a bar for the size of each, and a table of their samples by label, in parts
-// where it is wider than width.
-func (s *Split) Draw(width int, colours bool) string {
+// draw returns a table of the workers with a bar for the size of each, and a table of their samples by label. Where
+// that is wider than width, it comes in parts.
+func (s *Split) draw(width int, colours bool) string {
 	c := chart{split: s, width: width, colours: colours}
 	c.overview()
 	c.measure()
@@ -115,7 +115,9 @@ func (c *chart) fields() []field {
 			return fmt.Sprintf("%d (%.3g %%)", s.Wrong[rank], 100*s.Noise[rank])
 		}})
 	}
-	return append(all, field{"DISTANCE", plainStyle, func(rank int) string { return fmt.Sprintf("%.3f", s.Distances[rank]) }})
+	return append(all, field{"DISTANCE", plainStyle, func(rank int) string {
+		return fmt.Sprintf("%.3f", s.Distances[rank])
+	}})
 }
 
 const (

@@ -70,7 +70,7 @@ var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func TestSplitFitsItsWidth(t *testing.T) {
 	s := splitOf(t, uneven...)
 	for _, width := range []int{60, 80, 200} {
-		plain, coloured := s.Draw(width, false), s.Draw(width, true)
+		plain, coloured := s.draw(width, false), s.draw(width, true)
 		if strings.Contains(plain, "\x1b") || !strings.Contains(coloured, "\x1b") {
 			t.Errorf("%d columns: colours in %v, none in %v", width, strings.Contains(plain, "\x1b"), coloured)
 		}
@@ -90,17 +90,17 @@ func TestSplitFitsItsWidth(t *testing.T) {
 			}
 		}
 	}
-	if tables := strings.Count(s.Draw(60, false), "WORKER"); tables != 3 {
+	if tables := strings.Count(s.draw(60, false), "WORKER"); tables != 3 {
 		t.Errorf("60 columns: %d tables, want the workers and two of labels", tables)
 	}
-	if tables := strings.Count(s.Draw(200, false), "WORKER"); tables != 2 {
+	if tables := strings.Count(s.draw(200, false), "WORKER"); tables != 2 {
 		t.Errorf("200 columns: %d tables, want the workers and the labels", tables)
 	}
 }
 
-// What all workers have alike has no column.
+// Columns in which all workers are alike are left out.
 func TestEvenSplitIsShort(t *testing.T) {
-	text := splitOf(t, "data.partition=labels").Draw(80, false)
+	text := splitOf(t, "data.partition=labels").draw(80, false)
 	for _, unwanted := range []string{"WEIGHT", "WRONG", "gradients"} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("%q in\n%s", unwanted, text)

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,32 @@ func ended(label string, how ...report.CellStatus) *report.Group {
 // heavy returns a row of bytes per peer and of extra memory.
 func heavy(label string, sent, memory int64) *report.Group {
 	return rowOf(label, 3, func(_ int, c *report.Cell) { c.BytesPerPeer.Wire, c.ExtraMemory = sent, memory })
+}
+
+// Results of the paper stand beside ours, with the difference where both are numbers.
+func TestResultsBesideThePaper(t *testing.T) {
+	parts := map[string]*part{"made": made(accurate("A", 0.9, 0.92), ended("B", diverged, diverged), heavy("C", 1, 2e6),
+		timed("D", 5, 7), timed("E", 2, 3), timed("F", 1, 0))}
+	nan := math.NaN()
+	for _, test := range []struct {
+		printed              Printed
+		measured, difference string
+	}{
+		{Printed{What: Accuracy, Label: "A", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds", "+1.00"},
+		{Printed{What: Accuracy, Label: "B", Number: nan}, "2 of 2 runs diverged", ""},
+		{Printed{What: Memory, Label: "C", Number: 16.48}, "2.00 MB, 3 seeds", "-14.48"},
+		{Printed{What: Accuracy, Label: "D", Number: 90}, "no result", ""},
+		{Printed{What: Accuracy, Label: "Z", Number: 90}, "no run of this size", ""},
+		{Printed{What: Order, Network: "slow", Number: nan},
+			"E 2.5 s, D 6 s, A not in all runs, B not in all runs, C not in all runs, F not in all runs", ""},
+	} {
+		test.printed.In = []string{"later", "made"}
+		got := test.printed.beside(parts)
+		if !strings.HasSuffix(got.Measured, test.measured) || got.Difference != test.difference {
+			t.Errorf("%+v: measured %q, difference %q, want %q and %q", test.printed, got.Measured, got.Difference,
+				test.measured, test.difference)
+		}
+	}
 }
 
 const diverged, failed, done = report.CellDiverged, report.CellFailed, report.CellDone

@@ -34,7 +34,9 @@ type Page struct {
 	Size   Size        `json:"size"`
 	Dir    string      `json:"folder"`
 	Claims []Judgement `json:"claims"`
-	parts  []*part
+	// Printed are results of the paper beside ours; none where the paper has none that we know.
+	Printed []Beside `json:"printed,omitempty"`
+	parts   []*part
 }
 
 // Path returns the file of the page.
@@ -104,7 +106,7 @@ func (p *Page) html() string {
 		"{{title}}", html.EscapeString(p.Paper.Title), "{{source}}", html.EscapeString(p.Paper.Source),
 		"{{name}}", html.EscapeString(p.Paper.Name), "{{size}}", html.EscapeString(p.Size.Name),
 		"{{about}}", html.EscapeString(p.Size.About), "{{tally}}", html.EscapeString(p.Tally()),
-		"{{rows}}", rows.String(), "{{parts}}", parts.String(),
+		"{{rows}}", rows.String(), "{{beside}}", p.besideHTML(), "{{parts}}", parts.String(),
 	).Replace(page)
 }
 
@@ -208,5 +210,5 @@ func (p *Page) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", j.Words, place, strings.Join(measured, "<br>"), j.Verdict,
 			strings.Join(from, "<br>"))
 	}
-	return b.String()
+	return b.String() + p.besideMarkdown()
 }

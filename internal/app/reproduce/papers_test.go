@@ -92,6 +92,33 @@ func TestChecksNameRows(t *testing.T) {
 	}
 }
 
+// The rows and networks of printed results exist in every part that measures them, and each has a source.
+func TestPrintedResultsNameRows(t *testing.T) {
+	for _, p := range Papers() {
+		for _, printed := range p.Printed {
+			if printed.Place == "" || printed.Source == "" || printed.Says == "" || len(printed.In) == 0 {
+				t.Errorf("%s: %+v lacks a place, a source, its words or a part", p.Name, printed)
+			}
+			for _, s := range p.Sizes {
+				for _, part := range s.Parts {
+					if !slices.Contains(printed.In, part.Name) {
+						continue
+					}
+					file := loadPart(t, part)
+					named := func(n configs.NetworkCase) bool { return n.Name == printed.Network }
+					if printed.What == Order && !slices.ContainsFunc(file.Networks, named) {
+						t.Errorf("%s: %s has no network %q", p.Name, file.Name, printed.Network)
+					}
+					labelled := func(v configs.Variant) bool { return v.Label == printed.Label }
+					if printed.What != Order && !slices.ContainsFunc(file.Algorithms, labelled) {
+						t.Errorf("%s: %s has no row %q", p.Name, file.Name, printed.Label)
+					}
+				}
+			}
+		}
+	}
+}
+
 // wantRows reports rows, networks and targets of a check that a comparison does not have.
 func wantRows(t *testing.T, c Claim, check Check, file *configs.Comparison) {
 	t.Helper()

@@ -11,6 +11,9 @@ type Paper struct {
 	Source string  `json:"source"` // where the paper is
 	Sizes  []Size  `json:"-"`      // from the smallest on
 	Claims []Claim `json:"-"`
+	// Printed are results to be shown beside ours. Missing says which ones are left out, and why.
+	Printed []Printed `json:"-"`
+	Missing string    `json:"-"`
 }
 
 // A Size is a choice of comparisons: how much of the paper's setting they keep.

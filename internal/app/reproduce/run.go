@@ -161,5 +161,8 @@ func (r *Run) Page() (*Page, error) {
 	for _, c := range r.paper.Claims {
 		page.Claims = append(page.Claims, judge(c, parts))
 	}
+	for _, p := range r.paper.Printed {
+		page.Printed = append(page.Printed, p.beside(parts))
+	}
 	return page, page.save()
 }

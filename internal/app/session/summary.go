@@ -18,8 +18,8 @@ import (
 )
 
 // Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
-// The models are the final ones by rank, nil if they are not on this machine. Their average goes into the folder.
-func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, error) {
+// The models are the final ones, nil if they are not on this machine. Their average goes into the folder.
+func (s *Session) Summary(models experiment.Replicas) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
 	summary, err := s.Run.Summarize(experiment.Results{
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),

@@ -19,6 +19,7 @@ import (
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
 )
@@ -70,7 +71,7 @@ type Lab struct {
 // Run starts the peers, attends them to their end, and returns their final models by rank.
 // A peer that dies is started again as often as Restarts allows. The session must have an
 // ending.
-func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
+func (l *Lab) Run(ctx context.Context) (models experiment.Replicas, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)

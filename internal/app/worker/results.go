@@ -91,25 +91,13 @@ func (r *Results) SaveAverage(run *experiment.Run, finals []record.Final, digest
 	})
 }
 
-// Models reads the final models of the peers that finished the run, by rank; nil for the others.
-func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) ([][]float32, error) {
-	models := make([][]float32, run.N())
-	cfg := run.Config()
+// Models opens the final models of the peers that finished the run, in the order of ranks.
+func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) (experiment.Replicas, error) {
+	var paths []string
 	for _, final := range finals {
-		path := f.ModelPath(final.Rank)
-		saved, err := train.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		if cfg.External() { // only its script knows the names and shapes
-			models[final.Rank] = saved.X
-			continue
-		}
-		if models[final.Rank], _, err = run.RestoredModel(saved, path); err != nil {
-			return nil, err
-		}
+		paths = append(paths, f.ModelPath(final.Rank))
 	}
-	return models, nil
+	return run.Saved(paths)
 }
 
 // EachSecond reports the finished share of a test once a second and at its end. It reports nothing of a test that takes

@@ -89,8 +89,13 @@ func TestAResultIsCompletedAndSaved(t *testing.T) {
 		t.Errorf("result %+v, error %v; want a loss of %v and 8 bits", final, err, want.Loss)
 	}
 	models, err := Models(folder, run, []record.Final{final})
-	if err != nil || models[0] != nil || !slices.Equal(models[1], w.Machine.Params()) {
-		t.Errorf("models %v, error %v; want that of worker 1 alone", models, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, length := models.Size()
+	x := make([]float32, length)
+	if err := models.Read(x, 0, 0); err != nil || n != 1 || !slices.Equal(x, w.Machine.Params()) {
+		t.Errorf("%d models, the first %v, error %v; want that of worker 1 alone", n, x, err)
 	}
 	w.Machine.Params()[0] = float32(math.NaN())
 	missing := Results{Dir: t.TempDir(), Saver: saver}

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -33,7 +35,24 @@ func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
 func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
 	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {
 		<-ctx.Done()
-		s.Close()
+		closeSoon(s)
+	}
+}
+
+// mostClosing bounds the end of discovery. Where no interface has IPv6, the library never ends its search, which it
+// could not begin.
+const mostClosing = time.Second
+
+// closeSoon closes c, and leaves it behind if that takes too long.
+func closeSoon(c io.Closer) {
+	done := make(chan struct{})
+	go func() {
+		c.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(mostClosing):
 	}
 }
 

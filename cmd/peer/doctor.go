@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/doctor"
+	"gossiptrainer/internal/app/inspect"
+)
+
+func newDoctor(c *console) *cobra.Command {
+	var file runFile
+	var pairs string
+	r := doctor.Request{Build: inspect.ReadBuild()}
+	cmd := &cobra.Command{
+		Use: "doctor [FILE]", Short: doctor.Short, Long: doctor.Long, Example: doctor.Example, Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.Pairs = pairs != ""; r.Pairs {
+				args = append(args, pairs)
+			}
+			if err := arguments(0, 1)(cmd, args); err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				r.Load = func() (*configs.Loaded, error) { return file.load(args) }
+			}
+			report, err := doctor.Examine(cmd.Context(), r)
+			return errors.Join(c.print(report, report.Write), err)
+		},
+	}
+	file.addFlags(cmd)
+	cmd.Flags().StringVar(&pairs, "peers", "", "examine for `FILE`, want all its peers, and measure their links")
+	cmd.Flags().DurationVar(&r.Wait, "wait", doctor.Wait, "how `long` to wait for the other machines")
+	_ = cmd.MarkFlagFilename("peers")
+	c.addJSON(cmd)
+	return cmd
+}

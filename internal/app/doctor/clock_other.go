@@ -1,0 +1,6 @@
+//go:build !linux
+
+package doctor
+
+// keptClock tells nothing on this system.
+func keptClock() keeping { return keptUnknown }
