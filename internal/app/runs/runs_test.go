@@ -255,17 +255,13 @@ func TestCompareNamesWhatDiffers(t *testing.T) {
 }
 
 // left lists the runs that are there.
-func left(t *testing.T, dir string) (all []string) {
+func left(t *testing.T, dir string) []runfolder.Place {
 	t.Helper()
-	l, err := In(dir, nil)
+	places, _, err := runfolder.Below(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range l.Runs {
-		name, _, _ := strings.Cut(r.Name, "-1")
-		all = append(all, name)
-	}
-	return all
+	return places
 }
 
 func TestPruneRemovesOldFinishedRuns(t *testing.T) {
