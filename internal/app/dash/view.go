@@ -41,9 +41,16 @@ type About struct {
 	Began     time.Time  `json:"began"`
 	Every     int        `json:"every"` // rounds between records
 
+	aboutGraph
 	Virtual bool            `json:"virtual"` // time is virtual
 	Ended   string          `json:"ended"`
 	Summary *record.Summary `json:"summary"`
+}
+
+// aboutGraph says how to draw the graph.
+type aboutGraph struct {
+	Layout Layout     `json:"layout"`
+	Phases [][][2]int `json:"phases,omitempty"` // edges of each exchange, over and over; missing: they do not change
 }
 
 // A Progress is where a run stands.
@@ -108,7 +115,8 @@ func (t *track) view(since string) (v *View, stamp string) {
 func (t *track) describe() *About {
 	p := t.tally.plan
 	a := &About{Name: p.name, State: t.state, Describe: p.describe, Algorithm: p.algorithm, Graph: p.graph,
-		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary}
+		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary,
+		aboutGraph: aboutGraph{p.layout, p.phases}}
 	if s := t.summary; s != nil {
 		a.Mode, a.Ended = s.Mode, s.Ended
 	}
