@@ -28,6 +28,15 @@ type Spent struct {
 	CPU     time.Duration `json:"cpu_ns,omitempty"` // processor time of the worker's process; 0: unknown
 }
 
+// Brief returns the account without the bytes of the edges, for messages that must be small.
+func (l Links) Brief() Links {
+	l.Links = slices.Clone(l.Links)
+	for i := range l.Links {
+		l.Links[i].Sent, l.Links[i].Received = Bytes{}, Bytes{}
+	}
+	return l
+}
+
 // Add adds other to s.
 func (s *Spent) Add(other Spent) {
 	s.Compute += other.Compute
@@ -43,8 +52,8 @@ type Link struct {
 	Last int `json:"last"`
 	// Alone is the time for which nothing was missing but a message of this neighbour.
 	Alone    time.Duration `json:"alone_ns"`
-	Sent     Bytes         `json:"sent"`
-	Received Bytes         `json:"received"`
+	Sent     Bytes         `json:"sent,omitzero"`
+	Received Bytes         `json:"received,omitzero"`
 	// Limit bounds what this worker sends on the edge, in bits per second; 0: nothing but Links.Uplink does.
 	Limit float64 `json:"limit_bit_s,omitempty"`
 	Lost  int64   `json:"lost,omitempty"` // connections that ended without a bye
