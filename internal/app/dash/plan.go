@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/topology"
 )
 
@@ -21,6 +22,7 @@ type plan struct {
 	uplink                 float64            // bytes a second that a worker sends at most; 0: no limit
 	limits                 map[[2]int]float64 // the same of edges with limits of their own
 	began                  time.Time
+	facts                  explain.Facts
 	layout                 Layout
 	phases                 [][][2]int
 }
@@ -58,13 +60,15 @@ func planOf(place runfolder.Place) plan {
 	cfg := loaded.Config
 	p.name, p.algorithm, p.graph = cfg.Name, cfg.Algorithm.Name, cfg.Topology.Kind
 	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds, cfg.Output.Every
+	p.facts = explain.Facts{Workers: p.workers, Entropy: cfg.Wire.Entropy != "none",
+		LeastBits: cfg.Algorithm.Controller.MinBits, MostBits: cfg.Algorithm.Controller.MaxBits}
 	run, err := experiment.New(cfg)
 	if err != nil { // its data may be on another machine
 		return p
 	}
 	shown := inspect.Live(run)
 	p.describe, p.algorithm, p.graph = inspect.Describe(run), shown.Algorithm, shown.Topology
-	p.workers, p.rounds = run.N(), shown.Rounds
+	p.workers, p.rounds, p.facts.Workers = run.N(), shown.Rounds, run.N()
 	p.draw(run.Graph())
 	network := run.Network()
 	p.uplink, p.limits = network.Uplink.Rate/bitsPerByte, map[[2]int]float64{}

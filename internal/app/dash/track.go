@@ -20,6 +20,7 @@ import (
 const (
 	readEvery  = 250 * time.Millisecond // looks at the end of a record
 	checkEvery = time.Second            // looks at processes, the summary and the lock
+	tellEvery  = 2 * time.Second        // sentences
 )
 
 // A track follows one run: it reads its record and its summary while they grow. Its methods may be called from several
@@ -40,6 +41,7 @@ type track struct {
 	about   int64     // version of the last change of the description
 	failed  string    // why the record cannot be read
 	read    float64   // share of the record
+	told    time.Time // of the sentences
 
 	done chan struct{} // closed after the last reading
 }
@@ -80,6 +82,10 @@ func (t *track) follow(ctx context.Context) {
 	watching.Wait()
 	for t.advance() {
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tally.explain()
+	t.tell()
 }
 
 // watch checks until ctx ends, and then for the last time. A process that does not answer does not keep follow waiting.
@@ -155,6 +161,10 @@ func (t *track) check(now time.Time) {
 	t.tally.running = held
 	if held {
 		t.tally.look(answers, now)
+	}
+	if now.Sub(t.told) >= tellEvery {
+		t.told = now
+		news = t.tally.explain() || news
 	}
 	if news || len(answers) > 0 {
 		t.tell()

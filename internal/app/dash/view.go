@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/runs"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 )
 
 // A View is a run, or what changed of it, as the page reads it.
 type View struct {
-	ID        string     `json:"id"`
-	Reset     bool       `json:"reset"` // whole: it replaces what the page has
-	Version   int64      `json:"version"`
-	Reading   figure     `json:"reading"` // share of the record that is read
-	Failed    string     `json:"failed,omitempty"`
-	About     *About     `json:"about,omitempty"`
-	Progress  *Progress  `json:"progress"`
-	Curve     *Curve     `json:"curve,omitempty"`
-	Scores    *Scores    `json:"scores,omitempty"`
-	Peers     []Peer     `json:"peers"`
-	Edges     []Edge     `json:"edges"`
-	Events    []Event    `json:"events"`
-	Sentences []Sentence `json:"sentences,omitempty"`
+	ID        string              `json:"id"`
+	Reset     bool                `json:"reset"` // whole: it replaces what the page has
+	Version   int64               `json:"version"`
+	Reading   figure              `json:"reading"` // share of the record that is read
+	Failed    string              `json:"failed,omitempty"`
+	About     *About              `json:"about,omitempty"`
+	Progress  *Progress           `json:"progress"`
+	Curve     *Curve              `json:"curve,omitempty"`
+	Scores    *Scores             `json:"scores,omitempty"`
+	Peers     []Peer              `json:"peers"`
+	Edges     []Edge              `json:"edges"`
+	Events    []Event             `json:"events"`
+	Sentences *[]explain.Sentence `json:"sentences,omitempty"` // missing: unchanged
 }
 
 // About describes a run.
@@ -70,17 +71,6 @@ type Progress struct {
 	Accuracy figure `json:"accuracy"`
 }
 
-// A Sentence explains a figure of the run.
-type Sentence struct {
-	Kind     string   `json:"kind"`
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`
-	Worker   *int     `json:"worker,omitempty"`
-	Edge     *[2]int  `json:"edge,omitempty"`
-	From     *int     `json:"from,omitempty"` // rounds
-	To       *int     `json:"to,omitempty"`
-}
-
 // view returns what changed after the version of a stamp, all if this track has no such version, and the stamp of the
 // answer. The view is nil if nothing changed.
 func (t *track) view(since string) (v *View, stamp string) {
@@ -105,8 +95,8 @@ func (t *track) view(since string) (v *View, stamp string) {
 	if version == 0 || t.about > version {
 		v.About = t.describe()
 	}
-	if version == 0 {
-		v.Sentences = []Sentence{}
+	if version == 0 || l.saidAt > version {
+		v.Sentences = &l.said
 	}
 	return v, stamp
 }
