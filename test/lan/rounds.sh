@@ -162,6 +162,6 @@ for congestion in "${controls[@]}"; do
     steps | awk -v bits="$b" -v tcp="$tcp" -v ring="$plainly" -v repairs="$(repairs)" '
       NR == 1 { round = $1; ns = $2; payload = $3; stream = $4 }
       { n = $1 - round; took = ($2 - ns) / 1e9 / n; all = ($4 - stream) / n; more = all - ($3 - payload) / n }
-      END { printf "%6d%11.2f%14.1f%13.1f%14.3f%12.3f%13s\n", bits, 1e3 * took, all / 1e3, more / 1e3, took / (all / tcp), ring ? took / ring : "nan", repairs }'
+      END { printf "%6d%11.2f%14.1f%13.1f%14.3f%12s%13s\n", bits, 1e3 * took, all / 1e3, more / 1e3, took / (all / tcp), ring ? sprintf("%.3f", took / ring) : "-", repairs }'
   done
 done
