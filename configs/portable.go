@@ -51,11 +51,70 @@ const StartFile = "start.safetensors"
 
 // Given returns the keys of all layers above the defaults as a run file, without those that belong to one machine.
 func (l *Loaded) Given() ([]byte, error) {
+	given, err := l.portable()
+	if err != nil {
+		return nil, err
+	}
+	return marshal(given)
+}
+
+// Handed returns Given with the comments of the run file, and with these values by dotted key: a run file for another
+// machine.
+func (l *Loaded) Handed(values map[string]any) ([]byte, error) {
+	given, err := l.portable()
+	if err != nil {
+		return nil, err
+	}
+	return l.written(given, values)
+}
+
+// Kept returns the keys of all layers above the defaults with the comments of the run file, and with these values by
+// dotted key: a run file for this machine. It shows secrets.
+func (l *Loaded) Kept(values map[string]any) ([]byte, error) {
+	given, err := l.above()
+	if err != nil {
+		return nil, err
+	}
+	return l.written(given, values)
+}
+
+func (l *Loaded) written(given *koanf.Koanf, values map[string]any) ([]byte, error) {
+	for key, value := range values {
+		if err := given.Set(key, value); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	text, err := marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	return l.annotate(text), nil
+}
+
+func marshal(given *koanf.Koanf) ([]byte, error) {
+	text, err := yaml.Marshal(given.Raw())
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return text, nil
+}
+
+// above merges all layers above the defaults.
+func (l *Loaded) above() (*koanf.Koanf, error) {
 	given := koanf.New(".")
 	for _, layer := range l.layers[1:] {
 		if err := given.Merge(layer.values); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)
 		}
+	}
+	return given, nil
+}
+
+// portable is above without the keys that belong to one machine or have no effect.
+func (l *Loaded) portable() (*koanf.Koanf, error) {
+	given, err := l.above()
+	if err != nil {
+		return nil, err
 	}
 	for _, key := range private() {
 		given.Delete(key)
@@ -73,11 +132,7 @@ func (l *Loaded) Given() ([]byte, error) {
 			return nil, fmt.Errorf("configs: %w", err)
 		}
 	}
-	text, err := yaml.Marshal(given.Raw())
-	if err != nil {
-		return nil, fmt.Errorf("configs: %w", err)
-	}
-	return text, nil
+	return given, nil
 }
 
 // A comparisonForm is a comparison as its file has it.
