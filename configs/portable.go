@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,11 +85,35 @@ func (l *Loaded) written(given *koanf.Koanf, values map[string]any) ([]byte, err
 			return nil, fmt.Errorf("configs: %w", err)
 		}
 	}
-	text, err := marshal(given)
+	places := map[string]int{}
+	for i, k := range Reference() {
+		for key := k.Name; key != ""; key = key[:max(0, strings.LastIndexByte(key, '.'))] {
+			if _, there := places[key]; !there {
+				places[key] = i
+			}
+		}
+	}
+	text, err := yaml.Marshal(inOrder(given.Raw(), "", places))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("configs: %w", err)
 	}
 	return l.annotate(text), nil
+}
+
+// inOrder returns the keys of a section in the order of the reference.
+func inOrder(section map[string]any, path string, places map[string]int) yaml.MapSlice {
+	var out yaml.MapSlice
+	for _, key := range slices.Sorted(maps.Keys(section)) {
+		value := section[key]
+		if inner, ok := value.(map[string]any); ok {
+			value = inOrder(inner, join(path, key), places)
+		}
+		out = append(out, yaml.MapItem{Key: key, Value: value})
+	}
+	slices.SortStableFunc(out, func(a, b yaml.MapItem) int {
+		return places[join(path, a.Key.(string))] - places[join(path, b.Key.(string))]
+	})
+	return out
 }
 
 func marshal(given *koanf.Koanf) ([]byte, error) {
