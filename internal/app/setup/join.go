@@ -202,11 +202,18 @@ func (j *Joining) keep(out *Joined, grant handover.Grant, gathered bool) error {
 	})
 }
 
-// named puts the name of a file into errors about its draft.
+// named puts the name of a file into errors about its draft. A file of the user's own data has another place on each
+// machine, which the run file cannot tell.
 func named(err error, draft, name string) error {
-	if wrong, ok := errors.AsType[*configs.Error](err); ok {
-		for n := range wrong.Problems {
-			wrong.Problems[n].Source = strings.ReplaceAll(wrong.Problems[n].Source, draft, name)
+	wrong, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return err
+	}
+	for n := range wrong.Problems {
+		p := &wrong.Problems[n]
+		p.Source = strings.ReplaceAll(p.Source, draft, name)
+		if strings.Contains(p.Message, "data.path") {
+			p.Hint = nameData("data.path")
 		}
 	}
 	return err

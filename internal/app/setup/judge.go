@@ -124,14 +124,17 @@ func compareData(loaded *configs.Loaded, theirs json.RawMessage, host string) er
 // dataHint says how to get the data, where an error does not say so itself.
 func dataHint(cfg configs.Config, err error) error {
 	if cfg.Data.Own() {
-		key := cfg.Data.FolderKey()
-		return advice.With(err, "copy the data from the machine that invites, and name them: peer join TOKEN --set "+
-			key+"=PATH")
+		return advice.With(err, nameData(cfg.Data.FolderKey()))
 	}
 	if hintOf(err) != "" {
 		return err
 	}
 	return advice.With(err, "peer data verify names damaged files, peer data fetch gets them again")
+}
+
+// nameData says how a machine names its data.
+func nameData(key string) string {
+	return "copy the data from the machine that invites, and name them: peer join TOKEN --set " + key + "=PATH"
 }
 
 // ofNetwork are the checks whose doubts matter before a run is known.
