@@ -141,23 +141,28 @@ func (l *Loaded) portable() (*koanf.Koanf, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range private() {
-		given.Delete(key)
-	}
 	for _, i := range l.idle { // one file must not contradict itself
 		for _, key := range i.keys {
 			given.Delete(key)
 		}
+	}
+	return given, strip(given)
+}
+
+// strip removes the keys that belong to one machine, and names the files beside a portable run file.
+func strip(given *koanf.Koanf) error {
+	for _, key := range private() {
+		given.Delete(key)
 	}
 	for key, name := range map[string]string{"topology.file": EdgesFile, "train.from": StartFile} {
 		if !given.Exists(key) {
 			continue
 		}
 		if err := given.Set(key, name); err != nil {
-			return nil, fmt.Errorf("configs: %w", err)
+			return fmt.Errorf("configs: %w", err)
 		}
 	}
-	return given, nil
+	return nil
 }
 
 // A comparisonForm is a comparison as its file has it.

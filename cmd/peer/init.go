@@ -17,7 +17,7 @@ import (
 // screen returns the screen of a command that sets up a run.
 func (c *console) screen() setup.Screen {
 	return setup.Screen{
-		In: c.in, Talk: c.talk(), Interactive: live.Interactive(c.in, c.err), Log: c.logger(c.err),
+		In: c.in, Talk: c.talk(), Interactive: !c.quiet && live.Interactive(c.in, c.err), Log: c.logger(c.err),
 		Print: func(result any, text func(io.Writer) error) error { return c.print(result, text) },
 	}
 }
@@ -35,7 +35,7 @@ func newInit(c *console) *cobra.Command {
 					b.Given[q.Flag] = f.Value.String()
 				}
 			}
-			if b.Invite, err = invite.invitation(); err != nil {
+			if b.Invite, err = invite.invitation(c); err != nil {
 				return err
 			}
 			file, err := b.Begin(cmd.Context())
@@ -63,7 +63,7 @@ func newInvite(c *console) *cobra.Command {
 		Use: "invite FILE", Short: setup.InviteShort, Long: setup.InviteLong, Example: setup.InviteExample,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i, err := flags.invitation()
+			i, err := flags.invitation(c)
 			if err != nil {
 				return err
 			}
@@ -100,8 +100,11 @@ func (f *inviteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Runs, "run", false, "take part in the run as soon as all have joined")
 }
 
-func (f *inviteFlags) invitation() (setup.Invitation, error) {
+func (f *inviteFlags) invitation(c *console) (setup.Invitation, error) {
 	i := f.Invitation
+	if f.Runs && c.json {
+		return i, advice.Usagef("--run and --json print two results: leave out one of them")
+	}
 	for _, text := range f.addrs {
 		a, err := netip.ParseAddr(text)
 		if err != nil {

@@ -173,7 +173,7 @@ func (i *Invitation) terms() (handover.Terms, error) {
 // handed returns the run file for other machines, with more values.
 func (i *Invitation) handed(values map[string]any) (string, error) {
 	if n := i.Loaded.Config.Node; n.JoinSecret+n.JoinSecretFile != "" {
-		values["node.join_secret_file"] = pathsOf(nameOf(i.File, i.Loaded.Config)).secret
+		values[secretKey] = pathsOf(nameOf(i.File, i.Loaded.Config)).secret
 	}
 	text, err := i.Loaded.Handed(values)
 	return string(text), err
@@ -187,7 +187,7 @@ func (i *Invitation) list(terms handover.Terms, members []handover.Member) error
 	}
 	values := map[string]any{"peers": rosterOf(members)}
 	if len(loaded.Config.Node.Listen) == 0 {
-		values["node.listen"] = []any{listenOn(loaded.Config, terms.Port)}
+		values["node.listen"] = []any{listenOn(terms.QUIC, terms.Port)}
 	}
 	text, err := loaded.Kept(values)
 	if err != nil {
@@ -240,8 +240,8 @@ func linkPort(cfg configs.Config) int {
 }
 
 // listenOn returns the multiaddr of all interfaces at a port.
-func listenOn(cfg configs.Config, number int) string {
-	if cfg.Node.Transport == "quic" {
+func listenOn(quic bool, number int) string {
+	if quic {
 		return fmt.Sprintf("/ip4/0.0.0.0/udp/%d/quic-v1", number)
 	}
 	return fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", number)

@@ -130,7 +130,7 @@ func (j *Joining) own() (configs.Config, error) {
 func (j *Joining) take(v *handover.Visit) (*Joined, error) {
 	files := pathsOf(v.Offer.Name)
 	if err := j.examineOffer(v, files); err != nil {
-		v.Refuse(err)
+		v.Refuse(told(err))
 		return nil, err
 	}
 	if v.Offer.Gathers {
@@ -145,10 +145,18 @@ func (j *Joining) take(v *handover.Visit) (*Joined, error) {
 		out.Rank = &grant.Rank
 	}
 	if err := j.keep(out, grant, v.Offer.Gathers); err != nil {
-		v.Refuse(err)
+		v.Refuse(told(err))
 		return nil, err
 	}
 	return out, v.Finish()
+}
+
+// told returns an error as the host may know it: an excerpt of a run file might show another file of this machine.
+func told(err error) error {
+	if _, ok := errors.AsType[*configs.Error](err); ok {
+		return errors.New("it cannot use the run file: its own message says why")
+	}
+	return err
 }
 
 // ended explains the end of a connection.
@@ -167,39 +175,62 @@ func (j *Joining) examineOffer(v *handover.Visit, files paths) error {
 	if err := compareFiles(v.Offer.Files, v.From); err != nil {
 		return err
 	}
-	return tryOut(v.Offer.RunFile, func(name string) error {
-		loaded, err := configs.Load(configs.Source{File: name, Set: j.Set})
+	_, err := j.adopt(v.Offer.RunFile, files, map[string]any{secretKey: files.secret},
+		func(loaded *configs.Loaded) error { return compareData(loaded, v.Offer.Data, v.From) })
+	return err
+}
+
+// secretKey is the key of a run file that names the file of the secret.
+const secretKey = "node.join_secret_file"
+
+// adopt turns the run file of the host into one of this machine, with these values and the overrides, and shows it to
+// use.
+func (j *Joining) adopt(
+	theirs string, files paths, values map[string]any, use func(*configs.Loaded) error,
+) (text string, err error) {
+	err = tryOut(theirs, func(name string) error {
+		own, err := configs.Adopt(name, j.Set, values)
+		text = string(own)
+		return named(err, name, files.runFile)
+	})
+	if err != nil {
+		return "", err
+	}
+	return text, tryOut(text, func(name string) error {
+		loaded, err := configs.Load(configs.Source{File: name})
 		if err != nil {
 			return named(err, name, files.runFile)
 		}
-		return compareData(loaded, v.Offer.Data, v.From)
+		return use(loaded)
 	})
 }
 
 // keep writes the files of a grant, with the overrides of this machine.
 func (j *Joining) keep(out *Joined, grant handover.Grant, gathered bool) error {
-	return tryOut(grant.RunFile, func(name string) error {
-		loaded, err := configs.Load(configs.Source{File: name, Set: j.Set})
-		if err != nil {
-			return named(err, name, out.RunFile)
-		}
-		out.External = loaded.Config.External()
-		values := map[string]any{}
-		if gathered && len(loaded.Config.Node.Listen) == 0 {
-			values["node.listen"] = []any{listenOn(loaded.Config, grant.Port)}
-		}
-		text, err := loaded.Kept(values)
+	files, values := paths{out.RunFile, out.Secret}, map[string]any{}
+	secret := ""
+	if grant.Secret == "" {
+		out.Secret = ""
+	} else {
+		secret, values[secretKey] = grant.Secret+"\n", files.secret
+	}
+	if gathered {
+		own, err := j.own()
 		if err != nil {
 			return err
 		}
-		secret := grant.Secret
-		if secret == "" {
-			out.Secret = ""
-		} else {
-			secret += "\n"
+		if len(own.Node.Listen) == 0 {
+			values["node.listen"] = []any{listenOn(grant.QUIC, grant.Port)}
 		}
-		return paths{out.RunFile, out.Secret}.write(string(text), secret, j.Overwrite)
+	}
+	text, err := j.adopt(grant.RunFile, files, values, func(loaded *configs.Loaded) error {
+		out.External = loaded.Config.External()
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return files.write(text, secret, j.Overwrite)
 }
 
 // named puts the name of a file into errors about its draft. A file of the user's own data has another place on each

@@ -157,7 +157,7 @@ func (i *Invitation) hand(t *handshake.Talk, who string, to *seat) error {
 	i.mu.Lock()
 	i.seats.reach(to, granted) // from here on the machine may have the secret
 	grant := Grant{
-		RunFile: i.roster.final, Secret: i.terms.Secret, Rank: i.seats.rank(to), Port: to.port,
+		RunFile: i.roster.final, Secret: i.terms.Secret, Rank: i.seats.rank(to), Port: to.port, QUIC: i.terms.QUIC,
 		Number: 2 + i.seats.index(to.id),
 	}
 	i.mu.Unlock()

@@ -79,6 +79,7 @@ type Grant struct {
 	Secret  string `json:"secret"`
 	Rank    int    `json:"rank"`   // Unranked without a roster
 	Port    int    `json:"port"`   // for the links of this machine, if the run file lists addresses
+	QUIC    bool   `json:"quic"`   // these links use QUIC
 	Number  int    `json:"number"` // of this machine; the host has 1
 }
 
