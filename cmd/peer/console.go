@@ -200,6 +200,7 @@ func (c *console) sayStopped(s *session.Session, again string) {
 	s.SayStopped(again)
 }
 
+// newProgress returns the progress of a task: in place on a terminal, else in lines, which do not go with JSON.
 func (c *console) newProgress() *terminal.Progress {
 	mode := terminal.InLines
 	switch {
@@ -207,6 +208,15 @@ func (c *console) newProgress() *terminal.Progress {
 		mode = terminal.Unseen
 	case c.escapes():
 		mode = terminal.InPlace
+	case c.json:
+		mode = terminal.Unseen
 	}
 	return terminal.NewProgress(c.err, mode)
+}
+
+// during does a task, and shows it while it lasts.
+func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) (T, error) {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task)
 }
