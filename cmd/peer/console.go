@@ -156,7 +156,7 @@ func (c *console) addJSON(cmd *cobra.Command) {
 // session starts the session of a run. The options say its mode, and where it resumes.
 func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
 	o.Version = inspect.ReadBuild().Version
-	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger}
+	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger, Show: c.show}
 	return session.Start(ctx, run, o)
 }
 
@@ -219,4 +219,11 @@ func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) 
 	task := c.newProgress().Begin(what)
 	defer task.End()
 	return do(task)
+}
+
+// show does a task that tells how far it is, and shows it while it lasts.
+func (c *console) show(what string, do func(watch func(done, all int64)) error) error {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task.Reach)
 }

@@ -56,10 +56,7 @@ func newRuns(c *console) *cobra.Command {
 
 func newPrune(c *console) *cobra.Command {
 	var yes bool
-	p := runs.Prune{Talk: c.err, Show: func(what string, do func(func(done, all int64)) error) error {
-		_, err := during(c, what, func(t *terminal.Task) (any, error) { return nil, do(t.Reach) })
-		return err
-	}}
+	p := runs.Prune{Talk: c.err, Show: c.show}
 	cmd := &cobra.Command{
 		Use:     "prune [FOLDER | RUN...]",
 		Short:   "remove old runs",

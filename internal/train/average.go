@@ -21,7 +21,7 @@ type Averaging struct {
 	Files []string // paths, at least one
 	// Metadata goes into the file, beside the entries that are the same in all files; nil: those alone.
 	Metadata map[string]string
-	Watch    func(done, all int64) // hears how many bytes of the files have been read; nil: nobody does
+	Watch    func(done, all int64) // unless nil, hears how many bytes of the files have been read
 }
 
 // An Averaged describes a mean of model files.

@@ -52,7 +52,8 @@ func TestWorkIsMeasuredInTurns(t *testing.T) {
 		t.Errorf("%q, samples %v, error %v", order.String(), samples, err)
 	}
 	broken := errors.New("broken")
-	if _, err := inTurns(3, []func() error{does("a"), func() error { return broken }}, func() {}); !errors.Is(err, broken) {
+	if _, err := inTurns(3, []func() error{does("a"), func() error { return broken }}, func() {}); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -115,7 +115,8 @@ func (r *Result) Write(w io.Writer) error {
 }
 
 // Export writes the runs of a folder in a form to a path, which must be free. An empty path is that of the form in the
-// folder. The output appears whole or not at all. watch hears how many bytes of the records have been read, of which each
+// folder. The output appears whole or not at all. watch hears how many bytes of the records have been read, of which
+// each
 // is read twice.
 func Export(dir, to, output string, watch func(done, all int64)) (*Result, error) {
 	form, err := find(to)

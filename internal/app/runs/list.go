@@ -54,23 +54,28 @@ const (
 	Damaged  State = "damaged"  // its summary or its record cannot be read
 )
 
+// A Standing says how a run stands.
+type Standing struct {
+	State State  `json:"state"`
+	Error string `json:"error,omitempty"` // why its files cannot be read
+}
+
 // A Run is a past or present run, from its folder. Values are of the summary, or of the last records without one.
 type Run struct {
-	Name      string    `json:"name"`
-	Dir       string    `json:"folder"`
-	Began     time.Time `json:"began"`
-	State     State     `json:"state"`
-	Algorithm string    `json:"algorithm"` // "" where the run file cannot be read, as of another version
-	Bits      int       `json:"bits"`      // per parameter; 0: unknown
-	Graph     string    `json:"graph"`
-	Workers   int       `json:"workers"`
-	Rounds    int       `json:"rounds"`     // finished, of the worker with the fewest
-	Of        int       `json:"rounds_of"`  // of the run file
-	TrainLoss *float64  `json:"train_loss"` // mean over the workers of the last records
-	Loss      *float64  `json:"loss"`       // on the test set
-	Accuracy  *float64  `json:"accuracy"`
-	Sent      int64     `json:"sent_bytes"`      // at the socket, mean over the workers
-	Error     string    `json:"error,omitempty"` // why its files cannot be read
+	Name  string    `json:"name"`
+	Dir   string    `json:"folder"`
+	Began time.Time `json:"began"`
+	Standing
+	Algorithm string   `json:"algorithm"` // "" where the run file cannot be read, as of another version
+	Bits      int      `json:"bits"`      // per parameter; 0: unknown
+	Graph     string   `json:"graph"`
+	Workers   int      `json:"workers"`
+	Rounds    int      `json:"rounds"`     // finished, of the worker with the fewest
+	Of        int      `json:"rounds_of"`  // of the run file
+	TrainLoss *float64 `json:"train_loss"` // mean over the workers of the last records
+	Loss      *float64 `json:"loss"`       // on the test set
+	Accuracy  *float64 `json:"accuracy"`
+	Sent      int64    `json:"sent_bytes"` // at the socket, mean over the workers
 
 	files files
 }
@@ -153,7 +158,7 @@ func open(name string) (Run, error) {
 
 // read looks at the folder of a run. One that cannot be read does not keep the others from being listed.
 func read(place runfolder.Place) Run {
-	r := Run{Name: place.Name, Dir: place.Dir, State: Stopped}
+	r := Run{Name: place.Name, Dir: place.Dir, Standing: Standing{State: Stopped}}
 	if err := r.read(); err != nil {
 		r.Error = err.Error()
 		if r.State != Running {

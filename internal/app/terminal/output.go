@@ -55,7 +55,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.write(p)
 }
 
-// erased begins a line anew.
+// erased empties the last line.
 const erased = "\r\x1b[K"
 
 // replace writes a line without an end in place of the last one.

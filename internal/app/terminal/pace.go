@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// A Countdown is the time that is left of a task, as it is shown. It follows the mean of the last estimates and falls, or
-// stands where they become longer. It rises only where they are longer by more than a quarter: the task has become
+// A Countdown is the time that is left of a task, as it is shown. It follows the mean of the last estimates and falls,
+// or stands where they become longer. It rises only where they are longer by more than a quarter: the task has become
 // slower. The zero value has shown nothing.
 type Countdown struct {
 	end   time.Time // by the mean of the last estimates
@@ -45,18 +45,21 @@ type pace struct {
 	shown Countdown
 }
 
-// left returns the time to show when a share of the task is done; false while the speed is not known.
-func (p *pace) left(share float64, now time.Time) (time.Duration, bool) {
+// left returns the time to show when a share of the task is done, Unknown as long as the speed is not known.
+func (p *pace) left(share float64, now time.Time) time.Duration {
 	took, done := now.Sub(p.began), share-p.from
 	if took < leastTime || done < leastShare {
-		return 0, false
+		return Unknown
 	}
-	return p.shown.Show(time.Duration(float64(took)*max(0, 1-share)/done), now), true
+	return p.shown.Show(time.Duration(float64(took)*max(0, 1-share)/done), now)
 }
 
-// inWords says how long a task still takes.
-func inWords(left time.Duration, known bool) string {
-	if !known {
+// Unknown is the time that is left of a task before there is an estimate.
+const Unknown time.Duration = -1
+
+// Left says how long a task still takes.
+func Left(left time.Duration) string {
+	if left == Unknown {
 		return "? left"
 	}
 	return "about " + left.Round(time.Second).String() + " left"

@@ -42,7 +42,7 @@ func (p *Progress) Show(at data.Progress, now time.Time) {
 	}
 	text := fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, report.Size(at.Done), size(at.Total))
 	if at.Total > 0 && !first {
-		text += ", " + inWords(p.pace.left(share, now))
+		text += ", " + Left(p.pace.left(share, now))
 	}
 	p.write(text, first)
 }

@@ -63,10 +63,10 @@ func (t *Task) text(now time.Time) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all <= 0 {
-		return fmt.Sprintf("%s: %s so far, %s", t.what, now.Sub(t.pace.began).Round(time.Second), inWords(0, false))
+		return fmt.Sprintf("%s: %s so far, %s", t.what, now.Sub(t.pace.began).Round(time.Second), Left(Unknown))
 	}
 	share := min(1, float64(t.done)/float64(t.all))
-	return fmt.Sprintf("%s: %.0f %%, %s", t.what, 100*share, inWords(t.pace.left(share, now)))
+	return fmt.Sprintf("%s: %.0f %%, %s", t.what, 100*share, Left(t.pace.left(share, now)))
 }
 
 // End removes the task from the terminal. It is no error to end a task twice.

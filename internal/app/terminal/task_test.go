@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/data"
 )
 
-// A task of 100 steps, one per second, shows nothing for a second, then no time for two, then what is true.
+// A task of 100 steps, one per second, shows nothing for a second, then no time for two, then the time.
 func TestATaskShowsItsShareAndTheTimeThatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, written := asciiOutput(t)
@@ -110,7 +110,8 @@ func TestTheTimeOfASteadyTaskFalls(t *testing.T) {
 	for tick := 1; tick <= 400; tick++ {
 		wobble := float64(tick%7-3) / 1000
 		now := begin.Add(time.Duration(tick) * interval)
-		left, known := p.left(min(1, float64(tick)/400+wobble), now)
+		left := p.left(min(1, float64(tick)/400+wobble), now)
+		known := left != Unknown
 		if known != (now.Sub(begin) >= leastTime && float64(tick)/400+wobble >= leastShare) {
 			t.Errorf("tick %d: known is %v", tick, known)
 		}
