@@ -156,7 +156,7 @@ func (c *console) addJSON(cmd *cobra.Command) {
 // session starts the session of a run. The options say its mode, and where it resumes.
 func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
 	o.Version = inspect.ReadBuild().Version
-	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger}
+	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger, Show: c.show}
 	return session.Start(ctx, run, o)
 }
 
@@ -200,6 +200,7 @@ func (c *console) sayStopped(s *session.Session, again string) {
 	s.SayStopped(again)
 }
 
+// newProgress returns the progress of a task: in place on a terminal, else in lines, which do not go with JSON.
 func (c *console) newProgress() *terminal.Progress {
 	mode := terminal.InLines
 	switch {
@@ -207,6 +208,22 @@ func (c *console) newProgress() *terminal.Progress {
 		mode = terminal.Unseen
 	case c.escapes():
 		mode = terminal.InPlace
+	case c.json:
+		mode = terminal.Unseen
 	}
 	return terminal.NewProgress(c.err, mode)
+}
+
+// during does a task, and shows it while it lasts.
+func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) (T, error) {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task)
+}
+
+// show does a task that tells how far it is, and shows it while it lasts.
+func (c *console) show(what string, do func(watch func(done, all int64)) error) error {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task.Reach)
 }
