@@ -178,11 +178,12 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 	if err != nil {
 		return err
 	}
-	err = c.print(summary, func(w io.Writer) error {
+	explained := report.Explained{Summary: &summary, Sentences: s.Sentences()}
+	err = c.print(explained, func(w io.Writer) error {
 		if err := s.WriteFinals(w, finals); err != nil {
 			return err
 		}
-		return report.WriteSummary(w, &summary)
+		return explained.Write(w)
 	})
 	if err != nil {
 		return err
