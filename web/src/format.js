@@ -1,6 +1,6 @@
 // Numbers as people read them: a unit, three significant digits, and a dash for a number that does not exist.
 
-const NONE = "–";
+export const NONE = "–";
 
 /** Number with about three significant digits; very small and very large ones in powers of ten. */
 export function number(x) {

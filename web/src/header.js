@@ -1,7 +1,7 @@
 // The head of the page: which run, how it is doing, how far it is, and its key figures.
 
 import { $, h, setText } from "./dom.js";
-import { bytes, count, number, percent, seconds } from "./format.js";
+import { NONE, bytes, count, number, percent, seconds } from "./format.js";
 import { icon } from "./icons.js";
 
 const LINKS = {
@@ -9,6 +9,8 @@ const LINKS = {
   refused: ["failed", "Not admitted"],
 };
 const STATES = { running: ["training", "Running"], finished: ["done", "Finished"], stopped: ["lost", "Stopped"] };
+
+const ALWAYS = ["Round", "Training loss", "Gap"]; // figures that are there before they have a value
 
 let shown = "";
 
@@ -72,9 +74,11 @@ export function drawFigures({ progress, scores, about }) {
     ["Gap", number(p.gap)],
     ["Theta", number(p.theta)],
     ["Sent by a peer", bytes(p.sent_bytes)],
-  ];
+  ].filter(([name, value]) => value !== NONE || ALWAYS.includes(name));
   const list = $("figures");
-  if (list.children.length !== figures.length) {
+  const names = figures.map(([name]) => name).join();
+  if (list.dataset.names !== names) {
+    list.dataset.names = names;
     list.replaceChildren(...figures.map(([name]) => h("div", {}, h("dt", {}, name), h("dd", {}))));
   }
   figures.forEach(([, value], i) => setText(list.children[i].lastChild, value));

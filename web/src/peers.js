@@ -134,11 +134,12 @@ function spacer(height) {
 
 /** What a peer does, in words: with the neighbours it waits for. */
 export function stateText({ state, missing, detail, here }) {
-  const silent = here === false ? "; its process does not answer" : "";
+  const ended = ["failed", "lost", "returning", "done"].includes(state);
+  const silent = here === false && !ended ? "; its process does not answer" : "";
   if (state === "waiting" && missing?.length) {
     return `waiting for ${missing.slice(0, 3).join(", ")}${missing.length > 3 ? " …" : ""}${silent}`;
   }
-  return (["failed", "lost", "returning"].includes(state) && detail ? `${state}: ${detail}` : state) + silent;
+  return (ended && detail ? `${state}: ${detail}` : state) + silent;
 }
 
 function drawState(cell, peer) {

@@ -42,7 +42,6 @@ export function startTheme() {
 function apply() {
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
   setText($("theme-name"), choice === "system" ? "Auto" : choice === "dark" ? "Dark" : "Light");
-  $("theme").setAttribute("aria-label", `Colours: ${choice}. Change`);
   for (const draw of listeners) {
     draw();
   }

@@ -42,7 +42,10 @@ export async function serve({ state, runs = [], worker }) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}/`,
-    send: (event, data) => streams.forEach((stream) => write(stream, event, data)),
+    send: (event, data) => {
+      state = event === "state" ? data : state;
+      streams.forEach((stream) => write(stream, event, data));
+    },
     drop: () => streams.forEach((stream) => stream.destroy()),
     close: () => {
       streams.forEach((stream) => stream.destroy());
