@@ -112,7 +112,7 @@ func newDataSplit(c *console) *cobra.Command {
 	var file runFile
 	cmd := &cobra.Command{
 		Use:   "split [FILE]",
-		Short: "draw which samples each worker of a run has: sizes, weights, labels, and how much they differ",
+		Short: "draw which samples each worker of a run has, and how much they differ",
 		Example: `  peer data split ring8-fashion
   peer data split ring8 --set data.sizes.law=power --set data.weights=samples`,
 		Args: arguments(0, 1),

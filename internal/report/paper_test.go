@@ -290,6 +290,17 @@ func TestScaling(t *testing.T) {
 	}
 }
 
+// Lines of several graphs name them.
+func TestScalingNamesGraphsThatDiffer(t *testing.T) {
+	one := []family{{name: "a", graph: "ring"}, {name: "b", graph: "ring"}}
+	nameGraphs(one)
+	two := []family{{name: "a", graph: "ring"}, {name: "a", graph: "torus"}}
+	nameGraphs(two)
+	if one[0].name != "a" || one[1].name != "b" || two[0].name != "a, ring" || two[1].name != "a, torus" {
+		t.Errorf("%+v and %+v", one, two)
+	}
+}
+
 func TestPredictedRounds(t *testing.T) {
 	for _, test := range []struct {
 		overlap  string

@@ -14,8 +14,9 @@ import (
 
 // A family is one algorithm with several numbers of workers on one network.
 type family struct {
-	name string
-	at   []size // by number of workers
+	name  string
+	graph string // the kind of topology
+	at    []size // by number of workers
 }
 
 // A size is a member of a family: its measured and its predicted milliseconds per round.
@@ -47,15 +48,27 @@ func (s *Study) families(network string) []family {
 		if !known {
 			i = len(all)
 			index[key] = i
-			all = append(all, family{name: setup.Algorithm + ", " + setup.Messages})
+			name := setup.Algorithm + ", " + setup.Messages
+			all = append(all, family{name: name, graph: setup.Settings["topology.kind"]})
 		}
 		all[i].at = append(all[i].at, size{setup.Workers, g, g.geomean(perRound), 1e3 * setup.Predicted(s.gradientOf(g))})
 	}
 	all = slices.DeleteFunc(all, func(f family) bool { return len(f.at) < 2 })
+	nameGraphs(all)
 	for _, f := range all {
 		slices.SortStableFunc(f.at, func(a, b size) int { return a.workers - b.workers })
 	}
 	return all
+}
+
+// nameGraphs adds the graph to the names of families if they differ in it.
+func nameGraphs(all []family) {
+	if !slices.ContainsFunc(all, func(f family) bool { return f.graph != all[0].graph }) {
+		return
+	}
+	for i, f := range all {
+		all[i].name = f.name + ", " + f.graph
+	}
 }
 
 // gradientOf returns the mean time of a gradient in the runs of g, in seconds.

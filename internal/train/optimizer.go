@@ -70,9 +70,6 @@ func (o *Optimizer) Direct(g, x []float32) {
 	if o.rule.ClipNorm > 0 {
 		o.shorten(g)
 	}
-	if o.weight != 1 {
-		vec.Scale(g, o.weight, g)
-	}
 	switch o.rule.Kind {
 	case AdamW:
 		o.taken++
@@ -84,8 +81,12 @@ func (o *Optimizer) Direct(g, x []float32) {
 	}
 }
 
-// sgd overwrites the gradient g at x with the direction. All three may be the same part of their vectors.
+// sgd overwrites the gradient g at x with the direction. All three may be the same part of their vectors. The rule
+// admits weights of SGD alone.
 func (o *Optimizer) sgd(g, x, m []float32) {
+	if o.weight != 1 {
+		vec.Scale(g, o.weight, g)
+	}
 	if o.decay > 0 {
 		vec.Axpy(g, o.decay, x)
 	}

@@ -9,7 +9,9 @@ import (
 
 // Directions that are formed in the momentum, part by part, have the bits of directions in a vector of the caller.
 func TestDirectionsInTheMomentum(t *testing.T) {
-	for _, rule := range []Rule{{Momentum: 0.9}, {Momentum: 0.5, WeightDecay: 0.01, Kind: SGD}} {
+	for _, rule := range []Rule{
+		{Momentum: 0.9}, {Momentum: 0.5, WeightDecay: 0.01, Kind: SGD}, {Momentum: 0.9, Weight: 2.5},
+	} {
 		m, batches := mlp(t)
 		whole, inPlace := newOracle(t, m, batches, rule), newOracle(t, m, batches, rule)
 		x, g, p := make([]float32, m.Dim()), make([]float32, m.Dim()), inPlace.Momentum()

@@ -117,7 +117,7 @@ func In(folder string, filters []string) (*List, error) {
 	}
 	list := &List{folder, []Run{}}
 	for _, place := range places {
-		run, err := read(place)
+		run, err := Read(place)
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)
 		}
@@ -144,14 +144,14 @@ func open(name string) (Run, error) {
 	}
 	for _, dir := range dirs {
 		if places, kind, err := runfolder.Below(dir); err == nil && kind == runfolder.OneRun {
-			return read(places[0])
+			return Read(places[0])
 		}
 	}
 	return Run{}, advice.Usage(fmt.Errorf("runs: %s is not the folder of a run", name), "peer runs lists the runs")
 }
 
-// read looks at the folder of a run.
-func read(place runfolder.Place) (Run, error) {
+// Read returns the run in a folder. It reads at most the end of its record.
+func Read(place runfolder.Place) (Run, error) {
 	r := Run{Name: place.Name, Dir: place.Dir, State: Stopped}
 	var err error
 	if r.Began, err = runfolder.Began(place.Dir); err != nil {
