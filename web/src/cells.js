@@ -25,25 +25,51 @@ export function drawCells(comparison, show) {
     return;
   }
   setText($("cells-note"), `${comparison.name}: ${count(comparison.done)} of ${plural(comparison.of, "cell")} over`);
-  const host = $("cells");
-  const key = JSON.stringify(comparison);
-  if (host.dataset.key === key) {
+  const columns = {
+    networks: new Set(comparison.cells.map(({ network }) => network)).size > 1,
+    targets: comparison.cells.some((cell) => toTarget(cell) !== null),
+  };
+  const key = JSON.stringify([columns, comparison.labels]);
+  if (!shown || shown.key !== key) {
+    shown = newTable(key, columns);
+    $("cells").replaceChildren(shown.progress, shown.frame);
+  }
+  [shown.progress.max, shown.progress.value] = [Math.max(1, comparison.of), comparison.done];
+  groups(comparison.cells).forEach((group, i) => drawGroup(group, i, columns, show));
+}
+
+let shown = null; // the table that is there: { key, progress, frame, body, texts }
+
+function newTable(key, { networks, targets }) {
+  const heads = ["Setting", networks && "Network", "Seeds", "Loss", "Accuracy", "Time", targets && "To the target", "Sent by a peer"];
+  const body = h("tbody");
+  const words = ["Setting", "Network", "Seeds"];
+  const head = heads.filter(Boolean).map((text) => h("th", { scope: "col", class: words.includes(text) ? "words" : null }, text));
+  return {
+    key, body, texts: [],
+    progress: h("progress", { "aria-label": "Cells that are over" }),
+    frame: h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cells" },
+      h("table", { class: "cells" }, h("caption", { class: "note" }, "Means over the seeds that are over, with 95 % intervals"),
+        h("thead", {}, h("tr", {}, head)), body)),
+  };
+}
+
+/** Draws a row anew only if its cells have changed: the focus and a press of the mouse stay in the others. */
+function drawGroup(group, i, columns, show) {
+  const text = JSON.stringify(group);
+  if (shown.texts[i] === text) {
     return;
   }
-  host.dataset.key = key;
+  shown.texts[i] = text;
   const focus = document.activeElement?.dataset?.cell;
-  const rows = groups(comparison.cells);
-  const networks = new Set(comparison.cells.map(({ network }) => network)).size > 1;
-  const heads = ["Setting", ...(networks ? ["Network"] : []), "Seeds", "Loss", "Accuracy", "Time", "Sent by a peer"];
-  host.replaceChildren(
-    h("progress", { max: Math.max(1, comparison.of), value: comparison.done, "aria-label": "Cells that are over" }),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cells" },
-      h("table", { class: "cells" }, h("caption", { class: "note" }, "Means over the seeds that are over, with 95 % intervals"),
-        h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, rows.map((group) => row(group, networks, show))))),
-  );
+  const fresh = row(group, columns, show);
+  if (shown.body.children[i]) {
+    shown.body.children[i].replaceWith(fresh);
+  } else {
+    shown.body.append(fresh);
+  }
   if (focus) {
-    host.querySelector(`[data-cell="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    fresh.querySelector(`[data-cell="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
   }
 }
 
@@ -56,10 +82,10 @@ function groups(cells) {
   return [...found.values()];
 }
 
-function row(cells, networks, show) {
+function row(cells, { networks, targets }, show) {
   const over = cells.filter(({ state }) => state === "ok");
-  const mean = (name, format) => {
-    const values = over.map((cell) => cell[name]).filter((v) => v !== null && v !== undefined);
+  const mean = (value, format) => {
+    const values = over.map(value).filter((v) => v !== null && v !== undefined);
     if (values.length === 0) {
       return "–";
     }
@@ -68,13 +94,17 @@ function row(cells, networks, show) {
   };
   return h("tr", {}, h("th", { scope: "row" }, cells[0].label), networks ? h("td", { class: "words" }, cells[0].network) : null,
     h("td", { class: "words" }, h("ul", { class: "seeds" }, cells.map((cell) => seed(cell, show)))),
-    h("td", {}, mean("loss", number)), h("td", {}, mean("accuracy", percent)), h("td", {}, mean("time_s", seconds)), h("td", {}, mean("bytes", bytes)));
+    h("td", {}, mean(({ loss }) => loss, number)), h("td", {}, mean(({ accuracy }) => accuracy, percent)), h("td", {}, mean((cell) => cell.time_s, seconds)),
+    targets ? h("td", {}, mean(toTarget, seconds)) : null, h("td", {}, mean((cell) => cell.bytes, bytes)));
 }
+
+/** Seconds to the target of the comparison, null without one or where it was not reached. */
+const toTarget = (cell) => cell.to_loss_s ?? cell.to_accuracy_s ?? null;
 
 /** One cell: its seed, its state, and how far it is. */
 function seed(cell, show) {
   const share = cell.rounds_of ? Math.min(1, (cell.rounds ?? 0) / cell.rounds_of) : 0;
-  const words = cell.state === "running" ? `running, ${percent(share)}` : cell.state;
+  const words = cell.state === "running" ? `running, ${percent(share)}, loss ${number(cell.train_loss)}` : cell.state;
   const label = `${cell.label}, ${cell.network}, seed ${cell.seed}: ${words}${cell.error ? `: ${cell.error}` : ""}`;
   const content = [icon(SYMBOLS[cell.state]), h("span", {}, `${cell.seed}`), cell.state === "running" ? h("span", { class: "note" }, percent(share)) : null];
   return h("li", { class: `cell ${cell.state}` }, cell.run

@@ -60,11 +60,11 @@ export class Graph {
 
   #draw(n) {
     const edges = [...this.run.edges.values()];
-    const kind = this.run.about?.layout?.kind ?? (this.run.about?.graph ?? "").split(/[ :]/)[0];
-    const key = `${n} ${kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
+    const form = this.run.about?.layout ?? { kind: (this.run.about?.graph ?? "").split(/[ :]/)[0] };
+    const key = `${n} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
     if (key !== this.#shape) {
       this.#shape = key;
-      this.#build(kind, n, edges);
+      this.#build(form, n, edges);
     }
     const fastest = Math.max(...edges.map(({ rate: r }) => r ?? 0), 1e-9);
     edges.forEach((edge) => this.#drawEdge(edge, fastest));
@@ -73,13 +73,13 @@ export class Graph {
     }
   }
 
-  #build(kind, n, edges) {
+  #build(form, n, edges) {
     const pairs = edges.map(({ a, b }) => [a, b]);
-    const reach = SIZE / 2 - (n > 40 && kind !== "torus" ? 24 : 52);
-    const unit = layout(kind, n, pairs);
+    const reach = SIZE / 2 - (n > 40 && form.kind !== "torus" ? 24 : 52);
+    const unit = layout(form, n, pairs);
     const places = unit.map(([x, y]) => [SIZE / 2 + x * reach, SIZE / 2 + y * reach]);
     this.#edges = new Map(edges.map((edge) => {
-      const around = wraps(kind, unit[edge.a], unit[edge.b], n, pairs);
+      const around = wraps(form, unit[edge.a], unit[edge.b], n, pairs);
       return [`${edge.a}-${edge.b}`, newEdge(places[edge.a], places[edge.b], around, edges.length <= 1.5 * n && n <= 20)];
     }));
     const radius = n > 64 ? 6 : n > 32 ? 9 : n > 16 ? 15 : 21;

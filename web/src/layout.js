@@ -1,19 +1,17 @@
 // Where the workers of a graph stand. All positions are in a square from −1 to 1.
 
 /**
- * Positions [x, y] of n workers. Kind is the name of the topology, such as ring or torus; edges are pairs of ranks.
+ * Positions [x, y] of n workers. The form is { kind, cols }: the name of the topology, such as ring or torus, and the
+ * columns of a torus, if the server tells them. Edges are pairs of ranks.
  */
-export function layout(kind, n, edges) {
+export function layout({ kind, cols }, n, edges) {
   if (n === 1) {
     return [[0, 0]];
   }
   switch (kind) {
     case "torus":
-    case "grid":
-      return lattice(n, columnsOf(n, edges));
-    case "line":
+      return lattice(n, cols || columnsOf(n, edges));
     case "path":
-    case "chain":
       return n > 12 ? circle(n) : Array.from({ length: n }, (_, i) => [(2 * i) / (n - 1) - 1, 0]);
     case "star":
       return [[0, 0], ...circle(n - 1)];
@@ -23,11 +21,11 @@ export function layout(kind, n, edges) {
 }
 
 /** Whether an edge of a lattice goes around it, from the last column or row to the first. */
-export function wraps(kind, [ax, ay], [bx, by], n, edges) {
+export function wraps({ kind, cols }, [ax, ay], [bx, by], n, edges) {
   if (kind !== "torus") {
     return false;
   }
-  const columns = columnsOf(n, edges);
+  const columns = cols || columnsOf(n, edges);
   const rows = Math.ceil(n / columns);
   const [dx, dy] = [Math.abs(ax - bx), Math.abs(ay - by)];
   return (columns > 2 && dx > 2.5 / (columns - 1)) || (rows > 2 && dy > 2.5 / (rows - 1));

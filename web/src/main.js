@@ -84,15 +84,24 @@ function drawCurves() {
   quantity.element.hidden = !settings.scored && settings.quantity === "loss";
 }
 
+let said = ""; // what the connection or an answer says
+
 function notice(text) {
+  said = text;
+  drawNotice();
+}
+
+function drawNotice() {
+  const text = said || run.failed;
   $("notice").hidden = !text;
-  setText($("notice"), text ?? "");
+  setText($("notice"), text);
 }
 
 const stream = new Stream({
   run: (message) => {
     fresh ||= message.reset && message.id !== run.id;
     redraw(...run.take(message));
+    drawNotice();
   },
   state: (message) => {
     state = message;

@@ -14,6 +14,7 @@ export class Run {
   about = null;
   progress = null;
   reading = 1;
+  failed = ""; // why the record cannot be read
   curve = new Columns(CURVE);
   scores = new Columns(SCORES);
   peers = new Map(); // by rank
@@ -30,6 +31,7 @@ export class Run {
     }
     this.reading = message.reading ?? this.reading;
     this.progress = message.progress ?? this.progress;
+    this.failed = message.failed ?? (message.reset ? "" : this.failed);
     if (message.about) {
       this.about = message.about;
       changed.add("about");
