@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
@@ -62,6 +63,13 @@ func (s *Session) Keep(summary record.Summary) error {
 		s.Warn(fmt.Sprintf("the checkpoints of the finished run stay: %v", err))
 	}
 	return nil
+}
+
+// Sentences says why the run is slow and how it learns, as far as it has gone.
+func (s *Session) Sentences() []explain.Sentence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return explain.Sentences(s.told)
 }
 
 // Testing returns a function that shows the progress of a final model's test. rank may be record.Average.
