@@ -83,7 +83,7 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, error) {
 		return part, err
 	}
 	cfg := run.Config()
-	took := min(6*time.Second, max(2*time.Second, time.Duration(rehearsed*float64(p.Budget))))
+	took := min(6*time.Second, max(3*time.Second, time.Duration(rehearsed*float64(p.Budget))))
 	every := max(1, min(p.every, int(0.05/part.Simulated)))
 	done, err := p.lab(ctx, c, labTask{flags: []string{"time=" + took.String()}, set: append(
 		cfg.Shortened(int(10*took.Seconds()/part.Simulated)+100), fmt.Sprint("output.every=", every),
