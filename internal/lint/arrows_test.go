@@ -17,7 +17,7 @@ var layers = [][]string{
 		"internal/record", "internal/budget"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
-		"internal/fault", "python"},
+		"internal/fault", "internal/explain", "python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
@@ -32,10 +32,10 @@ var layers = [][]string{
 		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker", "internal/app/export",
 		"internal/app/runs"},
-	{"internal/app/session", "internal/app/models"},
+	{"internal/app/session", "internal/app/models", "internal/app/dash"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
-	{"internal/app/plan"},
+	{"internal/app/setup", "internal/app/plan"},
 	{"cmd/peer"},
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -20,9 +22,11 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 	for i := range frames {
 		f := &frames[i]
 		bytes := WireBytes(stream, p.uplink.Link(f.To))
-		p.sent.Payload += payloadBytes(f)
-		p.sent.Stream += int64(stream)
-		p.sent.Wire += int64(bytes)
+		sent := record.Bytes{Payload: payloadBytes(f), Stream: int64(stream), Wire: int64(bytes)}
+		p.sent.Add(sent)
+		if p.account != nil {
+			p.account.Link(f.To).Sent.Add(sent)
+		}
 		if f.Kind == gossip.Data && len(f.Payload) > 0 {
 			if f.Piece == 0 {
 				p.messages.Count++
@@ -48,8 +52,18 @@ func (t *thread) leave(p *peer, f *flight) {
 	if s := t.sim; s.steady() {
 		t.schedule(s.now+s.opt.Network.Uplink.Latency+s.late(p, f.To), event{worker: f.To, frame: f})
 	} else {
-		t.attend(p, p.uplink.Send(f.To, s.now, f.weight(), f))
+		m := shape.Message[*flight]{Bytes: f.weight(), Order: p.departs(f), What: f}
+		t.attend(p, p.uplink.Send(f.To, s.now, m))
 	}
+}
+
+// departs returns the order in which a frame leaves. On graphs that change, the messages of a worker leave round by
+// round, as package link sends them.
+func (p *peer) departs(f *flight) int {
+	if p.Rows.Period() == 1 || f.Kind != gossip.Data {
+		return 0
+	}
+	return 1 + f.Round
 }
 
 // steady reports whether no frame waits for another one. Faults may limit a worker's uplink, or drop what waits there.

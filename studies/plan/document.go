@@ -15,17 +15,17 @@ import (
 func document(all []result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Predictions beside real peers\n\n")
-	fmt.Fprintf(&b, "The study `plan` makes this page: %d settings, drawn at random. For each, `peer plan --prove` predicts "+
-		"two\ncandidates, D-PSGD with 8 bit around a ring and another one, and runs both with real peers at once "+
-		"afterwards.\nTimes of a round are means from the first round to the last; the target is the loss that the plan "+
-		"chose.\n\n", len(all))
-	fmt.Fprintf(&b, "Machine: %s. The load is that of the last minute, in processes for each core: above 1, other "+
-		"programs\ncompete with the peers.\n\n", machine.Describe())
+	fmt.Fprintf(&b, "The study `plan` makes this page: %d settings, drawn at random. For each, `peer plan --prove` "+
+		"predicts\ntwo candidates, D-PSGD with 8 bit around a ring and another one, and then runs both with real peers.\n"+
+		"Times of a round are means from the first round to the last. The plan chose the target.\n\n", len(all))
+	fmt.Fprintf(&b, "Machine: %s. The load is that of the last minute,\nin processes for each core: above 1, other "+
+		"programs compete with the peers.\n\n", machine.Describe())
 	round, target, within, loads := errors(all)
-	fmt.Fprintf(&b, "| | pairs | median error | largest | within the aim | within the interval |\n|---|--:|--:|--:|--:|--:|\n")
-	fmt.Fprintf(&b, "%s%s", line("time of a round", round, 0.1, within[0]), line("time to the target", target, 0.25, within[1]))
-	fmt.Fprintf(&b, "\nThe aim is 10 %% for a round and 25 %% for the target. The median load was %.1f, from %.1f to %.1f.\n\n",
-		middle(loads), slices.Min(loads), slices.Max(loads))
+	b.WriteString("| | pairs | median error | largest | within the aim | within the interval |\n" +
+		"|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString(line("time of a round", round, 0.1, within[0]) + line("time to the target", target, 0.25, within[1]))
+	fmt.Fprintf(&b, "\nThe aim is 10 %% for a round and 25 %% for the target. The median load was %.1f, from %.1f to "+
+		"%.1f.\n\n", middle(loads), slices.Min(loads), slices.Max(loads))
 	b.WriteString(markdown.Table(table(all)))
 	return b.String()
 }
@@ -79,7 +79,8 @@ func middle(values []float64) float64 {
 
 // table has a row for each pair.
 func table(all []result) [][]string {
-	rows := [][]string{{"setting", "load", "candidate", "round predicted", "real", "off", "target predicted", "real", "off"}}
+	rows := [][]string{{"setting", "load", "candidate", "round predicted", "real", "off", "target predicted", "real",
+		"off"}}
 	for _, r := range all {
 		for i, p := range r.proofs {
 			name, load := r.setting.String(), fmt.Sprintf("%.1f", r.load)

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/internal/app/plan"
 )
 
-// A result is what was predicted for a setting, and what real peers did.
+// A result has the predictions for a setting, and the times of real peers.
 type result struct {
 	setting
 	proofs []plan.Proof

@@ -128,7 +128,8 @@ func (c *curve) pace(of *curve) (pace, low, high float64) {
 	return all[len(all)/2], all[0], all[len(all)-1]
 }
 
-// rank returns the number of rounds after which the curve has a loss, beyond its end by the last slope of its logarithm.
+// rank returns the number of rounds after which the curve has a loss, beyond its end by the last slope of its
+// logarithm.
 func (c *curve) rank(loss float64) float64 {
 	n := len(c.all)
 	if c.loss(n) > loss { // not reached

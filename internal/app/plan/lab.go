@@ -56,8 +56,12 @@ func (p *planner) lab(ctx context.Context, c Candidate, task labTask) (*labRun, 
 	for _, u := range task.flags {
 		args = append(args, "--until", u)
 	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("plan: cannot find the path of this program: %w", err)
+	}
 	var out, complaints bytes.Buffer
-	cmd := exec.Command(p.Process.Program, args...)
+	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := lab.RunTied(ctx, cmd, labGrace); err != nil {
 		if ctx.Err() != nil {

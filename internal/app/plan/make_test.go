@@ -50,7 +50,7 @@ func TestAPlanFindsWhatSlowLinksNeed(t *testing.T) {
 	}
 }
 
-// What the budget does not afford is named, and the rest has a plan.
+// Candidates that the budget does not afford are counted, and the others have a plan.
 func TestAShortBudgetIsSpentOnTheBetterCandidates(t *testing.T) {
 	r := request("train.rounds=2000")
 	r.Budget = time.Millisecond

@@ -31,12 +31,12 @@ func (p *planner) costsOf(c Candidate, run *experiment.Run) (cost.Costs, error) 
 
 // measureLinks measures what links cost the processor. Processes of this program exchange messages over loopback.
 func (p *planner) measureLinks(ctx context.Context) error {
-	if p.Process.Links == nil {
+	if p.Links == nil {
 		return nil
 	}
 	p.tell("measures frames between processes")
 	var err error
-	if p.links, err = p.Process.Links(ctx); err != nil {
+	if p.links, err = p.Links(ctx); err != nil {
 		return fmt.Errorf("plan: measure links: %w", err)
 	}
 	return nil

@@ -16,11 +16,11 @@ import (
 // workers wait for them. A limit of the run file holds where it is narrower.
 func (p *planner) probe(ctx context.Context) error {
 	if len(p.base.Config.Peers) == 0 {
-		return p.base.Locate(configs.Errorf("peers", "is empty: --probe measures the links between the machines of a roster: "+
-			"list them, or leave the flag out"))
+		return p.base.Locate(configs.Errorf("peers", "is empty: --probe measures the links between the machines of a "+
+			"roster: list them, or leave the flag out"))
 	}
 	p.tell("meets the other machines of the roster")
-	report, err := p.Probe(ctx)
+	report, err := doctor.Examine(ctx, p.Doctor)
 	if err != nil && report == nil {
 		return err
 	}

@@ -3,25 +3,9 @@ package plan
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"gossiptrainer/internal/record"
 )
-
-// A Proof compares the prediction for a candidate with real peers of this machine.
-type Proof struct {
-	Candidate
-	Rounds    int      `json:"rounds"`           // of the real peers
-	Predicted Interval `json:"predicted_s"`      // seconds of a round
-	Measured  float64  `json:"measured_s"`       // the same
-	Time      *Compare `json:"time_s,omitempty"` // to the target; nil where real peers did not come that far
-}
-
-// A Compare is a predicted time and the real one.
-type Compare struct {
-	Predicted Interval `json:"predicted"`
-	Measured  float64  `json:"measured"`
-}
 
 // proved is how many candidates are proved.
 const proved = 3
@@ -57,7 +41,7 @@ func (p *planner) proof() labTask {
 	if p.result.Target.Metric == record.TestAccuracy {
 		metric, set = "accuracy", nil
 	}
-	return labTask{set: set, flags: []string{"time=" + p.Prove.String(),
+	return labTask{set: set, flags: []string{"time=" + Proving.String(),
 		fmt.Sprintf("%s=%v", metric, p.result.Target.Value)}}
 }
 
@@ -86,8 +70,3 @@ func proofOf(r *Row, done *labRun, target record.Target) Proof {
 	}
 	return proof
 }
-
-// off is the relative error of a prediction: 0.1 where it is 10 % too long.
-func off(predicted, measured float64) float64 { return predicted/measured - 1 }
-
-var inf = math.Inf(1)

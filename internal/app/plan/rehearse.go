@@ -7,25 +7,6 @@ import (
 	"time"
 )
 
-// A Rehearsal compares real peers of this machine with the simulator, for two runs with short and with long messages.
-// What it finds corrects the times of all candidates: memory and cores that peers share, other programs, the scheduler.
-// It is zero where each worker has a machine of its own.
-type Rehearsal struct {
-	// Processor is how many times longer work takes among all peers than alone.
-	Processor float64 `json:"processor,omitempty"`
-	Parts     []Part  `json:"runs,omitempty"` // with short messages, then with long ones
-}
-
-// A Part is one run of a rehearsal.
-type Part struct {
-	Candidate
-	Rounds    int     `json:"rounds"`
-	Simulated float64 `json:"simulated_s"` // a round
-	Measured  float64 `json:"measured_s"`  // a round
-	// Scatter is the relative standard error of the measurement.
-	Scatter float64 `json:"scatter"`
-}
-
 const (
 	// rehearsed is the share of the budget that one run of the rehearsal takes.
 	rehearsed = 1.0 / 16
@@ -134,37 +115,4 @@ func fitted(part *Part, at func(factor float64) (float64, error)) (float64, erro
 		}
 	}
 	return factor, nil
-}
-
-// correct returns the factor by which real peers take longer than a simulated round of so many seconds. Between the
-// two rehearsed rounds it follows the logarithm of the time; beyond them it stays.
-func (r *Rehearsal) correct(seconds float64) float64 {
-	if len(r.Parts) == 0 {
-		return 1
-	}
-	short, long := r.Parts[0], r.Parts[1]
-	a, b := short.Measured/short.Simulated, long.Measured/long.Simulated
-	width := math.Log(long.Simulated / short.Simulated)
-	if math.Abs(width) < math.Log(1.2) {
-		return math.Sqrt(a * b)
-	}
-	share := min(1, max(0, math.Log(seconds/short.Simulated)/width))
-	return math.Exp((1-share)*math.Log(a) + share*math.Log(b))
-}
-
-// scatter returns the relative standard error of the rehearsal.
-func (r *Rehearsal) scatter() float64 {
-	most := 0.0
-	for _, p := range r.Parts {
-		most = max(most, p.Scatter)
-	}
-	return most
-}
-
-// reference is D-PSGD on the graph of the run file without local steps.
-func (p *planner) reference(bits int) Candidate {
-	axes := Axes{Algorithms: []string{"dpsgd"}, Bits: []int{bits}, Graphs: []string{p.base.Config.Topology.Kind},
-		Steps: []int{1}}
-	all, _ := axes.candidates(p.base.Config)
-	return all[len(all)-1]
 }

@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/shape"
 )
 
 // admit builds the run of every candidate, without its workers, and refuses those that cannot be built. Candidates with
@@ -188,12 +185,6 @@ func (p *planner) conclude(trials []*trial, f *forecaster) {
 	p.result.Rows = arrange(rows)
 }
 
-func (c *Counts) count(o Outcome) {
-	c.All++
-	*map[Outcome]*int{Reached: &c.Reached, Foreseen: &c.Foreseen, Missed: &c.Missed, Diverged: &c.Diverged,
-		Untried: &c.Untried}[o]++
-}
-
 // keepBest keeps the run file of the best candidate.
 func (p *planner) keepBest() error {
 	if !p.result.reaches() {
@@ -205,34 +196,4 @@ func (p *planner) keepBest() error {
 	}
 	p.result.Best = string(loaded.Config.WithoutSecrets().YAML())
 	return nil
-}
-
-// reaches reports whether a candidate reaches the target.
-func (p *Plan) reaches() bool { return len(p.Rows) > 0 && p.Rows[0].Time != nil }
-
-// Check returns an error if no candidate reaches the target.
-func (p *Plan) Check() error {
-	if p.reaches() {
-		return nil
-	}
-	return advice.With(fmt.Errorf("plan: no candidate reaches %s within %s", p.Target.Target,
-		plural.Of(p.Rounds, "round")), "give an easier target with --until, more train.rounds, or a larger --budget")
-}
-
-// linksOf describes the links that are predicted.
-func linksOf(n shape.Network) string {
-	if !n.Limited() {
-		return "without limits"
-	}
-	var parts []string
-	if n.Uplink.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%.4g Mbit/s", n.Uplink.Rate/1e6))
-	}
-	if n.Uplink.Latency > 0 {
-		parts = append(parts, fmt.Sprintf("%s one way", n.Uplink.Latency))
-	}
-	if len(n.Links) > 0 {
-		parts = append(parts, "some with limits of their own")
-	}
-	return strings.Join(parts, ", ")
 }

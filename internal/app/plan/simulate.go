@@ -3,13 +3,9 @@ package plan
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -18,61 +14,6 @@ import (
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
-
-// A trial is a candidate with what simulations have shown of it.
-type trial struct {
-	Candidate
-	every    int    // rounds between records of the run file
-	curve    *curve // nil before the first simulation
-	rung     int    // of the last simulation
-	diverged string // why the run has no end; "" if it has one
-}
-
-// load loads the run file with the changes of a candidate, and then with more. The changes are a layer of their own
-// above the settings of the user, which may lose their effect by them.
-func (p *planner) load(c Candidate, more ...string) (*configs.Loaded, error) {
-	from := p.Source
-	from.Flags = map[string]any{}
-	for _, set := range [][]string{c.Set, more} {
-		for _, s := range set {
-			key, value, _ := strings.Cut(s, "=")
-			from.Flags[key] = valueOf(value)
-		}
-	}
-	return configs.Load(from)
-}
-
-// valueOf returns the number, the truth value, the empty list or the word that a text stands for.
-func valueOf(text string) any {
-	if n, err := strconv.Atoi(text); err == nil {
-		return n
-	}
-	switch text {
-	case "true":
-		return true
-	case "[]":
-		return []any{}
-	}
-	return text
-}
-
-// simulated are the settings of simulations: each round is recorded, and only targets of accuracy need evaluations.
-func (p *planner) simulated() []string {
-	set := append([]string{"output.every=1", "faults.script=[]"}, p.limits...)
-	if p.result.Target.Metric != record.TestAccuracy {
-		set = append(set, "output.evaluate=0")
-	}
-	return set
-}
-
-// assemble builds the run of a candidate for simulations.
-func (p *planner) assemble(c Candidate) (*experiment.Run, error) {
-	loaded, err := p.load(c, p.simulated()...)
-	if err != nil {
-		return nil, err
-	}
-	return preflight.AssembleHere(loaded, "sim")
-}
 
 // simulate simulates the first rounds of a trial and keeps its curve. It ends where the target is reached. A run that
 // diverges is a result.
@@ -125,14 +66,6 @@ func (p *planner) options(run *experiment.Run, costs cost.Costs) sim.Options {
 		},
 		Costs: costs, Cores: p.shared(),
 	}
-}
-
-// shared returns the cores that all workers share, 0 if each has a machine.
-func (p *planner) shared() int {
-	if p.result.Machines == 1 {
-		return p.result.Cores
-	}
-	return 0
 }
 
 // cycleOf returns after how many rounds graph and local steps repeat, 1 if never.

@@ -29,8 +29,8 @@ func sample() *Plan {
 	rows := []Row{
 		row(Candidate{Algorithm: "dpsgd", Bits: 1, Graph: "one-peer-exponential", Steps: 4, Set: []string{"algorithm.bits=1",
 			"algorithm.local_steps=4", "topology.kind=one-peer-exponential"}}, Reached, 0.00485, 200, 0.1),
-		row(Candidate{Algorithm: "dpsgd", Bits: 8, Graph: "ring", Steps: 1, File: true, Set: []string{}}, Foreseen, 0.0223, 190,
-			0.25),
+		row(Candidate{Algorithm: "dpsgd", Bits: 8, Graph: "ring", Steps: 1, File: true, Set: []string{}}, Foreseen, 0.0223,
+			190, 0.25),
 		row(Candidate{Algorithm: "deepsqueeze", Bits: 32, Graph: "one-peer-exponential", Steps: 2}, Reached, 1.07, 300, 0.1),
 		row(Candidate{Algorithm: "choco", Bits: 1, Graph: "torus", Steps: 4}, Missed, 0.004, 0, 0),
 		{Candidate: Candidate{Algorithm: "naive", Bits: 1, Graph: "ring", Steps: 1}, Outcome: Diverged, Why: "round 3"},
