@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -19,8 +18,7 @@ import (
 type result struct {
 	setting
 	proofs []plan.Proof
-	load   float64 // processes that want a core, on average, where the system tells it
-	why    string  // why there are no proofs
+	others float64 // share of all cores that other programs took meanwhile
 }
 
 // measure predicts the candidates of a setting and runs them.
@@ -36,6 +34,7 @@ func (s setting) measure(ctx context.Context, program, dir string, budget time.D
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaints
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
+	watch := startClock()
 	err := cmd.Run()
 	var made plan.Plan
 	if out.Len() == 0 {
@@ -44,26 +43,14 @@ func (s setting) measure(ctx context.Context, program, dir string, budget time.D
 	if err := json.Unmarshal(out.Bytes(), &made); err != nil {
 		return got, err
 	}
-	got.proofs, got.load = made.Proofs, load()
+	got.proofs = made.Proofs
+	got.others = watch.others(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())
 	return got, nil
-}
-
-// load returns the load of the last minute for each core, 0 where the system does not tell it.
-func load() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	var one float64
-	if _, err := fmt.Sscan(string(text), &one); err != nil {
-		return 0
-	}
-	return one / float64(runtime.NumCPU())
 }
 
 // String is a line for the terminal.
 func (r result) String() string {
-	text := r.setting.String()
+	text := fmt.Sprintf("%s; others %.0f%%", r.setting.String(), 100*r.others)
 	for _, p := range r.proofs {
 		text += fmt.Sprintf("; %s: %.4g ms, lab %.4g ms (%+.0f%%)", p.Candidate, 1e3*p.Predicted.Value, 1e3*p.Measured,
 			100*(p.Predicted.Value/p.Measured-1))
