@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gossiptrainer/internal/record"
 )
@@ -23,7 +24,7 @@ func events(t *testing.T, d document, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 5 {
+	if len(all) != 6 {
 		t.Fatalf("%d events, want one of each kind", len(all))
 	}
 	equal(t, "state", all[0].Status.State, record.Waiting)
@@ -34,9 +35,11 @@ func events(t *testing.T, d document, name string) {
 	equal(t, "rank of a score", all[2].Score.Rank, record.Average)
 	equal(t, "accuracy", all[2].Score.Accuracy, 0.625)
 	equal(t, "edge", *all[3].Edge, record.Edge{Rank: 3, Peer: 2, Exchange: 41})
-	equal(t, "violations", *all[4].Final.Theta.Violations, 2)
-	equal(t, "rows", *all[4].Final.Data, record.Rows{Train: 7500, Test: 10000})
-	equal(t, "final accuracy", all[4].Final.Accuracy, 0.8125)
+	equal(t, "awaited link", all[4].Links.Links[0].Last, 7)
+	equal(t, "processor time", all[4].Links.Spent.CPU, 310*time.Millisecond)
+	equal(t, "violations", *all[5].Final.Theta.Violations, 2)
+	equal(t, "rows", *all[5].Final.Data, record.Rows{Train: 7500, Test: 10000})
+	equal(t, "final accuracy", all[5].Final.Accuracy, 0.8125)
 	var made bytes.Buffer
 	for _, e := range all {
 		if err := record.Write(&made, e); err != nil {
@@ -81,6 +84,9 @@ var tables = map[string]reflect.Type{
 	"Score":               reflect.TypeFor[record.Score](),
 	"Status":              reflect.TypeFor[record.Status](),
 	"Edge":                reflect.TypeFor[record.Edge](),
+	"Links":               reflect.TypeFor[record.Links](),
+	"Spent":               reflect.TypeFor[record.Spent](),
+	"Link":                reflect.TypeFor[record.Link](),
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),
 	"Missed faults":       reflect.TypeFor[record.MissedFault](),

@@ -17,7 +17,7 @@ var layers = [][]string{
 		"internal/record", "internal/budget"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
-		"internal/fault", "python"},
+		"internal/fault", "internal/explain", "python"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},

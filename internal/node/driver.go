@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -39,6 +40,7 @@ type laps struct {
 	loss    float32
 	state   record.State
 	repairs func() gossip.Repairs
+	account *work.Account
 }
 
 // An audience is the set of receivers of a run's events.

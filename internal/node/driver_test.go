@@ -62,6 +62,7 @@ func (s *script) Control(c gossip.Control) {
 }
 
 func (s *script) Messages() record.Messages            { return record.Messages{} }
+func (s *script) Status() []link.Status                { return nil }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan link.Event            { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }

@@ -7,6 +7,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -21,7 +22,8 @@ func newDriver(w Worker, t reporter) (*driver, error) {
 		w: w, t: t, oracle: newOracle(), keeper: newKeeper(&w), hosting: hosting{save: w.Save},
 		ending: ending{announce: func(*StoppedError) {}}, decision: newDecision(w.Arbiter),
 		through: func(topology.Rank) bool { return false },
-		laps:    laps{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine)},
+		laps: laps{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine),
+			account: work.NewAccount()},
 	}
 	d.audience = newAudience(t)
 	var err error
@@ -86,6 +88,7 @@ func (d *driver) advance() error {
 			return d.cause(r.Failed)
 		}
 		d.vitals.wait(r.Waiting)
+		d.account.Lack(r.Waiting, time.Since(d.began))
 		if r.Round > d.round {
 			d.finish(r.Round)
 		}
@@ -172,6 +175,7 @@ func (d *driver) handle(e link.Event) error {
 		return d.denied(e.Peer, e.Err)
 	case link.FrameIn:
 		began := time.Now()
+		d.account.Came(e.Peer, began.Sub(d.began))
 		err := d.core.Receive(e.Frame)
 		d.spent.codec += time.Since(began)
 		return d.failed(err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
 )
 
 // The driver writes the records of its rounds and never reads them back.
@@ -15,10 +16,26 @@ func (d *driver) finish(k int) {
 	if d.state != record.Training {
 		d.status(record.Training, "", nil)
 	}
+	d.account.Finish(record.Spent{Compute: d.spent.compute, Wait: d.spent.wait, Codec: d.spent.codec})
 	if d.recorded() {
-		d.observe(record.Event{Step: d.step()})
+		step := d.step()
+		d.observe(record.Event{Step: step})
+		if d.account.Due(step, d.w.Rounds) {
+			d.report(step)
+		}
 	}
 	d.spent = spent{}
+}
+
+// report records the account of the worker with a step.
+func (d *driver) report(step *record.Step) {
+	for _, s := range d.meter.Status() {
+		link := d.account.Link(topology.Rank(s.Neighbour))
+		link.Sent, link.Received, link.Lost = s.Sent, s.Received, s.Lost
+	}
+	account := d.w.Report(d.account, step)
+	d.vitals.note(&account)
+	d.observe(record.Event{Links: &account})
 }
 
 // step returns the record of the round that has just been finished.

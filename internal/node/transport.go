@@ -34,6 +34,8 @@ type meter interface {
 	Bytes() (sent, received record.Bytes)
 	// Messages counts the messages sent so far.
 	Messages() record.Messages
+	// Status returns a snapshot of each link, in increasing rank.
+	Status() []link.Status
 }
 
 var (

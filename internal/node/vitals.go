@@ -33,6 +33,7 @@ type Status struct {
 
 	Sent      record.Bytes     `json:"sent"`
 	Received  record.Bytes     `json:"received"`
+	Account   *record.Links    `json:"account"`            // the newest on record; null before it
 	Telemetry int64            `json:"telemetry_received"` // bytes of gossipsub
 	Links     []LinkStatus     `json:"links"`              // in increasing rank
 	Refused   map[string]int64 `json:"refused"`            // refused frames and peers, by reason
@@ -55,6 +56,7 @@ type vitals struct {
 	total   spent
 	repairs gossip.Repairs
 	status  record.Status
+	account *record.Links // the newest on record
 }
 
 // settle notes the rank.
@@ -106,6 +108,13 @@ func (v *vitals) finish(round int, loss float32, took spent, repairs gossip.Repa
 	v.repairs = repairs
 }
 
+// note keeps the newest account on record.
+func (v *vitals) note(account *record.Links) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.account = account
+}
+
 // say notes what the worker is doing.
 func (v *vitals) say(s record.Status) {
 	v.mu.Lock()
@@ -122,7 +131,7 @@ func (v *vitals) tell(s *Status) {
 	if s.State == "" {
 		s.State = record.Starting
 	}
-	s.Waiting = append([]int{}, v.waiting...)
+	s.Waiting, s.Account = append([]int{}, v.waiting...), v.account
 	s.Compute, s.Wait, s.Codec = v.total.compute, v.total.wait, v.total.codec
 	s.Violations, s.Repaired = v.repairs.Violations, v.repairs.Repaired
 }

@@ -150,6 +150,7 @@ type Event struct {
 	Status *Status `json:"status,omitempty"`
 	Final  *Final  `json:"final,omitempty"`
 	Edge   *Edge   `json:"edge,omitempty"`
+	Links  *Links  `json:"links,omitempty"`
 }
 
 // Theta is the modulo codec's bound at the end of a run, and the violations of it. Without verification only a

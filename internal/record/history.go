@@ -24,10 +24,12 @@ type totals struct {
 	time           time.Duration
 	sent, received Bytes
 	messages       Messages
+	links          Links
 }
 
-func totalsOf(s Step) totals {
-	return totals{time: s.Time, sent: s.Sent, received: s.Received, messages: s.Messages}
+// see takes the counts of a step.
+func (t *totals) see(s Step) {
+	t.time, t.sent, t.received, t.messages = s.Time, s.Sent, s.Received, s.Messages
 }
 
 // NewHistory returns the history of a run of some workers. It continues after the events, which are nil for a new run.
@@ -37,10 +39,13 @@ func NewHistory(workers int, events []Event) *History {
 		switch {
 		case e.Step != nil && h.has(e.Step.Rank) && e.Step.Round >= h.workers[e.Step.Rank].round:
 			w := &h.workers[e.Step.Rank]
-			w.round, w.total = e.Step.Round, totalsOf(*e.Step)
+			w.round = e.Step.Round
+			w.total.see(*e.Step)
 		case e.Score != nil && h.has(e.Score.Rank):
 			w := &h.workers[e.Score.Rank]
 			w.scored = max(w.scored, e.Score.Round)
+		case e.Links != nil && h.has(e.Links.Rank):
+			h.workers[e.Links.Rank].total.links = *e.Links
 		}
 	}
 	for i := range h.workers {
@@ -83,7 +88,7 @@ func (h *History) Join(e Event) (joined Event, isNew bool) {
 	case e.Step != nil && h.has(e.Step.Rank):
 		w := &h.workers[e.Step.Rank]
 		s := w.past.step(*e.Step)
-		w.total = totalsOf(s)
+		w.total.see(s)
 		isNew = s.Round > w.round
 		w.round = max(w.round, s.Round)
 		return Event{Step: &s}, isNew
@@ -92,6 +97,12 @@ func (h *History) Join(e Event) (joined Event, isNew bool) {
 		isNew = e.Score.Round > w.scored
 		w.scored = max(w.scored, e.Score.Round)
 		return e, isNew
+	case e.Links != nil && h.has(e.Links.Rank):
+		w := &h.workers[e.Links.Rank]
+		l := e.Links.after(w.past.links)
+		l.Time += w.past.time
+		w.total.links = l
+		return Event{Links: &l}, true
 	case e.Final != nil && h.has(e.Final.Rank):
 		f := h.workers[e.Final.Rank].past.final(*e.Final)
 		return Event{Final: &f}, true

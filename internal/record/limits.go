@@ -28,6 +28,13 @@ func (l Limits) check(e Event) error {
 			return err
 		}
 		return l.place("edge", e.Edge.Rank, 0, 0)
+	case e.Links != nil:
+		for _, link := range e.Links.Links {
+			if err := l.place("links", link.Peer, 0, 0); err != nil {
+				return err
+			}
+		}
+		return l.place("links", e.Links.Rank, 0, e.Links.Round)
 	case e.Status != nil:
 		for _, missing := range e.Status.Missing {
 			if err := l.place("status", missing, 0, 0); err != nil {

@@ -97,6 +97,7 @@ func (s *simulation) charge(p *peer, r *gossip.Ready, computes bool) {
 		if j.step != nil {
 			j.step.Codec = work.took
 		}
+		p.account.Spend(record.Spent{Codec: work.took})
 		work.took, work.round = 0, r.Round
 	}
 	if took == 0 && len(work.jobs) == 0 {
@@ -146,7 +147,7 @@ func (s *simulation) finish(p *peer, j *job) {
 	}
 	if j.step != nil {
 		j.step.Time, j.step.Wait = s.now, s.now-p.ready
-		s.observe(*j.step)
+		s.observe(p.entry(*j.step))
 	}
 	if j.computes {
 		s.cores.Begin(s.now, s.computing(p, j.round), &job{worker: p.Rank, process: p.number, gradient: true})

@@ -34,7 +34,7 @@ func TestCodingTakesTime(t *testing.T) {
 		var last record.Step
 		res := run(t, ring(t, n, d, algos.CTA), Options{
 			Network: network, Compute: takes(ms), Costs: c.costs, Cores: c.cores,
-			Observe: func(e record.Event) { last = *e.Step },
+			Observe: stepsTo(func(s record.Step) { last = s }),
 		})
 		if res.Time != rounds*c.want {
 			t.Errorf("%s: a round takes %v, want %v", c.name, res.Time/rounds, c.want)

@@ -33,9 +33,7 @@ func (s *simulation) handle(t *thread, e *event) error {
 	}
 	var err error
 	if f := e.frame; f != nil {
-		p.got.Payload += payloadBytes(&f.Frame)
-		p.got.Stream += int64(f.stream)
-		p.got.Wire += int64(f.wire)
+		p.received(f, s.now)
 		s.arrived(p, f)
 		err = p.core.Receive(f.Frame)
 		t.landed(f)
@@ -95,8 +93,10 @@ func (s *simulation) obey(t *thread, p *peer, r *gossip.Ready) error {
 		}
 		rest = rest[len(same):]
 	}
+	p.account.Lack(r.Waiting, s.now)
 	if r.Round > p.round {
 		p.round = r.Round
+		p.account.Finish(record.Spent{Compute: s.computing(p, p.round-1), Wait: s.now - p.ready})
 		s.record(t, p)
 		s.keeper.begins(r.Round)
 	}
@@ -145,13 +145,41 @@ func (s *simulation) record(t *thread, p *peer) {
 		p.coding.next.step = &step
 		return
 	}
-	t.step(step)
+	t.step(p.entry(step))
 }
 
-// observe passes on a step.
-func (s *simulation) observe(step record.Step) {
-	if s.opt.Observe != nil {
-		s.opt.Observe(record.Event{Step: &step})
+// An entry is a step with the account of its worker, if that goes on record with it.
+type entry struct {
+	step  record.Step
+	links *record.Links // nil: it does not
+}
+
+// entry returns the entry of a step.
+func (p *peer) entry(step record.Step) entry {
+	if !p.account.Due(&step, p.Rounds) {
+		return entry{step: step}
 	}
-	s.opt.Ending.watch(step)
+	links := p.Report(p.account, &step)
+	return entry{step, &links}
+}
+
+// observe passes on an entry.
+func (s *simulation) observe(e entry) {
+	if s.opt.Observe != nil {
+		s.opt.Observe(record.Event{Step: &e.step})
+		if e.links != nil {
+			s.opt.Observe(record.Event{Links: e.links})
+		}
+	}
+	s.opt.Ending.watch(e.step)
+}
+
+// received counts a frame that has arrived.
+func (p *peer) received(f *flight, now time.Duration) {
+	bytes := record.Bytes{Payload: payloadBytes(&f.Frame), Stream: int64(f.stream), Wire: int64(f.wire)}
+	p.got.Add(bytes)
+	if p.account != nil {
+		p.account.Came(f.From, now)
+		p.account.Link(f.From).Received.Add(bytes)
+	}
 }

@@ -39,6 +39,7 @@ func (s *faultSim) kill(p *peer) {
 	s.threads[0].pool.cancel(&p.order)
 	s.threads[0].pool.release(&p.order)
 	s.quit(p)
+	p.account.Lack(nil, s.now)
 	p.status, p.ended = dead, false
 	p.number++
 	p.atDeath = p.reached

@@ -53,7 +53,7 @@ type outcome struct {
 func onCores(t *testing.T, cores int, tasks []work.Task, opt Options) (o outcome, _ Result) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	opt.Observe = func(e record.Event) { o.steps = append(o.steps, *e.Step) }
+	opt.Observe = stepsTo(func(s record.Step) { o.steps = append(o.steps, s) })
 	result := run(t, tasks, opt)
 	for i := range tasks {
 		o.models = append(o.models, tasks[i].Machine.Params())

@@ -22,7 +22,7 @@ func (s *simulation) save(at Boundary) (*state.Snapshot, error) {
 		p, c := &s.peers[i], &s.keeper.crossed[i]
 		run.Workers = append(run.Workers, savedWorker{
 			Round: p.round, Ready: p.ready, Since: c.clock, Sent: p.sent, Received: p.got, Messages: p.messages,
-			Uplink: shape.Save(p.uplink, kept.flight),
+			Account: p.account, Uplink: shape.Save(p.uplink, kept.flight),
 		})
 		if s.cores != nil {
 			run.Workers[i].Coding = saveCoding(kept, p.coding)
@@ -81,6 +81,9 @@ func (s *simulation) resume(from *Saved) error {
 		p := &s.peers[i]
 		p.round, p.ready, p.origin, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
 		p.messages = w.Messages
+		if p.account != nil && w.Account != nil {
+			p.account = w.Account
+		}
 		if err := shape.Restore(p.uplink, w.Uplink, from.flight); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -45,6 +46,7 @@ type savedWorker struct {
 	Messages record.Messages           `json:"messages"`
 	Uplink   shape.Traffic[savedFrame] `json:"uplink"`
 	Coding   *savedCoding              `json:"coding,omitempty"`
+	Account  *work.Account             `json:"account,omitempty"`
 }
 
 // A savedEvent is an event. Its server is given by its number, see shape.Sharer.Number.

@@ -59,6 +59,9 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		if s.cores != nil {
 			p.coding = new(coding)
 		}
+		if opt.Observe != nil {
+			p.account = work.NewAccount()
+		}
 		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}

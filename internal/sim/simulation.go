@@ -48,6 +48,7 @@ type peer struct {
 	sent     record.Bytes
 	got      record.Bytes
 	messages record.Messages // sent
+	account  *work.Account   // nil without a record
 }
 
 // A script of faults changes the events of workers and frames.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 )
 
@@ -14,8 +13,8 @@ import (
 type thread struct {
 	sim      *simulation
 	together bool
-	created  []event       // in order, their sequence numbers are missing
-	steps    []record.Step // in order
+	created  []event // in order, their sequence numbers are missing
+	steps    []entry // in order
 	encoders map[entropy.Coder]*entropy.Encoder
 	coded    []byte    // the payload that was coded last
 	flights  []*flight // memory of frames that have arrived, for reuse
@@ -68,7 +67,7 @@ func (t *thread) schedule(at time.Duration, e event) {
 }
 
 // step records a step.
-func (t *thread) step(step record.Step) {
+func (t *thread) step(step entry) {
 	if t.together {
 		if len(t.steps) == 0 { // the other workers are likely to have one, too
 			t.steps = slices.Grow(t.steps, len(t.sim.wave.workers)/len(t.sim.threads))

@@ -21,12 +21,16 @@ type edge struct {
 
 // An end is one end of an edge, as its worker recorded or answered.
 type end struct {
-	off   bool // switched off by the policy reweight
-	asked bool
-	link  node.LinkStatus
-	at    time.Time
-	past  int64   // bytes sent by earlier processes of the worker
-	rate  float64 // bytes sent a second; NaN: unknown
+	off  bool    // switched off by the policy reweight
+	sent int64   // bytes at the socket, over all processes of the worker; 0: unknown
+	rate float64 // bytes sent a second; NaN: unknown
+	lost int64   // connections that ended without a bye
+
+	account time.Duration // of the last account in the record
+	asked   bool
+	link    node.LinkStatus // as last answered
+	at      time.Time       // of the answer
+	past    int64           // bytes sent by earlier processes
 }
 
 // newEdge returns the edge between two workers.
@@ -35,10 +39,19 @@ func newEdge(i, j int, weight float64) *edge {
 		ends: [2]end{{rate: math.NaN()}, {rate: math.NaN()}}}
 }
 
+// record takes the account of a link in the record, at a time of the run.
+func (e *end) record(l record.Link, now time.Duration) {
+	if took := (now - e.account).Seconds(); !e.asked && e.sent > 0 && took > 0 {
+		smooth(&e.rate, math.Max(0, float64(l.Sent.Wire-e.sent)/took))
+	}
+	e.account, e.sent, e.lost = now, max(e.sent, l.Sent.Wire), max(e.lost, l.Lost)
+}
+
 // take notes the state of a link that the worker at one end answered.
 func (e *end) take(link node.LinkStatus, now time.Time) {
 	switch took := now.Sub(e.at).Seconds(); {
 	case !e.asked || took <= 0:
+		e.rate = math.NaN()
 	case link.Sent.Wire < e.link.Sent.Wire: // a new process counts from zero
 		e.past += e.link.Sent.Wire
 		e.rate = 0
@@ -46,6 +59,7 @@ func (e *end) take(link node.LinkStatus, now time.Time) {
 		smooth(&e.rate, float64(link.Sent.Wire-e.link.Sent.Wire)/took)
 	}
 	e.asked, e.link, e.at = true, link, now
+	e.sent, e.lost = max(e.sent, e.past+link.Sent.Wire), max(e.lost, link.Lost)
 }
 
 // gone notes that the process of an end does not answer.
@@ -89,17 +103,17 @@ func (e *edge) show(workers []*worker, degrees []int, uplink float64, running bo
 	rates := [2]float64{e.ends[0].rate, e.ends[1].rate}
 	for i, w := range ends {
 		share := max(1, degrees[[2]int{e.a, e.b}[i]])
-		switch at := &e.ends[i]; {
-		case at.asked:
-			out.Bytes += count(at.past + at.link.Sent.Wire)
-			out.Lost = max(0, out.Lost) + count(at.link.Lost)
-			out.Retries = max(0, out.Retries) + count(at.link.Retries)
-		case e.ends[1-i].asked: // the other end has counted what it received
-			out.Bytes += count(e.ends[1-i].link.Received.Wire)
-		default:
+		at := &e.ends[i]
+		if at.sent > 0 || at.asked {
+			out.Bytes += count(at.sent)
+			out.Lost = max(0, out.Lost) + count(at.lost)
+		} else {
 			out.Bytes += count(w.step.Sent.Wire / int64(share))
 			out.Estimated = true
 			rates[i] = w.rates.sent / float64(share)
+		}
+		if at.asked {
+			out.Retries = max(0, out.Retries) + count(at.link.Retries)
 		}
 	}
 	if !running {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 )
 
@@ -21,25 +22,15 @@ const (
 	finalEvent = "final" // a worker has its result
 )
 
-// A Severity says how much an event or a sentence matters.
-type Severity string
-
-// The severities.
-const (
-	Note    Severity = "note"
-	Warning Severity = "warning"
-	Problem Severity = "problem"
-)
-
 // An Event is a line for people about something that happened.
 type Event struct {
-	N        int64    `json:"n"` // from 1 on
-	Round    int      `json:"round"`
-	Time     figure   `json:"time_s"`
-	Rank     *int     `json:"rank"` // null: of the run
-	Kind     string   `json:"kind"`
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`
+	N        int64            `json:"n"` // from 1 on
+	Round    int              `json:"round"`
+	Time     figure           `json:"time_s"`
+	Rank     *int             `json:"rank"` // null: of the run
+	Kind     string           `json:"kind"`
+	Severity explain.Severity `json:"severity"`
+	Text     string           `json:"text"`
 
 	changed int64
 }
@@ -72,7 +63,7 @@ func (l *events) since(version int64) []Event {
 // eventOf describes a change of the state of worker w, and reports whether it is worth a line: a state that came before
 // with the same detail is not.
 func eventOf(w *worker, s record.Status) (Event, bool) {
-	e := Event{Rank: &s.Rank, Kind: stateEvent, Severity: Note}
+	e := Event{Rank: &s.Rank, Kind: stateEvent, Severity: explain.Note}
 	who := fmt.Sprintf("worker %d ", s.Rank)
 	detail := ""
 	if s.Detail != "" {
@@ -80,13 +71,13 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 	}
 	switch s.State {
 	case record.Returning:
-		e.Kind, e.Severity, e.Text = faultEvent, Problem, who+"has died and starts again"+detail
+		e.Kind, e.Severity, e.Text = faultEvent, explain.Problem, who+"has died and starts again"+detail
 	case record.Lost:
-		e.Kind, e.Severity, e.Text = faultEvent, Problem, who+"is lost, and the run goes on without it"+detail
+		e.Kind, e.Severity, e.Text = faultEvent, explain.Problem, who+"is lost, and the run goes on without it"+detail
 	case record.Failed:
-		e.Kind, e.Severity, e.Text = faultEvent, Problem, who+"has failed"+detail
+		e.Kind, e.Severity, e.Text = faultEvent, explain.Problem, who+"has failed"+detail
 	case record.Waiting:
-		e.Severity, e.Text = Warning, who+"waits"+forWhom(s.Missing)+detail
+		e.Severity, e.Text = explain.Warning, who+"waits"+forWhom(s.Missing)+detail
 	case record.Training:
 		e.Text = who + "trains"
 	case record.Testing:
@@ -112,14 +103,14 @@ func forWhom(ranks []int) string {
 
 // eventOfEdge describes a change of an edge under the policy reweight.
 func eventOfEdge(e record.Edge) Event {
-	out := Event{Rank: &e.Rank, Kind: edgeEvent, Severity: Warning, Round: e.Exchange}
+	out := Event{Rank: &e.Rank, Kind: edgeEvent, Severity: explain.Warning, Round: e.Exchange}
 	switch {
 	case e.Rank == e.Peer:
-		out.Severity, out.Text = Note, fmt.Sprintf("worker %d has a new process, from exchange %d on", e.Rank, e.Exchange)
+		out.Severity, out.Text = explain.Note, fmt.Sprintf("worker %d has a new process, from exchange %d on", e.Rank, e.Exchange)
 	case e.Weight == 0:
 		out.Text = fmt.Sprintf("worker %d mixes without worker %d from exchange %d on", e.Rank, e.Peer, e.Exchange)
 	default:
-		out.Severity = Note
+		out.Severity = explain.Note
 		out.Text = fmt.Sprintf("worker %d mixes with worker %d from exchange %d on, with weight %.3g", e.Rank, e.Peer,
 			e.Exchange, e.Weight)
 	}

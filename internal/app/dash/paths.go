@@ -22,6 +22,9 @@ func (s *server) handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(built))
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent) // the page names another one
+	})
 	mux.HandleFunc("GET /api/state", s.serveState)
 	mux.HandleFunc("GET /api/runs/{id}", s.serveRun)
 	mux.HandleFunc("GET /api/runs/{id}/workers/{rank}", s.serveWorker)

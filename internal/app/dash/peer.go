@@ -34,7 +34,7 @@ type peerTime struct {
 	Codec     figure `json:"codec_s"`
 	HandOver  figure `json:"handover_s"`
 	WaitShare figure `json:"wait_share"`
-	WaitedFor figure `json:"waited_for"` // share of the looks at waiting workers that named this one
+	WaitedFor figure `json:"waited_for"` // share of the rounds of its neighbours in which its message was the last
 }
 
 // peerTraffic is the bytes of a worker, and the messages that it did not take as they were.
@@ -59,8 +59,8 @@ type PeerFinal struct {
 // unheard is the state of a worker of which the record says nothing.
 const unheard record.State = "unknown"
 
-// show returns the worker as the page reads it.
-func (w *worker) show(rank, looks int) Peer {
+// show returns the worker as the page reads it. Waited is the share of the rounds of its neighbours that waited for it.
+func (w *worker) show(rank int, waited float64) Peer {
 	s := w.step
 	p := Peer{Rank: rank, State: w.state, Detail: w.detail, Missing: w.missing, Here: w.live.here, Deaths: w.deaths}
 	if p.State == "" {
@@ -74,13 +74,17 @@ func (w *worker) show(rank, looks int) Peer {
 	if s.Theta == 0 {
 		p.Theta = unknown()
 	}
+	busy := w.spent.Compute + w.spent.Wait + w.spent.Codec
 	p.peerTime = peerTime{Compute: figureOf(s.Compute.Seconds()), Wait: figureOf(s.Wait.Seconds()),
 		Codec: figureOf(s.Codec.Seconds()), HandOver: figureOf(s.HandOver.Seconds()),
-		WaitShare: figureOf(w.waited.Seconds() / w.worked.Seconds()),
-		WaitedFor: figureOf(float64(w.live.named) / float64(looks))}
+		WaitShare: figureOf(w.spent.Wait.Seconds() / busy.Seconds()),
+		WaitedFor: figureOf(waited)}
 	p.peerTraffic = peerTraffic{Sent: s.Sent, Received: s.Received,
 		Out: figureOf(w.rates.sent), In: figureOf(w.rates.received),
 		Violations: uncounted, Repaired: uncounted, Refused: uncounted}
+	if w.account != nil {
+		p.Violations, p.Repaired = count(w.account.Violations), count(w.account.Repaired)
+	}
 	w.live.show(&p)
 	if f := w.final; f != nil {
 		p.State, p.Detail, p.Missing, p.Here = record.Finished, "", nil, nil
@@ -103,7 +107,8 @@ func (v *vital) show(p *Peer) {
 		return
 	}
 	a := v.answer
-	p.Violations, p.Repaired, p.Refused = count(a.Violations), count(a.Repaired), 0
+	p.Violations, p.Repaired = max(p.Violations, count(a.Violations)), max(p.Repaired, count(a.Repaired))
+	p.Refused = 0
 	for _, n := range a.Refused {
 		p.Refused += count(n)
 	}

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/topology"
 )
 
@@ -21,6 +22,16 @@ type plan struct {
 	uplink                 float64            // bytes a second that a worker sends at most; 0: no limit
 	limits                 map[[2]int]float64 // the same of edges with limits of their own
 	began                  time.Time
+	facts                  explain.Facts
+	layout                 Layout
+	phases                 [][][2]int
+}
+
+// A Layout says how the page arranges the workers.
+type Layout struct {
+	Kind topology.Kind `json:"kind"` // "": unknown
+	Rows int           `json:"rows"` // of a torus; 0: it is none
+	Cols int           `json:"cols"`
 }
 
 // A planned edge has its weight in the first mixing matrix.
@@ -29,8 +40,11 @@ type planned struct {
 	weight float64
 }
 
-// mostEdges bounds the edges that a page draws.
-const mostEdges = 1 << 14
+// Bounds of the graph that a page draws.
+const (
+	mostEdges  = 1 << 14
+	mostPhases = 32 // exchanges after which a graph repeats
+)
 
 // bitsPerByte turns rates of run files into bytes a second.
 const bitsPerByte = 8
@@ -46,13 +60,15 @@ func planOf(place runfolder.Place) plan {
 	cfg := loaded.Config
 	p.name, p.algorithm, p.graph = cfg.Name, cfg.Algorithm.Name, cfg.Topology.Kind
 	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds, cfg.Output.Every
+	p.facts = explain.Facts{Workers: p.workers, Entropy: cfg.Wire.Entropy != "none",
+		LeastBits: cfg.Algorithm.Controller.MinBits, MostBits: cfg.Algorithm.Controller.MaxBits}
 	run, err := experiment.New(cfg)
 	if err != nil { // its data may be on another machine
 		return p
 	}
 	shown := inspect.Live(run)
 	p.describe, p.algorithm, p.graph = inspect.Describe(run), shown.Algorithm, shown.Topology
-	p.workers, p.rounds = run.N(), shown.Rounds
+	p.workers, p.rounds, p.facts.Workers = run.N(), shown.Rounds, run.N()
 	p.draw(run.Graph())
 	network := run.Network()
 	p.uplink, p.limits = network.Uplink.Rate/bitsPerByte, map[[2]int]float64{}
@@ -68,6 +84,11 @@ func (p *plan) draw(g *topology.Graph) {
 	if len(all) > mostEdges {
 		return
 	}
+	spec := g.Spec()
+	p.layout, p.phases = Layout{Kind: spec.Kind}, phasesOf(g)
+	if spec.Kind == topology.Torus {
+		p.layout.Rows, p.layout.Cols = spec.Rows, spec.Cols
+	}
 	weights := map[[2]int]float64{}
 	for i := range g.N() {
 		for _, e := range g.Row(topology.Rank(i), 0).In {
@@ -82,4 +103,24 @@ func (p *plan) draw(g *topology.Graph) {
 		}
 		p.edges = append(p.edges, planned{ends[0], ends[1], weight})
 	}
+}
+
+// phasesOf returns the edges of each exchange of a graph that changes and repeats, nil of other graphs. Edges of a
+// directed graph lead from the first worker to the second, and others have the smaller rank first.
+func phasesOf(g *topology.Graph) (phases [][][2]int) {
+	if n := g.Period(); n < 2 || n > mostPhases {
+		return nil
+	}
+	for s := range g.Period() {
+		edges := [][2]int{}
+		for i, row := range g.Rows(s) {
+			for _, to := range row.Out {
+				if !g.Symmetric() || i < int(to) {
+					edges = append(edges, [2]int{i, int(to)})
+				}
+			}
+		}
+		phases = append(phases, edges)
+	}
+	return phases
 }

@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 // A score is a result on the test set, with its place on the axes.
 type score struct {
 	changed int64
+	nth     int // of all scores
 
 	round                      int
 	time, sent, loss, accuracy float64
@@ -23,9 +23,11 @@ type pending struct {
 }
 
 // scores are the results on the test set, as record.Run.Curve draws them: those of the mean model, or means over the
-// workers. Where there are too many, every second one goes.
+// workers. Where there are too many, every second one goes, and later ones come as rarely.
 type scores struct {
-	most    int // of each list
+	most    int // of the list
+	stride  int // scores of which one stays
+	seen    int
 	average bool
 	list    []score
 	whole   int64 // version of the last change of all
@@ -40,7 +42,7 @@ func (s *scores) see(e record.Score, at point, workers int, version int64) bool 
 	one := score{changed: version, round: e.Round, time: at.time, sent: at.sent, loss: e.Loss, accuracy: e.Accuracy}
 	if e.Rank == record.Average {
 		if !s.average { // those of the workers do not mix with them
-			s.average, s.list, s.open, s.whole = true, nil, nil, version
+			*s = scores{most: s.most, average: true, whole: version}
 		}
 		s.add(one)
 		return true
@@ -69,22 +71,22 @@ func (s *scores) see(e record.Score, at point, workers int, version int64) bool 
 	return true
 }
 
-// add appends a score in the order of rounds.
+// add appends a score. The last one stays until the next comes.
 func (s *scores) add(one score) {
-	byRound := func(x score, round int) int { return cmp.Compare(x.round, round) }
-	at, _ := slices.BinarySearchFunc(s.list, one.round, byRound)
-	if at < len(s.list) {
-		s.whole = one.changed
-	}
-	s.list = slices.Insert(s.list, at, one)
-	if len(s.list) <= s.most {
+	one.nth = s.seen
+	s.seen++
+	s.stride = max(1, s.stride)
+	n := len(s.list)
+	if n > 0 && s.list[n-1].nth%s.stride != 0 {
+		s.list[n-1] = one
 		return
 	}
-	kept := s.list[:0]
-	for i := (len(s.list) - 1) % 2; i < len(s.list); i += 2 { // the last one stays
-		kept = append(kept, s.list[i])
+	if s.list = append(s.list, one); n < s.most {
+		return
 	}
-	s.list, s.whole = kept, one.changed
+	s.stride *= 2
+	s.list = slices.DeleteFunc(s.list, func(x score) bool { return x.nth%s.stride != 0 && x.nth != one.nth })
+	s.whole = one.changed
 }
 
 // last returns the newest accuracy, NaN where there is none.

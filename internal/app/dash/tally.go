@@ -3,10 +3,12 @@ package dash
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
 	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 )
 
@@ -24,8 +26,12 @@ type tally struct {
 	edges   map[[2]int]*edge
 	shown   map[[2]int]shownEdge
 	events  events
-	looks   int // at waiting workers
 	now     point
+
+	record *explain.Record
+	said   []explain.Sentence
+	saidAt int64 // version of the last change
+	heard  bool  // there were events since the last sentences
 }
 
 // A shownEdge is an edge as the page has it.
@@ -35,7 +41,8 @@ type shownEdge struct {
 }
 
 func newTally(p plan) *tally {
-	t := &tally{version: 1, plan: p, beat: beat{workers: p.workers}, curve: newCurve(mostPoints),
+	t := &tally{version: 2, plan: p, beat: beat{workers: p.workers}, curve: newCurve(mostPoints),
+		record: explain.NewRecord(p.facts), said: []explain.Sentence{},
 		scores: scores{most: mostPoints}, edges: map[[2]int]*edge{}, shown: map[[2]int]shownEdge{}}
 	t.grow(p.workers)
 	for _, e := range p.edges {
@@ -72,6 +79,8 @@ func (t *tally) worker(rank int) *worker {
 
 // see takes an event of the record.
 func (t *tally) see(e record.Event) {
+	t.record.See(e)
+	t.heard = true
 	switch {
 	case e.Step != nil:
 		t.step(*e.Step)
@@ -79,11 +88,13 @@ func (t *tally) see(e record.Event) {
 		t.status(*e.Status)
 	case e.Score != nil:
 		if t.scores.see(*e.Score, t.now, len(t.workers), t.version) && e.Score.Rank == record.Average {
-			t.note(Event{Round: e.Score.Round, Kind: scoreEvent, Severity: Note,
+			t.note(Event{Round: e.Score.Round, Kind: scoreEvent, Severity: explain.Note,
 				Text: "the mean model" + results(e.Score.Loss, e.Score.Accuracy)})
 		}
 	case e.Edge != nil:
 		t.edge(*e.Edge)
+	case e.Links != nil:
+		t.account(*e.Links)
 	case e.Final != nil:
 		t.final(*e.Final)
 	}
@@ -128,7 +139,7 @@ func (t *tally) final(f record.Final) {
 		t.scores.see(record.Score{Rank: f.Rank, Round: f.Rounds, Loss: f.Loss, Accuracy: f.Accuracy}, t.now,
 			len(t.workers), t.version)
 	}
-	t.note(Event{Rank: &f.Rank, Round: f.Rounds, Kind: finalEvent, Severity: Note,
+	t.note(Event{Rank: &f.Rank, Round: f.Rounds, Kind: finalEvent, Severity: explain.Note,
 		Text: fmt.Sprintf("worker %d is done after %d rounds%s", f.Rank, f.Rounds, results(f.Loss, f.Accuracy))})
 }
 
@@ -148,6 +159,56 @@ func (t *tally) edge(e record.Edge) {
 		at.weight = e.Weight
 	}
 	at.ends[side(e.Rank, e.Peer)].off = e.Weight == 0
+}
+
+// account takes a worker's account of its time and its edges.
+func (t *tally) account(l record.Links) {
+	w := t.worker(l.Rank)
+	if w == nil {
+		return
+	}
+	w.account, w.spent, w.changed = &l, l.Spent, t.version
+	for _, link := range l.Links {
+		if other := t.worker(link.Peer); other != nil && link.Peer != l.Rank {
+			t.between(l.Rank, link.Peer).ends[side(l.Rank, link.Peer)].record(link, l.Time)
+			other.changed = t.version // how often it is waited for
+		}
+	}
+}
+
+// waited returns for each worker the share of the rounds of its neighbours that waited for it last, NaN where none has
+// told.
+func (t *tally) waited() []float64 {
+	shares, rounds := make([]float64, len(t.workers)), make([]float64, len(t.workers))
+	for _, w := range t.workers {
+		if w.account == nil {
+			continue
+		}
+		for _, link := range w.account.Links {
+			if t.worker(link.Peer) != nil {
+				shares[link.Peer] += float64(link.Last)
+				rounds[link.Peer] += float64(w.account.Rounds)
+			}
+		}
+	}
+	for rank := range shares {
+		shares[rank] /= rounds[rank]
+	}
+	return shares
+}
+
+// explain makes the sentences again if there were events, and reports whether they changed.
+func (t *tally) explain() bool {
+	if !t.heard {
+		return false
+	}
+	t.heard = false
+	said := explain.Sentences(t.record)
+	if len(said) == len(t.said) && (len(said) == 0 || reflect.DeepEqual(said, t.said)) {
+		return false
+	}
+	t.said, t.saidAt = append([]explain.Sentence{}, said...), t.version
+	return true
 }
 
 // between returns the edge between two workers.
@@ -191,15 +252,6 @@ func (t *tally) look(answers []status.Answer, now time.Time) {
 				t.between(rank, link.Neighbour).ends[side(rank, link.Neighbour)].take(link, now)
 			}
 		}
-		if len(a.Waiting) == 0 {
-			continue
-		}
-		t.looks++
-		for _, other := range a.Waiting {
-			if named := t.worker(other); named != nil {
-				named.live.named++
-			}
-		}
 	}
 }
 
@@ -221,10 +273,10 @@ func (t *tally) settle() {
 
 // peersSince returns the workers that changed after a version.
 func (t *tally) peersSince(version int64) []Peer {
-	all := []Peer{}
+	all, waited := []Peer{}, t.waited()
 	for rank, w := range t.workers {
 		if w.changed > version || version == 0 {
-			all = append(all, w.show(rank, t.looks))
+			all = append(all, w.show(rank, waited[rank]))
 		}
 	}
 	return all

@@ -20,6 +20,7 @@ import (
 const (
 	readEvery  = 250 * time.Millisecond // looks at the end of a record
 	checkEvery = time.Second            // looks at processes, the summary and the lock
+	tellEvery  = 2 * time.Second        // sentences
 )
 
 // A track follows one run: it reads its record and its summary while they grow. Its methods may be called from several
@@ -40,6 +41,8 @@ type track struct {
 	about   int64     // version of the last change of the description
 	failed  string    // why the record cannot be read
 	read    float64   // share of the record
+	told    time.Time // of the sentences
+	mode    string    // run, lab or sim, "" while it is not clear
 
 	done chan struct{} // closed after the last reading
 }
@@ -57,8 +60,8 @@ func newTrack(ctx context.Context, id string, place runfolder.Place, ask func() 
 func (t *track) begin() {
 	t.epoch = strconv.FormatUint(rand.Uint64(), 36)
 	t.tally = newTally(planOf(t.place))
-	t.about, t.read = t.tally.version, 0
-	t.state, t.summary, t.stamp = runs.Stopped, nil, time.Time{}
+	t.about, t.read = 0, 0
+	t.state, t.summary, t.stamp, t.mode = runs.Stopped, nil, time.Time{}, ""
 }
 
 // follow reads until ctx ends, and then for the last time.
@@ -80,6 +83,10 @@ func (t *track) follow(ctx context.Context) {
 	watching.Wait()
 	for t.advance() {
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tally.explain()
+	t.tell()
 }
 
 // watch checks until ctx ends, and then for the last time. A process that does not answer does not keep follow waiting.
@@ -148,18 +155,44 @@ func (t *track) check(now time.Time) {
 	case summary != nil:
 		state = runs.Finished
 	}
-	news := state != t.state || !stamp.Equal(t.stamp)
+	mode := t.modeOf(summary, held, len(answers) > 0)
+	news := state != t.state || !stamp.Equal(t.stamp) || mode != t.mode
 	if news {
-		t.state, t.summary, t.stamp, t.about = state, summary, stamp, t.tally.version
+		t.state, t.summary, t.stamp, t.mode, t.about = state, summary, stamp, mode, t.tally.version
 	}
 	t.tally.running = held
 	if held {
 		t.tally.look(answers, now)
 	}
+	if now.Sub(t.told) >= tellEvery {
+		t.told = now
+		news = t.tally.explain() || news
+	}
 	if news || len(answers) > 0 {
 		t.tell()
 	}
 }
+
+// modeOf returns how the run was started. Before its summary says so, a run whose processes do not answer while it trains
+// is a simulation.
+func (t *track) modeOf(s *record.Summary, running, answers bool) string {
+	switch {
+	case s != nil:
+		return s.Mode
+	case t.mode != "" && t.mode != simulated || !running:
+		return t.mode
+	case runfolder.OfPeer(t.place.Dir):
+		return "run"
+	case answers:
+		return "lab"
+	case t.tally.now.moments > 0:
+		return simulated
+	}
+	return t.mode
+}
+
+// simulated is the mode of runs on a virtual clock.
+const simulated = "sim"
 
 // of returns the answers of the processes of the run in a folder.
 func of(all []status.Answer, dir string) []status.Answer {

@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/runs"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 )
 
 // A View is a run, or what changed of it, as the page reads it.
 type View struct {
-	ID        string     `json:"id"`
-	Reset     bool       `json:"reset"` // whole: it replaces what the page has
-	Version   int64      `json:"version"`
-	Reading   figure     `json:"reading"` // share of the record that is read
-	Failed    string     `json:"failed,omitempty"`
-	About     *About     `json:"about,omitempty"`
-	Progress  *Progress  `json:"progress"`
-	Curve     *Curve     `json:"curve,omitempty"`
-	Scores    *Scores    `json:"scores,omitempty"`
-	Peers     []Peer     `json:"peers"`
-	Edges     []Edge     `json:"edges"`
-	Events    []Event    `json:"events"`
-	Sentences []Sentence `json:"sentences,omitempty"`
+	ID        string              `json:"id"`
+	Reset     bool                `json:"reset"` // whole: it replaces what the page has
+	Version   int64               `json:"version"`
+	Reading   figure              `json:"reading"` // share of the record that is read
+	Failed    string              `json:"failed,omitempty"`
+	About     *About              `json:"about,omitempty"`
+	Progress  *Progress           `json:"progress"`
+	Curve     *Curve              `json:"curve,omitempty"`
+	Scores    *Scores             `json:"scores,omitempty"`
+	Peers     []Peer              `json:"peers"`
+	Edges     []Edge              `json:"edges"`
+	Events    []Event             `json:"events"`
+	Sentences *[]explain.Sentence `json:"sentences,omitempty"` // missing: unchanged
 }
 
 // About describes a run.
@@ -41,9 +42,16 @@ type About struct {
 	Began     time.Time  `json:"began"`
 	Every     int        `json:"every"` // rounds between records
 
+	aboutGraph
 	Virtual bool            `json:"virtual"` // time is virtual
 	Ended   string          `json:"ended"`
 	Summary *record.Summary `json:"summary"`
+}
+
+// aboutGraph says how to draw the graph.
+type aboutGraph struct {
+	Layout Layout     `json:"layout"`
+	Phases [][][2]int `json:"phases,omitempty"` // edges of each exchange, over and over; missing: they do not change
 }
 
 // A Progress is where a run stands.
@@ -61,17 +69,6 @@ type Progress struct {
 	Sent     figure `json:"sent_bytes"`
 	Received figure `json:"received_bytes"`
 	Accuracy figure `json:"accuracy"`
-}
-
-// A Sentence explains a figure of the run.
-type Sentence struct {
-	Kind     string   `json:"kind"`
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`
-	Worker   *int     `json:"worker,omitempty"`
-	Edge     *[2]int  `json:"edge,omitempty"`
-	From     *int     `json:"from,omitempty"` // rounds
-	To       *int     `json:"to,omitempty"`
 }
 
 // view returns what changed after the version of a stamp, all if this track has no such version, and the stamp of the
@@ -98,8 +95,8 @@ func (t *track) view(since string) (v *View, stamp string) {
 	if version == 0 || t.about > version {
 		v.About = t.describe()
 	}
-	if version == 0 {
-		v.Sentences = []Sentence{}
+	if version == 0 || l.saidAt > version {
+		v.Sentences = &l.said
 	}
 	return v, stamp
 }
@@ -108,11 +105,12 @@ func (t *track) view(since string) (v *View, stamp string) {
 func (t *track) describe() *About {
 	p := t.tally.plan
 	a := &About{Name: p.name, State: t.state, Describe: p.describe, Algorithm: p.algorithm, Graph: p.graph,
-		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary}
+		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary,
+		aboutGraph: aboutGraph{p.layout, p.phases}}
 	if s := t.summary; s != nil {
-		a.Mode, a.Ended = s.Mode, s.Ended
+		a.Ended = s.Ended
 	}
-	a.Virtual = a.Mode == "sim"
+	a.Mode, a.Virtual = t.mode, t.mode == simulated
 	return a
 }
 

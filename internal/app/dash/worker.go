@@ -17,8 +17,8 @@ type worker struct {
 	step    record.Step // the last one; Round 0: none yet
 	own     *curve
 	pace    float64       // rounds a second, smoothed; NaN: unknown
-	waited  time.Duration // of the recorded rounds
-	worked  time.Duration // all parts of the recorded rounds
+	spent   record.Spent  // of the recorded rounds, or of all rounds up to the account
+	account *record.Links // the last one; nil: none yet
 	deaths  int
 	final   *record.Final
 
@@ -55,8 +55,9 @@ func (w *worker) advance(s record.Step, version int64) {
 		}
 	}
 	w.step = s
-	w.waited += s.Wait
-	w.worked += s.Compute + s.Wait + s.Codec + s.HandOver
+	if w.account == nil {
+		w.spent.Add(record.Spent{Compute: s.Compute + s.HandOver, Wait: s.Wait, Codec: s.Codec})
+	}
 	at := pointOf(s)
 	at.changed = version
 	w.own.add(at)
@@ -82,7 +83,6 @@ type vital struct {
 	here   *bool // whether it answers; nil: no process of this machine has ever answered, or the worker is done
 	answer status.Answer
 	at     time.Time // of the answer
-	named  int       // looks at waiting workers that named this one
 }
 
 // take notes the answer of a worker, or that it gave none, and reports whether something changed.

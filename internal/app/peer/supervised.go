@@ -104,6 +104,8 @@ func rankOf(e record.Event) int {
 		return e.Final.Rank
 	case e.Edge != nil:
 		return e.Edge.Rank
+	case e.Links != nil:
+		return e.Links.Rank
 	}
 	return AnyRank
 }

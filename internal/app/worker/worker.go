@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
@@ -86,6 +87,7 @@ func (o *Options) driven(
 	if o.Script != nil {
 		d.Late = o.Script.Late.Observe
 	}
+	d.Processor = machine.ProcessorTime
 	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d
 }

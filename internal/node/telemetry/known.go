@@ -41,6 +41,9 @@ func (k *known) post(e record.Event) {
 		k.mine.Status = e.Status
 	case e.Final != nil:
 		k.mine.Final = e.Final
+	case e.Links != nil:
+		brief := e.Links.Brief()
+		k.mine.Links = &brief
 	}
 }
 
@@ -72,6 +75,9 @@ func (k *known) note(from topology.Rank, news message) []record.Event {
 	}
 	if s := news.Step; s != nil && (old.Step == nil || s.Round > old.Step.Round) {
 		events = append(events, record.Event{Step: s})
+	}
+	if l := news.Links; l != nil && (old.Links == nil || l.Round > old.Links.Round) {
+		events = append(events, record.Event{Links: l})
 	}
 	if news.Final != nil && old.Final == nil {
 		events = append(events, record.Event{Final: news.Final})

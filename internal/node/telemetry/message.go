@@ -17,6 +17,7 @@ type message struct {
 	Step    *record.Step   `json:"step,omitempty"`
 	Status  *record.Status `json:"status,omitempty"`
 	Final   *record.Final  `json:"final,omitempty"`
+	Links   *record.Links  `json:"links,omitempty"`   // without bytes
 	HasAll  bool           `json:"has_all,omitempty"` // has the results of all workers
 	Leaving bool           `json:"leaving,omitempty"` // knows that all workers have all results
 }
@@ -29,7 +30,8 @@ func parse(from topology.Rank, text []byte) (m message, ok bool) {
 	wrong := m.Rank != int(from) ||
 		m.Step != nil && m.Step.Rank != int(from) ||
 		m.Status != nil && m.Status.Rank != int(from) ||
-		m.Final != nil && m.Final.Rank != int(from)
+		m.Final != nil && m.Final.Rank != int(from) ||
+		m.Links != nil && m.Links.Rank != int(from)
 	if wrong {
 		return message{}, false
 	}

@@ -1,0 +1,136 @@
+package explain
+
+import (
+	"math"
+
+	"gossiptrainer/internal/record"
+)
+
+// Thresholds of sentences about the loss and the models.
+const (
+	bins  = 12   // equal parts of the rounds, over whose records a figure is averaged
+	risen = 1.5  // times the lowest loss
+	still = 0.02 // of the loss at most, by which one that is flat has fallen
+	grown = 4.0  // times the gap of the first half
+)
+
+// A bin sums up the steps of all workers over some rounds.
+type bin struct {
+	from, to int // rounds: after from, up to to
+	loss     float64
+	gap      float64 // the largest
+	n        int
+}
+
+// bins returns the steps on record in equal parts of the rounds; nil unless every part has steps.
+func (r *Record) bins() []bin {
+	last, parts := r.round(), make([]bin, bins)
+	for i := range parts {
+		parts[i].from, parts[i].to = last*i/bins, last*(i+1)/bins
+	}
+	for i := range r.workers {
+		for _, s := range r.workers[i].steps.kept {
+			if s.Round > last || s.Round < 1 {
+				continue
+			}
+			b := &parts[(s.Round-1)*bins/last]
+			b.loss += s.Loss
+			b.gap = max(b.gap, s.Gap)
+			b.n++
+		}
+	}
+	for i := range parts {
+		if parts[i].n == 0 {
+			return nil
+		}
+		parts[i].loss /= float64(parts[i].n)
+	}
+	return parts
+}
+
+// learning explains the loss and the distance of the models.
+func (r *Record) learning() []Sentence {
+	if said := r.diverged(); said != nil {
+		return said
+	}
+	parts := r.bins()
+	if parts == nil {
+		return nil
+	}
+	var said []Sentence
+	said = append(said, lossOf(parts)...)
+	return append(said, gapOf(parts)...)
+}
+
+// diverged names the first worker whose loss is not finite.
+func (r *Record) diverged() []Sentence {
+	first := record.Step{Round: math.MaxInt}
+	for i := range r.workers {
+		for _, s := range r.workers[i].steps.kept {
+			if record.Number(s.Loss) == nil && s.Round < first.Round {
+				first = s
+			}
+		}
+	}
+	if first.Round == math.MaxInt {
+		return nil
+	}
+	return []Sentence{says(Diverged, Problem, "the loss of worker %d is not finite in round %d",
+		first.Rank, first.Round).of(first.Rank).in(first.Round, 0)}
+}
+
+// lossOf says whether the training loss rises or stands still.
+func lossOf(parts []bin) []Sentence {
+	low, end := 0, len(parts)-1
+	for i, b := range parts {
+		if b.loss < parts[low].loss {
+			low = i
+		}
+	}
+	if parts[low].loss <= 0 {
+		return nil // a script may log none
+	}
+	last, before := parts[end], parts[end-1]
+	const rising = (1 + risen) / 2
+	if low <= end-2 && last.loss >= risen*parts[low].loss && before.loss >= rising*parts[low].loss {
+		return []Sentence{says(LossRises, Problem, "the training loss rises since round %d: %.3g in the rounds before, "+
+			"%.3g now", parts[low].to, parts[low].loss, last.loss).in(parts[low].to, last.to)}
+	}
+	middle := len(parts) / 2
+	then, now := mean(parts[middle-2:middle+1]), mean(parts[end-2:])
+	if fallen := then - now; fallen > still*then {
+		return nil
+	}
+	severity, ever := Note, "any more"
+	if first := parts[0].loss; first-now <= still*first {
+		severity, ever = Warning, "at all"
+	}
+	return []Sentence{says(LossFlat, severity, "the training loss does not fall %s: %.4g around round %d, %.4g "+
+		"around round %d", ever, then, parts[middle-1].to, now, parts[end-1].to).in(parts[middle].to, last.to)}
+}
+
+// mean returns the mean loss of some bins.
+func mean(parts []bin) float64 {
+	sum := 0.0
+	for _, b := range parts {
+		sum += b.loss
+	}
+	return sum / float64(len(parts))
+}
+
+// gapOf says whether the models of neighbours drift apart.
+func gapOf(parts []bin) []Sentence {
+	middle, least, most := len(parts)/2, math.Inf(1), 0.0
+	for _, b := range parts[:middle] {
+		most = max(most, b.gap)
+	}
+	for _, b := range parts[len(parts)-3:] {
+		least = min(least, b.gap)
+	}
+	if most == 0 || least < grown*most {
+		return nil
+	}
+	return []Sentence{says(GapGrows, Warning, "the models of neighbours drift apart: they differ by at most %.2g up "+
+		"to round %d, by %.2g or more since round %d", most, parts[middle].from, least,
+		parts[len(parts)-3].from).in(parts[len(parts)-3].from+1, parts[len(parts)-1].to)}
+}

@@ -1,0 +1,154 @@
+package explain
+
+import (
+	"time"
+
+	"gossiptrainer/internal/record"
+)
+
+// Facts are what a run file says of a run and its record does not.
+type Facts struct {
+	Workers int
+	// LeastBits and MostBits bound the bits per parameter that a controller chooses; equal: it chooses none.
+	LeastBits, MostBits int
+	Entropy             bool // payloads are entropy coded
+}
+
+// A Record is what sentences are made from: sums of the events of a run, and some of its steps. Its size does not grow
+// with the length of the run. Its methods may be called by one goroutine at a time.
+type Record struct {
+	facts   Facts
+	workers []worker // by rank
+}
+
+// A worker holds the sums of the events of one worker.
+type worker struct {
+	last     record.Step        // Round 0: there is none
+	steps    thin[record.Step]  // some of them
+	spent    record.Spent       // over all steps on record
+	seen     int                // steps on record
+	handOver bool               // it trains a script
+	account  record.Links       // the newest; Rounds 0: there is none
+	wrong    thin[record.Links] // some accounts, for the time of violations
+	final    *record.Final      // nil before the end
+	returns  []pause            // of its process
+	state    record.State       // the last one
+}
+
+// A pause is the time around the return of a worker.
+type pause struct {
+	after int           // the last round on record before it
+	from  time.Duration // of that round
+	took  time.Duration // from there to the next round on record; 0 before that is known
+	until int           // that round
+}
+
+// all bounds the steps that are kept of all workers together.
+const all = 1 << 14
+
+// NewRecord returns the record of a run before its first event.
+func NewRecord(f Facts) *Record {
+	const least, most = 4, 128
+	keep := min(max(all/max(f.Workers, 1), least), most)
+	r := &Record{facts: f, workers: make([]worker, f.Workers)}
+	for i := range r.workers {
+		r.workers[i].steps.most, r.workers[i].wrong.most = keep, keep
+	}
+	return r
+}
+
+// Of returns the record of a run that is read back.
+func Of(f Facts, events []record.Event) *Record {
+	r := NewRecord(f)
+	for _, e := range events {
+		r.See(e)
+	}
+	return r
+}
+
+// See adds an event of the run. It ignores ranks that the run does not have.
+func (r *Record) See(e record.Event) {
+	switch {
+	case e.Step != nil && r.has(e.Step.Rank):
+		r.workers[e.Step.Rank].step(e.Step)
+	case e.Links != nil && r.has(e.Links.Rank):
+		w := &r.workers[e.Links.Rank]
+		w.account = *e.Links
+		w.wrong.add(*e.Links)
+	case e.Status != nil && r.has(e.Status.Rank):
+		r.workers[e.Status.Rank].status(e.Status)
+	case e.Final != nil && r.has(e.Final.Rank):
+		r.workers[e.Final.Rank].final = e.Final
+	}
+}
+
+func (r *Record) has(rank int) bool { return rank >= 0 && rank < len(r.workers) }
+
+// step adds a step.
+func (w *worker) step(s *record.Step) {
+	if n := len(w.returns); n > 0 && w.returns[n-1].took == 0 && s.Round > w.returns[n-1].after {
+		p := &w.returns[n-1]
+		p.took, p.until = s.Time-p.from, s.Round
+	}
+	w.last = *s
+	w.steps.add(*s)
+	w.spent.Add(record.Spent{Compute: s.Compute, Wait: s.Wait, Codec: s.Codec})
+	w.seen++
+	w.handOver = w.handOver || s.HandOver > 0
+}
+
+// status adds a status.
+func (w *worker) status(s *record.Status) {
+	if s.State == record.Returning && w.state != record.Returning {
+		w.returns = append(w.returns, pause{after: w.last.Round, from: w.last.Time})
+	}
+	w.state = s.State
+}
+
+// present returns the ranks of the workers that have finished rounds, apart from lost ones.
+func (r *Record) present() []int {
+	var ranks []int
+	for i := range r.workers {
+		if w := &r.workers[i]; w.rounds() > 0 && w.state != record.Lost && w.state != record.Failed {
+			ranks = append(ranks, i)
+		}
+	}
+	return ranks
+}
+
+// rounds returns the rounds that a worker has finished.
+func (w *worker) rounds() int { return max(w.last.Round, w.account.Round) }
+
+// round returns the last round of the run that is on record.
+func (r *Record) round() (last int) {
+	for i := range r.workers {
+		last = max(last, r.workers[i].rounds())
+	}
+	return last
+}
+
+// A thin list keeps some of the values that are added, evenly over all of them.
+type thin[T any] struct {
+	most   int
+	kept   []T
+	stride int // one of so many values is kept
+	seen   int
+}
+
+// add keeps the value, or drops it.
+func (t *thin[T]) add(v T) {
+	t.stride = max(t.stride, 1)
+	if t.seen%t.stride == 0 {
+		t.kept = append(t.kept, v)
+	}
+	t.seen++
+	if len(t.kept) <= t.most {
+		return
+	}
+	even := t.kept[:0]
+	for i := 0; i < len(t.kept); i += 2 {
+		even = append(even, t.kept[i])
+	}
+	t.kept = even
+	t.stride *= 2
+}

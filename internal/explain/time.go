@@ -1,0 +1,102 @@
+package explain
+
+// bound says where the time went, and what bounds it.
+func (t *timing) bound() []Sentence {
+	compute, wait, codec, rest := t.median(computeShare), t.median(waitShare), t.median(codecShare), t.median(rest)
+	round := t.median(func(s split) float64 { return s.round })
+	said := []Sentence{says(TimeSplit, Note, "a round takes %s, in the median of the workers: gradients %s, waiting "+
+		"for messages %s, coding %s, the rest %s", seconds(round), percent(compute), percent(wait), percent(codec),
+		percent(rest))}
+	least := 1.0
+	for _, rank := range t.ranks {
+		least = min(least, waitShare(t.splits[rank]))
+	}
+	switch {
+	case len(t.ranks) < 2:
+	case compute >= busy && wait <= costly:
+		said = append(said, says(ComputeBound, Note, "gradients take %s of the time and waiting for messages %s: the "+
+			"network is not the limit, and fewer bits save at most that waiting", percent(compute), percent(wait)))
+	case wait >= idle && least >= idle/2: // every worker waits, so that none is waited for alone
+		said = append(said, says(NetworkBound, Note, "all workers wait for messages, for %s of the time in the median, "+
+			"and gradients take %s: fewer bits, fewer neighbours or more local steps send less", percent(wait),
+			percent(compute)))
+	}
+	return said
+}
+
+// codec compares coding with waiting.
+func (t *timing) codec() []Sentence {
+	const whole = 32
+	share, wait := t.median(codecShare), t.median(waitShare)
+	took, bits, longer := t.median(codec), 0, 0.0
+	for _, rank := range t.ranks {
+		w := &t.workers[rank]
+		bits = max(bits, w.last.Bits)
+		if limit, bytes := w.limit(); limit > 0 && w.last.Bits > 0 {
+			now := 8 * bytes / limit / float64(max(w.account.Rounds, 1))
+			longer = max(longer, now*(whole/float64(w.last.Bits)-1))
+		}
+	}
+	if bits == 0 || bits >= whole || share < coding || wait > share || longer > took {
+		return nil
+	}
+	return []Sentence{says(CodecBound, Warning, "coding takes %s of the time and waiting for messages %s: 32 bits "+
+		"need less coding, if the network carries messages %.3g times as large as fast", percent(share), percent(wait),
+		whole/float64(bits))}
+}
+
+// limit returns the tightest limit of what a worker sends, in bits per second, and the bytes that it has sent over it;
+// 0: there is none.
+func (w *worker) limit() (bits, bytes float64) {
+	if w.account.Uplink > 0 {
+		bits = w.account.Uplink
+		for _, link := range w.account.Links {
+			if link.Limit == 0 {
+				bytes += float64(sent(link))
+			}
+		}
+	}
+	for _, link := range w.account.Links {
+		if link.Limit > 0 && (bits == 0 || float64(sent(link))/link.Limit > bytes/bits) {
+			bits, bytes = link.Limit, float64(sent(link))
+		}
+	}
+	return bits, bytes
+}
+
+// processors compares the work of the processes with the processor time that they got.
+func (t *timing) processors() []Sentence {
+	var work, got float64
+	for _, rank := range t.ranks {
+		w := &t.workers[rank]
+		if w.handOver || w.account.Spent.CPU == 0 || len(w.returns) > 0 {
+			return nil // the script of a user has a process of its own
+		}
+		work += (w.account.Spent.Compute + w.account.Spent.Codec).Seconds()
+		got += w.account.Spent.CPU.Seconds()
+	}
+	if work == 0 || got/work > deprived || t.median(computeShare)+t.median(codecShare) < 1-busy {
+		return nil
+	}
+	return []Sentence{says(CPUShared, Warning, "gradients and coding of all workers took %s, in which their "+
+		"processes had a processor for %s: they share the processors, with each other or with other programs",
+		seconds(work), seconds(got))}
+}
+
+// beside names time that is neither gradients nor coding nor waiting.
+func (t *timing) beside() []Sentence {
+	const why = "neither gradients nor coding nor waiting: evaluations, checkpoints and the record are in it"
+	if all := t.median(rest); all >= beside {
+		return []Sentence{says(Beside, Warning, "%s of the time of the median worker is %s", percent(all), why)}
+	}
+	most, share := -1, 0.0
+	for _, rank := range t.ranks {
+		if s := t.splits[rank].rest(); s > share && len(t.workers[rank].returns) == 0 {
+			most, share = rank, s
+		}
+	}
+	if share < beside || share < 2*t.median(rest) {
+		return nil
+	}
+	return []Sentence{says(Beside, Warning, "%s of the time of worker %d is %s", percent(share), most, why).of(most)}
+}
