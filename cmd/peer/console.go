@@ -164,7 +164,7 @@ func (c *console) session(ctx context.Context, run *experiment.Run, o session.Op
 		c.sayDash()
 		return c.newDisplay(run)
 	}
-	o.Screen = session.Screen{Talk: c.talk(), Display: display, Logger: c.logger}
+	o.Screen = session.Screen{Talk: c.talk(), Display: display, Logger: c.logger, Show: c.show}
 	s, err := session.Start(ctx, run, o)
 	if err != nil {
 		return nil, err
@@ -197,11 +197,12 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 	if err != nil {
 		return err
 	}
-	err = c.print(summary, func(w io.Writer) error {
+	explained := report.Explained{Summary: &summary, Sentences: s.Sentences()}
+	err = c.print(explained, func(w io.Writer) error {
 		if err := s.WriteFinals(w, finals); err != nil {
 			return err
 		}
-		return report.WriteSummary(w, &summary)
+		return explained.Write(w)
 	})
 	if err != nil {
 		return err
@@ -219,6 +220,7 @@ func (c *console) sayStopped(s *session.Session, again string) {
 	s.SayStopped(again)
 }
 
+// newProgress returns the progress of a task: in place on a terminal, else in lines, which do not go with JSON.
 func (c *console) newProgress() *terminal.Progress {
 	mode := terminal.InLines
 	switch {
@@ -226,6 +228,22 @@ func (c *console) newProgress() *terminal.Progress {
 		mode = terminal.Unseen
 	case c.escapes():
 		mode = terminal.InPlace
+	case c.json:
+		mode = terminal.Unseen
 	}
 	return terminal.NewProgress(c.err, mode)
+}
+
+// during does a task, and shows it while it lasts.
+func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) (T, error) {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task)
+}
+
+// show does a task that tells how far it is, and shows it while it lasts.
+func (c *console) show(what string, do func(watch func(done, all int64)) error) error {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task.Reach)
 }

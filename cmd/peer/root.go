@@ -56,7 +56,8 @@ func newRoot(c *console) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print errors and results alone")
 	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print the logs of the peers; twice for more")
 	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
-	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newSim(c), newCompare(c), newReproduce(c)} {
+	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newInit(c), newInvite(c), newJoin(c), newSim(c),
+		newCompare(c), newReproduce(c)} {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}

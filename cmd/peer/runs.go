@@ -14,6 +14,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runs"
+	"gossiptrainer/internal/app/terminal"
 )
 
 func newRuns(c *console) *cobra.Command {
@@ -25,7 +26,9 @@ func newRuns(c *console) *cobra.Command {
 		Example: runs.Example,
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := runs.In(strings.Join(args, ""), filters)
+			list, err := during(c, "reading runs", func(t *terminal.Task) (*runs.List, error) {
+				return runs.In(strings.Join(args, ""), filters, t.Reach)
+			})
 			if err != nil {
 				return err
 			}
@@ -53,7 +56,7 @@ func newRuns(c *console) *cobra.Command {
 
 func newPrune(c *console) *cobra.Command {
 	var yes bool
-	p := runs.Prune{Talk: c.err}
+	p := runs.Prune{Talk: c.err, Show: c.show}
 	cmd := &cobra.Command{
 		Use:     "prune [FOLDER | RUN...]",
 		Short:   "remove old runs",

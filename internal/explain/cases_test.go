@@ -21,8 +21,9 @@ func timeCases() map[string]example {
 	return map[string]example{
 		"compute bound": {ComputeBound, split(9*ms, ms/2, ms/2),
 			"gradients take 90 % of the time and waiting for messages 5 %"},
-		"some waiting":      {ComputeBound, split(7*ms, 2*ms, ms), ""},
-		"network bound":     {NetworkBound, split(3*ms, 6*ms, ms), "all workers wait for messages, for 60 % of the time"},
+		"some waiting": {ComputeBound, split(7*ms, 2*ms, ms), ""},
+		"network bound": {NetworkBound, split(3*ms, 6*ms, ms),
+			"all workers wait for messages, for 60 % of the time in the median, and gradients take 30 %: no limit is close"},
 		"one does not wait": {NetworkBound, slowed(2), ""},
 		"codec": {CodecBound, split(5*ms, ms, 4*ms),
 			"coding takes 40 % of the time and waiting for messages 10 %"},
@@ -79,7 +80,7 @@ func linkCases() map[string]example {
 			if l.Rank == 2 {
 				l.Spent.CPU /= 2
 			}
-		}), "its process has no processor for part of them"},
+		}), "and its process used a processor for 25 % of its gradients and coding"},
 		"straggler with a limit": {Straggler, slowed(1).accounts(func(l *record.Links) {
 			if l.Rank == 2 {
 				l.Uplink = 1.8e6

@@ -10,6 +10,7 @@ import (
 // Thresholds of sentences about codecs.
 const (
 	wrong  = 1e-3 // of the messages
+	many   = 0.05 // of the messages, from which repairs are felt
 	bulk   = 0.8  // of the violations are in the rounds that a sentence names
 	extra  = 0.05 // of the bytes are no messages
 	near   = 0.8  // of theta
@@ -40,7 +41,7 @@ type violations struct{ wrong, repaired, messages float64 }
 func (r *Record) violations() (v violations, known bool) {
 	for i := range r.workers {
 		w := &r.workers[i]
-		v.messages += float64(w.last.Messages.Count)
+		v.messages += float64(max(w.last.Messages.Count, w.account.Messages.Count))
 		switch {
 		case w.account.Violations > 0:
 			v.wrong += float64(w.account.Violations)
@@ -65,7 +66,10 @@ func (r *Record) theta() []Sentence {
 	fate := "they were used as they were: set algorithm.theta.verify: true, or a larger theta"
 	switch {
 	case v.repaired >= v.wrong:
-		fate, severity = "all were repaired, which costs bytes and time", Warning
+		fate, severity = "all were repaired, which costs bytes and time", Note
+		if v.wrong >= many*v.messages {
+			severity = Warning
+		}
 	case v.repaired > 0:
 		fate = fmt.Sprintf("%.0f of %.0f were repaired", v.repaired, v.wrong)
 	}

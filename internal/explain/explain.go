@@ -37,5 +37,5 @@ func (r *Record) times() []Sentence {
 	said = append(said, t.codec()...)
 	said = append(said, t.processors()...)
 	said = append(said, t.beside()...)
-	return append(said, t.bound()...)
+	return append(said, t.bound(len(said) > 0 && said[0].Severity == Problem)...)
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gossiptrainer/internal/record"
@@ -17,7 +18,7 @@ func (t *timing) straggler() []Sentence {
 	found, cost := -1, costly
 	for _, rank := range t.ranks {
 		a := t.awaited(rank)
-		if a.last < awaited || a.alone < cost || waitShare(t.splits[rank]) > t.median(waitShare)/2 {
+		if a.last < awaited || a.alone < cost || a.alone < mostly*a.wait || waitShare(t.splits[rank]) > t.median(waitShare)/2 {
 			continue
 		}
 		found, cost = rank, a.alone
@@ -58,6 +59,7 @@ func (t *timing) gradients(rank int) string {
 type awaiting struct {
 	last  float64 // share of their rounds that end with its message
 	alone float64 // share of their time in which only its message is missing
+	wait  float64 // share of their time in which any message is missing
 	by    []int
 }
 
@@ -69,11 +71,12 @@ func (t *timing) awaited(rank int) awaiting {
 			last, alone := t.waits(by, link)
 			a.last += last
 			a.alone += alone
+			a.wait += waitShare(t.splits[by])
 			a.by = append(a.by, by)
 		}
 	}
 	n := float64(max(len(a.by), 1))
-	a.last, a.alone = a.last/n, a.alone/n
+	a.last, a.alone, a.wait = a.last/n, a.alone/n, a.wait/n
 	return a
 }
 
@@ -101,16 +104,18 @@ func (w *worker) link(peer int) *record.Link {
 // why says in what a worker that is waited for differs from the others.
 func (t *timing) why(rank int) string {
 	own, usualCodec := t.splits[rank], t.median(codec)
-	atLimit, load := t.loaded(rank)
+	limit, load, _ := t.load(rank)
 	switch {
 	case own.compute >= slower*t.median(compute) && t.deprived(rank):
-		return t.gradients(rank) + ", and its process has no processor for part of them"
+		spent := t.workers[rank].account.Spent
+		return fmt.Sprintf("%s, and its process used a processor for %s of its gradients and coding", t.gradients(rank),
+			percent(spent.CPU.Seconds()/(spent.Compute+spent.Codec).Seconds()))
 	case own.compute >= slower*t.median(compute):
 		return t.gradients(rank)
 	case own.codec >= slower*usualCodec && own.codec-usualCodec >= costly*own.round:
 		return fmt.Sprintf("its coding takes %s, the median %s", seconds(own.codec), seconds(usualCodec))
-	case atLimit:
-		return load
+	case load >= limited:
+		return fmt.Sprintf("it sends %s of what its limit of %s allows", percent(load), rate(limit))
 	case own.rest() >= beside && own.rest() >= 2*t.median(rest):
 		return fmt.Sprintf("%s of its time is neither gradients nor coding nor waiting", percent(own.rest()))
 	}
@@ -131,15 +136,14 @@ func (t *timing) deprived(rank int) bool {
 	return got(rank) > 0 && got(rank) < deprived*median(all)
 }
 
-// loaded says whether what a worker sends comes close to a limit.
-func (t *timing) loaded(rank int) (atLimit bool, how string) {
+// load returns the tightest limit of what a worker sends, in bits per second, and the share of it that it uses.
+func (t *timing) load(rank int) (limit, share float64, known bool) {
 	w := &t.workers[rank]
-	bits, bytes := w.limit()
-	if bits == 0 || w.account.Time == 0 {
-		return false, ""
+	limit, bytes := w.limit()
+	if limit == 0 || w.account.Time <= 0 {
+		return 0, 0, false
 	}
-	share := 8 * bytes / w.account.Time.Seconds() / bits
-	return share >= limited, fmt.Sprintf("it sends %s of what its limit of %s allows", percent(share), rate(bits))
+	return limit, 8 * bytes / w.account.Time.Seconds() / limit, true
 }
 
 // slowLinks names edges at which both ends wait for each other, unless one end is the straggler.
@@ -160,7 +164,8 @@ func (t *timing) slowLinks(said []Sentence) []Sentence {
 			}
 			last, alone := t.waits(i, &link)
 			theirs, theirAlone := t.waits(j, back)
-			if min(last, theirs) < awaited || min(alone, theirAlone) < costly {
+			if min(last, theirs) < awaited || min(alone, theirAlone) < costly ||
+				alone < mostly*waitShare(t.splits[i]) || theirAlone < mostly*waitShare(t.splits[j]) {
 				continue
 			}
 			found = append(found, says(SlowLink, Problem, "workers %d and %d wait for each other: their messages come "+
@@ -183,43 +188,58 @@ func sent(link record.Link) int64 { return max(link.Sent.Wire, link.Sent.Stream)
 // limits names the links and the uplinks that carry what their limits allow.
 func (t *timing) limits() []Sentence {
 	var said []Sentence
+	loads := map[[2]int]float64{} // of links with a limit, the larger one of both directions
 	var least, most float64
 	var up []int
 	for _, rank := range t.ranks {
 		w := &t.workers[rank]
 		took, shared := w.account.Time.Seconds(), 0.0
+		if took <= 0 {
+			continue
+		}
 		for _, link := range w.account.Links {
+			bits := 8 * float64(sent(link))
 			if link.Limit == 0 {
-				shared += 8 * float64(sent(link))
+				shared += bits
 				continue
 			}
-			if share := 8 * float64(sent(link)) / took / link.Limit; took > 0 && share >= limited {
-				said = append(said, says(LinkLimit, Warning, "link %d-%d carries %s of its limit of %s", rank, link.Peer,
-					percent(share), rate(link.Limit)).on(rank, link.Peer))
+			e := [2]int{min(rank, link.Peer), max(rank, link.Peer)}
+			if share := bits / took / link.Limit; share >= limited && share > loads[e] {
+				loads[e] = share
 			}
 		}
-		if share := shared / took / w.account.Uplink; w.account.Uplink > 0 && took > 0 && share >= limited {
+		if share := shared / took / w.account.Uplink; w.account.Uplink > 0 && share >= limited {
 			if len(up) == 0 {
 				least = share
 			}
 			up, least, most = append(up, rank), min(least, share), max(most, share)
 		}
 	}
-	if len(up) > 0 {
-		limit := rate(t.workers[up[0]].account.Uplink)
-		said = append(said, says(LinkLimit, Warning, "%s send %s of what %s", workers(up), span(least, most),
-			allowed(len(up), limit)))
-		if len(up) == 1 {
-			said[len(said)-1] = said[len(said)-1].of(up[0])
-		}
+	for _, e := range slices.SortedFunc(maps.Keys(loads), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		limit := t.limitOf(e)
+		said = append(said, says(LinkLimit, Warning, "link %d-%d carries %s of its limit of %s", e[0], e[1],
+			percent(loads[e]), rate(limit)).on(e[0], e[1]))
+	}
+	if len(up) == 1 {
+		return append(said, says(LinkLimit, Warning, "worker %d sends %s of what the limit of its uplink allows, %s", up[0],
+			percent(most), rate(t.workers[up[0]].account.Uplink)).of(up[0]))
+	}
+	if len(up) > 1 {
+		said = append(said, says(LinkLimit, Warning, "%s send %s of what the limits of their uplinks allow, %s each",
+			workers(up), span(least, most), rate(t.workers[up[0]].account.Uplink)))
 	}
 	return said
 }
 
-// allowed names the limit of one worker or of several.
-func allowed(n int, limit string) string {
-	if n == 1 {
-		return "the limit of its uplink allows, " + limit
+// limitOf returns the limit of a link, in bits per second.
+func (t *timing) limitOf(e [2]int) float64 {
+	for _, ends := range [][2]int{e, {e[1], e[0]}} {
+		if !t.has(ends[0]) {
+			continue
+		}
+		if link := t.workers[ends[0]].link(ends[1]); link != nil && link.Limit > 0 {
+			return link.Limit
+		}
 	}
-	return "the limits of their uplinks allow, " + limit + " each"
+	return 0
 }

@@ -1,7 +1,9 @@
 package explain
 
-// bound says where the time went, and what bounds it.
-func (t *timing) bound() []Sentence {
+import "fmt"
+
+// bound says where the time went, and what bounds it unless the cause of the waiting is known.
+func (t *timing) bound(known bool) []Sentence {
 	compute, wait, codec, rest := t.median(computeShare), t.median(waitShare), t.median(codecShare), t.median(rest)
 	round := t.median(func(s split) float64 { return s.round })
 	said := []Sentence{says(TimeSplit, Note, "a round takes %s, in the median of the workers: gradients %s, waiting "+
@@ -16,12 +18,26 @@ func (t *timing) bound() []Sentence {
 	case compute >= busy && wait <= costly:
 		said = append(said, says(ComputeBound, Note, "gradients take %s of the time and waiting for messages %s: the "+
 			"network is not the limit, and fewer bits save at most that waiting", percent(compute), percent(wait)))
-	case wait >= idle && least >= idle/2: // every worker waits, so that none is waited for alone
+	case !known && wait >= idle && least >= idle/2: // every worker waits, so that none is waited for alone
 		said = append(said, says(NetworkBound, Note, "all workers wait for messages, for %s of the time in the median, "+
-			"and gradients take %s: fewer bits, fewer neighbours or more local steps send less", percent(wait),
-			percent(compute)))
+			"and gradients take %s: %s", percent(wait), percent(compute), t.hold()))
 	}
 	return said
+}
+
+// hold says what holds up messages for which all workers wait, as far as the record shows.
+func (t *timing) hold() string {
+	load := 0.0
+	for _, rank := range t.ranks {
+		if _, share, known := t.load(rank); known {
+			load = max(load, share)
+		}
+	}
+	if load >= used {
+		return fmt.Sprintf("links carry up to %s of their limits, and fewer bits, fewer neighbours or more local steps send "+
+			"less", percent(load))
+	}
+	return "no limit is close, and the record does not show whether links or shared processors hold them up"
 }
 
 // codec compares coding with waiting.

@@ -7,7 +7,9 @@ const (
 	slower   = 1.25 // times the median, of a part of a round
 	awaited  = 0.4  // of the rounds of the neighbours end with one worker's message
 	costly   = 0.1  // of the time
+	mostly   = 0.5  // of the waiting is for one neighbour alone
 	limited  = 0.9  // of a limit
+	used     = 0.5  // of a limit, from which it is felt between pauses
 	coding   = 0.2  // of the time
 	deprived = 0.75 // of the time in which a process had work
 	beside   = 0.15 // of the time

@@ -1,16 +1,26 @@
 package node
 
+import (
+	"slices"
+
+	"gossiptrainer/internal/record"
+)
+
 // Status says how this node is doing. It may be called at any time.
 func (n *Node) Status() Status {
 	seen := n.Counters()
 	n.mu.Lock()
-	links := n.links
+	links, topic := n.links, n.topic
 	s := Status{
 		Peer: n.ID(), Peers: n.opts.N, Sent: seen.Sent, Received: seen.Received,
 		Telemetry: seen.Telemetry, Refused: seen.Refused, Links: []LinkStatus{},
 	}
 	n.mu.Unlock()
 	n.vitals.tell(&s)
+	if topic != nil {
+		s.Accounts = append(s.Accounts, topic.Accounts()...)
+		slices.SortFunc(s.Accounts, func(a, b record.Links) int { return a.Rank - b.Rank })
+	}
 	s.Here = n.here()
 	if links != nil {
 		s.Links = links.Status()

@@ -33,7 +33,7 @@ type Status struct {
 
 	Sent      record.Bytes     `json:"sent"`
 	Received  record.Bytes     `json:"received"`
-	Account   *record.Links    `json:"account"`            // the newest on record; null before it
+	Accounts  []record.Links   `json:"accounts"`           // the newest of every worker that is known, by rank
 	Telemetry int64            `json:"telemetry_received"` // bytes of gossipsub
 	Links     []LinkStatus     `json:"links"`              // in increasing rank
 	Refused   map[string]int64 `json:"refused"`            // refused frames and peers, by reason
@@ -131,7 +131,10 @@ func (v *vitals) tell(s *Status) {
 	if s.State == "" {
 		s.State = record.Starting
 	}
-	s.Waiting, s.Account = append([]int{}, v.waiting...), v.account
+	s.Waiting, s.Accounts = append([]int{}, v.waiting...), []record.Links{}
+	if v.account != nil {
+		s.Accounts = append(s.Accounts, *v.account)
+	}
 	s.Compute, s.Wait, s.Codec = v.total.compute, v.total.wait, v.total.codec
 	s.Violations, s.Repaired = v.repairs.Violations, v.repairs.Repaired
 }

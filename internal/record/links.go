@@ -12,6 +12,8 @@ type Links struct {
 	Time   time.Duration `json:"time_ns"` // since the first round began; virtual in sim
 	Rounds int           `json:"rounds"`  // that the counts cover
 	Spent  Spent         `json:"spent"`
+	// Messages are those that the worker has sent.
+	Messages Messages `json:"messages"`
 	// Violations and Repaired count messages that were recovered wrongly. Without verification none is noticed.
 	Violations int64 `json:"violations"`
 	Repaired   int64 `json:"repaired"`
@@ -63,6 +65,7 @@ type Link struct {
 func (l Links) after(past Links) Links {
 	l.Rounds += past.Rounds
 	l.Spent.Add(past.Spent)
+	l.Messages.Add(past.Messages)
 	l.Violations += past.Violations
 	l.Repaired += past.Repaired
 	links := slices.Clone(l.Links)

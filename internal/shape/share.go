@@ -8,9 +8,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Sharer is a worker's side of a network in virtual time. Messages to several receivers
-// leave at once and share the rate of the uplink evenly, as connections do. Messages to one
-// receiver leave one after another. T is the caller's type of a message.
+// A Sharer is a worker's side of a network in virtual time. Messages of the same order to several receivers leave at
+// once and share the rate of the uplink evenly, as connections do. Those of a later order wait for them. Messages to
+// one receiver leave one after another. T is the caller's type of a message.
 type Sharer[T any] struct {
 	net   Network
 	self  topology.Rank
@@ -25,12 +25,18 @@ func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
 	return &Sharer[T]{net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate}}
 }
 
-// Send sends a message of so many bytes to another worker and returns the server
-// through which it leaves.
-func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, bytes int, what T) *Server[T] {
+// Send sends a message to another worker and returns the server through which it leaves.
+func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, m Message[T]) *Server[T] {
 	server := s.server(to)
-	server.send(s.flow(to), now, bytes, what)
+	server.send(s.flow(to), now, m)
 	return server
+}
+
+// A Message is something to send.
+type Message[T any] struct {
+	Bytes int
+	Order int // those of the least order leave first
+	What  T
 }
 
 // Link returns the link that messages to that worker use.
@@ -92,6 +98,7 @@ type flow[T any] struct {
 
 type message[T any] struct {
 	bytes float64 // still to leave
+	order int
 	tail  time.Duration
 	what  T
 }
@@ -102,12 +109,12 @@ type Departure[T any] struct {
 	What    T
 }
 
-func (s *Server[T]) send(f *flow[T], now time.Duration, bytes int, what T) {
+func (s *Server[T]) send(f *flow[T], now time.Duration, m Message[T]) {
 	if s.serve(now); len(s.flows) == 0 { // the burst that a pause has saved leaves at once
 		s.at = max(s.at, now-s.burst())
 	}
-	total, tail := f.path.draw(s.link, bytes)
-	f.waiting = append(f.waiting, message[T]{float64(total), tail, what})
+	total, tail := f.path.draw(s.link, m.Bytes)
+	f.waiting = append(f.waiting, message[T]{float64(total), m.Order, tail, m.What})
 	if len(f.waiting) == 1 {
 		s.flows = append(s.flows, f)
 	}
@@ -141,30 +148,35 @@ func (s *Server[T]) burst() time.Duration {
 
 // Next returns when the next message leaves unless another is sent before.
 func (s *Server[T]) Next() (at time.Duration, ok bool) {
-	f := s.first()
+	f, sharing := s.first()
 	if f == nil {
 		return 0, false
 	}
-	return s.at + s.needs(f), true
+	return s.at + s.needs(f, sharing), true
 }
 
-// first returns the flow whose message leaves next.
-func (s *Server[T]) first() *flow[T] {
-	var first *flow[T]
+// first returns the flow whose message leaves next, and how many share the rate: those of the least order.
+func (s *Server[T]) first() (first *flow[T], sharing int) {
 	for _, f := range s.flows {
-		if first == nil || f.waiting[0].bytes < first.waiting[0].bytes {
-			first = f
+		switch m := &f.waiting[0]; {
+		case first == nil || m.order < first.waiting[0].order:
+			first, sharing = f, 1
+		case m.order == first.waiting[0].order:
+			sharing++
+			if m.bytes < first.waiting[0].bytes {
+				first = f
+			}
 		}
 	}
-	return first
+	return first, sharing
 }
 
 // needs returns the time that the message of f still takes at its share of the rate.
-func (s *Server[T]) needs(f *flow[T]) time.Duration {
+func (s *Server[T]) needs(f *flow[T], sharing int) time.Duration {
 	if s.link.Rate <= 0 {
 		return 0
 	}
-	took := f.waiting[0].bytes * 8 * float64(len(s.flows)) / s.link.Rate * float64(time.Second)
+	took := f.waiting[0].bytes * 8 * float64(sharing) / s.link.Rate * float64(time.Second)
 	return time.Duration(math.Round(took))
 }
 
@@ -180,28 +192,30 @@ func (s *Server[T]) Leave(now time.Duration) []Departure[T] {
 // serve lets messages leave until now.
 func (s *Server[T]) serve(now time.Duration) {
 	for {
-		f := s.first()
+		f, sharing := s.first()
 		if f == nil {
 			return
 		}
-		needs := s.needs(f)
+		needs, order := s.needs(f, sharing), f.waiting[0].order
 		if s.at+needs > now {
 			if s.at < now {
-				s.spend(float64(now-s.at) / float64(time.Second) * s.link.Rate / 8 / float64(len(s.flows)))
+				s.spend(float64(now-s.at)/float64(time.Second)*s.link.Rate/8/float64(sharing), order)
 				s.at = now
 			}
 			return
 		}
 		s.at += needs
-		s.spend(f.waiting[0].bytes)
+		s.spend(f.waiting[0].bytes, order)
 		s.depart(f, max(s.at, now))
 	}
 }
 
-// spend takes bytes off what all flows are sending.
-func (s *Server[T]) spend(bytes float64) {
+// spend takes bytes off what the flows of an order are sending.
+func (s *Server[T]) spend(bytes float64, order int) {
 	for _, f := range s.flows {
-		f.waiting[0].bytes = max(0, f.waiting[0].bytes-bytes)
+		if m := &f.waiting[0]; m.order == order {
+			m.bytes = max(0, m.bytes-bytes)
+		}
 	}
 }
 

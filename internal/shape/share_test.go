@@ -22,10 +22,10 @@ func run[T any](s *Server[T], now time.Duration) []Departure[T] {
 func TestReceiversShareARateEvenly(t *testing.T) {
 	link := Link{Rate: 8e6, Latency: ms} // 1 byte a microsecond
 	s := NewSharer[string](Network{Uplink: link, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3}}}, 0)
-	up := s.Send(1, 0, 4000, "long")
-	s.Send(2, ms, 1000, "short")
-	s.Send(2, ms, 500, "behind it")
-	own := s.Send(3, ms, 2, "a link of its own")
+	up := send(s, 1, 0, 4000, "long")
+	send(s, 2, ms, 1000, "short")
+	send(s, 2, ms, 500, "behind it")
+	own := send(s, 3, ms, 2, "a link of its own")
 	want := []Departure[string]{
 		{3*ms + ms, "short"},     // from 1 ms on at half the rate
 		{4*ms + ms, "behind it"}, // it, too
@@ -44,12 +44,12 @@ func TestReceiversShareARateEvenly(t *testing.T) {
 
 func TestTurnsTellWhatWasReckonedBefore(t *testing.T) {
 	s := NewSharer[int](Network{Uplink: Link{Rate: 8e6}}, 0)
-	up := s.Send(1, 0, 1000, 1)
+	up := send(s, 1, 0, 1000, 1)
 	before := up.Turn
 	if next, _ := up.Next(); next != ms {
 		t.Fatalf("the first leaves at %v, want 1ms", next)
 	}
-	s.Send(2, 0, 1000, 2)
+	send(s, 2, 0, 1000, 2)
 	if next, _ := up.Next(); next != 2*ms || up.Turn == before {
 		t.Errorf("with another it leaves at %v, turn %d after %d, want 2ms and another turn", next, up.Turn, before)
 	}
@@ -93,7 +93,7 @@ func TestSharingWithNobodyIsBooking(t *testing.T) {
 			bytes := rapid.IntRange(0, 20_000).Draw(t, "bytes")
 			_, arrives := booked.Book(1, now, bytes)
 			want = append(want, arrives)
-			up = shared.Send(1, now, bytes, i)
+			up = send(shared, 1, now, bytes, i)
 			got = append(got, up.Leave(now)...)
 		}
 		got = append(got, run(up, now)...)
@@ -117,7 +117,7 @@ func TestSharedRateIsUsed(t *testing.T) {
 		for i := range rapid.IntRange(1, 30).Draw(t, "messages") {
 			bytes := rapid.IntRange(1, 20_000).Draw(t, "bytes")
 			total += bytes
-			up = s.Send(topology.Rank(rapid.IntRange(1, 5).Draw(t, "to")), 0, bytes, i)
+			up = send(s, topology.Rank(rapid.IntRange(1, 5).Draw(t, "to")), 0, bytes, i)
 		}
 		all := run(up, 0)
 		last := all[len(all)-1].Arrives
@@ -130,9 +130,9 @@ func TestSharedRateIsUsed(t *testing.T) {
 
 func TestMessagesOfALostLinkDoNotLeave(t *testing.T) {
 	s := NewSharer[string](Network{Uplink: Link{Rate: 8e6}}, 0) // 1 byte a microsecond
-	s.Send(1, 0, 3000, "lost")
-	s.Send(1, 0, 1000, "lost, too")
-	up := s.Send(2, 0, 3000, "kept")
+	send(s, 1, 0, 3000, "lost")
+	send(s, 1, 0, 1000, "lost, too")
+	up := send(s, 2, 0, 3000, "kept")
 	if got := s.Drop(1, 2*ms); got != up {
 		t.Error("the messages have another server")
 	}
@@ -145,7 +145,7 @@ func TestMessagesOfALostLinkDoNotLeave(t *testing.T) {
 func TestARateCanBeLimitedForAWhile(t *testing.T) {
 	network := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {}, {0, 4}: {Rate: 8e3}}}
 	s := NewSharer[int](network, 0)
-	up := s.Send(1, 0, 3000, 1)
+	up := send(s, 1, 0, 3000, 1)
 	s.Link(3) // is there before the limit, and the next one after
 	if servers := s.Limit(8e5, ms); len(servers) != 2 || servers[0] != up {
 		t.Errorf("%d servers, want the uplink and one more", len(servers))
@@ -162,5 +162,23 @@ func TestARateCanBeLimitedForAWhile(t *testing.T) {
 	}
 	if s.Link(3).Rate != 0 {
 		t.Errorf("a link without a rate has %v", s.Link(3).Rate)
+	}
+}
+
+// send sends a message of order 0.
+func send[T any](s *Sharer[T], to topology.Rank, now time.Duration, bytes int, what T) *Server[T] {
+	return s.Send(to, now, Message[T]{Bytes: bytes, What: what})
+}
+
+// A message of a later order waits, and goes on where it was when those before it have left.
+func TestLaterOrdersWait(t *testing.T) {
+	s := NewSharer[string](Network{Uplink: Link{Rate: 8e6}}, 0) // 1000 bytes per ms
+	s.Send(1, 0, Message[string]{Bytes: 4000, Order: 2, What: "later"})
+	s.Send(2, ms, Message[string]{Bytes: 1000, Order: 1, What: "first"})
+	up := s.Send(3, ms, Message[string]{Bytes: 2000, Order: 1, What: "second"})
+	got := run(up, ms)
+	want := []Departure[string]{{3 * ms, "first"}, {4 * ms, "second"}, {7 * ms, "later"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

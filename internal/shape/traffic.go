@@ -38,6 +38,7 @@ type Sent[W any] struct {
 // A Leaving is a message that has not left.
 type Leaving[W any] struct {
 	Bytes float64       `json:"bytes"` // still to leave
+	Order int           `json:"order,omitempty"`
 	Tail  time.Duration `json:"tail_ns"`
 	What  W             `json:"what"`
 }
@@ -51,7 +52,7 @@ func Save[T, W any](s *Sharer[T], write func(T) W) Traffic[W] {
 		receiver[f] = to
 		sent := Sent[W]{To: to, Packets: f.path.packets, Last: f.path.last}
 		for _, m := range f.waiting {
-			sent.Waiting = append(sent.Waiting, Leaving[W]{m.bytes, m.tail, write(m.what)})
+			sent.Waiting = append(sent.Waiting, Leaving[W]{m.bytes, m.order, m.tail, write(m.what)})
 		}
 		t.Flows = append(t.Flows, sent)
 	}
@@ -80,7 +81,7 @@ func Restore[T, W any](s *Sharer[T], t Traffic[W], read func(W) (T, error)) erro
 			if err != nil {
 				return err
 			}
-			f.waiting = append(f.waiting, message[T]{m.Bytes, m.Tail, what})
+			f.waiting = append(f.waiting, message[T]{m.Bytes, m.Order, m.Tail, what})
 		}
 	}
 	for i, served := range t.Servers {

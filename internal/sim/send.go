@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -51,8 +52,18 @@ func (t *thread) leave(p *peer, f *flight) {
 	if s := t.sim; s.steady() {
 		t.schedule(s.now+s.opt.Network.Uplink.Latency+s.late(p, f.To), event{worker: f.To, frame: f})
 	} else {
-		t.attend(p, p.uplink.Send(f.To, s.now, f.weight(), f))
+		m := shape.Message[*flight]{Bytes: f.weight(), Order: p.departs(f), What: f}
+		t.attend(p, p.uplink.Send(f.To, s.now, m))
 	}
+}
+
+// departs returns the order in which a frame leaves. On graphs that change, the messages of a worker leave round by
+// round, as package link sends them.
+func (p *peer) departs(f *flight) int {
+	if p.Rows.Period() == 1 || f.Kind != gossip.Data {
+		return 0
+	}
+	return 1 + f.Round
 }
 
 // steady reports whether no frame waits for another one. Faults may limit a worker's uplink, or drop what waits there.

@@ -69,7 +69,8 @@ func workersOf(t *testing.T, n, rounds int, make func(i int) (topology.Row, goss
 			t.Fatal(err)
 		}
 		all = append(all, work.Task{
-			Rank: topology.Rank(i), Machine: m, Gradient: pull(i), Rounds: rounds, Recording: work.Recording{Every: 1},
+			Rank: topology.Rank(i), Machine: m, Gradient: pull(i), Rounds: rounds, Rows: row,
+			Recording: work.Recording{Every: 1},
 		})
 	}
 	return all

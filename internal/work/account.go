@@ -97,7 +97,7 @@ func (t *Task) Report(a *Account, s *record.Step) record.Links {
 	repairs := gossip.RepairsOf(t.Machine)()
 	l := record.Links{
 		Rank: int(t.Rank), Round: s.Round, Time: s.Time, Rounds: a.Rounds, Spent: a.Spent,
-		Violations: repairs.Violations, Repaired: repairs.Repaired, Uplink: t.Network.Uplink.Rate,
+		Messages: s.Messages, Violations: repairs.Violations, Repaired: repairs.Repaired, Uplink: t.Network.Uplink.Rate,
 		Links: slices.Clone(a.Links),
 	}
 	if t.Processor != nil {

@@ -11,15 +11,17 @@
 #
 # PEER is the binary to measure; without it or with -, it is built. BITS are 32 8 4 2 1 without them. The variable ROUNDS
 # is the number of rounds to measure, 200 without it. WARM is the number of rounds before them, a multiple of 10, and 10
-# without it. CONGESTION is the congestion control to measure, both without it.
+# without it. CONGESTION is the congestion control to measure, both without it. GRAPH, PEERS, DIM and RATE are another
+# graph, and other numbers of peers, coordinates and Mbit/s. Plain sockets are measured on a ring alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . test/lan/namespaces.sh
 
 readonly prefix="rounds$$"
-readonly peers=4
-readonly dim=270000
-readonly rate=100     # Mbit/s
+readonly peers=${PEERS:-4}
+readonly graph=${GRAPH:-ring}
+readonly dim=${DIM:-270000}
+readonly rate=${RATE:-100} # Mbit/s
 readonly warm=${WARM:-10}
 readonly deadline=300 # seconds for a run
 readonly rounds=${ROUNDS:-200}
@@ -67,7 +69,7 @@ for ((i = 0; i < peers; i++)); do
 done
 cat >"$work/run.yaml" <<END
 name: rounds
-topology: {kind: ring, size: $peers}
+topology: {kind: $graph, size: $peers}
 algorithm: {name: dpsgd}
 model: {name: quadratic, dim: $dim}
 train: {rounds: $((warm + rounds)), step_size: 0.05, momentum: 0, schedule: constant}
@@ -85,19 +87,19 @@ control() {
 
 # plain prints the bytes per second of one plain TCP stream from one namespace to another, after its slow start.
 plain() {
-  ip netns exec "$prefix-1" python3 - <<'END' &
+  ip netns exec "$prefix-1" python3 - <<END &
 import socket, time
 stream = socket.create_server(("10.78.0.2", 5001)).accept()[0]
 def take(n):
     while n > 0:
         n -= len(stream.recv(min(n, 1 << 16)))
-take(5 << 20)
+take($rate * 50000)
 began = time.monotonic()
-take(40 << 20)
-print((40 << 20) / (time.monotonic() - began))
+take($rate * 400000)
+print($rate * 400000 / (time.monotonic() - began))
 END
   local reader=$!
-  ip netns exec "$prefix-0" python3 - <<'END'
+  ip netns exec "$prefix-0" python3 - <<END
 import socket, time
 while True:
     try:
@@ -105,7 +107,7 @@ while True:
         break
     except ConnectionRefusedError:
         time.sleep(0.02)
-stream.sendall(bytes(45 << 20))
+stream.sendall(bytes($rate * 450000))
 END
   wait $reader
 }
@@ -146,7 +148,7 @@ steps() {
 # repairs prints how many messages or pieces of them worker 0 repaired.
 repairs() { sed -n 's/.*"repaired": *\([0-9]*\).*/\1/p' "$work/0.out"; }
 
-echo "ring of $peers peers in network namespaces, $dim coordinates, tbf of $rate Mbit/s for each peer, $rounds rounds after $warm"
+echo "$graph of $peers peers in network namespaces, $dim coordinates, tbf of $rate Mbit/s for each peer, $rounds rounds after $warm"
 for congestion in "${controls[@]}"; do
   control "$congestion"
   tcp=$(plain)
@@ -155,10 +157,11 @@ for congestion in "${controls[@]}"; do
     printf "%6s%11s%14s%13s%14s%12s%13s\n", "bits", "ms/round", "kB/round", "of repairs", "over stream", "over ring", "repairs" }'
   for b in "${bits[@]}"; do
     run "$b"
-    plainly=$(ring $((dim * b / 8)))
+    plainly=0
+    [ "$graph" != ring ] || plainly=$(ring $((dim * b / 8)))
     steps | awk -v bits="$b" -v tcp="$tcp" -v ring="$plainly" -v repairs="$(repairs)" '
       NR == 1 { round = $1; ns = $2; payload = $3; stream = $4 }
       { n = $1 - round; took = ($2 - ns) / 1e9 / n; all = ($4 - stream) / n; more = all - ($3 - payload) / n }
-      END { printf "%6d%11.2f%14.1f%13.1f%14.3f%12.3f%13s\n", bits, 1e3 * took, all / 1e3, more / 1e3, took / (all / tcp), took / ring, repairs }'
+      END { printf "%6d%11.2f%14.1f%13.1f%14.3f%12s%13s\n", bits, 1e3 * took, all / 1e3, more / 1e3, took / (all / tcp), ring ? sprintf("%.3f", took / ring) : "-", repairs }'
   done
 done

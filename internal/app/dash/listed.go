@@ -29,8 +29,8 @@ func look(place runfolder.Place, old *listed) *listed {
 	if old != nil && old.files == files && old.State != runs.Running && old.place == place {
 		return old
 	}
-	run, err := runs.Read(place)
-	if err != nil {
+	run := runs.Read(place)
+	if run.State == runs.Damaged {
 		return nil
 	}
 	return &listed{Run: run, place: place, files: files}

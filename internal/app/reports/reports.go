@@ -126,9 +126,11 @@ func (m Maker) sumUp(runs []*record.Run) Answer {
 			return report.WriteLosses(w, runs)
 		}}
 	case len(finished) == 1:
-		return Answer{finished[0], func(w io.Writer) error { return report.WriteSummary(w, finished[0]) }}
+		explained := report.Explained{Summary: finished[0], Sentences: runfolder.Explain(runs[0])}
+		return Answer{explained, explained.Write}
 	}
-	return Answer{}
+	sentences := runfolder.Explain(runs[0]) // of a run without a summary
+	return Answer{sentences, func(w io.Writer) error { return report.WriteSentences(w, sentences) }}
 }
 
 // draw writes the figure of a run, or of a comparison of several. A figure that fails replaces no file.

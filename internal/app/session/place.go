@@ -47,6 +47,7 @@ func (s *Session) goBack(dir string) (*runfolder.Folder, error) {
 	}
 	s.began = s.began.Add(-at.Wall)
 	for _, e := range s.record {
+		s.told.See(e)
 		if e.Step != nil && e.Step.Rank < len(s.last) {
 			s.last[e.Step.Rank] = *e.Step
 			s.parts.See(*e.Step)

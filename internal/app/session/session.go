@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -37,6 +38,9 @@ type Screen struct {
 	Talk    io.Writer                      // gets messages to the user
 	Display func(live.Run) live.Display    // shows the run while it goes on
 	Logger  func(w io.Writer) *slog.Logger // logs into the display
+
+	// Show does a part of the work without a display, and shows it; nil: it is done unseen.
+	Show func(what string, do func(watch func(done, all int64)) error) error
 }
 
 // say writes one message to the user.
@@ -46,6 +50,7 @@ func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n
 type heard struct {
 	last  []record.Step // by rank; Round 0 where there was none
 	parts record.PartsSum
+	told  *explain.Record // for sentences
 }
 
 // A Session is a run as its user sees it: events go to the record, to the display and, the
@@ -87,7 +92,8 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Run: run, began: time.Now(), heard: heard{last: make([]record.Step, run.N())},
+		Options: o, Run: run, began: time.Now(), heard: heard{last: make([]record.Step, run.N()),
+			told: explain.NewRecord(runfolder.Facts(run.Config()))},
 		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
 	}
 	switch {
@@ -178,6 +184,9 @@ func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
 		return nil, err
 	}
 	s.record, s.History = old.Events, record.NewHistory(s.Run.N(), old.Events)
+	for _, e := range old.Events {
+		s.told.See(e)
+	}
 	return runfolder.Open(s.Run.Config(), dir)
 }
 
@@ -204,6 +213,7 @@ func (s *Session) enter(e record.Event) {
 		fmt.Fprintln(s.Display, advice.Warning(text))
 	}
 	s.Display.Event(e)
+	s.told.See(e)
 	if s.ends != nil {
 		s.ends.see(e)
 	}

@@ -18,6 +18,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
 
@@ -25,6 +27,47 @@ import (
 type Answers struct {
 	Peers  []Answer `json:"peers"`
 	Silent []int    `json:"silent"` // processes that do not answer
+	// Why has sentences about each run of the peers, by folder.
+	Why []Why `json:"why"`
+}
+
+// Why says why a run is slow.
+type Why struct {
+	Run       string             `json:"run"`
+	Folder    string             `json:"folder"`
+	Sentences []explain.Sentence `json:"sentences"` // the most important first
+}
+
+// explain adds the sentences about the runs of the peers.
+func (all *Answers) explain() {
+	all.Why = []Why{}
+	for i := 0; i < len(all.Peers); {
+		from := i
+		for i++; i < len(all.Peers) && all.Peers[i].Folder == all.Peers[from].Folder; i++ {
+		}
+		peers := all.Peers[from:i]
+		all.Why = append(all.Why, Why{peers[0].Run, peers[0].Folder, explain.Sentences(recordOf(peers))})
+	}
+}
+
+// recordOf returns what the peers of a run know of its record: the newest account of every worker, of two that are as
+// new that of the worker itself, which has its bytes.
+func recordOf(peers []Answer) *explain.Record {
+	newest := map[int]record.Links{}
+	workers := 0
+	for _, p := range peers {
+		workers = max(workers, p.Peers)
+		for _, account := range p.Accounts {
+			if old, known := newest[account.Rank]; !known || account.Round > old.Round || account.Rank == p.Rank {
+				newest[account.Rank] = account
+			}
+		}
+	}
+	r := explain.NewRecord(explain.Facts{Workers: workers})
+	for _, account := range newest {
+		r.See(record.Event{Links: &account})
+	}
+	return r
 }
 
 // An AbsentError says that no peer of a run is running on this machine.
@@ -76,6 +119,7 @@ func AskAll(dir string) Answers {
 		}
 		return a.Rank - b.Rank
 	})
+	all.explain()
 	return all
 }
 
@@ -96,7 +140,7 @@ func ask(path string) (Answer, error) {
 // Of returns the answers of the peers of one run. The error is an *AbsentError if there are none; silent processes are
 // returned nevertheless.
 func (all Answers) Of(run string) (Answers, error) {
-	found := Answers{Peers: []Answer{}, Silent: all.Silent}
+	found := Answers{Peers: []Answer{}, Silent: all.Silent, Why: []Why{}}
 	var others []string
 	for _, s := range all.Peers {
 		if s.Run == run {
@@ -105,13 +149,18 @@ func (all Answers) Of(run string) (Answers, error) {
 			others = append(others, s.Run)
 		}
 	}
+	for _, why := range all.Why {
+		if why.Run == run {
+			found.Why = append(found.Why, why)
+		}
+	}
 	if len(found.Peers) == 0 {
 		return found, &AbsentError{run: run, others: others}
 	}
 	return found, nil
 }
 
-// Write prints a line per peer.
+// Write prints a line per peer, and one per sentence.
 func (s Answers) Write(w io.Writer) error {
 	if len(s.Peers) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -120,6 +169,11 @@ func (s Answers) Write(w io.Writer) error {
 			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
 		}
 		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, why := range s.Why {
+		if err := report.WriteSentences(w, why.Sentences); err != nil {
 			return err
 		}
 	}

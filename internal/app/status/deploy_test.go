@@ -20,6 +20,26 @@ import (
 // exposed are the metrics of a program with their labels, and the values that each label may have.
 type exposed map[string]map[string]map[string]bool
 
+// scrape gets an address with the header Accept.
+func scrape(t *testing.T, url, accept string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply, string(text)
+}
+
 // expose asks a server for the metrics of workers in every state, in a format.
 func expose(t *testing.T, accept string) (exposed, string) {
 	t.Helper()
@@ -36,21 +56,7 @@ func expose(t *testing.T, accept string) (exposed, string) {
 			t.Fatal(err)
 		}
 		defer stop()
-		ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ask.Header.Set("Accept", accept)
-		reply, err := http.DefaultClient.Do(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(reply.Body)
-		reply.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = string(text)
+		_, all = scrape(t, "http://"+at+"/metrics", accept)
 		for _, m := range sample.FindAllStringSubmatch(all, -1) {
 			if found[m[1]] == nil {
 				found[m[1]] = map[string]map[string]bool{"job": {"gossiptrainer": true}, "instance": nil}

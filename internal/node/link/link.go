@@ -57,7 +57,20 @@ func (k *link) fail(why error) {
 		k.why = why
 		close(k.over)
 		k.stream.Reset()
+		if k.to.order != nil {
+			k.to.order.wake()
+		}
 	})
+}
+
+// isOver reports whether the link has ended.
+func (k *link) isOver() bool {
+	select {
+	case <-k.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait waits for both goroutines. left says that both ends sent Bye: no frame is missing and neither

@@ -47,6 +47,9 @@ func Start(c Config) (*Links, error) {
 	l := &Links{edges: make(map[topology.Rank]*edge)}
 	s := &l.s
 	s.Config, s.mail, s.events = c, mail, make(chan Event, eventRoom)
+	if c.Rows.Period() != 1 {
+		s.order = newOrder()
+	}
 	s.pool.room = max(leastPool, c.Room)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)

@@ -90,6 +90,9 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	k := newLink(&e.neighbour, t)
+	if e.order != nil {
+		socket.Prompt(t.Stream.Conn())
+	}
 	met := gossip.Meeting{
 		Theirs: t.Theirs.Round, Ours: t.Mine.Round, Durable: t.Theirs.Durable, Kept: t.Mine.Durable,
 		Process: t.Theirs.Epoch, Renewed: e.renewed(t.Theirs),

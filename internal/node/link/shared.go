@@ -22,6 +22,7 @@ type shared struct {
 	events         chan Event
 	pool           pool
 	mail           *mailroom
+	order          *order // nil: the graph does not change
 	ctx            context.Context
 	cancel         context.CancelFunc
 	wg             sync.WaitGroup

@@ -49,6 +49,10 @@ func (k *link) write() error {
 // send writes o and the frames that wait behind it, as many as fit into one message. A frame that is longer than the
 // room begins in that message; the rest follows without being copied.
 func (w *writer) send(o outgoing) error {
+	if order := w.to.order; order != nil && o.frame.Kind == gossip.Data {
+		order.begin(w.link, o.frame.Round)
+		defer order.end(w.link)
+	}
 	room := w.to.Host.Pieces(w.to.id)
 	w.buf = w.buf[:0]
 	for {

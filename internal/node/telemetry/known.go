@@ -115,6 +115,19 @@ func (k *known) finals() []record.Final {
 	return out
 }
 
+// accounts returns the newest accounts of the other workers.
+func (k *known) accounts() []record.Links {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []record.Links
+	for _, news := range k.theirs {
+		if news.Links != nil {
+			all = append(all, *news.Links)
+		}
+	}
+	return all
+}
+
 // others counts the other workers from which a message has come.
 func (k *known) others() int {
 	k.mu.Lock()

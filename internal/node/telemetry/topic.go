@@ -187,6 +187,9 @@ func (t *Topic) Finals() []record.Final { return t.known.finals() }
 // Others counts the other workers from which a message has come.
 func (t *Topic) Others() int { return t.known.others() }
 
+// Accounts returns the newest accounts of the other workers, in no order.
+func (t *Topic) Accounts() []record.Links { return t.known.accounts() }
+
 // Received returns the received bytes of gossipsub.
 func (t *Topic) Received() int64 { return t.received.Load() }
 
