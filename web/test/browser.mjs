@@ -11,7 +11,7 @@ export async function startBrowser() {
   if (!executablePath) {
     throw new Error("no Chromium: install it, or set CHROMIUM to its path");
   }
-  return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"], protocolTimeout: 120_000 });
+  return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"], protocolTimeout: 300_000 });
 }
 
 /** Opens a page. Returns { page, requests, complaints }: addresses that it asked for, errors and warnings of its console. */
