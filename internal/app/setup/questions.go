@@ -165,9 +165,10 @@ func (a Answers) RunFile() string {
 		}
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
-	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s.yaml\" on each of them starts it.", a.Machines,
-		a.Name), "")
-	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s.yaml\" hands it over.", a.Name), "")
+	file := a.Name + runEnding
+	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s\" on each of them starts it.", a.Machines,
+		file), "")
+	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s\" hands it over.", file), "")
 	line("name: "+a.Name, "peers of one name look for each other")
 	line("\ntopology:", "")
 	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.Machines))
