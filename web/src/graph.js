@@ -144,7 +144,8 @@ export class Graph {
       const n = edges.filter((edge) => edge.state === state).length;
       parts.push(n > 0 ? `${count(n)} ${EDGE_WORDS[state]}` : null);
     }
-    const busiest = edges.reduce((a, b) => ((b.rate ?? 0) > (a?.rate ?? 0) ? b : a), null);
+    const use = (edge) => edge?.load ?? edge?.rate ?? 0;
+    const busiest = edges.reduce((a, b) => (use(b) > use(a) ? b : a), null);
     parts.push(busiest ? `busiest ${busiest.a}–${busiest.b}: ${loadText(busiest, "")}` : null);
     setText(this.summary, parts.filter(Boolean).join(" · "));
   }
