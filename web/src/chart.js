@@ -256,12 +256,13 @@ function axis({ format, log, whole }, more) {
     ticks: { show: false },
     incrs: whole && !log ? [1, 2, 5].flatMap((d) => [...Array(9).keys()].map((e) => d * 10 ** e)).sort((a, b) => a - b) : undefined,
     splits: log ? powers : undefined,
-    filter: (_, splits) => splits,
+    filter: log ? (_, splits) => splits.map((place) => (splits.length < 7 || ROUND.test(place.toExponential()) ? place : null)) : undefined,
     values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))),
     ...more,
   };
 }
 
+const ROUND = /^[1235]e/; // places that have a text where there are many
 const DIGITS = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]];
 
 /** Places of a logarithmic axis: powers of ten, with as many multiples between them as give it four places. */
