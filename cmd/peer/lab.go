@@ -64,6 +64,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
 	file.addFaults(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	addUntil(cmd, &until)
 	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(supervise.DefaultRestart)

@@ -29,6 +29,7 @@ func run(args []string, c *console) int {
 	err := kernel.Check()
 	if err == nil {
 		err = root.ExecuteContext(ctx)
+		c.endDash()
 	}
 	if err != nil && !isA[*reportedError](err) {
 		c.complain(err)
@@ -60,7 +61,7 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newStatus(c), newDoctor(c), newRuns(c), newReport(c), newExport(c),
+	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newDoctor(c), newRuns(c), newReport(c), newExport(c),
 		newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c),
 		newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"

@@ -60,6 +60,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	file.addFlags(cmd)
 	file.addFaults(cmd)
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	cmd.Flags().Var(&f.timing.Compute, "compute", "virtual `time` of a gradient (default: measured), measured, or costs")
 	cmd.Flags().UintVar(&f.timing.Cores, "cores", 0, "processors that all workers share (default: each has its own)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
@@ -115,7 +116,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
 		talks[i] = *c
-		talks[i].quiet = c.quiet || i > 0 // one run is enough to watch
+		talks[i].watch(i)
 		s, err := talks[i].session(ctx, run, o)
 		if err != nil {
 			return err

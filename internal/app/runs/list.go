@@ -125,7 +125,7 @@ func In(folder string, filters []string, watch func(done, all int64)) (*List, er
 	}
 	list := &List{folder, []Run{}}
 	for i, place := range places {
-		run := read(place)
+		run := Read(place)
 		watch(int64(i+1), int64(len(places)))
 		if !slices.ContainsFunc(pass, func(f filter) bool { return !f.fits(run.files.settings) }) {
 			list.Runs = append(list.Runs, run)
@@ -150,14 +150,15 @@ func open(name string) (Run, error) {
 	}
 	for _, dir := range dirs {
 		if places, kind, err := runfolder.Below(dir); err == nil && kind == runfolder.OneRun {
-			return read(places[0]), nil
+			return Read(places[0]), nil
 		}
 	}
 	return Run{}, advice.Usage(fmt.Errorf("runs: %s is not the folder of a run", name), "peer runs lists the runs")
 }
 
-// read looks at the folder of a run. One that cannot be read does not keep the others from being listed.
-func read(place runfolder.Place) Run {
+// Read looks at the folder of a run: at most the end of its record. One that cannot be read has an Error, and does not
+// keep the others from being listed.
+func Read(place runfolder.Place) Run {
 	r := Run{Name: place.Name, Dir: place.Dir, Standing: Standing{State: Stopped}}
 	if err := r.read(); err != nil {
 		r.Error = err.Error()
