@@ -224,10 +224,10 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
 	case h.Piece < 0 || h.Piece > math.MaxUint16 || h.Piece > 0 && !h.Kind.pieced():
 		return fmt.Errorf("%w: piece %d of a %v frame", ErrRange, h.Piece, h.Kind)
-	case (h.Kind == Alive || h.Kind == Rest) && h.Len > 0:
-		return fmt.Errorf("%w: %d bytes of payload in a frame of kind %v", ErrTooLong, h.Len, h.Kind)
 	case h.Kind == Rest && h.Hop > 1:
 		return fmt.Errorf("%w: hop %d of a rest frame", ErrRange, h.Hop)
+	case (h.Kind == Alive || h.Kind == Rest) && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of payload in a frame of kind %v", ErrTooLong, h.Len, h.Kind)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}

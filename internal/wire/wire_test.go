@@ -110,7 +110,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
-		{"kind of the future", func(b []byte) []byte { b[5] = 9; return b }, wire.ErrKind},
+		{"kind of the future", func(b []byte) []byte { b[5] = 10; return b }, wire.ErrKind},
 		{"sign of life with a payload", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrTooLong},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
