@@ -63,8 +63,8 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason of the refusal.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Ended reports whether the cause of Parted means that no link was lost. Then both ends have said Bye, or neither needs the link now, or one end
-// refuses the link, or the link was lost before.
+// Ended reports whether the cause of Parted means that no link was lost. Then both ends have said Bye, or
+// neither needs the link now, or one end refuses the link, or the link was lost before.
 func Ended(cause error) bool {
 	_, refused := errors.AsType[*RefusedError](cause)
 	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrRest) || errors.Is(cause, ErrGone)

@@ -6,7 +6,7 @@
 //		open, rest := links.At(s) // what to begin and to end when exchange s begins
 //	}
 //
-// The package opens no link. What it says depends on the schedule alone.
+// The package opens no link. Its answers depend on the schedule alone.
 package follow
 
 import (
@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Default is how many links a worker keeps open, unless the run file says otherwise. It dials that many exchanges ahead,
-// far longer than a handshake takes, and a graph of up to 33 workers keeps all its links.
+// Default is how many links a worker keeps open, unless the run file says otherwise. It dials that many exchanges
+// ahead, far longer than a handshake takes. A graph of up to 33 workers keeps all its links.
 const Default = 32
 
 // horizon is how many exchanges ahead a worker looks, in multiples of the links that it keeps. It bounds the search for

@@ -40,7 +40,10 @@ func newParty(t *testing.T, kind topology.Kind, n, rounds, most, delay int, dura
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &party{t: t, links: map[[2]topology.Rank]*tie{}, delay: delay, rounds: rounds, asked: make([]bool, n), said: make([]gossip.Control, n)}
+	p := &party{
+		t: t, links: map[[2]topology.Rank]*tie{}, delay: delay, rounds: rounds, asked: make([]bool, n),
+		said: make([]gossip.Control, n),
+	}
 	for i, rows := range g.Sequences() {
 		rank := topology.Rank(i)
 		alg := &algos.DPSGD{X: []float32{float32(i)}, Alpha: func(int) float32 { return 0.1 }, Codec: algos.Full{}}
@@ -188,7 +191,7 @@ func (p *party) train(most int) {
 	p.t.Fatal("some workers never leave")
 }
 
-// Links are there before the exchange that needs them, if they take fewer exchanges to come than the worker looks ahead.
+// Links are there before the exchange that needs them, if they come in fewer exchanges than the worker looks ahead.
 // Others rest. All workers leave, those with a log once each knows that no other one needs it.
 func TestLinksFollowTheSchedule(t *testing.T) {
 	const n, rounds = 16, 40

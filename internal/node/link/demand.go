@@ -9,7 +9,7 @@ import "context"
 type demand struct {
 	worker    bool // this worker, until it says otherwise
 	neighbour bool // the neighbour: it has asked for a call
-	lost      bool // nobody: but the last link was lost, and its other end may have died
+	lost      bool // the last link was lost, and its other end may have died
 }
 
 func (d demand) any() bool { return d.worker || d.neighbour || d.lost }
@@ -64,7 +64,7 @@ func (e *edge) seek() {
 	}
 }
 
-// rests reports whether there is no link, and nobody needs one.
+// rests reports whether there is no link, and neither end needs one.
 func (e *edge) rests() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
