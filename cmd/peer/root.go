@@ -61,9 +61,9 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newDoctor(c), newRuns(c), newReport(c), newExport(c),
-		newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c),
-		newID(c), newVersion(c), newCompletion(c)} {
+	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newPlan(c), newDoctor(c), newRuns(c), newReport(c),
+		newExport(c), newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c),
+		newBench(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}
