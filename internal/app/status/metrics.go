@@ -47,6 +47,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	m.counter("gossip_violations_total", "messages that were recovered wrongly", float64(s.Violations))
 	m.counter("gossip_repaired_total", "messages that were repaired before use", float64(s.Repaired))
+	m.counter("gossip_late_links_total", "exchanges that waited for a link that was not open yet", float64(s.Late))
 	m.counter("gossip_telemetry_bytes_total", "bytes of telemetry received", float64(s.Telemetry))
 	for reason, n := range s.Refused {
 		m.counter("gossip_refused_total", "frames and peers that were turned away", float64(n), "reason", reason)
