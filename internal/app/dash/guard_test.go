@@ -142,7 +142,8 @@ func TestAnEntranceIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer all.Close()
-	if len(all.token) < 20 || !strings.HasSuffix(all.url(), "/?token="+all.token) || strings.Contains(all.url(), "0.0.0.0") {
+	if len(all.token) < 20 || !strings.HasSuffix(all.url(), "/?token="+all.token) ||
+		strings.Contains(all.url(), "0.0.0.0") {
 		t.Errorf("on all addresses: token %q, %s", all.token, all.url())
 	}
 	file := filepath.Join(t.TempDir(), "token")

@@ -35,16 +35,21 @@ type track struct {
 	tail    *tail
 	epoch   string // of versions: another one after the record began again
 	changed chan struct{}
-	state   runs.State
-	summary *record.Summary
-	stamp   time.Time // of the summary
-	about   int64     // version of the last change of the description
-	failed  string    // why the record cannot be read
-	read    float64   // share of the record
-	told    time.Time // of the sentences
-	mode    string    // run, lab or sim, "" while it is not clear
+	standing
+	failed string    // why the record cannot be read
+	read   float64   // share of the record
+	told   time.Time // of the sentences
 
 	done chan struct{} // closed after the last reading
+}
+
+// A standing is what the files beside the record say about a run.
+type standing struct {
+	state   runs.State
+	mode    string // run, lab or sim, "" while it is not clear
+	summary *record.Summary
+	stamp   time.Time // of the summary
+	about   int64     // version of the last change
 }
 
 // newTrack returns a track that follows a run until ctx ends. The last reading comes after that.
@@ -60,8 +65,7 @@ func newTrack(ctx context.Context, id string, place runfolder.Place, ask func() 
 func (t *track) begin() {
 	t.epoch = strconv.FormatUint(rand.Uint64(), 36)
 	t.tally = newTally(planOf(t.place))
-	t.about, t.read = 0, 0
-	t.state, t.summary, t.stamp, t.mode = runs.Stopped, nil, time.Time{}, ""
+	t.read, t.standing = 0, standing{state: runs.Stopped}
 }
 
 // follow reads until ctx ends, and then for the last time.
@@ -158,7 +162,7 @@ func (t *track) check(now time.Time) {
 	mode := t.modeOf(summary, held, len(answers) > 0)
 	news := state != t.state || !stamp.Equal(t.stamp) || mode != t.mode
 	if news {
-		t.state, t.summary, t.stamp, t.mode, t.about = state, summary, stamp, mode, t.tally.version
+		t.standing = standing{state: state, mode: mode, summary: summary, stamp: stamp, about: t.tally.version}
 	}
 	t.tally.running = held
 	if held {
@@ -173,8 +177,8 @@ func (t *track) check(now time.Time) {
 	}
 }
 
-// modeOf returns how the run was started. Before its summary says so, a run whose processes do not answer while it trains
-// is a simulation.
+// modeOf returns how the run was started. Before its summary says so, a run whose processes do not answer while it
+// trains is a simulation.
 func (t *track) modeOf(s *record.Summary, running, answers bool) string {
 	switch {
 	case s != nil:
