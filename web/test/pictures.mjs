@@ -1,5 +1,5 @@
-// Writes docs/pictures/dash-WIDTH-SCHEME.webp: the page during a run of 8 peers of which one has been killed and
-// stays away for a minute, with the curves of two earlier runs over it.
+// Writes docs/pictures/dash-WIDTH-SCHEME.webp: the page during a run of 8 peers that goes on without one, with
+// the curves of two earlier runs over it. One link is slower than the others.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, statSync, writeFileSync } from "node:fs";
