@@ -25,5 +25,5 @@ checkpoints are not included.`
 	Example = `  peer plan ring8 --set limit.rate=20mbit
   peer plan my-run.yaml --until accuracy=0.95 --budget 5m -o best.yaml
   peer plan my-run.yaml --prove        the three best with real peers, beside their predictions
-  peer plan lan.yaml --probe           the others run doctor with --peers meanwhile`
+  peer plan lan.yaml --probe           the other machines run doctor meanwhile`
 )
