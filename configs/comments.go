@@ -8,7 +8,11 @@ import (
 // Annotated returns the configuration as YAML does, with the comments of its run file: above a key, behind it and at
 // the end.
 func (l *Loaded) Annotated() []byte {
-	text := l.Config.WithoutSecrets().YAML()
+	return l.annotate(l.Config.WithoutSecrets().YAML())
+}
+
+// annotate adds the comments of the run file to a text with keys of it.
+func (l *Loaded) annotate(text []byte) []byte {
 	i := slices.IndexFunc(l.layers, func(l *layer) bool { return l.file != nil })
 	if i < 0 {
 		return text

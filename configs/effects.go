@@ -106,6 +106,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"node.join_secret", always},
 	{"node.join_secret_file", always},
 	{"node.detect", always},
+	{"node.open_links", always},
 	{"node.metrics", always},
 
 	{"faults.on_lost_neighbor", always},

@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,33 +52,127 @@ const StartFile = "start.safetensors"
 
 // Given returns the keys of all layers above the defaults as a run file, without those that belong to one machine.
 func (l *Loaded) Given() ([]byte, error) {
+	given, err := l.portable()
+	if err != nil {
+		return nil, err
+	}
+	return marshal(given)
+}
+
+// Handed returns Given with the comments of the run file, and with these values by dotted key: a run file for another
+// machine.
+func (l *Loaded) Handed(values map[string]any) ([]byte, error) {
+	given, err := l.portable()
+	if err != nil {
+		return nil, err
+	}
+	return l.written(given, values)
+}
+
+// Kept returns the keys of all layers above the defaults with the comments of the run file, and with these values by
+// dotted key: a run file for this machine. It shows secrets.
+func (l *Loaded) Kept(values map[string]any) ([]byte, error) {
+	given, err := l.above()
+	if err != nil {
+		return nil, err
+	}
+	return l.written(given, values)
+}
+
+func (l *Loaded) written(given *koanf.Koanf, values map[string]any) ([]byte, error) {
+	for key, value := range values {
+		if err := given.Set(key, value); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	places := map[string]int{}
+	for i, k := range Reference() {
+		for key := k.Name; key != ""; key = key[:max(0, strings.LastIndexByte(key, '.'))] {
+			if _, there := places[key]; !there {
+				places[key] = i
+			}
+		}
+	}
+	text, err := yaml.Marshal(inOrder(given.Raw(), "", places))
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return l.annotate(text), nil
+}
+
+// inOrder returns the keys of a section in the order of the reference.
+func inOrder(section map[string]any, path string, places map[string]int) yaml.MapSlice {
+	var out yaml.MapSlice
+	for _, key := range slices.Sorted(maps.Keys(section)) {
+		at := join(path, key)
+		value := section[key]
+		switch inner := value.(type) {
+		case map[string]any:
+			value = inOrder(inner, at, places)
+		case []any:
+			list := slices.Clone(inner)
+			for i, entry := range list {
+				if entry, ok := entry.(map[string]any); ok {
+					list[i] = inOrder(entry, join(at, "*"), places)
+				}
+			}
+			value = list
+		}
+		out = append(out, yaml.MapItem{Key: key, Value: value})
+	}
+	slices.SortStableFunc(out, func(a, b yaml.MapItem) int {
+		return places[join(path, a.Key.(string))] - places[join(path, b.Key.(string))]
+	})
+	return out
+}
+
+func marshal(given *koanf.Koanf) ([]byte, error) {
+	text, err := yaml.Marshal(given.Raw())
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return text, nil
+}
+
+// above merges all layers above the defaults.
+func (l *Loaded) above() (*koanf.Koanf, error) {
 	given := koanf.New(".")
 	for _, layer := range l.layers[1:] {
 		if err := given.Merge(layer.values); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)
 		}
 	}
-	for _, key := range private() {
-		given.Delete(key)
+	return given, nil
+}
+
+// portable is above without the keys that belong to one machine or have no effect.
+func (l *Loaded) portable() (*koanf.Koanf, error) {
+	given, err := l.above()
+	if err != nil {
+		return nil, err
 	}
 	for _, i := range l.idle { // one file must not contradict itself
 		for _, key := range i.keys {
 			given.Delete(key)
 		}
 	}
+	return given, strip(given)
+}
+
+// strip removes the keys that belong to one machine, and names the files beside a portable run file.
+func strip(given *koanf.Koanf) error {
+	for _, key := range private() {
+		given.Delete(key)
+	}
 	for key, name := range map[string]string{"topology.file": EdgesFile, "train.from": StartFile} {
 		if !given.Exists(key) {
 			continue
 		}
 		if err := given.Set(key, name); err != nil {
-			return nil, fmt.Errorf("configs: %w", err)
+			return fmt.Errorf("configs: %w", err)
 		}
 	}
-	text, err := yaml.Marshal(given.Raw())
-	if err != nil {
-		return nil, fmt.Errorf("configs: %w", err)
-	}
-	return text, nil
+	return nil
 }
 
 // A comparisonForm is a comparison as its file has it.

@@ -16,7 +16,7 @@ type Layer interface {
 	Core
 	// Met reports a new link to peer. The driver must have dropped all frames for the last one before.
 	Met(peer topology.Rank, m Meeting) error
-	// Parted reports that the link to peer has ended, or that there will be none. The cause is ErrBye, ErrGone, a
+	// Parted reports that the link to peer has ended, or that there will be none. The cause is ErrBye, ErrRest, ErrGone, a
 	// *RefusedError or ErrForged; any other error means a lost link.
 	Parted(peer topology.Rank, cause error) error
 	// Tick reports the time since the run began.
@@ -42,6 +42,9 @@ const Undurable = -1
 // ErrBye is the cause when a link has ended after both ends have said Bye.
 var ErrBye = errors.New("both ends have said bye")
 
+// ErrRest is the cause when a link has ended because neither end needs it now. No frame is missing.
+var ErrRest = errors.New("neither end needs the link now")
+
 // ErrGone is the cause when a worker without shared rounds gives up a neighbour that is gone and never says bye.
 var ErrGone = errors.New("gone without a bye")
 
@@ -60,11 +63,11 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason of the refusal.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Ended reports whether the cause of Parted means that no link was lost. Then both ends have said Bye, or one end
-// refuses the link, or the link was lost before.
+// Ended reports whether the cause of Parted means that no link was lost. Then both ends have said Bye, or
+// neither needs the link now, or one end refuses the link, or the link was lost before.
 func Ended(cause error) bool {
 	_, refused := errors.AsType[*RefusedError](cause)
-	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrGone)
+	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrRest) || errors.Is(cause, ErrGone)
 }
 
 // A Repairer counts messages that were recovered wrongly.

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/bench"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -37,7 +38,9 @@ instructions.`,
 		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return c.answer(bench.Codec(sizes, widths, rounds))
+			return c.answer(during(c, "timing the codec", func(t *terminal.Task) (*bench.CodecReport, error) {
+				return bench.Codec(sizes, widths, rounds, t.Reach)
+			}))
 		},
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 1_000_000, 10_000_000}, "coordinates of a `model`")
@@ -60,7 +63,9 @@ one neighbour.`,
 		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return c.answer(bench.Compressors(size, bucket, rounds))
+			return c.answer(during(c, "timing compressors", func(t *terminal.Task) (*bench.CompressorReport, error) {
+				return bench.Compressors(size, bucket, rounds, t.Reach)
+			}))
 		},
 	}
 	cmd.Flags().IntVar(&size, "size", 1_000_000, "coordinates of the `vector`")
@@ -93,7 +98,9 @@ Rounds without encryption, in turns as well, tell what encryption costs.`,
 			for i := range tasks {
 				tasks[i].Verify = verify
 			}
-			return c.answer(bench.Link(cmd.Context(), tasks, times))
+			return c.answer(during(c, "timing links", func(t *terminal.Task) (*bench.LinkReport, error) {
+				return bench.Link(cmd.Context(), tasks, times, t.Reach)
+			}))
 		},
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 25_500_000}, "coordinates of a `model`")
@@ -125,7 +132,9 @@ that of a second run, in its second round.`,
 			if err != nil {
 				return err
 			}
-			result, err := bench.Sim(cmd.Context(), tasks, times)
+			result, err := during(c, "timing simulations", func(t *terminal.Task) (*bench.SimReport, error) {
+				return bench.Sim(cmd.Context(), tasks, times, t.Reach)
+			})
 			if err != nil {
 				return stopped(cmd.Context(), err)
 			}
@@ -165,7 +174,9 @@ does nothing but multiply and add in registers, in turns with it.`,
 				}
 				runs = append(runs, run)
 			}
-			return c.answer(bench.Step(runs, times))
+			return c.answer(during(c, "timing gradients", func(t *terminal.Task) (*bench.StepReport, error) {
+				return bench.Step(runs, times, t.Reach)
+			}))
 		},
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "override a key of the run files, as in `key=value`; may be repeated")

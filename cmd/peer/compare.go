@@ -62,6 +62,7 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"},
 		cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	cmd.ValidArgsFunction = completeNames(configs.Comparisons())
 	return cmd
 }
@@ -74,8 +75,15 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 	if err := c.runsCells(&o); err != nil {
 		return err
 	}
+	if err := c.openDash(); err != nil {
+		return err
+	}
 	m, err := compare.New(file, o)
 	if err != nil {
+		return err
+	}
+	c.sayDash()
+	if err := c.showDash(m.Dir); err != nil {
 		return err
 	}
 	if err := m.Do(ctx, thisCommand()); err != nil {

@@ -12,6 +12,8 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/internal/experiment"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -42,7 +44,9 @@ such a round takes at least on its network, without entropy coding.`,
 			if len(args) == 1 && configs.IsComparison(args[0]) {
 				return checkComparison(c, args[0], file.set)
 			}
-			run, err := file.assemble(args)
+			run, err := during(c, "preparing the run", func(*terminal.Task) (*experiment.Run, error) {
+				return file.assemble(args)
+			})
 			if err != nil {
 				return err
 			}

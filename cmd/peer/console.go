@@ -47,6 +47,7 @@ type console struct {
 	verbose int
 
 	resort *signals.Resort
+	dash   *dashFlag
 
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
@@ -156,8 +157,19 @@ func (c *console) addJSON(cmd *cobra.Command) {
 // session starts the session of a run. The options say its mode, and where it resumes.
 func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
 	o.Version = inspect.ReadBuild().Version
-	o.Screen = session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger}
-	return session.Start(ctx, run, o)
+	if err := c.openDash(); err != nil {
+		return nil, err
+	}
+	display := func(run live.Run) live.Display {
+		c.sayDash()
+		return c.newDisplay(run)
+	}
+	o.Screen = session.Screen{Talk: c.talk(), Display: display, Logger: c.logger, Show: c.show}
+	s, err := session.Start(ctx, run, o)
+	if err != nil {
+		return nil, err
+	}
+	return s, c.showDash(s.Folder.Dir)
 }
 
 // newDisplay returns the display of a running run.
@@ -169,6 +181,13 @@ func (c *console) newDisplay(run live.Run) live.Display {
 		return live.Terminal(c.in, c.err, run)
 	}
 	return live.Plain(c.err, run)
+}
+
+// watch keeps the messages of the first of several runs alone: one is enough to watch.
+func (c *console) watch(run int) {
+	if run > 0 {
+		c.quiet, c.dash = true, nil
+	}
 }
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
@@ -201,6 +220,7 @@ func (c *console) sayStopped(s *session.Session, again string) {
 	s.SayStopped(again)
 }
 
+// newProgress returns the progress of a task: in place on a terminal, else in lines, which do not go with JSON.
 func (c *console) newProgress() *terminal.Progress {
 	mode := terminal.InLines
 	switch {
@@ -208,6 +228,22 @@ func (c *console) newProgress() *terminal.Progress {
 		mode = terminal.Unseen
 	case c.escapes():
 		mode = terminal.InPlace
+	case c.json:
+		mode = terminal.Unseen
 	}
 	return terminal.NewProgress(c.err, mode)
+}
+
+// during does a task, and shows it while it lasts.
+func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) (T, error) {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task)
+}
+
+// show does a task that tells how far it is, and shows it while it lasts.
+func (c *console) show(what string, do func(watch func(done, all int64)) error) error {
+	task := c.newProgress().Begin(what)
+	defer task.End()
+	return do(task.Reach)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/data"
 )
 
@@ -80,7 +82,7 @@ func newDataFetch(c *console) *cobra.Command {
 func (c *console) fetch(ctx context.Context, set, root string) error {
 	bar := c.newProgress()
 	defer bar.End()
-	return data.Fetch(ctx, set, root, bar.Show)
+	return data.Fetch(ctx, set, root, func(at data.Progress) { bar.Show(at, time.Now()) })
 }
 
 func newDataVerify(c *console) *cobra.Command {
@@ -91,7 +93,9 @@ func newDataVerify(c *console) *cobra.Command {
 		Example:   "  peer data verify fashion-mnist\n  peer data verify",
 		ValidArgs: inspect.SetNames(),
 		RunE: func(_ *cobra.Command, names []string) error {
-			files, err := inspect.VerifySets(names, dir)
+			files, err := during(c, "computing checksums", func(*terminal.Task) ([]inspect.File, error) {
+				return inspect.VerifySets(names, dir)
+			})
 			if err != nil {
 				return err
 			}
@@ -117,11 +121,13 @@ func newDataSplit(c *console) *cobra.Command {
   peer data split ring8 --set data.sizes.law=power --set data.weights=samples`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			run, err := file.assemble(args)
-			if err != nil {
-				return err
-			}
-			return c.answer(inspect.NewSplit(run))
+			return c.answer(during(c, "reading the data", func(*terminal.Task) (*inspect.Split, error) {
+				run, err := file.assemble(args)
+				if err != nil {
+					return nil, err
+				}
+				return inspect.NewSplit(run)
+			}))
 		},
 	}
 	file.addFlags(cmd)
@@ -143,7 +149,9 @@ func newDataCheck(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			check, err := inspect.CheckData(loaded)
+			check, err := during(c, "reading the data", func(*terminal.Task) (*inspect.DataCheck, error) {
+				return inspect.CheckData(loaded)
+			})
 			return errors.Join(c.print(check, check.Write), err)
 		},
 	}

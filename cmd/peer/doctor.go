@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/doctor"
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/terminal"
 )
 
 func newDoctor(c *console) *cobra.Command {
@@ -26,12 +28,18 @@ func newDoctor(c *console) *cobra.Command {
 			if len(args) > 0 {
 				r.Load = func() (*configs.Loaded, error) { return file.load(args) }
 			}
-			report, err := doctor.Examine(cmd.Context(), r)
+			what := "examining this machine"
+			if r.Load != nil {
+				what = fmt.Sprintf("examining, for %s at most", r.Wait)
+			}
+			report, err := during(c, what, func(*terminal.Task) (*doctor.Report, error) {
+				return doctor.Examine(cmd.Context(), r)
+			})
 			return errors.Join(c.print(report, report.Write), err)
 		},
 	}
 	file.addFlags(cmd)
-	cmd.Flags().StringVar(&pairs, "peers", "", "examine for `FILE`, want all its peers, and measure their links")
+	cmd.Flags().StringVar(&pairs, "peers", "", "examine for `FILE`, want all its peers, measure their links")
 	cmd.Flags().DurationVar(&r.Wait, "wait", doctor.Wait, "how `long` to wait for the other machines")
 	_ = cmd.MarkFlagFilename("peers")
 	c.addJSON(cmd)

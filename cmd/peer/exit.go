@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -76,7 +77,7 @@ func exitCode(err error) int {
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
-		isA[*node.StoppedError](err):
+		isA[*node.StoppedError](err), isA[*handover.UnreachableError](err), isA[*handover.ExpiredError](err):
 		return exitNetwork
 	}
 	return exitOther

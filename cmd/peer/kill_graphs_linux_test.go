@@ -19,7 +19,7 @@ func TestKillsOnGraphsThatChange(t *testing.T) {
 	for i, set := range [][]string{
 		{"topology.kind=one-peer-exponential", "algorithm.name=dpsgd", "algorithm.bits=4"},
 		{"topology.kind=random-matching", "algorithm.name=dpsgd", "algorithm.bits=4"},
-		{"topology.kind=random-matching", "algorithm.name=gt", "algorithm.bits=8"},
+		{"topology.kind=random-matching", "algorithm.name=gt", "algorithm.bits=8", "node.open_links=4"},
 	} {
 		t.Run(strings.Join(set[:2], " "), func(t *testing.T) {
 			dir := t.TempDir()

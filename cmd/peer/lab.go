@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/supervise"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -50,7 +51,9 @@ it once, and its output stands above the table behind the rank of the peer.`,
 			if err != nil {
 				return err
 			}
-			run, err := file.assembleFor("lab", args)
+			run, err := during(c, "preparing the run", func(*terminal.Task) (*experiment.Run, error) {
+				return file.assembleFor("lab", args)
+			})
 			if err != nil {
 				return err
 			}
@@ -61,6 +64,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
 	file.addFaults(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	addUntil(cmd, &until)
 	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(supervise.DefaultRestart)

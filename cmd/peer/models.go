@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/models"
+	"gossiptrainer/internal/app/terminal"
 )
 
 func newEvaluate(c *console) *cobra.Command {
@@ -15,7 +16,9 @@ func newEvaluate(c *console) *cobra.Command {
 		Example: models.ExampleEvaluate,
 		Args:    arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(models.Evaluate(r.Of(args), c.newProgress()))
+			return c.answer(during(c, "evaluating", func(t *terminal.Task) (models.Score, error) {
+				return models.Evaluate(r.Of(args), t.Reach)
+			}))
 		},
 		ValidArgsFunction: completeNames(nil),
 	}
@@ -35,7 +38,9 @@ func newAverage(c *console) *cobra.Command {
 		Example: models.ExampleAverage,
 		Args:    arguments(1, models.MostFiles),
 		RunE: func(_ *cobra.Command, files []string) error {
-			return c.answer(models.AverageFiles(files, out))
+			return c.answer(during(c, "averaging", func(t *terminal.Task) (models.Average, error) {
+				return models.AverageFiles(files, out, t.Reach)
+			}))
 		},
 		ValidArgsFunction: completeNames(nil),
 	}

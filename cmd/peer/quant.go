@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/reports"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/report"
 )
 
@@ -58,7 +59,11 @@ little-endian, or "normal", standard normal numbers. Levels that adapt are fitte
 }
 
 func (c *console) showQuantizer(settings []string, on inspect.Subject, file string) error {
-	r, z, err := inspect.Quantize(settings, on)
+	var z []float32
+	r, err := during(c, "compressing", func(*terminal.Task) (r *inspect.Quantizer, err error) {
+		r, z, err = inspect.Quantize(settings, on)
+		return r, err
+	})
 	if err != nil {
 		return err
 	}

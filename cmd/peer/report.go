@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/internal/app/export"
 	"gossiptrainer/internal/app/reports"
+	"gossiptrainer/internal/app/terminal"
 )
 
 func newReport(c *console) *cobra.Command {
@@ -27,7 +28,9 @@ func newReport(c *console) *cobra.Command {
 
 // report prints the report of some folders, and draws it into a file if that has a name.
 func (c *console) report(dirs []string, file string) error {
-	answer, err := reports.Maker{Talk: c.talk(), File: file}.Make(dirs)
+	answer, err := during(c, "reading records", func(*terminal.Task) (reports.Answer, error) {
+		return reports.Maker{Talk: c.talk(), File: file}.Make(dirs)
+	})
 	if err != nil || answer.Result == nil {
 		return err
 	}
@@ -43,7 +46,9 @@ func newExport(c *console) *cobra.Command {
 		Example: export.Example,
 		Args:    arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			result, err := export.Export(args[0], to, output)
+			result, err := during(c, "exporting", func(t *terminal.Task) (*export.Result, error) {
+				return export.Export(args[0], to, output, t.Reach)
+			})
 			if err := c.answer(result, err); err != nil {
 				return err
 			}

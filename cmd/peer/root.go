@@ -29,6 +29,7 @@ func run(args []string, c *console) int {
 	err := kernel.Check()
 	if err == nil {
 		err = root.ExecuteContext(ctx)
+		c.endDash()
 	}
 	if err != nil && !isA[*reportedError](err) {
 		c.complain(err)
@@ -44,7 +45,7 @@ func newRoot(c *console) *cobra.Command {
 		Example: `  peer lab                      eight peers on this machine learn built-in data
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
-  peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
+  peer init                     begin a run on a LAN, and say what to type on the other machines`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -55,13 +56,14 @@ func newRoot(c *console) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print errors and results alone")
 	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print the logs of the peers; twice for more")
 	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
-	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newSim(c), newCompare(c), newReproduce(c)} {
+	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newInit(c), newInvite(c), newJoin(c), newSim(c),
+		newCompare(c), newReproduce(c)} {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newStatus(c), newDoctor(c), newRuns(c), newReport(c), newExport(c),
-		newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c),
-		newID(c), newVersion(c), newCompletion(c)} {
+	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newPlan(c), newDoctor(c), newRuns(c), newReport(c),
+		newExport(c), newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c),
+		newBench(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

@@ -52,6 +52,7 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 	_ = cmd.Flags().MarkHidden("fault") // refused with advice
 	file.addResume(cmd)
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
 	_ = cmd.Flags().MarkHidden("supervised")

@@ -14,6 +14,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runs"
+	"gossiptrainer/internal/app/terminal"
 )
 
 func newRuns(c *console) *cobra.Command {
@@ -25,7 +26,9 @@ func newRuns(c *console) *cobra.Command {
 		Example: runs.Example,
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := runs.In(strings.Join(args, ""), filters)
+			list, err := during(c, "reading runs", func(t *terminal.Task) (*runs.List, error) {
+				return runs.In(strings.Join(args, ""), filters, t.Reach)
+			})
 			if err != nil {
 				return err
 			}
@@ -33,13 +36,13 @@ func newRuns(c *console) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
-	cmd.Flags().StringArrayVar(&filters, "filter", nil, "only runs whose run file has this `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar(&filters, "filter", nil, "only runs with this `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeKeys)
 	c.addJSON(cmd)
 	compare := &cobra.Command{
 		Use:     "compare A B",
 		Short:   runs.AboutCompare,
-		Example: "  peer runs compare runs/ring8-20261121-100500 runs/ring8-20261121-101200",
+		Example: "  peer runs compare ring8-20261121-100500 ring8-20261121-101200",
 		Args:    arguments(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return c.answer(runs.Compare(args[0], args[1]))
@@ -53,7 +56,7 @@ func newRuns(c *console) *cobra.Command {
 
 func newPrune(c *console) *cobra.Command {
 	var yes bool
-	p := runs.Prune{Talk: c.err}
+	p := runs.Prune{Talk: c.err, Show: c.show}
 	cmd := &cobra.Command{
 		Use:     "prune [FOLDER | RUN...]",
 		Short:   "remove old runs",

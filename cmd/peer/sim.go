@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/simulate"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
 )
@@ -59,6 +60,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	file.addFlags(cmd)
 	file.addFaults(cmd)
 	c.addJSON(cmd)
+	c.addDash(cmd)
 	cmd.Flags().Var(&f.timing.Compute, "compute", "virtual `time` of a gradient (default: measured), measured, or costs")
 	cmd.Flags().UintVar(&f.timing.Cores, "cores", 0, "processors that all workers share (default: each has its own)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
@@ -67,43 +69,54 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	return cmd
 }
 
+// runs assembles the run of a run file, and the same on other networks.
+func (f simFlags) runs(file *runFile, args []string, ends session.Until) ([]*experiment.Run, error) {
+	if len(f.until) > 0 && len(f.also) > 0 {
+		return nil, advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command " +
+			"for each")
+	}
+	first, err := file.assembleFor("sim", args)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := compare.Beside(first, configs.Source{File: file.name, Env: os.Environ(), Set: file.set,
+		Faults: file.faults}, f.also)
+	if err != nil {
+		return nil, err
+	}
+	if err := ends.Check(runs[0]); err != nil {
+		return nil, err
+	}
+	if len(f.also) > 0 && len(runs[0].Script()) > 0 {
+		return nil, advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
+			"one command for each network")
+	}
+	return runs, nil
+}
+
 func runSim(ctx context.Context, c *console, file *runFile, args []string, f simFlags) error {
 	ends, err := session.ParseUntil("sim", f.until)
 	if err != nil {
 		return err
 	}
-	if len(f.until) > 0 && len(f.also) > 0 {
-		return advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command for " +
-			"each")
-	}
-	first, err := file.assembleFor("sim", args)
-	if err != nil {
-		return err
-	}
-	runs, err := compare.Beside(first, configs.Source{File: file.name, Env: os.Environ(), Set: file.set,
-		Faults: file.faults}, f.also)
-	if err != nil {
-		return err
-	}
-	if err := ends.Check(runs[0]); err != nil {
-		return err
-	}
-	if len(f.also) > 0 && len(runs[0].Script()) > 0 {
-		return advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
-			"one command for each network")
-	}
 	o := session.Options{Mode: "sim"}
 	var from *simulate.Resumed
-	if file.resume {
-		if from, err = simulate.Find(runs, file.folder, ends); err != nil {
-			return err
+	runs, err := during(c, "preparing the run", func(*terminal.Task) (runs []*experiment.Run, err error) {
+		if runs, err = f.runs(file, args, ends); err == nil && file.resume {
+			from, err = simulate.Find(runs, file.folder, ends)
 		}
+		return runs, err
+	})
+	if err != nil {
+		return err
+	}
+	if from != nil {
 		o.Dir, o.Place = from.Dir, from.Place
 	}
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
 		talks[i] = *c
-		talks[i].quiet = c.quiet || i > 0 // one run is enough to watch
+		talks[i].watch(i)
 		s, err := talks[i].session(ctx, run, o)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/topology"
 )
 
@@ -33,13 +34,17 @@ or all:size, which lists the kinds and what consensus costs on each.`,
 		Args: arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if n, all := strings.CutPrefix(args[0], "all:"); all {
-				return c.answer(inspect.NewCosts(n))
+				return c.answer(during(c, "computing path sums", func(*terminal.Task) (*inspect.Costs, error) {
+					return inspect.NewCosts(n)
+				}))
 			}
-			g, err := findGraph(&file, args[0], slack)
-			if err != nil {
-				return err
-			}
-			return c.answer(inspect.Show(g))
+			return c.answer(during(c, "computing the spectrum", func(*terminal.Task) (inspect.Report, error) {
+				g, err := findGraph(&file, args[0], slack)
+				if err != nil {
+					return nil, err
+				}
+				return inspect.Show(g)
+			}))
 		},
 	}
 	file.addFlags(cmd)

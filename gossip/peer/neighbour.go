@@ -27,6 +27,8 @@ const (
 	parting
 	down
 	left
+	resting
+	sought
 )
 
 // A neighbour holds this worker's knowledge of another worker.
@@ -68,7 +70,7 @@ func (p *Peer) look() error {
 		n := &p.peers[i]
 		gone := p.clock.now - n.since
 		switch {
-		case n.linked() || n.state == left:
+		case n.linked() || n.state == left || p.idles(n):
 		case p.start.Asynchronous && !p.Done() && gone >= farewell && p.start.Through(n.rank):
 			// A neighbour that died after its last round, and has come back, would wait for ever.
 			p.warn(n, "ending without a neighbour's last word")
@@ -77,7 +79,7 @@ func (p *Peer) look() error {
 			}
 		case p.Done() && gone >= farewell && (p.start.Durable == gossip.Undurable || p.start.Through(n.rank)):
 			p.warn(n, "leaving without a neighbour's bye")
-		case p.start.Lost == Fail && n.state == down && gone >= grace:
+		case p.start.Lost == Fail && (n.state == down || n.state == sought) && gone >= grace:
 			return &LostError{Peer: n.rank}
 		}
 	}
@@ -98,7 +100,7 @@ func (p *Peer) warn(n *neighbour, text string) {
 // missing returns the neighbours that this worker waits for.
 func (p *Peer) missing() (all []topology.Rank) {
 	for _, n := range p.peers {
-		if n.state != left && (p.Done() || slices.Contains(p.wait, n.rank)) {
+		if p.Done() && p.owes(n) || n.state != left && slices.Contains(p.wait, n.rank) {
 			all = append(all, n.rank)
 		}
 	}

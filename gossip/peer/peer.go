@@ -24,6 +24,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/follow"
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/replay"
 	"gossiptrainer/topology"
@@ -60,6 +61,10 @@ type Start struct {
 	Judge          judge.Rules
 	// Tape notes the calls of the machine; nil: they are not noted.
 	Tape gossip.Tape
+	// Links is how many links the worker keeps open where its neighbours change; 0: all.
+	Links int
+	// Exchanges is the number of exchanges of the run, as far as it is known; 0: it is not.
+	Exchanges int
 	// Through reports whether a worker is known to have ended well without a bye. Nil: nothing is known.
 	Through func(topology.Rank) bool
 }
@@ -80,6 +85,7 @@ type Peer struct {
 	needs func(topology.Rank) bool
 	over  func() bool
 	peers []neighbour // in increasing rank, but for those that came later
+	links following
 	clock clock
 	work  phase
 	wait  []topology.Rank
@@ -154,6 +160,7 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 	s.Judge.Pieces = gossip.SlotsOf(m).Pieces
 	p.judge = judge.New(p.Layer, s.Judge)
 	p.Layer = p.judge
+	p.links = following{Links: follow.New(s.Rows, s.Links, s.Exchanges), every: gossip.SlotsOf(m).Every}
 	for _, rank := range s.Rows.Neighbours() {
 		p.peers = append(p.peers, neighbour{rank: rank})
 	}
@@ -170,6 +177,7 @@ func (p *Peer) Pulse() time.Duration {
 
 // Ready returns the requests of the layers, and says bye at the end.
 func (p *Peer) Ready() gossip.Ready {
+	p.idle()
 	r := p.Layer.Ready()
 	p.wait = append(p.wait[:0], r.Waiting...)
 	if r.Compute {
@@ -179,6 +187,7 @@ func (p *Peer) Ready() gossip.Ready {
 		p.work = done
 	}
 	if !r.More {
+		p.follow(&r)
 		p.part(r.Owed)
 		if p.clock.now >= p.clock.looked+p.Pulse() {
 			p.clock.looked = p.clock.now
@@ -226,6 +235,11 @@ func (p *Peer) Parted(peer topology.Rank, cause error) error {
 	switch {
 	case errors.Is(cause, gossip.ErrBye):
 		n.is(left, p.clock.now)
+	case errors.Is(cause, gossip.ErrRest):
+		n.is(resting, p.clock.now)
+		if p.links.Links != nil && p.links.Wants(peer) {
+			p.seek(n)
+		}
 	case gossip.Ended(cause): // no link was lost
 	case n.state != unmet:
 		n.is(down, p.clock.now)
@@ -249,8 +263,7 @@ func (p *Peer) Done() bool { return p.work >= done }
 
 // Over reports whether all rounds are over and no neighbour needs this worker.
 func (p *Peer) Over() bool {
-	needed := func(n neighbour) bool { return n.state != left && p.needs(n.rank) }
-	return p.Done() && !slices.ContainsFunc(p.peers, needed)
+	return p.Done() && !slices.ContainsFunc(p.peers, p.owes)
 }
 
 // Unneeded reports whether the messages that the worker has kept can be removed: it is Over, and no neighbour can come

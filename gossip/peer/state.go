@@ -33,6 +33,6 @@ func (p *Peer) State(v *layerstate.Visit) {
 // State shows the link to a neighbour.
 func (n *neighbour) State(v *layerstate.Visit) {
 	layerstate.Int(v, "rank", &n.rank, 0, math.MaxInt)
-	layerstate.Int(v, "state", &n.state, unmet, left)
+	layerstate.Int(v, "state", &n.state, unmet, sought)
 	layerstate.Int(v, "since", &n.since, 0, math.MaxInt64)
 }

@@ -32,9 +32,10 @@ var layers = [][]string{
 		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker", "internal/app/export",
 		"internal/app/runs"},
-	{"internal/app/session", "internal/app/models"},
+	{"internal/app/session", "internal/app/models", "internal/app/dash"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
+	{"internal/app/setup", "internal/app/plan"},
 	{"cmd/peer"},
 }
 

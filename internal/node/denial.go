@@ -54,6 +54,9 @@ func (d *driver) unwanted() error {
 		if ok && no.Reason == Duplicate {
 			return &NetworkError{Op: opJoin, Err: no}
 		}
+		if n.why == nil && !d.core.Seeks(n.rank) {
+			continue
+		}
 		if n.why == nil || n.cut { // a neighbour that is cut off may come back as another process
 			return nil
 		}

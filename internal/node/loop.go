@@ -87,7 +87,7 @@ func (d *driver) advance() error {
 		if r.Failed != nil {
 			return d.cause(r.Failed)
 		}
-		d.vitals.wait(r.Waiting)
+		d.vitals.wait(r.Waiting, d.core.Late())
 		d.account.Lack(r.Waiting, time.Since(d.began))
 		if r.Round > d.round {
 			d.finish(r.Round)
@@ -169,6 +169,8 @@ func (d *driver) handle(e link.Event) error {
 		return d.failed(d.core.Parted(e.Peer, e.Err))
 	case link.PeerDone:
 		return d.failed(d.core.Parted(e.Peer, gossip.ErrBye))
+	case link.Rested:
+		return d.failed(d.core.Parted(e.Peer, gossip.ErrRest))
 	case link.Stopped:
 		return d.stoppedBy(e)
 	case link.Refused:

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"log/slog"
@@ -36,17 +37,23 @@ type task struct {
 	verified       bool              // Moniqua at 4 bits, first with a theta far too small
 	slow           func(rank, k int) // called in each gradient; may be nil
 	entropy        entropy.Coder
-	clip           *algos.Clip // the same at all workers; nil: none
+	kind           topology.Kind // "": a ring
+	open           int           // links that a worker keeps open
+	clip           *algos.Clip   // the same at all workers; nil: none
 	// twist replaces a worker's machine; nil: all are honest.
 	twist func(rank int, w *gossip.Worker) gossip.Machine
 }
 
-func (c task) rows(t testing.TB) []topology.Row {
+func (c task) rows(t testing.TB) []topology.Sequence {
 	t.Helper()
 	if c.allReduce || c.n == 1 {
-		return topology.Cycle(c.n)
+		var all []topology.Sequence
+		for _, row := range topology.Cycle(c.n) {
+			all = append(all, row)
+		}
+		return all
 	}
-	kind := topology.Ring
+	kind := cmp.Or(c.kind, topology.Ring)
 	if c.n == 2 {
 		kind = topology.Path
 	}
@@ -54,7 +61,7 @@ func (c task) rows(t testing.TB) []topology.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Rows(0)
+	return g.Sequences()
 }
 
 func (c task) algorithm(t testing.TB, rank int) gossip.Algorithm {
@@ -71,7 +78,7 @@ func (c task) algorithm(t testing.TB, rank int) gossip.Algorithm {
 	return a
 }
 
-func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
+func (c task) machine(t testing.TB, rank int, row topology.Sequence) gossip.Machine {
 	t.Helper()
 	m, err := gossip.New(topology.Rank(rank), row, c.algorithm(t, rank), c.rounds)
 	if err != nil {
@@ -94,7 +101,13 @@ func (c task) codec(t testing.TB, rank int) algos.Codec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: topology.Rank(rank)}
+	codec := &moniqua.Codec{
+		Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: topology.Rank(rank),
+	}
+	if ahead := c.rows(t)[rank].Ahead(); ahead > 1 {
+		codec.Behind(ahead)
+	}
+	return codec
 }
 
 func (c task) gradient(rank int) func(g []float32, k int, x []float32) (float32, error) {
@@ -117,7 +130,7 @@ func (c task) worker(t testing.TB, rank int) Worker {
 	return Worker{Task: work.Task{
 		Rank: topology.Rank(rank), Rows: row, Machine: c.machine(t, rank, row), Gradient: c.gradient(rank),
 		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Entropy: c.entropy, Recording: work.Recording{Every: 1},
-	}}
+	}, OpenLinks: c.open}
 }
 
 // lockStep runs the same workers without a network and returns the digests.

@@ -71,7 +71,7 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		for j := range codecs {
 			codecs[j] = codec(i, j)
 		}
-		m, err := gossip.NewPair(topology.Rank(i), row, &algos.ADPSGD{
+		m, err := gossip.NewPair(topology.Rank(i), row.At(0), &algos.ADPSGD{
 			X: models[i], Alpha: func(int) float32 { return alpha }, Weight: 0.5,
 			Codec: func(peer topology.Rank) algos.Codec { return codecs[peer] },
 		}, gossip.PairPlan{Workers: n, Rounds: rounds, Seed: 1})

@@ -193,7 +193,7 @@ func (f *fleet) worker(rank int) Worker {
 		w.Machine, err = f.pairWorker(w, d)
 		w.Asynchronous, w.MaxPayload = true, w.MaxPayload+gossip.CensusBytes(f.job.n)
 	case d.round > 0:
-		w.Machine, err = gossip.Resume(w.Rank, w.Rows.At(0), f.job.algorithm(f.t, rank),
+		w.Machine, err = gossip.Resume(w.Rank, w.Rows, f.job.algorithm(f.t, rank),
 			gossip.Schedule{Rounds: f.job.rounds, Every: 1}, &d.saved)
 	}
 	if err != nil {
@@ -277,6 +277,14 @@ func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
 		"all":                {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}}},
 		"all, twice":         {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}, {0, 1, 45, []int{0, 1, 2, 3}}}},
 		"in the last round":  {repairs, 9, []death{{3, 0, 59, []int{3, 1}}}},
+		"links that follow matchings": {
+			task{n: 8, dim: 300, rounds: 30, kind: topology.RandomMatching, open: 3}, 7,
+			[]death{{1, 0, 12, []int{1}}, {4, 0, 20, []int{4, 5}}},
+		},
+		"links that follow shifts": {
+			task{n: 6, dim: 300, rounds: 20, kind: topology.RandomShift, open: 3, verified: true}, 7,
+			[]death{{1, 0, 9, []int{1}}, {2, 0, 18, []int{2}}},
+		},
 		"on a directed cycle": {task{n: 5, dim: 103, rounds: 40, allReduce: true}, 7,
 			[]death{{1, 0, 18, []int{1}}, {4, 0, 30, []int{2, 3}}}},
 		"in turn": {repairs, 13, []death{

@@ -32,7 +32,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
 	topic, err := n.joinTopic()
-	if err = errors.Join(err, w.checkLinks()); err != nil {
+	if err != nil {
 		return record.Final{}, err
 	}
 	links, err := link.Start(n.linksOf(&w))
@@ -80,18 +80,6 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	return d.final(), err
 }
 
-// mostMet bounds the links of a worker that may meet any other.
-const mostMet = 63
-
-// checkLinks refuses graphs on which the worker needs too many links.
-func (w *Worker) checkLinks() error {
-	if met := len(w.Rows.Neighbours()); w.Rows.Period() == 0 && met > mostMet {
-		return fmt.Errorf("node: run: worker %d meets %d others on a graph whose exchanges are drawn: at most %d processes: "+
-			"take one-peer-exponential or base2, or peer sim", w.Rank, met, mostMet+1)
-	}
-	return nil
-}
-
 // equip lends the machine buffers and free cores, if it can use them.
 func (w *Worker) equip(links *link.Links) {
 	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
@@ -119,6 +107,9 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	}
 	if j := w.journal(); j != nil {
 		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
+	}
+	if w.follows() {
+		c.Rest = func(rank topology.Rank) bool { return !n.vectors.Serves(rank) }
 	}
 	if w.inTurn() {
 		c.InTurn, c.Room = &slots, (len(w.Rows.At(0).In)+slots.Lead+1)*message

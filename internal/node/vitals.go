@@ -30,6 +30,7 @@ type Status struct {
 
 	Violations int64 `json:"violations"` // messages that were recovered wrongly
 	Repaired   int64 `json:"repaired"`   // those of them that were repaired before use
+	Late       int   `json:"late"`       // exchanges that waited for a link that was not open yet
 
 	Sent      record.Bytes     `json:"sent"`
 	Received  record.Bytes     `json:"received"`
@@ -55,6 +56,7 @@ type vitals struct {
 	waiting []int
 	total   spent
 	repairs gossip.Repairs
+	late    int
 	status  record.Status
 	account *record.Links // the newest on record
 }
@@ -87,10 +89,11 @@ func (v *vitals) end(rounds int) {
 	v.rounds = rounds
 }
 
-// wait notes the neighbours for which the worker waits.
-func (v *vitals) wait(whom []topology.Rank) {
+// wait notes the neighbours for which the worker waits, and how many exchanges have waited for a link.
+func (v *vitals) wait(whom []topology.Rank, late int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.late = late
 	v.waiting = v.waiting[:0]
 	for _, rank := range whom {
 		v.waiting = append(v.waiting, int(rank))
@@ -136,5 +139,5 @@ func (v *vitals) tell(s *Status) {
 		s.Accounts = append(s.Accounts, *v.account)
 	}
 	s.Compute, s.Wait, s.Codec = v.total.compute, v.total.wait, v.total.codec
-	s.Violations, s.Repaired = v.repairs.Violations, v.repairs.Repaired
+	s.Violations, s.Repaired, s.Late = v.repairs.Violations, v.repairs.Repaired, v.late
 }

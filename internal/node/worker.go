@@ -1,11 +1,13 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/follow"
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
@@ -44,6 +46,8 @@ type Worker struct {
 	// Checkpoints are taken while the worker trains; nil for none. A worker with checkpoints waits for
 	// neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
+	// OpenLinks is how many links the worker keeps open where it meets more others; 0 is follow.Default.
+	OpenLinks int
 	// Through reports whether another worker is known to have ended well without telling this one. A
 	// worker that came back at its own end does not wait for their bye. Nil: nothing is known. The
 	// node may call it at any time.
@@ -113,6 +117,7 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	s := peer.Start{
 		Self: w.Rank, Rows: w.Rows, Lost: w.Lost, Asynchronous: w.Asynchronous, Through: through,
 		Place: w.place(), Durable: w.durable(),
+		Links: w.openLinks(), Exchanges: w.Rounds / gossip.SlotsOf(w.Machine).Every,
 		Judge: judge.Rules{Self: w.Rank, Tolerance: w.Tolerance, Name: link.Reason},
 	}
 	switch log := w.journal(); {
@@ -140,6 +145,12 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	}
 	return core, nil
 }
+
+// openLinks returns how many links the worker keeps open where its neighbours change.
+func (w *Worker) openLinks() int { return cmp.Or(w.OpenLinks, follow.Default) }
+
+// follows reports whether it keeps fewer links open than it has neighbours.
+func (w *Worker) follows() bool { return follow.New(w.Rows, w.openLinks(), 0) != nil }
 
 // first returns the round in which the worker begins.
 func (w *Worker) first() int {

@@ -9,8 +9,8 @@ import (
 )
 
 // A Sharer is a worker's side of a network in virtual time. Messages of the same order to several receivers leave at
-// once and share the rate of the uplink evenly, as connections do. Those of a later order wait for them. Messages to one
-// receiver leave one after another. T is the caller's type of a message.
+// once and share the rate of the uplink evenly, as connections do. Those of a later order wait for them. Messages to
+// one receiver leave one after another. T is the caller's type of a message.
 type Sharer[T any] struct {
 	net   Network
 	self  topology.Rank

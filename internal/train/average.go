@@ -21,6 +21,7 @@ type Averaging struct {
 	Files []string // paths, at least one
 	// Metadata goes into the file, beside the entries that are the same in all files; nil: those alone.
 	Metadata map[string]string
+	Watch    func(done, all int64) // unless nil, hears how many bytes of the files have been read
 }
 
 // An Averaged describes a mean of model files.
@@ -132,13 +133,21 @@ func (a Averaging) write(w io.Writer, all []source) (Averaged, error) {
 	}
 	out := bufio.NewWriter(w)
 	out.Write(begin) // Flush reports its error
-	done := Averaged{Tensors: len(h.Tensors)}
+	done, bytes, read := Averaged{Tensors: len(h.Tensors)}, int64(0), int64(0)
+	for _, t := range h.Tensors {
+		bytes += int64(t.Bytes()) * int64(len(all))
+	}
+	watch := func(n int) {
+		if read += int64(n); a.Watch != nil {
+			a.Watch(read, bytes)
+		}
+	}
 	for _, t := range h.Tensors {
 		done.Elements += t.Len()
 		if safetensors.Floats(t.Type) {
-			err = writeMean(out, all, t)
-		} else {
-			err = done.keep(out, all, t)
+			err = writeMean(out, all, t, watch)
+		} else if err = done.keep(out, all, t); err == nil {
+			watch(t.Bytes() * len(all))
 		}
 		if err != nil {
 			return Averaged{}, err
@@ -161,8 +170,8 @@ func (a Averaging) metadata(all []source) map[string]string {
 	return same
 }
 
-// writeMean writes the mean of a tensor of floats.
-func writeMean(w io.Writer, all []source, t safetensors.Tensor) error {
+// writeMean writes the mean of a tensor of floats. It calls read with the bytes that it has read.
+func writeMean(w io.Writer, all []source, t safetensors.Tensor, read func(n int)) error {
 	size := safetensors.Size(t.Type)
 	most := min(share, t.Len())
 	sum, numbers, raw := make([]float64, most), make([]float64, most), make([]byte, size*most)
@@ -180,6 +189,7 @@ func writeMean(w io.Writer, all []source, t safetensors.Tensor) error {
 				}
 				sum[i] += v
 			}
+			read(size * n)
 		}
 		for i := range sum[:n] {
 			sum[i] /= float64(len(all))

@@ -44,6 +44,7 @@ const (
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
 	Alive   Kind = 7 // heartbeat without a payload
 	Member  Kind = 8 // about an edge: hop is the statement, round the exchange
+	Rest    Kind = 9 // hop 0: the sender does not need the link now; hop 1: it does again
 )
 
 // String returns the name of k.
@@ -65,6 +66,8 @@ func (k Kind) String() string {
 		return "alive"
 	case Member:
 		return "member"
+	case Rest:
+		return "rest"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -211,7 +214,7 @@ func (h *Header) Complete() error {
 // check returns an error if the format cannot express h.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Member:
+	case h.Kind < Data || h.Kind > Rest:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
@@ -221,8 +224,10 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
 	case h.Piece < 0 || h.Piece > math.MaxUint16 || h.Piece > 0 && !h.Kind.pieced():
 		return fmt.Errorf("%w: piece %d of a %v frame", ErrRange, h.Piece, h.Kind)
-	case h.Kind == Alive && h.Len > 0:
-		return fmt.Errorf("%w: %d bytes of payload in a heartbeat", ErrTooLong, h.Len)
+	case h.Kind == Rest && h.Hop > 1:
+		return fmt.Errorf("%w: hop %d of a rest frame", ErrRange, h.Hop)
+	case (h.Kind == Alive || h.Kind == Rest) && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of payload in a frame of kind %v", ErrTooLong, h.Len, h.Kind)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}

@@ -43,6 +43,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1, Piece: 2}, []byte("quotients")},
 		{"resend", wire.Header{Kind: wire.Resend, Round: 4, Hop: 1, Epoch: 3}, nil},
 		{"member", wire.Header{Kind: wire.Member, Round: 9, Hop: 2}, nil},
+		{"rest", wire.Header{Kind: wire.Rest, Hop: 1}, nil},
 		{"durable", wire.Header{Kind: wire.Durable, Round: math.MaxUint32}, nil},
 		{"goodbye with a reason", wire.Header{Kind: wire.Bye, Round: 600, Epoch: 9}, []byte("all rounds are over")},
 	}
@@ -109,7 +110,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
-		{"kind of the future", func(b []byte) []byte { b[5] = 9; return b }, wire.ErrKind},
+		{"kind of the future", func(b []byte) []byte { b[5] = 10; return b }, wire.ErrKind},
 		{"sign of life with a payload", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrTooLong},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
@@ -192,6 +193,7 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 		{"hop beyond 16 bits", wire.Header{Kind: wire.Data, Hop: 1 << 16}, wire.ErrRange},
 		{"negative piece", wire.Header{Kind: wire.Data, Piece: -1}, wire.ErrRange},
 		{"piece beyond 16 bits", wire.Header{Kind: wire.Data, Piece: 1 << 16}, wire.ErrRange},
+		{"hop of a rest", wire.Header{Kind: wire.Rest, Hop: 2}, wire.ErrRange},
 		{"piece of a goodbye", wire.Header{Kind: wire.Bye, Piece: 1}, wire.ErrRange},
 	}
 	for _, test := range tests {
@@ -207,7 +209,8 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 func TestKindsHaveNames(t *testing.T) {
 	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request",
 		wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", wire.Member: "member",
-		9: "kind 9"} {
+		wire.Rest: "rest",
+		10:        "kind 10"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

@@ -26,17 +26,34 @@ func TestFiguresAreRatiosOfMediansAndOfShortestTimes(t *testing.T) {
 	}
 }
 
+// whole returns a watch which fails the test unless it hears of more each time, and in the end of all.
+func whole(t *testing.T) func(done, all int64) {
+	last, of := int64(0), int64(1)
+	t.Cleanup(func() {
+		if last != of {
+			t.Errorf("%d of %d was done in the end", last, of)
+		}
+	})
+	return func(done, all int64) {
+		if done <= last || done > all {
+			t.Errorf("%d of %d after %d", done, all, last)
+		}
+		last, of = done, all
+	}
+}
+
 func TestWorkIsMeasuredInTurns(t *testing.T) {
 	var order strings.Builder
 	does := func(name string) func() error {
 		return func() error { order.WriteString(name); return nil }
 	}
-	samples, err := inTurns(3, []func() error{does("a"), does("b")})
-	if err != nil || order.String() != "ababab" || len(samples) != 2 || len(samples[0]) != 3 || len(samples[1]) != 3 {
+	samples, err := inTurns(3, []func() error{does("a"), does("b")}, func() { order.WriteString("|") })
+	if err != nil || order.String() != "ab|ab|ab|" || len(samples) != 2 || len(samples[0]) != 3 || len(samples[1]) != 3 {
 		t.Errorf("%q, samples %v, error %v", order.String(), samples, err)
 	}
 	broken := errors.New("broken")
-	if _, err := inTurns(3, []func() error{does("a"), func() error { return broken }}); !errors.Is(err, broken) {
+	if _, err := inTurns(3, []func() error{does("a"), func() error { return broken }}, func() {}); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -64,7 +81,7 @@ func TestMixingInTurnsLeavesTheModelAsItWas(t *testing.T) {
 }
 
 func TestEveryWidthAndSizeHasARow(t *testing.T) {
-	r, err := Codec([]int{100, 300}, []int{8, 1}, 3)
+	r, err := Codec([]int{100, 300}, []int{8, 1}, 3, whole(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +99,7 @@ func TestEveryWidthAndSizeHasARow(t *testing.T) {
 }
 
 func TestEveryCompressorIsMeasured(t *testing.T) {
-	r, err := Compressors(512, 128, 2)
+	r, err := Compressors(512, 128, 2, whole(t))
 	if err != nil || len(r.Rows) != len(benchedCompressors()) {
 		t.Fatalf("%d rows, error %v", len(r.Rows), err)
 	}
@@ -99,7 +116,7 @@ func TestSimulatedRoundsAreMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Sim(t.Context(), []SimTask{task}, 2)
+	r, err := Sim(t.Context(), []SimTask{task}, 2, whole(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +177,7 @@ func TestGradientsAreMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Step([]*experiment.Run{run}, 3)
+	r, err := Step([]*experiment.Run{run}, 3, whole(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,15 +35,18 @@ type CodecRow struct {
 }
 
 // Codec measures Moniqua's codec with models of all sizes, at least 1, and symbols of all widths, 1 to 16 bits,
-// each so many times, at least once. Other arguments are a usage error.
-func Codec(sizes, widths []int, rounds int) (*CodecReport, error) {
+// each so many times, at least once. Other arguments are a usage error. watch hears how much is done, in coordinates.
+func Codec(sizes, widths []int, rounds int, watch func(done, all int64)) (*CodecReport, error) {
 	if err := checkCodecs(sizes, widths, rounds); err != nil {
 		return nil, err
 	}
-	report := &CodecReport{Tier: kernel.Best().String(), Rounds: rounds}
+	report, all := &CodecReport{Tier: kernel.Best().String(), Rounds: rounds}, tally{watch: watch}
+	for _, d := range sizes {
+		all.all += int64(d) * int64(len(widths)) * int64(rounds)
+	}
 	for _, d := range sizes {
 		for _, bits := range widths {
-			row, err := benchRow(d, bits, rounds)
+			row, err := benchRow(d, bits, rounds, func() { all.add(int64(d)) })
 			if err != nil {
 				return nil, err
 			}
@@ -123,7 +126,7 @@ func (b *codecBench) mix(codec *moniqua.Codec, payloads [4][]byte, n int, weight
 	}
 }
 
-func benchRow(d, bits, rounds int) (CodecRow, error) {
+func benchRow(d, bits, rounds int, after func()) (CodecRow, error) {
 	b, err := newCodecBench(d, bits)
 	if err != nil {
 		return CodecRow{}, err
@@ -139,7 +142,7 @@ func benchRow(d, bits, rounds int) (CodecRow, error) {
 		b.mix(b.plain, b.sent, 3, weight),
 		b.mix(b.verified, b.hashed, 3, 0), // hashes allow no change
 	}
-	samples, err := inTurns(rounds, work)
+	samples, err := inTurns(rounds, work, after)
 	if err != nil {
 		return CodecRow{}, err
 	}

@@ -65,8 +65,9 @@ func benchedCompressors() []benched {
 }
 
 // Compressors measures all compressors with a vector of size coordinates, of which
-// bucket have a scale of their own, so many times. All are at least 1.
-func Compressors(size, bucket, rounds int) (*CompressorReport, error) {
+// bucket have a scale of their own, so many times. All are at least 1. watch hears how
+// many measurements are done.
+func Compressors(size, bucket, rounds int, watch func(done, all int64)) (*CompressorReport, error) {
 	switch {
 	case rounds < 1:
 		return nil, advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
@@ -74,8 +75,10 @@ func Compressors(size, bucket, rounds int) (*CompressorReport, error) {
 		return nil, advice.Usagef("bench compressors: --size %d: must be at least 1", size)
 	}
 	report := &CompressorReport{Tier: kernel.Best().String(), Rounds: rounds}
-	for _, b := range benchedCompressors() {
-		row, err := b.measure(size, bucket, rounds)
+	benched := benchedCompressors()
+	all := tally{all: int64(len(benched) * rounds), watch: watch}
+	for _, b := range benched {
+		row, err := b.measure(size, bucket, rounds, func() { all.add(1) })
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +87,7 @@ func Compressors(size, bucket, rounds int) (*CompressorReport, error) {
 	return report, nil
 }
 
-func (b benched) measure(d, bucket, rounds int) (CompressorRow, error) {
+func (b benched) measure(d, bucket, rounds int, after func()) (CompressorRow, error) {
 	codec, err := newCodecBench(d, b.bits)
 	if err != nil {
 		return CompressorRow{}, err
@@ -105,7 +108,7 @@ func (b benched) measure(d, bucket, rounds int) (CompressorRow, error) {
 		func() error { _, err := c.Compress(payload[:0], 0, z); return err },
 		func() error { return c.AddTo(acc, 0.5, 0, payload) },
 	}
-	samples, err := inTurns(rounds, work)
+	samples, err := inTurns(rounds, work, after)
 	if err != nil {
 		return CompressorRow{}, err
 	}

@@ -41,14 +41,18 @@ type LinkRow struct {
 	Encryption float64 `json:"encryption_share"` // of Cost
 }
 
-// Link measures all tasks so many times each. Less than once is a usage error.
-func Link(ctx context.Context, tasks []LinkTask, times int) (*LinkReport, error) {
+// Link measures all tasks so many times each. Less than once is a usage error. watch hears how much is done,
+// in bytes.
+func Link(ctx context.Context, tasks []LinkTask, times int, watch func(done, all int64)) (*LinkReport, error) {
 	if times < 1 {
 		return nil, advice.Usagef("bench link: --times %d: must be at least 1", times)
 	}
-	result := &LinkReport{Peers: linkPeers}
+	result, all := &LinkReport{Peers: linkPeers}, tally{watch: watch}
 	for _, task := range tasks {
-		row, err := measureLink(ctx, task, times)
+		all.all += measuredTimes * int64(times) * task.sent()
+	}
+	for _, task := range tasks {
+		row, err := measureLink(ctx, task, times, func() { all.add(task.sent()) })
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +61,15 @@ func Link(ctx context.Context, tasks []LinkTask, times int) (*LinkReport, error)
 	return result, nil
 }
 
-func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error) {
+// measuredTimes is how often all rounds of a task are measured for one result: over plain TCP, with and without
+// encryption.
+const measuredTimes = 3
+
+// sent returns the bytes of all rounds of a task.
+func (t LinkTask) sent() int64 { return int64(t.bytes()) * int64(t.Rounds) }
+
+// measureLink measures a task, and calls after after each measurement.
+func measureLink(ctx context.Context, task LinkTask, times int, after func()) (LinkRow, error) {
 	var tcp, rounds, tcpCPU, roundsCPU, openCPU sample
 	row := LinkRow{Coordinates: task.Dim, Bits: task.Bits, Rounds: task.Rounds}
 	for i := range times {
@@ -65,15 +77,18 @@ func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error)
 		if err != nil {
 			return LinkRow{}, fmt.Errorf("bench link: reference: %w", err)
 		}
+		after()
 		found, err := linkRounds(ctx, task)
 		if err != nil {
 			return LinkRow{}, err
 		}
+		after()
 		task.Open = true
 		open, err := linkRounds(ctx, task)
 		if err != nil {
 			return LinkRow{}, err
 		}
+		after()
 		task.Open = false
 		tcp, rounds = append(tcp, plain.Round), append(rounds, found.Round)
 		tcpCPU, roundsCPU = append(tcpCPU, plain.CPU), append(roundsCPU, found.CPU)

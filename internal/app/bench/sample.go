@@ -22,8 +22,8 @@ func (s *sample) take(work func() error) error {
 	return err
 }
 
-// inTurns measures all work so many times, one after the other each time.
-func inTurns(times int, work []func() error) ([]sample, error) {
+// inTurns measures all work so many times, one after the other each time. It calls after after each time.
+func inTurns(times int, work []func() error, after func()) ([]sample, error) {
 	samples := make([]sample, len(work))
 	for range times {
 		for i, w := range work {
@@ -31,8 +31,20 @@ func inTurns(times int, work []func() error) ([]sample, error) {
 				return nil, err
 			}
 		}
+		after()
 	}
 	return samples, nil
+}
+
+// A tally tells how much of the measurements is done.
+type tally struct {
+	done, all int64
+	watch     func(done, all int64)
+}
+
+func (t *tally) add(n int64) {
+	t.done += n
+	t.watch(t.done, t.all)
 }
 
 func (s sample) shortest() time.Duration { return slices.Min(s) }

@@ -99,14 +99,18 @@ func (t SimTask) config() configs.Config {
 	return cfg
 }
 
-// Sim measures all tasks so many times each, at least once.
-func Sim(ctx context.Context, tasks []SimTask, times int) (*SimReport, error) {
+// Sim measures all tasks so many times each, at least once. watch hears how much is done, in
+// updates of coordinates.
+func Sim(ctx context.Context, tasks []SimTask, times int, watch func(done, all int64)) (*SimReport, error) {
 	if times < 1 {
 		return nil, advice.Usagef("bench sim: --times %d: must be at least 1", times)
 	}
-	result := &SimReport{Cores: runtime.GOMAXPROCS(0)}
+	result, all := &SimReport{Cores: runtime.GOMAXPROCS(0)}, tally{watch: watch}
 	for _, task := range tasks {
-		row, err := task.measure(ctx, times)
+		all.all += (int64(times) + 1) * task.updates() // once more for the memory
+	}
+	for _, task := range tasks {
+		row, err := task.measure(ctx, times, func() { all.add(task.updates()) })
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +119,11 @@ func Sim(ctx context.Context, tasks []SimTask, times int) (*SimReport, error) {
 	return result, nil
 }
 
-func (t SimTask) measure(ctx context.Context, times int) (SimRow, error) {
+// updates returns how often one run of a task changes a coordinate.
+func (t SimTask) updates() int64 { return int64(t.Workers) * int64(t.Coordinates) * int64(t.Rounds) }
+
+// measure measures a task, and calls after after each run of it.
+func (t SimTask) measure(ctx context.Context, times int, after func()) (SimRow, error) {
 	row := SimRow{Workers: t.Workers, Coordinates: t.Coordinates, Bits: t.Bits, Rounds: t.Rounds}
 	var runs, gradients sample
 	events := 0
@@ -134,6 +142,7 @@ func (t SimTask) measure(ctx context.Context, times int) (SimRow, error) {
 		if err := gradients.take(func() error { return gradientsAlone(workers, t.Rounds) }); err != nil {
 			return SimRow{}, err
 		}
+		after()
 	}
 	seconds := runs.shortest().Seconds()
 	row.Rate, row.Events = float64(t.Rounds)/seconds, float64(events)/seconds
@@ -144,6 +153,7 @@ func (t SimTask) measure(ctx context.Context, times int) (SimRow, error) {
 	row.OverGrads = runs.over(gradients)
 	var err error
 	row.Memory, err = t.memory(ctx)
+	after()
 	return row, err
 }
 

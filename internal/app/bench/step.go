@@ -34,14 +34,15 @@ type StepRow struct {
 // multiplyAdds of one measurement of the peak: some milliseconds.
 const multiplyAdds = 1 << 26
 
-// Step takes so many gradients of worker 0 of each run, at least one.
-func Step(runs []*experiment.Run, times int) (*StepReport, error) {
+// Step takes so many gradients of worker 0 of each run, at least one. watch hears how many are done.
+func Step(runs []*experiment.Run, times int, watch func(done, all int64)) (*StepReport, error) {
 	if times < 1 {
 		return nil, advice.Usagef("bench step: --times %d: must be at least 1", times)
 	}
 	result := &StepReport{Tier: kernel.Best().String()}
+	all := tally{all: int64(len(runs) * times), watch: watch}
 	for _, run := range runs {
-		row, err := measureStep(run, times)
+		row, err := measureStep(run, times, func() { all.add(1) })
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +51,8 @@ func Step(runs []*experiment.Run, times int) (*StepReport, error) {
 	return result, nil
 }
 
-func measureStep(run *experiment.Run, times int) (StepRow, error) {
+// measureStep measures a run, and calls after after each gradient.
+func measureStep(run *experiment.Run, times int, after func()) (StepRow, error) {
 	w, err := run.Worker(0)
 	if err != nil {
 		return StepRow{}, err
@@ -58,7 +60,7 @@ func measureStep(run *experiment.Run, times int) (StepRow, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var steps, peak sample
-	done, err := timeGradients(w, times, &steps, &peak)
+	done, err := timeGradients(w, times, &steps, &peak, after)
 	if err != nil {
 		return StepRow{}, err
 	}
@@ -77,7 +79,7 @@ func measureStep(run *experiment.Run, times int) (StepRow, error) {
 
 // timeGradients takes gradients and, in turns with them, the machine's peak. It
 // returns how many multiply-adds one measurement of that has.
-func timeGradients(w *experiment.Worker, times int, steps, peak *sample) (done int, err error) {
+func timeGradients(w *experiment.Worker, times int, steps, peak *sample, after func()) (done int, err error) {
 	x := w.Machine.Params()
 	g := make([]float32, len(x))
 	if _, err := w.Gradient(g, 0, x); err != nil { // warms up
@@ -89,6 +91,7 @@ func timeGradients(w *experiment.Worker, times int, steps, peak *sample) (done i
 			return 0, err
 		}
 		_ = peak.take(func() error { done = kernel.Best().MultiplyAdds(multiplyAdds); return nil })
+		after()
 	}
 	return done, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/terminal"
 )
 
 // A pace estimates the time for the rest of a comparison. It uses the cells that this process has run, and the progress
@@ -20,6 +21,8 @@ type pace struct {
 	took []timing
 	rest []configs.Cell // that have not begun
 	runs []*running
+
+	shown terminal.Countdown
 }
 
 // A running is a process with cells that run together.
@@ -131,13 +134,24 @@ func mean(known []timing, cell configs.Cell) time.Duration {
 	return 0
 }
 
-// words describes the time for the rest.
+// show returns the time for the rest as it is shown.
+func (p *pace) show(now time.Time) time.Duration {
+	left, known := p.left(now)
+	if !known {
+		return terminal.Unknown
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shown.Show(left, now)
+}
+
+// words describes the time for the rest at the beginning of a cell, if it is known.
 func (p *pace) words(now time.Time) string {
-	left, ok := p.left(now)
-	if !ok {
+	left := p.show(now)
+	if left == terminal.Unknown {
 		return ""
 	}
-	return fmt.Sprintf(", about %s left", live.Clock(left))
+	return ", " + terminal.Left(left)
 }
 
 // line describes the running cells: of several each with its time.
@@ -155,7 +169,7 @@ func (p *pace) line(now time.Time) string {
 		all = append(all, text)
 	}
 	p.mu.Unlock()
-	return strings.Join(all, "; ") + p.words(now)
+	return strings.Join(all, "; ") + ", " + terminal.Left(p.show(now))
 }
 
 // A listener reads the progress of a cell from its process.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/preflight"
@@ -16,7 +17,10 @@ import (
 
 // prepare loads every cell, measures the time of a gradient for the simulator, and searches for the values to tune.
 func (m *Matrix) prepare(ctx context.Context) error {
-	for _, cell := range m.cells {
+	shown := m.Progress()
+	defer shown.Clear()
+	for i, cell := range m.cells {
+		shown.Tell(fmt.Sprintf("preparing cell %d of %d", i+1, len(m.cells)), time.Now())
 		loaded, err := m.load(firstChoice(cell))
 		if err != nil {
 			return err

@@ -26,16 +26,18 @@ import (
 const (
 	About = `write the curves of a run for TensorBoard, CSV, JSON lines or W&B
 
-FOLDER is that of a run, also of one that goes on or was stopped, or of a comparison, whose
-cells are runs. Each worker has its curves, and so has the average of all. Rounds are the
-steps. The record itself is not changed, and an export appears whole or not at all.
+FOLDER is that of a run, also of one that goes on or was stopped, or of a
+comparison, whose cells are runs. Each worker has its curves, and so has the
+average of all. Rounds are the steps. The record itself is not changed, and an
+export appears whole or not at all.
 
   tensorboard   a log folder with event files (default: FOLDER/tensorboard)
   csv           a table with a line per worker and round (FOLDER/scalars.csv)
   jsonl         the same as an object per line (FOLDER/scalars.jsonl)
   wandb         folders in the layout of Weights & Biases (FOLDER/wandb)`
 	Example = `  peer export runs/ring8-20261121-100500 --to tensorboard
-  peer export fig1 --to csv -o fig1.csv`
+  peer export fig1 --to csv -o fig1.csv
+  peer export fig1 --to jsonl --json`
 )
 
 // A target is a form of export.
@@ -77,9 +79,10 @@ type sink interface {
 type source struct {
 	runfolder.Place
 	began   time.Time
-	workers int // that have records
-	length  int64
+	workers int             // that have records
+	length  int64           // of the record when the export began
 	summary *record.Summary // nil of a run that has not ended
+	in      *reading
 }
 
 // wall returns the time of a row in seconds since 1970.
@@ -114,13 +117,15 @@ func (r *Result) Write(w io.Writer) error {
 }
 
 // Export writes the runs of a folder in a form to a path, which must be free. An empty path is that of the form in the
-// folder. The output appears whole or not at all.
-func Export(dir, to, output string) (*Result, error) {
+// folder. The output appears whole or not at all. watch hears how many bytes of the records have been read, of which
+// each
+// is read twice.
+func Export(dir, to, output string, watch func(done, all int64)) (*Result, error) {
 	form, err := find(to)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := sourcesIn(dir)
+	sources, err := sourcesIn(dir, &reading{watch: watch})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +159,7 @@ func find(to string) (target, error) {
 }
 
 // sourcesIn returns the runs of a folder with a first look at their records, which finds every error in them.
-func sourcesIn(dir string) ([]*source, error) {
+func sourcesIn(dir string, in *reading) ([]*source, error) {
 	places, kind, err := runfolder.Below(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -168,25 +173,41 @@ func sourcesIn(dir string) ([]*source, error) {
 		return nil, advice.Usage(fmt.Errorf("export: %s holds %s: name one of them", dir, plural.Of(len(places), "run")),
 			"peer export "+advice.Command(places[len(places)-1].Dir))
 	}
-	var all []*source
-	for _, place := range places {
-		s, err := newSource(place)
+	return look(dir, places, in)
+}
+
+// look returns the sources at some places of a folder. Without any record there is nothing to export.
+func look(dir string, places []runfolder.Place, in *reading) ([]*source, error) {
+	all, workers := make([]*source, len(places)), 0
+	for i, place := range places {
+		all[i] = &source{Place: place, in: in}
+		info, err := os.Stat(all[i].record())
 		if err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}
-		all = append(all, s)
+		all[i].length = info.Size()
+		in.all += 2 * info.Size() // a look, and the export
+	}
+	for _, s := range all {
+		if err := s.look(); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		workers += s.workers
+	}
+	if workers == 0 {
+		return nil, advice.Usage(fmt.Errorf("export: the run in %s has no steps yet", dir),
+			"a run records a step of each worker every output.every rounds")
 	}
 	return all, nil
 }
 
-func newSource(place runfolder.Place) (*source, error) {
-	s := &source{Place: place, length: -1}
-	var err error
-	if s.began, err = runfolder.Began(place.Dir); err != nil {
-		return nil, err
+// look finds every error in the record.
+func (s *source) look() (err error) {
+	if s.began, err = runfolder.Began(s.Dir); err != nil {
+		return err
 	}
-	if s.summary, err = record.OpenSummary(place.Dir); err != nil {
-		return nil, err
+	if s.summary, err = record.OpenSummary(s.Dir); err != nil {
+		return err
 	}
 	ranks := map[int]bool{}
 	if err := s.scan(func(e record.Event) error {
@@ -198,38 +219,45 @@ func newSource(place runfolder.Place) (*source, error) {
 		}
 		return nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	s.workers = len(ranks)
-	return s, nil
+	return nil
 }
 
-// scan calls see for every event. Events that come after the first scan are left out.
+// record returns the path of the record.
+func (s *source) record() string { return filepath.Join(s.Dir, record.EventsFile) }
+
+// scan calls see for every event. Events that came after the first look at the length are left out.
 func (s *source) scan(see func(record.Event) error) error {
-	name := filepath.Join(s.Dir, record.EventsFile)
-	f, err := regular.Open(name)
+	f, err := regular.Open(s.record())
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if s.length < 0 {
-		info, err := f.Stat()
+	for e, err := range record.Scan(io.TeeReader(io.LimitReader(f, s.length), s.in)) {
 		if err != nil {
-			return err
+			return advice.With(fmt.Errorf("%s: %w", s.record(), err),
+				"the record is damaged: a copy of the folder without this line can be exported")
 		}
-		s.length = info.Size()
-	}
-	for e, err := range record.Scan(io.LimitReader(f, s.length)) {
-		if err == nil {
-			err = see(e)
-		} else {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
-		if err != nil {
+		if err := see(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A reading counts the bytes that are read of all records.
+type reading struct {
+	done, all int64
+	watch     func(done, all int64)
+}
+
+// Write implements io.Writer.
+func (r *reading) Write(p []byte) (int, error) {
+	r.done += int64(len(p))
+	r.watch(r.done, r.all)
+	return len(p), nil
 }
 
 // into writes the sources to a draft, and renames it when it is complete.

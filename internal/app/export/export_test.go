@@ -93,7 +93,7 @@ func run(t *testing.T) string {
 func export(t *testing.T, dir, to string) (*Result, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	r, err := Export(dir, to, out)
+	r, err := Export(dir, to, out, func(int64, int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,10 +351,6 @@ func TestARunThatHasNotEnded(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", to, r, said.String())
 		}
 	}
-	empty := write(t, filepath.Join(t.TempDir(), "e"), nil, nil)
-	if r, _ := export(t, empty, "csv"); r.Rows != 0 || r.Workers != 0 {
-		t.Errorf("a run without a record: %+v", r)
-	}
 }
 
 // A comparison has one run per cell, named as the cell, also one that goes on.
@@ -378,6 +374,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	dir, root := run(t), t.TempDir()
 	damaged := write(t, filepath.Join(root, "damaged"), nil, nil)
 	put(t, filepath.Join(damaged, record.EventsFile), []byte("{\"step\":{\"rank\":0,\"round\":1}}\nfoo\n"))
+	empty := write(t, filepath.Join(root, "empty"), []record.Event{{Status: &record.Status{}}}, nil)
 	there := filepath.Join(root, "there")
 	put(t, there, nil)
 	for _, test := range []struct {
@@ -391,10 +388,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{filepath.Join(root, "none"), "csv", "", "export: there is no folder", "peer runs lists the runs"},
 		{t.TempDir(), "csv", "", "is not the folder of a run or of a comparison", "peer lab prints"},
 		{filepath.Dir(dir), "csv", "", "holds 1 run: name one of them", "peer export "},
-		{damaged, "csv", filepath.Join(root, "x"), "damaged" + string(filepath.Separator) + "events.jsonl: line 2: ", ""},
+		{damaged, "csv", filepath.Join(root, "x"), "damaged" + string(filepath.Separator) + "events.jsonl: line 2: ",
+			"a copy of the folder without this line"},
+		{empty, "csv", filepath.Join(root, "x"), "has no steps yet", "every output.every rounds"},
 		{dir, "csv", filepath.Join(there, "x"), "export: ", ""},
 	} {
-		_, err := Export(test.dir, test.to, test.out)
+		_, err := Export(test.dir, test.to, test.out, func(int64, int64) {})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s to %s: error %v, want %q", test.dir, test.to, err, test.want)
 			continue
@@ -407,8 +406,23 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			t.Errorf("%v: no hint %q", err, test.hint)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(root, ".export-*")); len(left) > 0 || len(names(t, root)) != 3 {
+	if left, _ := filepath.Glob(filepath.Join(root, ".export-*")); len(left) > 0 || len(names(t, root)) != 5 {
 		t.Errorf("it left %q", names(t, root))
+	}
+}
+
+// An export hears of every byte of the record twice.
+func TestAnExportTellsHowFarItIs(t *testing.T) {
+	dir, last, of := run(t), int64(0), int64(0)
+	_, err := Export(dir, "csv", filepath.Join(t.TempDir(), "x"), func(done, all int64) {
+		if done <= last || done > all {
+			t.Errorf("%d of %d after %d", done, all, last)
+		}
+		last, of = done, all
+	})
+	info, statErr := os.Stat(filepath.Join(dir, record.EventsFile))
+	if err != nil || statErr != nil || last != of || of != 2*info.Size() {
+		t.Errorf("%d of %d bytes, error %v", last, of, err)
 	}
 }
 
@@ -434,7 +448,7 @@ func TestAnExportAppearsWholeOrNotAtAll(t *testing.T) {
 		s, err := openTensorBoard(path)
 		return failing{s}, err
 	}}
-	sources, err := sourcesIn(dir)
+	sources, err := sourcesIn(dir, &reading{watch: func(int64, int64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

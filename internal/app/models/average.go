@@ -32,12 +32,13 @@ type Average struct {
 	Kept     []string `json:"kept"` // tensors of whole numbers that differ: they are those of the first file
 }
 
-// AverageFiles writes the mean of model files, of this program or of others, to the file out.
-func AverageFiles(files []string, out string) (Average, error) {
+// AverageFiles writes the mean of model files, of this program or of others, to the file out. watch hears
+// how many bytes of them have been read.
+func AverageFiles(files []string, out string, watch func(done, all int64)) (Average, error) {
 	if out == "" {
 		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
 	}
-	done, err := train.Averaging{Files: files}.Write(out)
+	done, err := train.Averaging{Files: files, Watch: watch}.Write(out)
 	if err != nil {
 		hint := "all files must come from one model"
 		if _, differs := errors.AsType[*train.LayoutError](err); differs {

@@ -12,12 +12,10 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
@@ -78,8 +76,8 @@ type Score struct {
 	Settings map[string]any `json:"settings"` // the section model, keys with effect alone
 }
 
-// Evaluate scores a model file on the test split, and shows how far it is.
-func Evaluate(r Request, bar *terminal.Progress) (Score, error) {
+// Evaluate scores a model file on the test split. watch hears how many samples are done.
+func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	head, err := train.ReadLayout(r.Model)
 	if err != nil {
 		return Score{}, unreadable("evaluate", err)
@@ -102,10 +100,7 @@ func Evaluate(r Request, bar *terminal.Progress) (Score, error) {
 	if err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
 	}
-	score, err := run.ScoreModel(x, statistics, func(done, all int) {
-		bar.Tell(fmt.Sprintf("%d of %d samples", done, all), time.Now())
-	})
-	bar.Clear()
+	score, err := run.ScoreModel(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
 	if err != nil {
 		return Score{}, err
 	}

@@ -10,12 +10,11 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/train"
 )
 
-var unseen = terminal.NewProgress(nil, terminal.Unseen)
+func unseen(done, all int64) {}
 
 // saved writes the start of a run as a model file, with what change makes of it, and returns the path and the run.
 func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *experiment.Run) {
@@ -160,7 +159,7 @@ func TestAverages(t *testing.T) {
 	b, _ := saved(t, asIs, "model={name: mlp, hidden: [3]}", "seed=2")
 	c, _ := saved(t, asIs, "model={name: mlp, hidden: [4]}")
 	out := filepath.Join(t.TempDir(), "mean.safetensors")
-	done, err := AverageFiles([]string{a, b}, out)
+	done, err := AverageFiles([]string{a, b}, out, nil)
 	if err != nil || done.Tensors != 4 || done.Elements != 3*784+3+30+10 {
 		t.Fatalf("%+v, error %v", done, err)
 	}
@@ -171,16 +170,16 @@ func TestAverages(t *testing.T) {
 	if score, err := Evaluate(Request{Model: out}, unseen); err != nil || score.Samples != 2000 {
 		t.Errorf("%+v, error %v", score, err)
 	}
-	_, err = AverageFiles([]string{a, c}, out)
+	_, err = AverageFiles([]string{a, c}, out, nil)
 	if file, ok := errors.AsType[*FileError](err); !ok || !strings.Contains(err.Error(), a+" has: ") || file.Hint() == "" {
 		t.Errorf("files of two models: error %v", err)
 	}
 	for _, files := range [][]string{{a, "none"}, {a}} {
-		if _, err := AverageFiles(files, ""); err == nil {
+		if _, err := AverageFiles(files, "", unseen); err == nil {
 			t.Errorf("%v: no file to write is accepted", files)
 		}
 	}
-	if _, err := AverageFiles([]string{a, "none"}, out); !errors.As(err, new(*advice.UsageError)) {
+	if _, err := AverageFiles([]string{a, "none"}, out, unseen); !errors.As(err, new(*advice.UsageError)) {
 		t.Errorf("a missing file: error %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/report"
 )
 
@@ -35,6 +36,11 @@ func Compare(a, b string) (*Comparison, error) {
 	second, err := open(b)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range []Run{first, second} {
+		if r.Error != "" {
+			return nil, advice.With(fmt.Errorf("runs: compare: %s", r.Error), "the files of this run are damaged")
+		}
 	}
 	c := &Comparison{A: first, B: second, Settings: []Difference{}, Results: []Difference{}}
 	keys := maps.Clone(first.files.settings)

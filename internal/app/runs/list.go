@@ -25,18 +25,20 @@ import (
 const (
 	About = `list past and present runs, newest first
 
-FOLDER holds runs, or is a comparison, whose cells are listed; without it, it is output.dir.
-A run is running while a process has its folder, finished once it has a summary, and else
-stopped: "--resume" may go on with it. Loss and accuracy are those on the test set.`
+FOLDER holds runs, or is a comparison, whose cells are listed; without it, it is
+output.dir. A run is running while a process has its folder, finished once it
+has a summary, and else stopped: "--resume" may go on with it. The files of a
+damaged run cannot be read. Loss and accuracy are those on the test set.`
 	Example = `  peer runs
   peer runs --filter algorithm.bits=8 --filter topology.kind=ring
   peer runs fig1 --json`
 	AboutCompare = "print the settings and the results in which two runs differ"
 	AboutPrune   = `remove old runs
 
-Without names it removes finished runs of FOLDER, or of output.dir: all but the newest
-(--keep), those that began long ago (--older-than), or those beyond both bounds. A stopped
-run is removed only by name, a running one never. It says what it frees, and asks.`
+Without names it removes finished runs of FOLDER, or of output.dir: all but the
+newest (--keep), those that began long ago (--older-than), or those beyond both
+bounds. A stopped or damaged run is removed only by name, a running one never.
+It says what it frees, and asks.`
 	ExamplePrune = `  peer runs prune --keep 20
   peer runs prune old-runs --older-than 30d --yes
   peer runs prune runs/ring8-20261121-100500`
@@ -50,24 +52,31 @@ const (
 	Finished State = "finished" // it has a summary
 	Running  State = "running"  // a process has its folder
 	Stopped  State = "stopped"  // neither
+	Damaged  State = "damaged"  // its summary or its record cannot be read
 )
+
+// A Standing says how a run stands.
+type Standing struct {
+	State State  `json:"state"`
+	Error string `json:"error,omitempty"` // why its files cannot be read
+}
 
 // A Run is a past or present run, from its folder. Values are of the summary, or of the last records without one.
 type Run struct {
-	Name      string    `json:"name"`
-	Dir       string    `json:"folder"`
-	Began     time.Time `json:"began"`
-	State     State     `json:"state"`
-	Algorithm string    `json:"algorithm"` // "" where the run file cannot be read, as of another version
-	Bits      int       `json:"bits"`      // per parameter; 0: unknown
-	Graph     string    `json:"graph"`
-	Workers   int       `json:"workers"`
-	Rounds    int       `json:"rounds"`     // finished, of the worker with the fewest
-	Of        int       `json:"rounds_of"`  // of the run file
-	TrainLoss *float64  `json:"train_loss"` // mean over the workers of the last records
-	Loss      *float64  `json:"loss"`       // on the test set
-	Accuracy  *float64  `json:"accuracy"`
-	Sent      int64     `json:"sent_bytes"` // at the socket, mean over the workers
+	Name  string    `json:"name"`
+	Dir   string    `json:"folder"`
+	Began time.Time `json:"began"`
+	Standing
+	Algorithm string   `json:"algorithm"` // "" where the run file cannot be read, as of another version
+	Bits      int      `json:"bits"`      // per parameter; 0: unknown
+	Graph     string   `json:"graph"`
+	Workers   int      `json:"workers"`
+	Rounds    int      `json:"rounds"`     // finished, of the worker with the fewest
+	Of        int      `json:"rounds_of"`  // of the run file
+	TrainLoss *float64 `json:"train_loss"` // mean over the workers of the last records
+	Loss      *float64 `json:"loss"`       // on the test set
+	Accuracy  *float64 `json:"accuracy"`
+	Sent      int64    `json:"sent_bytes"` // at the socket, mean over the workers
 
 	files files
 }
@@ -94,8 +103,8 @@ func OutputDir() (string, error) {
 }
 
 // In lists the runs of a folder, or of output.dir if it is empty, that pass the filters. A filter is key=value with a
-// key of run files.
-func In(folder string, filters []string) (*List, error) {
+// key of run files. watch hears how many runs have been read.
+func In(folder string, filters []string, watch func(done, all int64)) (*List, error) {
 	pass, err := parseFilters(filters)
 	if err != nil {
 		return nil, err
@@ -116,11 +125,9 @@ func In(folder string, filters []string) (*List, error) {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
 	list := &List{folder, []Run{}}
-	for _, place := range places {
-		run, err := read(place)
-		if err != nil {
-			return nil, fmt.Errorf("runs: %w", err)
-		}
+	for i, place := range places {
+		run := Read(place)
+		watch(int64(i+1), int64(len(places)))
 		if !slices.ContainsFunc(pass, func(f filter) bool { return !f.fits(run.files.settings) }) {
 			list.Runs = append(list.Runs, run)
 		}
@@ -134,7 +141,7 @@ func In(folder string, filters []string) (*List, error) {
 	return list, nil
 }
 
-// open reads the run in a folder, or of that name in output.dir.
+// open reads the run in a folder, or of that name in output.dir. It may be damaged.
 func open(name string) (Run, error) {
 	dirs := []string{name}
 	if filepath.Base(name) == name {
@@ -144,41 +151,50 @@ func open(name string) (Run, error) {
 	}
 	for _, dir := range dirs {
 		if places, kind, err := runfolder.Below(dir); err == nil && kind == runfolder.OneRun {
-			return read(places[0])
+			return Read(places[0]), nil
 		}
 	}
 	return Run{}, advice.Usage(fmt.Errorf("runs: %s is not the folder of a run", name), "peer runs lists the runs")
 }
 
-// read looks at the folder of a run.
-func read(place runfolder.Place) (Run, error) {
-	r := Run{Name: place.Name, Dir: place.Dir, State: Stopped}
-	var err error
-	if r.Began, err = runfolder.Began(place.Dir); err != nil {
-		return r, err
+// Read looks at the folder of a run: at most the end of its record. One that cannot be read has an Error, and does not
+// keep the others from being listed.
+func Read(place runfolder.Place) Run {
+	r := Run{Name: place.Name, Dir: place.Dir, Standing: Standing{State: Stopped}}
+	if err := r.read(); err != nil {
+		r.Error = err.Error()
+		if r.State != Running {
+			r.State = Damaged
+		}
 	}
-	if r.files.summary, err = record.OpenSummary(place.Dir); err != nil {
-		return r, err
+	return r
+}
+
+func (r *Run) read() error {
+	held, err := runfolder.InUse(r.Dir)
+	if err != nil {
+		return err
 	}
-	if file := filepath.Join(place.Dir, runfolder.RunFile); regular.Check(file) == nil {
+	if held {
+		r.State = Running
+	}
+	if r.Began, err = runfolder.Began(r.Dir); err != nil {
+		return err
+	}
+	if file := filepath.Join(r.Dir, runfolder.RunFile); regular.Check(file) == nil {
 		if loaded, err := configs.Load(configs.Source{File: file}); err == nil {
 			r.describe(loaded.Config)
 		}
 	}
-	held, err := runfolder.InUse(place.Dir)
-	switch {
-	case err != nil:
-		return r, err
-	case held:
-		r.State = Running
-	case r.files.summary != nil:
-		r.State = Finished
+	if r.files.summary, err = record.OpenSummary(r.Dir); err != nil {
+		return err
 	}
-	if r.files.summary != nil && !held {
-		r.conclude(r.files.summary)
-		return r, nil
+	if r.files.summary == nil || held {
+		return r.look()
 	}
-	return r, r.look()
+	r.State = Finished
+	r.conclude(r.files.summary)
+	return nil
 }
 
 // describe takes the settings of the run file.

@@ -24,6 +24,8 @@ type Prune struct {
 	Now   time.Time
 	Ask   func(question string) (bool, error) // asks the user; nil: go on
 	Talk  io.Writer                           // gets the list before the question
+
+	Show func(what string, do func(watch func(done, all int64)) error) error // does a part of the work
 }
 
 // A Pruned says which runs are gone.
@@ -31,7 +33,7 @@ type Pruned struct {
 	Removed []Removed `json:"removed"`
 	Bytes   int64     `json:"freed_bytes"`
 	Kept    int       `json:"kept"`   // of those that were looked at
-	Spared  []string  `json:"spared"` // stopped and running ones among them
+	Spared  []string  `json:"spared"` // those among them that are not finished
 }
 
 // A Removed is a run that is gone.
@@ -47,8 +49,8 @@ func (p *Pruned) Write(w io.Writer) error {
 		_, err = fmt.Fprintf(w, "kept %s\n", plural.Of(p.Kept, "run"))
 	}
 	if err == nil && len(p.Spared) > 0 {
-		_, err = fmt.Fprintf(w, "%s of them not finished: only its name removes a stopped run\n",
-			plural.Verb(len(p.Spared), "1 is", fmt.Sprint(len(p.Spared), " are")))
+		_, err = fmt.Fprintf(w, "%d of them %s not finished: only its name removes a stopped or damaged run\n",
+			len(p.Spared), plural.Verb(len(p.Spared), "is", "are"))
 	}
 	return err
 }
@@ -61,12 +63,9 @@ func (p Prune) Do(args []string) (*Pruned, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bytes int64
-	for i := range chosen {
-		if chosen[i].Bytes, err = size(chosen[i].Dir); err != nil {
-			return nil, fmt.Errorf("runs: %w", err)
-		}
-		bytes += chosen[i].Bytes
+	bytes, err := p.sizes(chosen)
+	if err != nil {
+		return nil, fmt.Errorf("runs: prune: %w", err)
 	}
 	if len(chosen) > 0 && p.Ask != nil {
 		for _, r := range chosen {
@@ -82,13 +81,31 @@ func (p Prune) Do(args []string) (*Pruned, error) {
 			return done, nil
 		}
 	}
-	for _, r := range chosen {
-		if err := remove(r.Dir); err != nil {
-			return nil, fmt.Errorf("runs: prune, after %s: %w", plural.Of(len(done.Removed), "run"), err)
+	return done, p.Show("removing runs", func(watch func(done, all int64)) error {
+		for _, r := range chosen {
+			if err := remove(r.Dir); err != nil {
+				return fmt.Errorf("runs: prune, after %s: %w", plural.Of(len(done.Removed), "run"), err)
+			}
+			done.Removed, done.Bytes = append(done.Removed, r), done.Bytes+r.Bytes
+			watch(done.Bytes, bytes)
 		}
-		done.Removed, done.Bytes = append(done.Removed, r), done.Bytes+r.Bytes
-	}
-	return done, nil
+		return nil
+	})
+}
+
+// sizes finds the sizes of runs, and their sum.
+func (p Prune) sizes(chosen []Removed) (bytes int64, err error) {
+	err = p.Show("adding up sizes", func(watch func(done, all int64)) error {
+		for i := range chosen {
+			if chosen[i].Bytes, err = size(chosen[i].Dir); err != nil {
+				return err
+			}
+			bytes += chosen[i].Bytes
+			watch(int64(i+1), int64(len(chosen)))
+		}
+		return nil
+	})
+	return bytes, err
 }
 
 // choose returns the runs that go, the newest first.
@@ -107,7 +124,11 @@ func (p Prune) choose(args []string, done *Pruned) ([]Removed, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := In(folder, nil)
+	var list *List
+	err = p.Show("reading runs", func(watch func(done, all int64)) error {
+		list, err = In(folder, nil, watch)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

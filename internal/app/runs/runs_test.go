@@ -22,6 +22,11 @@ import (
 // now is a day after the newest run of folder.
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
+// unseen and shown take the place of a progress.
+func unseen(done, all int64) {}
+
+func shown(_ string, do func(func(done, all int64)) error) error { return do(unseen) }
+
 func put(t *testing.T, path string, text []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -93,7 +98,7 @@ func names(l *List) (all []string) {
 
 func TestRunsAreListedTheNewestFirst(t *testing.T) {
 	dir := folder(t)
-	l, err := In(dir, nil)
+	l, err := In(dir, nil, unseen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +128,46 @@ func TestTheEndOfALongRecordIsEnough(t *testing.T) {
 	}
 	long := bytes.Repeat(text, 2*lastBytes/len(text)+1)
 	put(t, path, append(append([]byte("damaged\n"), long...), `{"step":{"ra`...))
-	l, err := In(dir, nil)
+	l, err := In(dir, nil, unseen)
 	if err != nil || len(l.Runs) != 1 || l.Runs[0].Rounds != 30 {
 		t.Fatalf("%+v, error %v", l, err)
 	}
 	put(t, path, append(long, "damaged\n"...))
-	if _, err := In(dir, nil); err == nil || !strings.Contains(err.Error(), "events.jsonl: near its end: line") {
-		t.Errorf("error %v", err)
+	l, err = In(dir, nil, unseen)
+	if err != nil || l.Runs[0].State != Damaged || !strings.Contains(l.Runs[0].Error, "events.jsonl: near its end: line") {
+		t.Errorf("%+v, error %v", l, err)
+	}
+}
+
+// A damaged run is listed with the others, is named, and is removed only by its name.
+func TestADamagedRunHidesNoOther(t *testing.T) {
+	dir := folder(t)
+	name := "rose-20261122-100000"
+	damaged := filepath.Join(dir, name)
+	put(t, filepath.Join(damaged, record.SummaryFile), []byte("{"))
+	l, err := In(dir, nil, unseen)
+	if err != nil || len(l.Runs) != 5 || l.Runs[1].State != Damaged {
+		t.Fatalf("%+v, error %v", l, err)
+	}
+	var text bytes.Buffer
+	if err := l.Write(&text, 0); err != nil || !strings.Contains(text.String(), "\n"+name+": record: ") {
+		t.Errorf("error %v, and no reason in\n%s", err, &text)
+	}
+	if _, err := Compare(damaged, l.Runs[2].Dir); err == nil || !strings.Contains(err.Error(), record.SummaryFile) {
+		t.Errorf("compared with error %v", err)
+	}
+	all := Prune{Show: shown, Keep: 0, Now: now}
+	got, err := all.Do([]string{dir})
+	if err != nil || len(got.Removed) != 2 || !slices.Contains(got.Spared, name) {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	text.Reset()
+	if err := got.Write(&text); err != nil || !strings.Contains(text.String(), "\n3 of them are not finished: ") {
+		t.Errorf("error %v, text\n%s", err, &text)
+	}
+	got, err = Prune{Show: shown, Keep: -1, Now: now}.Do([]string{damaged})
+	if err != nil || len(got.Removed) != 1 || len(got.Spared) != 0 {
+		t.Errorf("%+v, error %v", got, err)
 	}
 }
 
@@ -144,7 +182,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"algorithm.bits=4", "topology.kind=torus"}, 0},
 		{[]string{"topology.size=2"}, 5},
 	} {
-		if l, err := In(dir, test.filters); err != nil || len(l.Runs) != test.want {
+		if l, err := In(dir, test.filters, unseen); err != nil || len(l.Runs) != test.want {
 			t.Errorf("%q: error %v, %q, want %d", test.filters, err, names(l), test.want)
 		}
 	}
@@ -153,7 +191,7 @@ func TestFilters(t *testing.T) {
 		"bits":            "as in --filter algorithm.bits=8",
 		"node.key=x":      "those of one machine do not count",
 	} {
-		_, err := In(dir, []string{text})
+		_, err := In(dir, []string{text}, unseen)
 		if hint := hintOf(err); !strings.Contains(hint, want) {
 			t.Errorf("--filter %s: error %v, hint %q, want %q", text, err, hint, want)
 		}
@@ -172,15 +210,15 @@ func hintOf(err error) string {
 }
 
 func TestFoldersWithoutRuns(t *testing.T) {
-	if l, err := In(t.TempDir(), nil); err != nil || len(l.Runs) != 0 {
+	if l, err := In(t.TempDir(), nil, unseen); err != nil || len(l.Runs) != 0 {
 		t.Errorf("%+v, error %v", l, err)
 	}
-	_, err := In(filepath.Join(t.TempDir(), "none"), nil)
+	_, err := In(filepath.Join(t.TempDir(), "none"), nil, unseen)
 	if err == nil || !strings.Contains(err.Error(), "runs: there is no folder") {
 		t.Errorf("error %v", err)
 	}
 	t.Setenv("PEER_OUTPUT__DIR", filepath.Join(t.TempDir(), "none"))
-	l, err := In("", nil) // nothing has run yet
+	l, err := In("", nil, unseen) // nothing has run yet
 	if err != nil || len(l.Runs) != 0 {
 		t.Errorf("%+v, error %v", l, err)
 	}
@@ -192,7 +230,7 @@ func TestFoldersWithoutRuns(t *testing.T) {
 
 // A table fits the terminal and keeps every name whole. A pipe gets all columns. There are no escape codes.
 func TestTheTableFits(t *testing.T) {
-	l, err := In(folder(t), nil)
+	l, err := In(folder(t), nil, unseen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +311,7 @@ func TestPruneRemovesOldFinishedRuns(t *testing.T) {
 		{0, "", 3}, {2, "", 1}, {9, "", 0}, {-1, "3d", 2}, {-1, "60h", 2}, {-1, "0.5d", 3}, {2, "1d", 1}, {0, "4d", 1},
 	} {
 		dir := folder(t)
-		got, err := Prune{Keep: test.keep, Older: test.older, Now: now}.Do([]string{dir})
+		got, err := Prune{Show: shown, Keep: test.keep, Older: test.older, Now: now}.Do([]string{dir})
 		if err != nil || len(got.Removed) != test.want || got.Kept != 5-test.want || len(got.Spared) != 2 {
 			t.Errorf("--keep %d --older-than %s: %+v, error %v, want %d", test.keep, test.older, got, err, test.want)
 			continue
@@ -298,7 +336,7 @@ func TestPruneAsks(t *testing.T) {
 	t.Setenv("PEER_OUTPUT__DIR", dir)
 	var asked string
 	var said strings.Builder
-	p := Prune{Keep: 2, Now: now, Talk: &said, Ask: func(question string) (bool, error) {
+	p := Prune{Show: shown, Keep: 2, Now: now, Talk: &said, Ask: func(question string) (bool, error) {
 		asked = question
 		return false, nil
 	}}
@@ -325,7 +363,7 @@ func TestPruneAsks(t *testing.T) {
 func TestPruneByName(t *testing.T) {
 	dir := folder(t)
 	t.Setenv("PEER_OUTPUT__DIR", dir)
-	p := Prune{Keep: -1, Now: now}
+	p := Prune{Show: shown, Keep: -1, Now: now}
 	running := filepath.Join(dir, "running-20261123-120000")
 	if _, err := p.Do([]string{running, "stopped-20261119-100000"}); err == nil ||
 		!strings.Contains(err.Error(), "is running") || hintOf(err) != "stop it first: Ctrl-C" || len(left(t, dir)) != 5 {
@@ -352,12 +390,12 @@ func TestWrongWordsOfPrune(t *testing.T) {
 		args       []string
 		want, hint string
 	}{
-		{Prune{Keep: -1}, []string{dir}, "say which runs", "--keep N"},
-		{Prune{Keep: -1, Older: "soon"}, []string{dir}, `--older-than "soon" is no age`, "30d"},
-		{Prune{Keep: -1, Older: "-1d"}, []string{dir}, `--older-than "-1d" is no age`, "30d"},
-		{Prune{Keep: 1}, []string{filepath.Join(dir, "tulip-20261120-100000")}, "go without --keep", ""},
-		{Prune{Keep: 1}, []string{cells}, "is a comparison", ""},
-		{Prune{Keep: -1}, []string{filepath.Join(dir, "none")}, "is not the folder of a run", "peer runs"},
+		{Prune{Show: shown, Keep: -1}, []string{dir}, "say which runs", "--keep N"},
+		{Prune{Show: shown, Keep: -1, Older: "soon"}, []string{dir}, `--older-than "soon" is no age`, "30d"},
+		{Prune{Show: shown, Keep: -1, Older: "-1d"}, []string{dir}, `--older-than "-1d" is no age`, "30d"},
+		{Prune{Show: shown, Keep: 1}, []string{filepath.Join(dir, "tulip-20261120-100000")}, "go without --keep", ""},
+		{Prune{Show: shown, Keep: 1}, []string{cells}, "is a comparison", ""},
+		{Prune{Show: shown, Keep: -1}, []string{filepath.Join(dir, "none")}, "is not the folder of a run", "peer runs"},
 	} {
 		_, err := test.p.Do(test.args)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(hintOf(err), test.hint) {

@@ -80,7 +80,17 @@ func (l *List) Write(w io.Writer, width int) error {
 		shown = slices.Delete(shown, least, least+1)
 		cells, widths = l.cells(shown)
 	}
-	return writeTable(w, shown, cells, widths)
+	if err := writeTable(w, shown, cells, widths); err != nil {
+		return err
+	}
+	for i := range l.Runs {
+		if r := &l.Runs[i]; r.Error != "" {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", r.Name, r.Error); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sum returns the columns of a line.

@@ -38,6 +38,9 @@ type Screen struct {
 	Talk    io.Writer                      // gets messages to the user
 	Display func(live.Run) live.Display    // shows the run while it goes on
 	Logger  func(w io.Writer) *slog.Logger // logs into the display
+
+	// Show does a part of the work without a display, and shows it; nil: it is done unseen.
+	Show func(what string, do func(watch func(done, all int64)) error) error
 }
 
 // say writes one message to the user.

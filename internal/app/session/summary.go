@@ -27,19 +27,28 @@ func (s *Session) Summary(models experiment.Replicas) (record.Summary, []record.
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
 	summary.Parts = s.parts.Mean()
-	if err == nil && models != nil {
-		results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
-		err = results.SaveAverage(s.Run, finals, summary.Digest)
-	}
 	summary.MissedFaults = s.missedFaults(finals)
 	if s.Mode == "sim" {
 		summary.Compute, summary.Cores = cost.Compute{Costs: s.Costs}.String(), s.Cores
 	}
 	s.Display.Close()
+	if err == nil && models != nil {
+		err = s.saveAverage(finals, summary.Digest)
+	}
 	for _, f := range summary.MissedFaults {
 		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
 	}
 	return summary, finals, err
+}
+
+// saveAverage writes the mean of the final models.
+func (s *Session) saveAverage(finals []record.Final, digest string) error {
+	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	save := func(watch func(done, all int64)) error { return results.SaveAverage(s.Run, finals, digest, watch) }
+	if s.Screen.Show == nil {
+		return save(nil)
+	}
+	return s.Screen.Show("averaging the models", save)
 }
 
 // Keep writes the summary and the rest of the record. While the disk is full it waits.

@@ -184,7 +184,7 @@ func (s Answers) Write(w io.Writer, width int) error {
 }
 
 func (s Answer) cells() []string {
-	rank, loss, waits, up := "-", "-", "-", 0
+	rank, loss, waits, up, needed := "-", "-", "-", 0, 0
 	if s.Rank >= 0 {
 		rank = strconv.Itoa(s.Rank)
 	}
@@ -198,6 +198,9 @@ func (s Answer) cells() []string {
 		if link.Up {
 			up++
 		}
+		if !link.Resting {
+			needed++
+		}
 	}
 	state := string(s.State)
 	if s.Share > 0 {
@@ -205,6 +208,6 @@ func (s Answer) cells() []string {
 	}
 	return []string{
 		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, state, waits,
-		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
+		fmt.Sprintf("%d/%d", up, needed), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	m.counter("gossip_violations_total", "messages that were recovered wrongly", float64(s.Violations))
 	m.counter("gossip_repaired_total", "messages that were repaired before use", float64(s.Repaired))
+	m.counter("gossip_late_links_total", "exchanges that waited for a link that was not open yet", float64(s.Late))
 	m.counter("gossip_telemetry_bytes_total", "bytes of telemetry received", float64(s.Telemetry))
 	for reason, n := range s.Refused {
 		m.counter("gossip_refused_total", "frames and peers that were turned away", float64(n), "reason", reason)
@@ -110,6 +112,14 @@ func (m meter) link(l node.LinkStatus) {
 	m.counter("gossip_link_retries_total", "tries that made no link", float64(l.Retries), neighbour...)
 }
 
+// goCollector collects the metrics of Go itself. Those called go_memstats would make the answer invalid as OpenMetrics,
+// because a gauge and a counter among them have one name there. Other metrics tell the memory.
+func goCollector() prometheus.Collector {
+	return collectors.NewGoCollector(collectors.WithGoCollectorMemStatsMetricsDisabled(),
+		collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{
+			Matcher: regexp.MustCompile(`^/memory/classes/(heap/objects|total):bytes$`)}))
+}
+
 // serveMetrics answers at address until stop is called. In a lab rank is added to a fixed port.
 func serveMetrics(address string, rank int, c *collector) (at string, stop func(), err error) {
 	host, port, err := net.SplitHostPort(address)
@@ -124,7 +134,7 @@ func serveMetrics(address string, rank int, c *collector) (at string, stop func(
 		return "", nil, fmt.Errorf("metrics: %w", err)
 	}
 	registry := prometheus.NewRegistry() // libraries have theirs
-	registry.MustRegister(c, collectors.NewGoCollector())
+	registry.MustRegister(c, goCollector())
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4,
 		EnableOpenMetrics: true}))

@@ -21,7 +21,7 @@ import (
 type Answer struct {
 	Run     string `json:"run"`
 	Pid     int    `json:"pid"`
-	Folder  string `json:"folder"`            // of the run
+	Folder  string `json:"folder"`            // of the run, absolute
 	Metrics string `json:"metrics,omitempty"` // host:port of /metrics
 	node.Status
 }
@@ -40,6 +40,9 @@ const askTime = 2 * time.Second
 // metrics. If no folder can hold the socket, there is none: the peer trains anyway.
 func Open(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*Server, error) {
 	s := &Server{stop: func() {}}
+	if whole, err := filepath.Abs(dir); err == nil { // those who ask may be in another folder
+		dir = whole
+	}
 	who := Answer{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
 	if address := cfg.Node.Metrics; address != "" {
 		at, stop, err := serveMetrics(address, rank, &collector{cfg.Name, n.Status})

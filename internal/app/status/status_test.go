@@ -53,7 +53,11 @@ func TestAPeerSaysHowItIsDoing(t *testing.T) {
 		t.Fatalf("%+v, want one peer", all)
 	}
 	s := all.Peers[0]
-	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 ||
+	folder, err := filepath.Abs("runs/tulip-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != folder || s.Rank != -1 ||
 		s.State != record.Starting || s.Metrics == "" {
 		t.Errorf("%+v", s)
 	}

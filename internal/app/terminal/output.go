@@ -24,6 +24,7 @@ type Output struct {
 
 	mu   sync.Mutex
 	rest []byte // first bytes of a character that the last Write cut
+	open bool   // the last line is of a Progress in place, and has no end
 }
 
 // NewOutput returns the stream of a file for the locale of this process.
@@ -41,13 +42,45 @@ func speaksUTF8(getenv func(string) string) bool {
 	return runtime.GOOS == "windows"
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It erases the line of a Progress in place.
 func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open {
+		o.open = false
+		if _, err := o.write([]byte(erased)); err != nil {
+			return 0, err
+		}
+	}
+	return o.write(p)
+}
+
+// erased empties the last line.
+const erased = "\r\x1b[K"
+
+// replace writes a line without an end in place of the last one.
+func (o *Output) replace(line string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = true
+	_, _ = o.write([]byte(erased + line)) // a line that is lost is no harm
+}
+
+// close ends the line of a Progress, if there is one.
+func (o *Output) close(end string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open {
+		o.open = false
+		_, _ = o.write([]byte(end))
+	}
+}
+
+// write writes text. Where the locale is not UTF-8, the first bytes of a character wait for the others.
+func (o *Output) write(p []byte) (int, error) {
 	if !o.ascii {
 		return o.File.Write(p)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	text := append(o.rest, p...)
 	whole := len(text) - cut(text)
 	if _, err := inASCII.WriteString(o.File, string(text[:whole])); err != nil {

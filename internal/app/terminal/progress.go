@@ -14,9 +14,10 @@ import (
 type Progress struct {
 	out  *Output
 	mode Mode
-	file string    // of the last line
-	last time.Time // it was written
-	open bool      // a line that has no end yet
+	last time.Time // a line was written
+
+	file string // of the download
+	pace pace   // of its bytes
 }
 
 // NewProgress returns one that shows itself at out.
@@ -32,10 +33,18 @@ const (
 	Unseen              // not at all
 )
 
-// Show tells how far a download is. Where there is no terminal it tells of each file once.
-func (p *Progress) Show(at data.Progress) {
-	p.write(fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, report.Size(at.Done), size(at.Total)), at.File != p.file)
-	p.file = at.File
+// Show tells how far a download is at time now. Where there is no terminal it tells of each file once.
+func (p *Progress) Show(at data.Progress, now time.Time) {
+	share := float64(at.Done) / float64(max(1, at.Total))
+	first := at.File != p.file
+	if first {
+		p.file, p.pace = at.File, pace{began: now, from: share}
+	}
+	text := fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, report.Size(at.Done), size(at.Total))
+	if at.Total > 0 && !first {
+		text += ", " + Left(p.pace.left(share, now))
+	}
+	p.write(text, first)
 }
 
 // seldom is the time between two lines about a long task.
@@ -61,8 +70,7 @@ func (p *Progress) write(text string, due bool) {
 		if width, _, err := term.GetSize(int(p.out.Fd())); err == nil {
 			text = text[:min(len(text), max(0, width-1))] // only the last row of a longer one would be erased
 		}
-		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
-		p.open = true
+		p.out.replace(text)
 	case due:
 		fmt.Fprintln(p.out, text)
 	}
@@ -70,16 +78,15 @@ func (p *Progress) write(text string, due bool) {
 
 // End ends the line on the terminal.
 func (p *Progress) End() {
-	if p.open {
-		fmt.Fprintln(p.out)
+	if p.mode == InPlace {
+		p.out.close("\n")
 	}
 }
 
 // Clear removes the line from the terminal.
 func (p *Progress) Clear() {
-	if p.open {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.open = false
+	if p.mode == InPlace {
+		p.out.close(erased)
 	}
 }
 

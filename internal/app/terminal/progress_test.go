@@ -28,7 +28,7 @@ func TestEachFileOfADownloadIsToldOnce(t *testing.T) {
 		{Set: "mnist", File: "a", Done: 1000, Total: 2000}, {Set: "mnist", File: "a", Done: 2000, Total: 2000},
 		{Set: "mnist", File: "b", Done: 10, Total: 0},
 	} {
-		p.Show(at)
+		p.Show(at, time.Time{})
 	}
 	if got := written(); got != "mnist: a: 1 kB of 2 kB\nmnist: b: 10 B of unknown size\n" {
 		t.Errorf("%q", got)

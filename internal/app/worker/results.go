@@ -71,12 +71,15 @@ func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.W
 }
 
 // SaveAverage writes the mean of the replicas of the workers that finished the run, from their files. digest is that of
-// the run. Without a finished worker it writes nothing.
-func (r *Results) SaveAverage(run *experiment.Run, finals []record.Final, digest string) error {
+// the run. Without a finished worker it writes nothing. watch hears how many bytes have been read,
+// unless it is nil.
+func (r *Results) SaveAverage(
+	run *experiment.Run, finals []record.Final, digest string, watch func(done, all int64),
+) error {
 	if len(finals) == 0 {
 		return nil
 	}
-	mean := train.Averaging{Metadata: map[string]string{
+	mean := train.Averaging{Watch: watch, Metadata: map[string]string{
 		experiment.MetaRank: "average", experiment.MetaDigest: digest,
 	}}
 	for _, final := range finals {

@@ -88,6 +88,7 @@ func (o *Options) driven(
 		d.Late = o.Script.Late.Observe
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
+	d.OpenLinks = run.Config().Node.OpenLinks
 	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d
 }

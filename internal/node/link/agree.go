@@ -147,6 +147,7 @@ func (e *edge) wake(t *handshake.Talk) {
 		if no := e.recognise(theirs); no != nil {
 			return no
 		}
+		e.isAsked()
 		e.rouse()
 		return handshake.Refusal(handshake.NotReady, "this peer opens the stream")
 	})

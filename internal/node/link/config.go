@@ -27,6 +27,9 @@ type Config struct {
 	// InTurn says how exchanges are numbered if the messages of an exchange wait in the stream until the machine has
 	// come to it. Nil: they are read at once. It serves machines that are Fit.Paced and not Fit.Elastic.
 	InTurn *gossip.Slots
+	// Rest reports whether the connection to a worker may be closed when their link rests. All links rest until
+	// gossip.CallPeer. Nil: links never rest.
+	Rest func(topology.Rank) bool
 	// Coder codes payloads, in the parts of Layout. A nil Layout says that the parts are unknown.
 	Coder   entropy.Coder
 	Layout  func(f gossip.Frame) quant.Layout
@@ -50,6 +53,7 @@ type Status struct {
 	Neighbour int          `json:"neighbour"`
 	Host      string       `json:"host,omitempty"` // name of the neighbour's machine, once it is known
 	Up        bool         `json:"up"`
+	Resting   bool         `json:"resting,omitempty"` // no link, because neither end needs one now
 	Detail    string       `json:"detail"`
 	Sent      record.Bytes `json:"sent"`
 	Received  record.Bytes `json:"received"`

@@ -21,6 +21,7 @@ type edge struct {
 	hears   bool                 // the neighbour receives messages
 	arrived chan *handshake.Talk // agreed streams that the other end has opened
 	awake   chan struct{}        // signals a new connection
+	sought  chan struct{}        // signals that the edge needs a link
 	log     *slog.Logger
 
 	lost, silent, retries atomic.Int64 // see Status
@@ -35,6 +36,7 @@ type state struct {
 	since     time.Time
 	ever      bool   // there has been a link
 	process   uint64 // number of the process at its other end
+	demand    demand // who needs a link
 	left      bool   // this worker has gone on without the neighbour
 	last      error  // why there is no link
 	duplicate handshake.DuplicateTimer
@@ -50,8 +52,9 @@ func newEdge(s *shared, rank topology.Rank) *edge {
 		neighbour: neighbour{shared: s, rank: rank, id: id, turn: newTurn()},
 		dials:     s.Host.ID() < id,
 		hears:     s.Rows.Period() != 1 || slices.Contains(s.Rows.At(0).Out, rank),
-		arrived:   make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), state: state{since: time.Now()},
-		log: s.Log.With("neighbour", int(rank)),
+		arrived:   make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), sought: make(chan struct{}, 1),
+		state: state{since: time.Now(), demand: demand{worker: s.Rest == nil}},
+		log:   s.Log.With("neighbour", int(rank)),
 	}
 }
 
@@ -71,6 +74,7 @@ func (e *edge) set(k *link, why error) {
 	s.link, s.last, s.since = k, why, time.Now()
 	if k != nil {
 		s.ever, s.process = true, k.process
+		s.demand.met(k)
 	}
 }
 
@@ -168,6 +172,8 @@ func (s *state) describe(dials bool) string {
 	switch {
 	case s.link != nil:
 		return fmt.Sprintf("link up since %v", ago)
+	case !s.demand.any():
+		return "no link is needed now"
 	case s.last == nil && !dials:
 		return fmt.Sprintf("has not called in %v", ago)
 	case s.last == nil:
@@ -183,7 +189,7 @@ func (s *state) describe(dials bool) string {
 func (e *edge) status() Status {
 	bytes := e.carried()
 	return Status{
-		Neighbour: int(e.rank), Host: e.machine(), Up: e.current() != nil, Detail: e.trouble(),
+		Neighbour: int(e.rank), Host: e.machine(), Up: e.current() != nil, Resting: e.rests(), Detail: e.trouble(),
 		Sent: bytes.Sent, Received: bytes.Received,
 		Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(),
 	}

@@ -21,6 +21,7 @@ const (
 	FrameIn                   // Frame came in, of any kind but gossip.Bye
 	PeerDone                  // both ends have sent Bye
 	Refused                   // one end refused the other, see Err (*handshake.RefusedError)
+	Rested                    // the link has ended because neither end needs it now; no frame is missing
 	Stopped                   // the neighbour has stopped the run, see Err (*handshake.StoppedError)
 )
 

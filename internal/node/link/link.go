@@ -31,8 +31,23 @@ type link struct {
 	once    sync.Once
 	why     error
 
-	mu          sync.Mutex
-	told, heard bool // whether Bye was sent, and received
+	mu sync.Mutex
+	words
+}
+
+// A word is what an end last said about its need of the link.
+type word uint8
+
+const (
+	needed  word = iota // or nothing
+	resting             // the end needs no link for now
+	bye                 // nor ever again
+)
+
+// words are what both ends said last. A link on which they said the same ends.
+type words struct {
+	told, heard word
+	agreed      word // the word that has ended the link; needed: none
 }
 
 // incoming is the state of a link's reader.
@@ -73,29 +88,47 @@ func (k *link) isOver() bool {
 	}
 }
 
-// wait waits for both goroutines. left says that both ends sent Bye: no frame is missing and neither
-// end waits.
-func (k *link) wait() (why error, left bool) {
+// wait waits for both goroutines, and returns the word on which both ends have agreed. After bye or
+// resting no frame is missing and neither end waits.
+func (k *link) wait() (why error, agreed word) {
 	<-k.over
 	k.ended.Wait()
-	return k.why, k.told && k.heard
+	return k.why, k.agreed
 }
 
-// parting notes one Bye. After the second one this end closes its half of the stream, which tells the
-// other end that its Bye has arrived.
-func (k *link) parting(note func()) error {
+// says notes a word of this end, and hears one of the other end. When both have said the same, this end closes its
+// half of the stream, which tells the other end that its word has arrived. Words after that, or after a bye, do not
+// count.
+func (k *link) says(w word) error  { return k.parting(&k.told, w) }
+func (k *link) hears(w word) error { return k.parting(&k.heard, w) }
+
+func (k *link) parting(last *word, w word) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	note()
-	if k.told && k.heard {
-		return k.stream.CloseWrite()
+	if k.agreed != needed || *last == bye {
+		return nil
 	}
-	return nil
+	*last = w
+	if k.told != k.heard || k.told == needed {
+		return nil
+	}
+	k.agreed = k.told
+	return k.stream.CloseWrite()
 }
 
-// parted reports whether this end has closed its half of the stream.
+// closed notes that the other end has closed its half of the stream. It does so in good order after both
+// ends have said that they rest, even if this end has changed its mind since.
+func (k *link) closed() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.agreed == needed && k.heard == resting {
+		k.agreed = resting
+	}
+}
+
+// parted reports whether this end has closed its half of the stream, or the other end has.
 func (k *link) parted() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.told && k.heard
+	return k.agreed != needed
 }

@@ -190,7 +190,11 @@ func (l *Links) sendOne(same []gossip.Frame) {
 func (l *Links) Control(c gossip.Control) {
 	switch c.Kind {
 	case gossip.CallPeer:
-		l.meet(c.Peer)
+		if e := l.meet(c.Peer); e != nil {
+			e.needs(true)
+		}
+	case gossip.RestPeer:
+		l.edge(c.Peer).needs(false)
 	case gossip.LeavePeer:
 		l.edge(c.Peer).leave()
 		l.drop(c.Peer, errLeft)
@@ -258,10 +262,14 @@ func (l *Links) Events() <-chan Event { return l.s.events }
 // Introduction returns the hello for neighbours that meet this worker now.
 func (l *Links) Introduction() handshake.Hello { return l.s.hello() }
 
-// Serves reports whether id is a neighbour.
+// Serves reports whether id is a neighbour whose link does not rest.
 func (l *Links) Serves(id peer.ID) bool {
 	rank, known := l.s.Members.Rank(id)
-	return known && l.find(rank) != nil
+	if !known {
+		return false
+	}
+	e := l.find(rank)
+	return e != nil && !e.rests()
 }
 
 // Trouble describes the link to peer, for users.

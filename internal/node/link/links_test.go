@@ -196,7 +196,7 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 		greet := func(s network.Stream) {
 			talk := handshake.New(s)
 			challenge := make([]byte, 99)
-			challenge[0] = 4
+			challenge[0] = 5
 			err := talk.Say(4, challenge)
 			if err == nil {
 				_, err = talk.Expect(4, len(challenge))
@@ -222,7 +222,7 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 		for end, err := range map[string]error{"newer": e.Err, "older": <-told} {
 			no, ok := errors.AsType[*handshake.RefusedError](err)
 			if !ok || no.Reason != handshake.Protocol || no.Remote != (end == "older") || !no.Permanent() ||
-				no.Detail != "another protocol version: theirs is 4, ours 5" {
+				no.Detail != "another protocol version: theirs is 5, ours 6" {
 				t.Errorf("the %s end: %v, want both versions", end, err)
 			}
 		}

@@ -9,11 +9,39 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// An outgoing is a frame or a sign of life. The payload of a bye holds the reason.
+// An outgoing is a frame or a sign. The payload of a bye holds the reason.
 type outgoing struct {
-	frame   gossip.Frame
-	mailing *mailing // nil: no other link sends the frame, and it travels without coding
-	alive   bool     // a sign of life
+	frame   gossip.Frame // of a sign: its hop
+	mailing *mailing     // nil: no other link sends the frame, and it travels without coding
+	sign    wire.Kind    // Alive or Rest; 0: a frame
+}
+
+// hopNeeded is the hop of a wire.Rest that takes another one back.
+const hopNeeded = 1
+
+// need returns the word of a wire.Rest with a hop.
+func need(hop int) word {
+	if hop == hopNeeded {
+		return needed
+	}
+	return resting
+}
+
+// rest returns the sign that says whether this end needs the link.
+func rest(needs bool) outgoing {
+	o := outgoing{sign: wire.Rest}
+	if needs {
+		o.frame.Hop = hopNeeded
+	}
+	return o
+}
+
+// word returns the word that o says.
+func (o outgoing) word() word {
+	if o.sign == wire.Rest {
+		return need(o.frame.Hop)
+	}
+	return bye
 }
 
 // open puts the header h, completed, into dst and returns the payload to send.
@@ -88,7 +116,7 @@ func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, o
 		select {
 		case <-q.wake:
 		case <-idle:
-			return outgoing{alive: true}, true
+			return outgoing{sign: wire.Alive}, true
 		case <-over:
 			return outgoing{}, false
 		}

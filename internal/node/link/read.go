@@ -44,6 +44,12 @@ func (k *link) read() error {
 				return err
 			}
 			continue
+		case wire.Rest:
+			to.pool.Put(payload)
+			if err := k.hears(need(h.Hop)); err != nil {
+				return err
+			}
+			continue
 		case wire.Resend, wire.Durable, wire.Member:
 			to.pool.Put(payload)
 			payload = nil
@@ -64,7 +70,7 @@ func (k *link) bye(payload []byte) error {
 		}
 		k.to.emit(Event{Kind: Stopped, Peer: k.to.rank, Err: why})
 	}
-	return k.parting(func() { k.heard = true })
+	return k.hears(bye)
 }
 
 // payload reads, checks and decodes the payload that h announces.
@@ -142,6 +148,7 @@ func (k *link) readError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return k.to.unused(errCutOff)
 	case errors.Is(err, io.EOF):
+		k.closed()
 		return errNoBye // after the neighbour's Bye the reason is not used
 	case late(err):
 		k.to.hangUp(k.stream.Conn()) // another stream of this connection would not be better

@@ -23,7 +23,7 @@ const (
 func (e *edge) run() {
 	defer e.clear()
 	ctx, wait := e.ctx, socket.FirstRetry
-	for ctx.Err() == nil {
+	for e.await(ctx); ctx.Err() == nil; e.await(ctx) {
 		t, err := e.next(ctx)
 		if err != nil {
 			e.failed(err)
@@ -31,8 +31,14 @@ func (e *edge) run() {
 			continue
 		}
 		began := time.Now()
-		if left := e.serve(ctx, t); left && e.dials {
+		ended := e.serve(ctx, t)
+		if ended == bye && e.dials {
 			return
+		}
+		if ended == resting {
+			e.release()
+			wait = socket.FirstRetry
+			continue
 		}
 		if time.Since(began) > steady {
 			wait = socket.FirstRetry
@@ -54,7 +60,9 @@ func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
 	defer end()
 	asking.Go(func() {
 		for wait := uncalled; socket.Sleep(ctx, wait); wait = min(2*wait, socket.LastRetry) {
-			e.askForCall(ctx)
+			if !e.rests() {
+				e.askForCall(ctx)
+			}
 		}
 	})
 	select {
@@ -86,9 +94,8 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 	}
 }
 
-// serve runs one link from beginning to end and reports whether the neighbour
-// has left for good.
-func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
+// serve runs one link from beginning to end, and returns the word on which both ends have agreed.
+func (e *edge) serve(ctx context.Context, t *handshake.Talk) (agreed word) {
 	k := newLink(&e.neighbour, t)
 	if e.order != nil {
 		socket.Prompt(t.Stream.Conn())
@@ -112,12 +119,20 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	case <-ctx.Done():
 		k.fail(ctx.Err())
 	}
-	err, left := k.wait()
+	err, agreed := k.wait()
+	if agreed == needed {
+		e.isLost()
+	}
 	e.set(nil, err)
-	if left {
+	switch agreed {
+	case bye:
 		e.log.Debug("neighbour has left")
 		e.emit(Event{Kind: PeerDone, Peer: e.rank})
-		return true
+		return agreed
+	case resting:
+		e.log.Debug("link rests")
+		e.emit(Event{Kind: Rested, Peer: e.rank})
+		return agreed
 	}
 	e.lost.Add(1)
 	if _, silent := errors.AsType[*silentError](err); silent {
@@ -125,7 +140,7 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	}
 	e.log.Info("link down", "why", err)
 	e.emit(Event{Kind: Down, Peer: e.rank, Err: judged(err)})
-	return false
+	return agreed
 }
 
 // start begins to write and to read.

@@ -24,8 +24,8 @@ type writer struct {
 	due    deadline
 }
 
-// write sends the queued frames until the link is over. After Bye only answers to a neighbour that is not done can
-// follow.
+// write sends the queued frames until both ends have parted, or the link is over. After Bye only answers to a
+// neighbour that is not done can follow.
 func (k *link) write() error {
 	w := writer{
 		link: k, buf: make([]byte, 0, shape.Chunk), due: deadline{set: k.stream.SetWriteDeadline, allow: writeTime},
@@ -37,10 +37,14 @@ func (k *link) write() error {
 		if !ok {
 			return nil
 		}
-		if o.alive && k.parted() {
+		if k.parted() {
+			o.close()
 			continue
 		}
-		if err := w.send(o); err != nil {
+		switch err := w.send(o); {
+		case k.parted(): // the reader waits for the end of the other half
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -49,20 +53,20 @@ func (k *link) write() error {
 // send writes o and the frames that wait behind it, as many as fit into one message. A frame that is longer than the
 // room begins in that message; the rest follows without being copied.
 func (w *writer) send(o outgoing) error {
-	if order := w.to.order; order != nil && o.frame.Kind == gossip.Data {
+	if order := w.to.order; order != nil && o.sign == 0 && o.frame.Kind == gossip.Data {
 		order.begin(w.link, o.frame.Round)
 		defer order.end(w.link)
 	}
 	room := w.to.Host.Pieces(w.to.id)
 	w.buf = w.buf[:0]
 	for {
-		bye := o.frame.Kind == gossip.Bye
+		parts := o.frame.Kind == gossip.Bye || o.sign == wire.Rest
 		rest, err := w.add(o, room)
 		if err != nil {
 			return err
 		}
 		next, more := outgoing{}, false
-		if len(rest) == 0 && !bye {
+		if len(rest) == 0 && !parts {
 			next, more = w.out.next(room - len(w.buf))
 		}
 		if more {
@@ -74,8 +78,8 @@ func (w *writer) send(o outgoing) error {
 			return fmt.Errorf("send: %w", err)
 		}
 		o.close()
-		if bye {
-			return w.parting(func() { w.told = true })
+		if parts {
+			return w.says(o.word())
 		}
 		return nil
 	}
@@ -156,8 +160,8 @@ var (
 // header describes an outgoing frame.
 func (k *link) header(o outgoing) wire.Header {
 	epoch := uint32(k.to.Hello.Epoch)
-	if o.alive {
-		return wire.Header{Kind: wire.Alive, Epoch: epoch}
+	if o.sign != 0 {
+		return wire.Header{Kind: o.sign, Hop: o.frame.Hop, Epoch: epoch}
 	}
 	f := o.frame
 	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Piece: f.Piece, Note: f.Note, Epoch: epoch}

@@ -79,7 +79,7 @@ func TestRequestsAndRepairsOvertake(t *testing.T) {
 	if got := names(t, slices.Concat(s.writes...)); !slices.Equal(got, want) {
 		t.Errorf("sent %v, want %v", got, want)
 	}
-	if _, ok := w.out.next(1 << 20); ok || !w.told {
+	if _, ok := w.out.next(1 << 20); ok || w.told != bye {
 		t.Errorf("a frame is left: %v; bye told: %v", ok, w.told)
 	}
 }

@@ -1,0 +1,126 @@
+package handover
+
+import (
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/node/handshake"
+)
+
+// A Manner is the way in which the machines of a run will find each other.
+type Manner uint8
+
+// Manners.
+const (
+	Undecided Manner = iota // the first machine decides
+	Multicast               // each hears the others
+	Gathered                // the run file will list the addresses of all, once all are here
+	Listed                  // the run file lists them already
+)
+
+// A stage is how far a machine has come.
+type stage uint8
+
+const (
+	checking stage = iota // it examines the offer
+	ready                 // it has accepted
+	granted               // it has the secret, and may be writing its files
+	joined                // it has its files
+)
+
+// A seat belongs to a machine. If the machine gives up before it has the secret, the seat is free again.
+type seat struct {
+	id    peer.ID
+	port  int    // for its links
+	at    string // multiaddr for them
+	here  bool   // connected
+	stage stage
+}
+
+// seats count the uses of a token. They are a state machine without connections and clock.
+type seats struct {
+	total  int
+	manner Manner
+	listed []peer.ID // of Listed, by rank
+	taken  []*seat   // in the order of the requests
+}
+
+// Reasons of refusals, for users of the machine that is refused.
+const (
+	usedUp = "this token has been used: it admits %d, and all have come"
+	twice  = "a process with the identity of this machine is joining already: " +
+		"end it, or name another key with --key"
+	noMulticast = "multicast from %s does not arrive at this machine, and the machines that have joined before find " +
+		"each other by multicast: end the invitation with Ctrl-C, start again with --roster, and join on all machines"
+	notListed = "its id %s is not in the roster of the run file: name its key with --key, or add the id under peers:"
+)
+
+// enter gives a machine a seat. The first machine decides the manner. A machine that has the secret may come again.
+func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.RefusedError) {
+	if s.manner == Listed && !slices.Contains(s.listed, id) {
+		return nil, handshake.Refusal(handshake.Stranger, notListed, id)
+	}
+	if s.manner == Multicast && !heard {
+		return nil, handshake.Refusal(handshake.NotReady, noMulticast, self)
+	}
+	if i := s.index(id); i >= 0 {
+		if s.taken[i].here {
+			return nil, handshake.Refusal(handshake.Duplicate, twice)
+		}
+		s.taken[i].here = true
+		return s.taken[i], nil
+	}
+	if len(s.taken) == s.total {
+		return nil, handshake.Refusal(handshake.RunFull, usedUp, s.total)
+	}
+	if s.manner == Undecided {
+		s.manner = Gathered
+		if heard {
+			s.manner = Multicast
+		}
+	}
+	taken := &seat{id: id, here: true}
+	s.taken = append(s.taken, taken)
+	return taken, nil
+}
+
+func (s *seats) index(id peer.ID) int {
+	return slices.IndexFunc(s.taken, func(t *seat) bool { return t.id == id })
+}
+
+// leave notes that a machine has gone. One without the secret frees its seat.
+func (s *seats) leave(left *seat) {
+	left.here = false
+	if left.stage < granted {
+		s.taken = slices.DeleteFunc(s.taken, func(t *seat) bool { return t == left })
+	}
+}
+
+// reach notes how far a machine has come.
+func (s *seats) reach(by *seat, now stage) { by.stage = max(by.stage, now) }
+
+// complete reports whether as many machines have accepted as the token admits.
+func (s *seats) complete() bool { return s.count(ready) == s.total }
+
+// count returns how many machines have come at least so far.
+func (s *seats) count(least stage) int {
+	n := 0
+	for _, t := range s.taken {
+		if t.stage >= least {
+			n++
+		}
+	}
+	return n
+}
+
+// rank returns the rank of a machine, Unranked where multicast decides it.
+func (s *seats) rank(of *seat) int {
+	switch s.manner {
+	case Listed:
+		return slices.Index(s.listed, of.id)
+	case Gathered:
+		return 1 + s.index(of.id) // the host is worker 0
+	}
+	return Unranked
+}

@@ -1,0 +1,243 @@
+// The graph of a run: workers with their state, edges with their load and state. Large graphs become a mosaic.
+
+import { h, s, setAttribute, setText } from "./dom.js";
+import { bytes, count, number, percent, plural } from "./format.js";
+import { icon, shape, states } from "./icons.js";
+import { layout, wraps } from "./layout.js";
+import { Mosaic } from "./mosaic.js";
+import { rate, stateText } from "./peers.js";
+
+const LARGEST = 100; // workers that are drawn one by one
+const SIZE = 420;
+const STUB = 30;
+const EDGE_ROWS = 40; // of the table
+
+const EDGE_WORDS = { up: "up", down: "down", off: "switched off", unknown: "no state known" };
+
+/** Drawing of the graph. pick(rank) is called when a worker is pressed. */
+export class Graph {
+  #shape = "";
+  #nodes = new Map();
+  #edges = new Map();
+  #phase = 0;
+  #current = 0;
+
+  constructor(host, controls, pick) {
+    this.pick = pick;
+    this.svg = s("svg", { class: "graph", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": "Graph of the peers", onkeydown: (event) => this.#key(event) });
+    this.mosaic = new Mosaic();
+    this.legend = h("ul", { class: "legend states" });
+    this.summary = h("p", { class: "note" });
+    this.table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Edges" });
+    this.numbers = h("details", { class: "numbers", ontoggle: () => this.#tell() }, h("summary", {}, "Edges"), this.table);
+    this.empty = h("p", { class: "empty" }, "The graph shows up with the first peers.");
+    this.slider = h("input", { type: "range", min: 0, value: 0, "aria-label": "Phase of the graph", oninput: () => this.#toPhase() });
+    this.phaseText = h("span", { class: "note" });
+    this.phases = h("label", { class: "phases", hidden: true }, this.phaseText, this.slider);
+    controls.append(this.phases);
+    host.append(this.svg, this.mosaic.element, this.legend, this.summary, this.numbers, this.empty);
+  }
+
+  show(run, chosen) {
+    this.run = run;
+    this.chosen = chosen;
+    const n = Math.max(run.about?.workers ?? 0, run.peers.size);
+    const large = n > LARGEST;
+    this.empty.hidden = n > 0;
+    this.svg.toggleAttribute("hidden", large || n === 0);
+    this.mosaic.element.hidden = !large;
+    this.legend.hidden = this.numbers.hidden = n === 0;
+    this.#showPhases();
+    this.#summarize();
+    this.#showLegend();
+    if (large) {
+      this.mosaic.show(run.ranks, n);
+    } else if (n > 0) {
+      this.#draw(n);
+    }
+    this.#tell();
+  }
+
+  #draw(n) {
+    const edges = [...this.run.edges.values()];
+    const form = this.run.about?.layout ?? { kind: (this.run.about?.graph ?? "").split(/[ :]/)[0] };
+    const key = `${n} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
+    if (key !== this.#shape) {
+      this.#shape = key;
+      this.#build(form, n, edges);
+    }
+    const fastest = Math.max(...edges.map(({ rate: r }) => r ?? 0), 1e-9);
+    edges.forEach((edge) => this.#drawEdge(edge, fastest));
+    for (const [rank, node] of this.#nodes) {
+      this.#drawNode(node, this.run.peers.get(rank) ?? { rank, state: "unknown" }, n);
+    }
+  }
+
+  #build(form, n, edges) {
+    const pairs = edges.map(({ a, b }) => [a, b]);
+    const reach = SIZE / 2 - (n > 40 && form.kind !== "torus" ? 24 : 52);
+    const unit = layout(form, n, pairs);
+    const places = unit.map(([x, y]) => [SIZE / 2 + x * reach, SIZE / 2 + y * reach]);
+    this.#edges = new Map(edges.map((edge) => {
+      const around = wraps(form, unit[edge.a], unit[edge.b], n, pairs);
+      return [`${edge.a}-${edge.b}`, newEdge(places[edge.a], places[edge.b], around, edges.length <= 1.5 * n && n <= 20)];
+    }));
+    const radius = n > 64 ? 6 : n > 32 ? 9 : n > 16 ? 15 : 21;
+    this.#nodes = new Map(places.map(([x, y], rank) => [rank, newNode(rank, x, y, radius, this.pick)]));
+    this.#current = Math.min(this.#current, n - 1);
+    this.svg.replaceChildren(
+      s("g", {}, [...this.#edges.values()].map(({ element }) => element)),
+      s("g", {}, [...this.#edges.values()].flatMap(({ label }) => label ?? [])),
+      s("g", {}, [...this.#nodes.values()].map(({ element }) => element)),
+    );
+    this.#nodes.get(this.#current)?.element.setAttribute("tabindex", 0);
+  }
+
+  #drawEdge(edge, fastest) {
+    const drawn = this.#edges.get(`${edge.a}-${edge.b}`);
+    const thinnest = this.#nodes.size > 32 ? 0.8 : 1.5;
+    const share = edge.load ?? (0.4 * (edge.rate ?? 0)) / fastest; // without a limit, nothing is full
+    setAttribute(drawn.element, "class", `edge ${edge.state}${edge.waited ? " waited" : ""}${this.#inPhase(edge) ? "" : " aside"}${(edge.load ?? 0) > 0.9 ? " full" : ""}`);
+    setAttribute(drawn.line, "stroke-width", (thinnest + 4 * thinnest * Math.min(1, Math.max(0, share))).toFixed(1));
+    setAttribute(drawn.cross, "visibility", edge.state === "down" ? "visible" : "hidden");
+    setText(drawn.title, edgeText(edge));
+    drawn.label && setText(drawn.label, edge.state === "up" || edge.state === "unknown" ? loadText(edge, "") : edge.state);
+  }
+
+  #drawNode(node, peer, n) {
+    const text = `Peer ${peer.rank}: ${stateText(peer)}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
+    const dead = ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
+    setAttribute(node.element, "class", `node ${peer.state}${dead ? " dead" : ""}${n > 32 ? " small" : ""}`);
+    setAttribute(node.element, "aria-pressed", this.chosen.has(peer.rank));
+    setAttribute(node.element, "aria-label", text);
+    setText(node.title, text);
+    const symbol = dead && peer.state !== "returning" && peer.state !== "failed" ? "lost" : peer.state;
+    if (node.state !== symbol) {
+      node.state = symbol;
+      node.badge.replaceChildren(...shape(symbol));
+    }
+  }
+
+  #inPhase(edge) {
+    const phase = this.run.about?.phases?.[this.#phase - 1];
+    return !phase || phase.some(([a, b]) => (a === edge.a && b === edge.b) || (a === edge.b && b === edge.a));
+  }
+
+  #showPhases() {
+    const phases = this.run.about?.phases ?? [];
+    this.phases.hidden = phases.length < 2;
+    this.slider.max = phases.length;
+    this.#phase = Math.min(this.#phase, phases.length);
+    setText(this.phaseText, this.#phase ? `Phase ${this.#phase} of ${phases.length}` : `All ${phases.length} phases`);
+    this.slider.setAttribute("aria-valuetext", this.phaseText.textContent);
+  }
+
+  #toPhase() {
+    this.#phase = Number(this.slider.value);
+    this.show(this.run, this.chosen);
+  }
+
+  #summarize() {
+    const edges = [...this.run.edges.values()];
+    const parts = [this.run.about?.graph, edges.length ? plural(edges.length, "edge") : null];
+    for (const state of ["down", "off"]) {
+      const n = edges.filter((edge) => edge.state === state).length;
+      parts.push(n > 0 ? `${count(n)} ${EDGE_WORDS[state]}` : null);
+    }
+    const use = (edge) => edge?.load ?? edge?.rate ?? 0;
+    const busiest = edges.reduce((a, b) => (use(b) > use(a) ? b : a), null);
+    parts.push(busiest ? `busiest ${busiest.a}–${busiest.b}: ${loadText(busiest, "")}` : null);
+    setText(this.summary, parts.filter(Boolean).join(" · "));
+  }
+
+  #showLegend() {
+    const present = states.filter((state) => [...this.run.peers.values()].some((peer) => peer.state === state));
+    const key = present.join();
+    if (this.legend.dataset.key !== key) {
+      this.legend.dataset.key = key;
+      this.legend.replaceChildren(...present.map((state) => h("li", {}, icon(state), state)));
+    }
+  }
+
+  #tell() {
+    if (!this.numbers.open || !this.run) {
+      return;
+    }
+    const edges = [...this.run.edges.values()].sort((x, y) => (y.rate ?? y.bytes ?? 0) - (x.rate ?? x.bytes ?? 0));
+    const about = edges.some(({ estimated }) => estimated) ? "Bytes are estimated from the sums of both ends." : "";
+    const left = edges.length > EDGE_ROWS ? `The ${EDGE_ROWS} busiest of ${count(edges.length)}. ` : "";
+    this.table.replaceChildren(
+      h("table", {}, h("caption", { class: "note" }, left + about),
+        h("thead", {}, h("tr", {}, ["Edge", "State", "Weight", "Load", "Rate", "Bytes"].map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, edges.slice(0, EDGE_ROWS).map((edge) => h("tr", {}, h("th", { scope: "row" }, `${edge.a}–${edge.b}`),
+          h("td", { class: "words" }, EDGE_WORDS[edge.state] ?? edge.state), h("td", {}, number(edge.weight)), h("td", {}, percent(edge.load)),
+          h("td", {}, rate(edge.rate)), h("td", {}, bytes(edge.bytes)))))),
+    );
+  }
+
+  /** Arrows go from worker to worker; Enter presses the worker. */
+  #key(event) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const at = this.#nodes.get(this.#current);
+    if (step) {
+      at?.element.setAttribute("tabindex", -1);
+      this.#current = (this.#current + step + this.#nodes.size) % this.#nodes.size;
+      const next = this.#nodes.get(this.#current).element;
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    } else if (event.key === "Enter" || event.key === " ") {
+      this.pick(this.#current);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+/** Drawing of an edge. One that goes around a torus leaves it at one side and enters it at the other. */
+function newEdge([x1, y1], [x2, y2], around, labelled) {
+  const [dx, dy] = [STUB * Math.sign(x1 - x2), STUB * Math.sign(y1 - y2)];
+  const d = around ? `M${x1} ${y1}l${dx} ${dy}M${x2} ${y2}l${-dx} ${-dy}` : `M${x1} ${y1}L${x2} ${y2}`;
+  const at = around ? [x1 + dx, y1 + dy] : [(x1 + x2) / 2, (y1 + y2) / 2];
+  const line = s("path", { d });
+  const title = s("title");
+  const cross = s("path", { class: "cross", d: `M${at[0] - 6} ${at[1] - 6}l12 12m0 -12l-12 12`, visibility: "hidden" });
+  return { line, title, cross, element: s("g", {}, title, line, cross), label: labelled ? outside(at) : null };
+}
+
+/** Label of an edge, a little further from the middle of the drawing than the edge. */
+function outside([x, y]) {
+  const [dx, dy] = [x - SIZE / 2, y - SIZE / 2];
+  const far = Math.hypot(dx, dy) || 1;
+  const anchor = dx / far > 0.2 ? "start" : dx / far < -0.2 ? "end" : "middle";
+  return s("text", { class: "load", x: x + (12 * dx) / far, y: y + (14 * dy) / far + 4, "text-anchor": anchor });
+}
+
+function newNode(rank, x, y, radius, pick) {
+  const title = s("title");
+  const [wide, narrow] = [radius > 16, radius < 13];
+  const badge = s("g", { class: "badge", transform: wide ? "translate(-6 3) scale(0.75)" : "translate(-5 2) scale(0.6)" });
+  const element = s("g", { transform: `translate(${x} ${y})`, role: "button", tabindex: -1, onclick: () => pick(rank) },
+    title, s("circle", { class: "disc", r: radius }),
+    narrow ? null : s("text", { class: "rank", "text-anchor": "middle", y: wide ? 0 : -1, "font-size": wide ? 15 : 11 }, String(rank)),
+    narrow ? s("path", { class: "gone", d: `M${-radius} ${-radius}L${radius} ${radius}M${-radius} ${radius}L${radius} ${-radius}` }) : badge);
+  return { element, title, badge, state: "" };
+}
+
+function loadText({ load, rate: r, bytes: b }, none) {
+  if (load !== null && load !== undefined) {
+    return percent(load);
+  }
+  if (r) {
+    return rate(r);
+  }
+  return b ? bytes(b) : none;
+}
+
+function edgeText(edge) {
+  const parts = [`Edge ${edge.a}–${edge.b}: ${EDGE_WORDS[edge.state] ?? edge.state}`, loadText(edge, "no bytes known")];
+  if (edge.waited) {
+    parts.push("an end waits for the other");
+  }
+  return parts.join(", ");
+}
