@@ -41,8 +41,8 @@ func hanging(line string, width int) int {
 	return column
 }
 
-// Folded returns a writer that folds the lines of w to a width, and w itself for a width of 0. It keeps a line until its
-// end is written.
+// Folded returns a writer that folds the lines of w to a width, and w itself for a width of 0. It keeps a line until
+// its end is written.
 func Folded(w io.Writer, width int) io.Writer {
 	if width <= 0 {
 		return w

@@ -40,8 +40,8 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	return res, err
 }
 
-// accounts is the largest number of workers whose waits and edges go on record. The record of more would be accounts for
-// the most part.
+// accounts is the largest number of workers whose waits and edges go on record. The record of more would be accounts
+// for the most part.
 const accounts = 256
 
 // newSimulation prepares a run at its beginning. The caller stops it.

@@ -19,7 +19,7 @@ type Account struct {
 	Spent   record.Spent    `json:"spent"`
 	Missing []topology.Rank `json:"missing"`  // whose messages the worker lacks
 	Since   time.Duration   `json:"since_ns"` // since when it lacks exactly these
-	Last    int             `json:"last"`     // whose message came last in this round after a wait, −1: no wait was over yet
+	Last    int             `json:"last"`     // whose message came last in this round; −1: none was awaited yet
 
 	Reported Reported `json:"reported"`
 }
@@ -103,7 +103,8 @@ const (
 
 // Due reports whether a report goes on record with a step of a run of some rounds.
 func (a *Account) Due(s *record.Step, rounds int) bool {
-	return a != nil && ((s.Round-a.Reported.Round)*reports >= rounds || s.Time-a.Reported.Time >= period || s.Round == rounds)
+	return a != nil && ((s.Round-a.Reported.Round)*reports >= rounds || s.Time-a.Reported.Time >= period ||
+		s.Round == rounds)
 }
 
 // Report returns the account for the record, at the end of the round of a step.

@@ -79,8 +79,8 @@ func (d *Dashboard) Add(e record.Event, now time.Time) {
 	}
 }
 
-// awaited names the neighbour for which a peer waits most often, as in 2 84 %: its message is the last one in 84 % of the
-// rounds. It is a dash where no round has waited.
+// awaited names the neighbour for which a peer waits most often, as in 2 84 %: its message is the last one in 84 % of
+// the rounds. It is a dash where no round has waited.
 func awaited(l *record.Links) string {
 	most := record.Link{}
 	for _, link := range l.Links {

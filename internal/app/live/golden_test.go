@@ -28,8 +28,8 @@ func eight() *Dashboard {
 		d.Add(record.Event{Links: &record.Links{Rank: rank, Round: 50, Rounds: 50, Time: 10 * time.Second,
 			Links: []record.Link{{Peer: 2, Last: last}, {Peer: 7, Last: 50 - last}}}}, after(10))
 	}
-	d.Add(status(5, record.Waiting, "round 50, for 20s: worker 4: link down for 4s: dial tcp 192.0.2.7:4001: no route to host",
-		4), after(10))
+	d.Add(status(5, record.Waiting, "round 50, for 20s: worker 4: link down for 4s: dial tcp 192.0.2.7:4001: no route to "+
+		"host", 4), after(10))
 	d.Add(status(4, record.Returning, ""), after(10))
 	return d
 }

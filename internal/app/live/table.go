@@ -60,8 +60,8 @@ const (
 // A Size is the size of a terminal in cells.
 type Size struct{ Width, Height int }
 
-// linesAround is the number of lines of the table that are neither rows of peers nor waits: two of head, a blank one, the
-// titles, that of hidden peers, and one for the cursor.
+// linesAround is the number of lines of the table that are neither rows of peers nor waits. They are two of head, a
+// blank one, the titles, that of hidden peers, and one for the cursor.
 const linesAround = 6
 
 // linesOfWait is the most lines of a wait in a narrow terminal.

@@ -50,8 +50,8 @@ func (all *Answers) explain() {
 	}
 }
 
-// recordOf returns what the peers of a run know of its record: the newest account of every worker, of two that are as
-// new that of the worker itself, which has its bytes.
+// recordOf returns what the peers of a run know of its record, which is the newest account of every worker. That of the
+// worker itself has its bytes, and counts before those of others.
 func recordOf(peers []Answer) *explain.Record {
 	newest := map[int]record.Links{}
 	workers := 0
