@@ -199,10 +199,10 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 	}
 	explained := report.Explained{Summary: &summary, Sentences: s.Sentences()}
 	err = c.print(explained, func(w io.Writer) error {
-		if err := s.WriteFinals(w, finals); err != nil {
+		if err := s.WriteFinals(w, finals, c.out.Width()); err != nil {
 			return err
 		}
-		return explained.Write(w)
+		return explained.Write(report.Folded(w, c.out.Width()))
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func (c *console) report(dirs []string, file string) error {
 	if err != nil || answer.Result == nil {
 		return err
 	}
-	return c.print(answer.Result, answer.Write)
+	return c.print(answer.Result, func(w io.Writer) error { return answer.Write(w, c.out.Width()) })
 }
 
 func newExport(c *console) *cobra.Command {

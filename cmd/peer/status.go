@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,
 			found := status.AskAll(dir)
 			if len(args) > 0 {
 				of, absent := found.Of(args[0])
-				if err := c.print(of, of.Write); err != nil {
+				if err := c.print(of, func(w io.Writer) error { return of.Write(w, c.out.Width()) }); err != nil {
 					return err
 				}
 				return absent
@@ -34,7 +35,7 @@ answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,
 			if len(found.Peers)+len(found.Silent) == 0 {
 				c.say("no peer is running on this machine")
 			}
-			return c.print(found, found.Write)
+			return c.print(found, func(w io.Writer) error { return found.Write(w, c.out.Width()) })
 		},
 	}
 	c.addJSON(cmd)

@@ -84,8 +84,7 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 		Task: work.Task{
 			Rank: b.rank, Rows: b.rows, Closing: b.Closing(b.rank), Machine: machine, Rounds: b.cfg.Train.Rounds,
 			Asynchronous: b.Asynchronous(), MaxPayload: b.frame(machine), Entropy: b.coder, Layout: layout,
-			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits,
-				Network: b.Network()},
+			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
 		},
 		MeanBits: mean,
 		Bound:    func(rounds int) record.Theta { return b.bounds(machine, theta, rounds) },

@@ -18,7 +18,8 @@ func (t *timing) straggler() []Sentence {
 	found, cost := -1, costly
 	for _, rank := range t.ranks {
 		a := t.awaited(rank)
-		if a.last < awaited || a.alone < cost || a.alone < mostly*a.wait || waitShare(t.splits[rank]) > t.median(waitShare)/2 {
+		if a.last < awaited || a.alone < cost || a.alone < mostly*a.wait ||
+			waitShare(t.splits[rank]) > t.median(waitShare)/2 {
 			continue
 		}
 		found, cost = rank, a.alone

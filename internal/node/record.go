@@ -33,7 +33,7 @@ func (d *driver) report(step *record.Step) {
 		link := d.account.Link(topology.Rank(s.Neighbour))
 		link.Sent, link.Received, link.Lost = s.Sent, s.Received, s.Lost
 	}
-	account := d.w.Report(d.account, step)
+	account := d.w.Report(d.account, step, &d.w.Surroundings)
 	d.vitals.note(&account)
 	d.observe(record.Event{Links: &account})
 }

@@ -52,6 +52,8 @@ type Worker struct {
 	// worker that came back at its own end does not wait for their bye. Nil: nothing is known. The
 	// node may call it at any time.
 	Through func(topology.Rank) bool
+	// Surroundings go on record.
+	work.Surroundings
 	// Arbiter may end the run before its rounds are over; nil: the run does all its rounds.
 	Arbiter Arbiter
 }

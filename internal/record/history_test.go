@@ -108,3 +108,23 @@ func TestAScoreIsNewOnce(t *testing.T) {
 		}
 	}
 }
+
+// The account of a process goes on after that of the process before.
+func TestAHistoryOfAccounts(t *testing.T) {
+	h := NewHistory(1, nil)
+	account := func() Event {
+		return Event{Links: &Links{Round: 9, Time: time.Second, Rounds: 5, Violations: 2, Spent: Spent{Wait: time.Second},
+			Links: []Link{{Peer: 4, Last: 3, Alone: 7, Sent: Bytes{Wire: 10}}}}}
+	}
+	h.Join(account())
+	h.Return(0, 3*time.Second)
+	e, isNew := h.Join(account())
+	l := e.Links
+	if !isNew || l.Rounds != 10 || l.Violations != 4 || l.Spent.Wait != 2*time.Second || l.Time != 4*time.Second ||
+		len(l.Links) != 1 || l.Links[0].Last != 6 || l.Links[0].Alone != 14 || l.Links[0].Sent.Wire != 20 {
+		t.Errorf("account %+v, want the sums", l)
+	}
+	if brief := l.Brief(); brief.Links[0].Sent != (Bytes{}) || l.Links[0].Sent.Wire != 20 {
+		t.Errorf("brief %+v of %+v", brief, l)
+	}
+}

@@ -147,7 +147,7 @@ func (s *simulation) finish(p *peer, j *job) {
 	}
 	if j.step != nil {
 		j.step.Time, j.step.Wait = s.now, s.now-p.ready
-		s.observe(p.entry(*j.step))
+		s.observe(*j.step, s.report(p, j.step))
 	}
 	if j.computes {
 		s.cores.Begin(s.now, s.computing(p, j.round), &job{worker: p.Rank, process: p.number, gradient: true})

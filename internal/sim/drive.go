@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 )
 
 // handle lets an event happen.
@@ -145,33 +146,27 @@ func (s *simulation) record(t *thread, p *peer) {
 		p.coding.next.step = &step
 		return
 	}
-	t.step(p.entry(step))
+	t.step(step, s.report(p, &step))
 }
 
-// An entry is a step with the account of its worker, if that goes on record with it.
-type entry struct {
-	step  record.Step
-	links *record.Links // nil: it does not
-}
-
-// entry returns the entry of a step.
-func (p *peer) entry(step record.Step) entry {
-	if !p.account.Due(&step, p.Rounds) {
-		return entry{step: step}
+// report returns the account of a worker if it goes on record with a step, nil if it does not.
+func (s *simulation) report(p *peer, step *record.Step) *record.Links {
+	if !p.account.Due(step, p.Rounds) {
+		return nil
 	}
-	links := p.Report(p.account, &step)
-	return entry{step, &links}
+	links := p.Report(p.account, step, &work.Surroundings{Network: s.opt.Network})
+	return &links
 }
 
-// observe passes on an entry.
-func (s *simulation) observe(e entry) {
+// observe passes on a step, and the account of its worker if there is one.
+func (s *simulation) observe(step record.Step, account *record.Links) {
 	if s.opt.Observe != nil {
-		s.opt.Observe(record.Event{Step: &e.step})
-		if e.links != nil {
-			s.opt.Observe(record.Event{Links: e.links})
+		s.opt.Observe(record.Event{Step: &step})
+		if account != nil {
+			s.opt.Observe(record.Event{Links: account})
 		}
 	}
-	s.opt.Ending.watch(e.step)
+	s.opt.Ending.watch(step)
 }
 
 // received counts a frame that has arrived.

@@ -40,6 +40,10 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	return res, err
 }
 
+// accounts is the largest number of workers whose waits and edges go on record. The record of more would be accounts
+// for the most part.
+const accounts = 256
+
 // newSimulation prepares a run at its beginning. The caller stops it.
 func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 	s := &simulation{opt: opt, peers: make([]peer, len(tasks))}
@@ -59,7 +63,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		if s.cores != nil {
 			p.coding = new(coding)
 		}
-		if opt.Observe != nil {
+		if opt.Observe != nil && len(tasks) <= accounts {
 			p.account = work.NewAccount()
 		}
 		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 )
 
@@ -13,8 +14,9 @@ import (
 type thread struct {
 	sim      *simulation
 	together bool
-	created  []event // in order, their sequence numbers are missing
-	steps    []entry // in order
+	created  []event               // in order, their sequence numbers are missing
+	steps    []record.Step         // in order
+	accounts map[int]*record.Links // by the index of their step; nil where there are none
 	encoders map[entropy.Coder]*entropy.Encoder
 	coded    []byte    // the payload that was coded last
 	flights  []*flight // memory of frames that have arrived, for reuse
@@ -66,16 +68,22 @@ func (t *thread) schedule(at time.Duration, e event) {
 	t.sim.add(e)
 }
 
-// step records a step.
-func (t *thread) step(step entry) {
+// step records a step, and the account of its worker if there is one.
+func (t *thread) step(step record.Step, account *record.Links) {
 	if t.together {
 		if len(t.steps) == 0 { // the other workers are likely to have one, too
 			t.steps = slices.Grow(t.steps, len(t.sim.wave.workers)/len(t.sim.threads))
 		}
+		if account != nil {
+			if t.accounts == nil {
+				t.accounts = map[int]*record.Links{}
+			}
+			t.accounts[len(t.steps)] = account
+		}
 		t.steps = append(t.steps, step)
 		return
 	}
-	t.sim.observe(step)
+	t.sim.observe(step, account)
 }
 
 // flight returns memory for a frame.

@@ -148,6 +148,7 @@ func (s *simulation) collect() error {
 	defer func() {
 		for _, t := range s.threads {
 			clear(t.created)
+			clear(t.accounts)
 			t.created, t.steps = t.created[:0], t.steps[:0]
 		}
 	}()
@@ -163,8 +164,8 @@ func (s *simulation) collect() error {
 		for _, e := range r.thread.created[r.created.from:r.created.to] {
 			s.add(e)
 		}
-		for _, step := range r.thread.steps[r.steps.from:r.steps.to] {
-			s.observe(step)
+		for i := r.steps.from; i < r.steps.to; i++ {
+			s.observe(r.thread.steps[i], r.thread.accounts[int(i)])
 		}
 		if r.err != nil {
 			return r.err

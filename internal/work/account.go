@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
 
@@ -18,9 +19,15 @@ type Account struct {
 	Spent   record.Spent    `json:"spent"`
 	Missing []topology.Rank `json:"missing"`  // whose messages the worker lacks
 	Since   time.Duration   `json:"since_ns"` // since when it lacks exactly these
-	Last    int             `json:"last"`     // whose message came last in this round after a wait, −1: no wait was over yet
+	Last    int             `json:"last"`     // whose message came last in this round; −1: none was awaited yet
 
-	Reported record.Links `json:"reported"` // the newest report, without its links
+	Reported Reported `json:"reported"`
+}
+
+// Reported says at the end of which round the newest report was, and when.
+type Reported struct {
+	Round int           `json:"round"`
+	Time  time.Duration `json:"time_ns"`
 }
 
 // NewAccount returns the account of a worker before its first round.
@@ -81,6 +88,13 @@ func (a *Account) Link(peer topology.Rank) *record.Link {
 	return &a.Links[i]
 }
 
+// Surroundings are what a worker runs on. Workers of one process may share them.
+type Surroundings struct {
+	Network shape.Network // limits of the links
+	// Processor returns the processor time of the worker's process so far; nil: it has no process of its own.
+	Processor func() time.Duration
+}
+
 // Bounds of the time between two reports: there are at most so many in a run, beside one a second.
 const (
 	reports = 50
@@ -89,28 +103,26 @@ const (
 
 // Due reports whether a report goes on record with a step of a run of some rounds.
 func (a *Account) Due(s *record.Step, rounds int) bool {
-	return a != nil && ((s.Round-a.Reported.Round)*reports >= rounds || s.Time-a.Reported.Time >= period || s.Round == rounds)
+	return a != nil && ((s.Round-a.Reported.Round)*reports >= rounds || s.Time-a.Reported.Time >= period ||
+		s.Round == rounds)
 }
 
 // Report returns the account for the record, at the end of the round of a step.
-func (t *Task) Report(a *Account, s *record.Step) record.Links {
+func (t *Task) Report(a *Account, s *record.Step, around *Surroundings) record.Links {
 	repairs := gossip.RepairsOf(t.Machine)()
 	l := record.Links{
 		Rank: int(t.Rank), Round: s.Round, Time: s.Time, Rounds: a.Rounds, Spent: a.Spent,
-		Messages: s.Messages, Violations: repairs.Violations, Repaired: repairs.Repaired, Uplink: t.Network.Uplink.Rate,
-		Links: slices.Clone(a.Links),
+		Messages: s.Messages, Violations: repairs.Violations, Repaired: repairs.Repaired, Links: slices.Clone(a.Links),
 	}
-	if t.Processor != nil {
-		l.Spent.CPU = t.Processor()
+	a.Reported = Reported{s.Round, s.Time}
+	if around.Processor != nil {
+		l.Spent.CPU = around.Processor()
 	}
+	l.Uplink = around.Network.Uplink.Rate
 	for i := range l.Links {
 		link := &l.Links[i]
-		if own, there := t.Network.Links[edge(t.Rank, topology.Rank(link.Peer))]; there {
-			link.Limit = own.Rate
-		}
+		link.Limit = around.Network.Links[edge(t.Rank, topology.Rank(link.Peer))].Rate
 	}
-	a.Reported = l
-	a.Reported.Links = nil
 	return l
 }
 

@@ -4,12 +4,10 @@ package work
 
 import (
 	"errors"
-	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -69,10 +67,6 @@ type Recording struct {
 	Theta func(k int) float64
 	// Bits returns the bits per parameter of the messages of round k; nil: unknown.
 	Bits func(k int) int
-	// Network holds the limits of the links, as the record tells them.
-	Network shape.Network
-	// Processor returns the processor time of the worker's process so far; nil: it has no process of its own.
-	Processor func() time.Duration
 	// Late wraps the receiver of the worker's events. It may hold steps back until their losses are known; nil: it
 	// holds none.
 	Late func(next func(record.Event)) func(record.Event)

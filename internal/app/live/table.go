@@ -10,6 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
 )
 
 // The colours are the terminal's sixteen, so that its theme applies.
@@ -35,29 +36,36 @@ type column struct {
 }
 
 var columns = []column{
-	{"ROUND", 6, 9, func(p *peer) string { return strconv.Itoa(p.step.Round) }},
-	{"LOSS", 7, 8, func(p *peer) string { return decimal(p.step.Loss) }},
-	{"GAP", 7, 7, func(p *peer) string { return strconv.FormatFloat(p.step.Gap, 'e', 1, 64) }},
-	{"COMPUTE ms", 10, 4, func(p *peer) string { return millis(p.compute.mean) }},
-	{"WAIT ms", 7, 5, func(p *peer) string { return millis(p.wait.mean) }},
-	{"CODEC ms", 8, 2, func(p *peer) string { return millis(p.codec.mean) }},
-	{"OUT Mbit/s", 10, 6, func(p *peer) string { return megabits(p.out.rate()) }},
-	{"IN Mbit/s", 9, 3, func(p *peer) string { return megabits(p.in.rate()) }},
+	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.step.Round) }},
+	{"LOSS", 7, 11, func(p *peer) string { return decimal(p.step.Loss) }},
+	{"GAP", 7, 10, func(p *peer) string { return strconv.FormatFloat(p.step.Gap, 'e', 1, 64) }},
+	{"THETA", 7, 3, func(p *peer) string { return theta(p.step.Theta) }},
+	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.step.Bits) }},
+	{"COMPUTE ms", 10, 7, func(p *peer) string { return millis(p.compute.mean) }},
+	{"WAIT ms", 7, 8, func(p *peer) string { return millis(p.wait.mean) }},
+	{"WAITS FOR", 9, 4, func(p *peer) string { return p.awaited }},
+	{"CODEC ms", 8, 5, func(p *peer) string { return millis(p.codec.mean) }},
+	{"OUT Mbit/s", 10, 9, func(p *peer) string { return megabits(p.out.rate()) }},
+	{"IN Mbit/s", 9, 6, func(p *peer) string { return megabits(p.in.rate()) }},
+	{"SENT MB", 8, 1, func(p *peer) string { return strconv.FormatFloat(float64(p.step.Sent.Wire)/1e6, 'f', 1, 64) }},
 }
 
 // Widths of the two columns that are always shown.
 const (
 	peerWidth  = 4
-	stateWidth = 8
+	stateWidth = 9 // returning
 	gutter     = 2
 )
 
 // A Size is the size of a terminal in cells.
 type Size struct{ Width, Height int }
 
-// linesAround is the number of lines of the table that are not rows of peers: two of head, a blank one, the titles, the
-// waits, and one for the cursor.
-const linesAround = 5 + maxExplained + 1
+// linesAround is the number of lines of the table that are neither rows of peers nor waits. They are two of head, a
+// blank one, the titles, that of hidden peers, and one for the cursor.
+const linesAround = 6
+
+// linesOfWait is the most lines of a wait in a narrow terminal.
+const linesOfWait = 2
 
 // Table draws the dashboard at time now. It is neither wider nor higher than the terminal: a last line counts the peers
 // that do not fit.
@@ -65,7 +73,8 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 	shown := fitting(size.Width)
 	lines := []string{d.head(), d.progress(now, size.Width), "", faint.Render(titles(shown))}
 	rows := len(d.peers)
-	if room := max(size.Height-linesAround, 1); rows > room {
+	waits := d.folded(now, size.Width)
+	if room := max(size.Height-linesAround-max(len(waits), maxExplained), 1); rows > room {
 		rows = room
 	}
 	for rank := range rows {
@@ -74,7 +83,7 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 	if hidden := len(d.peers) - rows; hidden > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
 	}
-	for _, wait := range d.Waiting(now) {
+	for _, wait := range waits {
 		lines = append(lines, alarm.Render(wait))
 	}
 	fit := lipgloss.NewStyle().MaxWidth(size.Width)
@@ -82,6 +91,16 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 		lines[i] = fit.Render(line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// folded returns the explanations of waits, in lines that fit.
+func (d *Dashboard) folded(now time.Time, width int) []string {
+	var lines []string
+	for _, wait := range d.Waiting(now) {
+		of := report.Fold(wait, width)
+		lines = append(lines, of[:min(len(of), linesOfWait)]...)
+	}
+	return lines
 }
 
 // fitting returns the columns that fit into a width.
@@ -170,6 +189,14 @@ func (d *Dashboard) row(rank int, shown []column) string {
 func decimal(v float64) string {
 	if math.Abs(v) < 100 {
 		return strconv.FormatFloat(v, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(v, 'e', 1, 64)
+}
+
+// theta writes the bound of a round, a dash if there is none.
+func theta(v float64) string {
+	if v == 0 {
+		return "-"
 	}
 	return strconv.FormatFloat(v, 'e', 1, 64)
 }

@@ -46,11 +46,11 @@ how well they agree.`
 // An Answer is a result for programs, and its text for people.
 type Answer struct {
 	Result any // nil: there is nothing to print
-	text   func(w io.Writer) error
+	text   func(w io.Writer, width int) error
 }
 
-// Write prints the text.
-func (a Answer) Write(w io.Writer) error { return a.text(w) }
+// Write prints the text for a terminal of some width; 0: for no terminal.
+func (a Answer) Write(w io.Writer, width int) error { return a.text(w, width) }
 
 // A Maker makes answers.
 type Maker struct {
@@ -116,7 +116,7 @@ func (m Maker) sumUp(runs []*record.Run) Answer {
 	}
 	switch {
 	case len(runs) > 1:
-		return Answer{finished, func(w io.Writer) error {
+		return Answer{finished, func(w io.Writer, _ int) error {
 			if len(finished) > 0 {
 				if err := report.WriteRuns(w, finished); err != nil {
 					return err
@@ -127,10 +127,12 @@ func (m Maker) sumUp(runs []*record.Run) Answer {
 		}}
 	case len(finished) == 1:
 		explained := report.Explained{Summary: finished[0], Sentences: runfolder.Explain(runs[0])}
-		return Answer{explained, explained.Write}
+		return Answer{explained, func(w io.Writer, width int) error { return explained.Write(report.Folded(w, width)) }}
 	}
 	sentences := runfolder.Explain(runs[0]) // of a run without a summary
-	return Answer{sentences, func(w io.Writer) error { return report.WriteSentences(w, sentences) }}
+	return Answer{sentences, func(w io.Writer, width int) error {
+		return report.WriteSentences(report.Folded(w, width), sentences)
+	}}
 }
 
 // draw writes the figure of a run, or of a comparison of several. A figure that fails replaces no file.
@@ -182,7 +184,7 @@ func (m Maker) study(dir string) (Answer, error) {
 		m.say("note: %s", line)
 	}
 	m.say("report: %s", page)
-	return Answer{study.Comparison, func(w io.Writer) error {
+	return Answer{study.Comparison, func(w io.Writer, _ int) error {
 		if err := report.WriteCells(w, study.Comparison); err != nil {
 			return err
 		}
@@ -200,5 +202,5 @@ func agreement(first, second string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{report.Agree(a, b), func(w io.Writer) error { return report.WriteAgreement(w, a, b) }}, nil
+	return Answer{report.Agree(a, b), func(w io.Writer, _ int) error { return report.WriteAgreement(w, a, b) }}, nil
 }

@@ -12,7 +12,7 @@ import (
 // Facts returns what a run file adds to the record of its run.
 func Facts(cfg configs.Config) explain.Facts {
 	f := explain.Facts{Workers: cfg.Topology.Size, Entropy: cfg.Wire.Entropy != "none"}
-	if c := cfg.Algorithm.Controller; c.Name != "fix" {
+	if c := cfg.Algorithm.Controller; c.Name != "" && c.Name != "fix" {
 		f.LeastBits, f.MostBits = c.MinBits, c.MaxBits
 	}
 	return f

@@ -78,7 +78,7 @@ func TestASessionKeepsWhatPeersReport(t *testing.T) {
 		t.Errorf("%d events on record, error %v", len(kept.Events), err)
 	}
 	var table strings.Builder
-	if err := s.WriteFinals(&table, finals); err != nil || strings.Count(table.String(), "0.2500") != 3 {
+	if err := s.WriteFinals(&table, finals, 0); err != nil || strings.Count(table.String(), "0.2500") != 3 {
 		t.Errorf("error %v, printed\n%s", err, table.String())
 	}
 }

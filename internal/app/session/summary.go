@@ -107,17 +107,28 @@ func (s *Session) Bereft() bool {
 }
 
 // WriteFinals prints the result of every peer. MEMORY is the most that its process has held, PLANNED is what the run
-// file lets expect. Workers of a simulation share a process.
-func (s *Session) WriteFinals(w io.Writer, finals []record.Final) error {
+// file lets expect. Workers of a simulation share a process. A terminal that is too narrow for both shows neither; a
+// width of 0 is no bound.
+func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) error {
+	const needed = 80 // columns of all
+	narrow := width > 0 && width < needed
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tMEMORY\tPLANNED\tDIGEST\t")
+	fmt.Fprint(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\t")
+	if !narrow {
+		fmt.Fprint(t, "MEMORY\tPLANNED\t")
+	}
+	fmt.Fprintln(t, "DIGEST\t")
 	for _, f := range finals {
 		held, planned := f.Peak, s.Run.Plan(topology.Rank(f.Rank)).Total()
 		if s.Mode == "sim" {
 			held, planned = 0, 0
 		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t%s\t%s\t%.8s\t\n", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
-			report.Size(f.Sent.Wire), f.Time.Seconds(), memory(held), memory(planned), f.Digest)
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
+			report.Size(f.Sent.Wire), f.Time.Seconds())
+		if !narrow {
+			fmt.Fprintf(t, "%s\t%s\t", memory(held), memory(planned))
+		}
+		fmt.Fprintf(t, "%.8s\t\n", f.Digest)
 	}
 	fmt.Fprintln(t)
 	return t.Flush()

@@ -50,8 +50,8 @@ func (all *Answers) explain() {
 	}
 }
 
-// recordOf returns what the peers of a run know of its record: the newest account of every worker, of two that are as
-// new that of the worker itself, which has its bytes.
+// recordOf returns what the peers of a run know of its record, which is the newest account of every worker. That of the
+// worker itself has its bytes, and counts before those of others.
 func recordOf(peers []Answer) *explain.Record {
 	newest := map[int]record.Links{}
 	workers := 0
@@ -160,8 +160,8 @@ func (all Answers) Of(run string) (Answers, error) {
 	return found, nil
 }
 
-// Write prints a line per peer, and one per sentence.
-func (s Answers) Write(w io.Writer) error {
+// Write prints a line per peer, and the sentences folded to the width of the terminal; 0: there is none.
+func (s Answers) Write(w io.Writer, width int) error {
 	if len(s.Peers) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "RUN\tPEER\tPEERS\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
@@ -173,7 +173,7 @@ func (s Answers) Write(w io.Writer) error {
 		}
 	}
 	for _, why := range s.Why {
-		if err := report.WriteSentences(w, why.Sentences); err != nil {
+		if err := report.WriteSentences(report.Folded(w, width), why.Sentences); err != nil {
 			return err
 		}
 	}

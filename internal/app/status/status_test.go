@@ -62,7 +62,7 @@ func TestAPeerSaysHowItIsDoing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	var table strings.Builder
-	if err := all.Write(&table); err != nil {
+	if err := all.Write(&table, 0); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(table.String(), "tulip  -     1/2    0/0    -     starting") {

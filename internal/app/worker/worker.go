@@ -87,7 +87,7 @@ func (o *Options) driven(
 	if o.Script != nil {
 		d.Late = o.Script.Late.Observe
 	}
-	d.Processor = machine.ProcessorTime
+	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks
 	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d
