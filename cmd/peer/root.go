@@ -45,7 +45,7 @@ func newRoot(c *console) *cobra.Command {
 		Example: `  peer lab                      eight peers on this machine learn built-in data
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
-  peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
+  peer init                     begin a run on a LAN, and say what to type on the other machines`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})

@@ -53,6 +53,14 @@ func study(ctx context.Context, output string, all []setting, budget time.Durati
 		}
 		results = append(results, got)
 		fmt.Fprintf(os.Stderr, "%d of %d, %.0f s: %s\n", i+1, len(all), time.Since(began).Seconds(), got)
+		if output != "" { // so that an interrupted study leaves a page
+			if err := markdown.Write(output, document(results, len(all))); err != nil {
+				return err
+			}
+		}
 	}
-	return markdown.Write(output, document(results))
+	if output != "" {
+		return nil
+	}
+	return markdown.Write(output, document(results, len(all)))
 }

@@ -55,12 +55,12 @@ func TestTheDocumentCountsErrors(t *testing.T) {
 			Time: &plan.Compare{Predicted: plan.Interval{Value: 3, Low: 2, High: 4}, Measured: 2.5}}}},
 		{setting: draws(1, 1)[0], others: 0.8, proofs: []plan.Proof{{Candidate: c, Predicted: predicted, Measured: 0.2}}},
 	}
-	text := document(results)
+	text := document(results, 20)
 	for _, want := range []string{
 		"| time of a round, all pairs | 2 | 50.0 % | 50 % | 1 | 50 % |",
 		"| time of a round, others below 25 % | 1 | 4.8 % | 5 % | 1 | 100 % |",
 		"| time to the target, all pairs | 1 | 20.0 % | 20 % | 1 | 100 % |",
-		"2 settings",
+		"2 of 20 settings",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)

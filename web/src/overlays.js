@@ -92,6 +92,7 @@ export class Overlays {
   }
 }
 
+/** Name for a legend. Cells of a comparison have one name, so their folders tell them apart. */
 function nameOf({ id, about }) {
-  return about?.algorithm ? `${about.name || id} (${about.algorithm})` : id;
+  return about?.name && id.startsWith(about.name) ? `${about.name} (${about.algorithm})` : id;
 }

@@ -30,7 +30,7 @@ export async function openPage(browser, url, { width = 1280, height = 900, schem
 }
 
 /** Waits until check, a function of the page, is true. */
-export const until = (page, check, ...args) => page.waitForFunction(check, { timeout: 60_000, polling: 100 }, ...args);
+export const until = (page, check, ...args) => page.waitForFunction(check, { timeout: 120_000, polling: 100 }, ...args);
 
 /** Waits until two frames are drawn. */
 export const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

@@ -168,7 +168,7 @@ test("cells of a comparison fill, with intervals", () => withPage({ ...full(), s
 
 test("a text of a run is never read as markup", async () => {
   const run = makeRun();
-  run.about.name = "<img src=x onerror=alert(1)>";
+  run.about.name = run.id = "<img src=x onerror=alert(1)>";
   run.events[0].text = "<b>bold</b>";
   await withPage(answersOf(run), {}, async ({ page }) => {
     await drawn(page);

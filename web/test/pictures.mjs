@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { openPage, settled, startBrowser, until } from "./browser.mjs";
 import { program, startLab } from "./lab.mjs";
 
-const ROUND = 400; // at which peer 3 dies
+const ROUND = 500; // at which peer 3 dies
 const SIZES = [[400, 800], [1280, 900], [2560, 1440]];
 const pictures = join(fileURLToPath(import.meta.url), "..", "..", "..", "docs", "pictures");
 
@@ -20,7 +20,7 @@ topology: {size: 8}
 algorithm: {name: dpsgd, codec: moniqua, bits: 8}
 data: {name: glyphs}
 model: {name: mlp, hidden: [64]}
-train: {rounds: 1600, batch: 32, step_size: 0.02, slow: {"2": 3}}
+train: {rounds: 900, batch: 32, step_size: 0.02, slow: {"2": 3}}
 limit: {rate: 40mbit, latency: 2ms, links: {"4-5": {rate: 8mbit, latency: 2ms}}}
 output: {evaluate: 100}
 `);
@@ -36,6 +36,7 @@ await until(page, () => document.querySelectorAll(".u-over").length === 3);
 for (const box of await page.$$("#runs input:not([disabled])")) {
   await box.click();
 }
+await page.keyboard.press("y");
 await until(page, () => document.querySelector("#graph .node.dead") && !document.querySelector("#loss .legend").textContent.includes("–"));
 for (const scheme of ["light", "dark"]) {
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);

@@ -203,8 +203,8 @@ func TestTheDashboardNamesMetricsOfTheProgram(t *testing.T) {
 	}
 }
 
-// Grafana imports a dashboard with a version of its schema, asks for the data source that the user chooses, and places
-// panels that do not overlap on 24 columns. test/readers/metrics.sh checks the types of all fields.
+// Grafana imports a dashboard with a version of its schema. Its queries go to the source that the user chooses, and its
+// panels lie on 24 columns and do not overlap. A script, test/readers/metrics.sh, checks the types of all fields.
 func TestTheDashboardIsForAnyDataSource(t *testing.T) {
 	type source struct{ Type, UID string }
 	var board struct {
