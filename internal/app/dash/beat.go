@@ -7,12 +7,14 @@ import (
 )
 
 // A beat turns the steps of a record into moments. With n workers every n-th step completes one, once all workers have
-// a step, as in record.Run.Progress. Here steps come in the order of the record, because a beat does not wait.
+// a step, as in record.Run.Progress. Here steps come in the order of the record, because a beat does not wait, and lost
+// workers count no more.
 type beat struct {
 	workers int           // of the run; 0: unknown until one of them has two steps
 	last    []record.Step // by rank; Round 0: none yet
-	known   int           // workers with a step
-	absent  int           // workers that were lost before their first step
+	gone    []bool        // by rank: lost, and no step since
+	known   int           // workers with a step that are not gone
+	lost    int           // workers that are gone
 	steps   int           // so far
 
 	least, most float64 // losses of the steps since the last moment
@@ -20,22 +22,23 @@ type beat struct {
 
 // see returns the moment that a step completes, if it completes one.
 func (b *beat) see(s record.Step) (moment point, complete bool) {
-	if s.Rank >= len(b.last) {
-		b.last = append(b.last, make([]record.Step, s.Rank+1-len(b.last))...)
-	}
-	again := b.last[s.Rank].Round > 0
-	if b.workers == 0 && again {
-		b.workers = b.known
-	}
-	if !again {
+	b.grow(s.Rank + 1)
+	switch again := b.last[s.Rank].Round > 0; {
+	case b.gone[s.Rank]:
+		b.gone[s.Rank] = false
 		b.known++
+		b.lost--
+	case !again:
+		b.known++
+	case b.workers == 0:
+		b.workers = b.known + b.lost
 	}
 	if b.least, b.most = math.Min(b.least, s.Loss), math.Max(b.most, s.Loss); b.steps == 0 {
 		b.least, b.most = s.Loss, s.Loss
 	}
 	b.last[s.Rank] = s
 	b.steps++
-	if want := b.workers - b.absent; want <= 0 || b.known < want || b.steps%want != 0 {
+	if want := b.workers - b.lost; want <= 0 || b.known < want || b.steps%want != 0 {
 		return point{}, false
 	}
 	moment = b.moment()
@@ -43,18 +46,30 @@ func (b *beat) see(s record.Step) (moment point, complete bool) {
 	return moment, true
 }
 
-// miss notes that a worker is gone. Moments do not wait for one that never had a step.
-func (b *beat) miss(rank int) {
-	if b.workers > 0 && b.known < b.workers-b.absent && (rank >= len(b.last) || b.last[rank].Round == 0) {
-		b.absent++
+// grow makes room for some workers.
+func (b *beat) grow(workers int) {
+	if more := workers - len(b.last); more > 0 {
+		b.last, b.gone = append(b.last, make([]record.Step, more)...), append(b.gone, make([]bool, more)...)
 	}
 }
 
-// moment sums up the last steps of all workers.
+// miss notes that a worker is lost. Moments neither wait for it nor count it.
+func (b *beat) miss(rank int) {
+	if b.grow(rank + 1); b.gone[rank] {
+		return
+	}
+	b.gone[rank] = true
+	b.lost++
+	if b.last[rank].Round > 0 {
+		b.known--
+	}
+}
+
+// moment sums up the last steps of all workers that are not lost.
 func (b *beat) moment() point {
 	m := point{moments: 1, least: b.least, most: b.most}
-	for _, s := range b.last {
-		if s.Round == 0 {
+	for rank, s := range b.last {
+		if s.Round == 0 || b.gone[rank] {
 			continue
 		}
 		one := pointOf(s)

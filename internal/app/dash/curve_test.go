@@ -182,6 +182,24 @@ func TestMomentsDoNotWaitForALostWorker(t *testing.T) {
 	}
 }
 
+// A lost worker's last gap would else stay the largest for ever.
+func TestMomentsLeaveOutLostWorkers(t *testing.T) {
+	b := &beat{workers: 2}
+	b.see(record.Step{Rank: 0, Round: 1, Gap: 9, Loss: 4})
+	if p, ok := b.see(record.Step{Rank: 1, Round: 1, Gap: 1, Loss: 2}); !ok || p.gap != 9 || p.loss != 3 {
+		t.Errorf("of both: %v %+v", ok, p)
+	}
+	b.miss(0)
+	b.miss(0) // it is lost once
+	if p, ok := b.see(record.Step{Rank: 1, Round: 2, Gap: 1, Loss: 2}); !ok || p.gap != 1 || p.loss != 2 {
+		t.Errorf("of the one that is left: %v %+v", ok, p)
+	}
+	b.see(record.Step{Rank: 0, Round: 3, Gap: 5, Loss: 4}) // it comes back
+	if p, ok := b.see(record.Step{Rank: 1, Round: 3, Gap: 1, Loss: 2}); ok && p.gap != 5 || b.known != 2 || b.lost != 0 {
+		t.Errorf("after its return: %v %+v", ok, p)
+	}
+}
+
 func TestScoresAreMeans(t *testing.T) {
 	s := scores{most: 4}
 	at := point{time: 3, sent: 7}

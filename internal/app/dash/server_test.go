@@ -193,8 +193,8 @@ func TestADeadBrowserDelaysNoEnd(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err != nil { // the stream has begun
 		t.Fatal(err)
 	}
-	long := record.Event{Status: &record.Status{Rank: 1, State: record.Waiting, Detail: strings.Repeat("x", 900_000)}}
-	for range 20 {
+	long := record.Event{Status: &record.Status{Rank: 1, State: record.Waiting, Detail: strings.Repeat("x", 500_000)}}
+	for range 12 {
 		f.add(long, statusOf(1, record.Training, ""))
 	}
 	d.End() // else the test would not end
