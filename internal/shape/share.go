@@ -12,7 +12,7 @@ import (
 // once and share the rate of the uplink evenly, as connections do. Those of a later order wait for them. Messages to
 // one receiver leave one after another. T is the caller's type of a message.
 type Sharer[T any] struct {
-	net   Network
+	net   *Network
 	self  topology.Rank
 	up    *Server[T]
 	own   map[topology.Rank]*Server[T] // of edges that do not use the uplink
@@ -20,8 +20,8 @@ type Sharer[T any] struct {
 	flows map[topology.Rank]*flow[T]
 }
 
-// NewSharer returns the sharer of worker self.
-func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
+// NewSharer returns the sharer of worker self on a network, which all workers share and which does not change.
+func NewSharer[T any](n *Network, self topology.Rank) *Sharer[T] {
 	return &Sharer[T]{net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate}}
 }
 

@@ -21,7 +21,7 @@ func run[T any](s *Server[T], now time.Duration) []Departure[T] {
 
 func TestReceiversShareARateEvenly(t *testing.T) {
 	link := Link{Rate: 8e6, Latency: ms} // 1 byte a microsecond
-	s := NewSharer[string](Network{Uplink: link, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3}}}, 0)
+	s := NewSharer[string](&Network{Uplink: link, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3}}}, 0)
 	up := send(s, 1, 0, 4000, "long")
 	send(s, 2, ms, 1000, "short")
 	send(s, 2, ms, 500, "behind it")
@@ -43,7 +43,7 @@ func TestReceiversShareARateEvenly(t *testing.T) {
 }
 
 func TestTurnsTellWhatWasReckonedBefore(t *testing.T) {
-	s := NewSharer[int](Network{Uplink: Link{Rate: 8e6}}, 0)
+	s := NewSharer[int](&Network{Uplink: Link{Rate: 8e6}}, 0)
 	up := send(s, 1, 0, 1000, 1)
 	before := up.Turn
 	if next, _ := up.Next(); next != ms {
@@ -78,7 +78,7 @@ func TestSharingWithNobodyIsBooking(t *testing.T) {
 			l.Burst = 0 // of which packets it is made differs
 		}
 		network := Network{Uplink: l, Seed: 5}
-		booked, shared := network.NewSender(0), NewSharer[int](network, 0)
+		booked, shared := network.NewSender(0), NewSharer[int](&network, 0)
 		var now time.Duration
 		var want []time.Duration
 		var got []Departure[int]
@@ -111,7 +111,7 @@ func TestSharingWithNobodyIsBooking(t *testing.T) {
 // The flows together use exactly the rate.
 func TestSharedRateIsUsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := NewSharer[int](Network{Uplink: Link{Rate: 8e6}}, 0)
+		s := NewSharer[int](&Network{Uplink: Link{Rate: 8e6}}, 0)
 		var up *Server[int]
 		total := 0
 		for i := range rapid.IntRange(1, 30).Draw(t, "messages") {
@@ -129,7 +129,7 @@ func TestSharedRateIsUsed(t *testing.T) {
 }
 
 func TestMessagesOfALostLinkDoNotLeave(t *testing.T) {
-	s := NewSharer[string](Network{Uplink: Link{Rate: 8e6}}, 0) // 1 byte a microsecond
+	s := NewSharer[string](&Network{Uplink: Link{Rate: 8e6}}, 0) // 1 byte a microsecond
 	send(s, 1, 0, 3000, "lost")
 	send(s, 1, 0, 1000, "lost, too")
 	up := send(s, 2, 0, 3000, "kept")
@@ -144,7 +144,7 @@ func TestMessagesOfALostLinkDoNotLeave(t *testing.T) {
 
 func TestARateCanBeLimitedForAWhile(t *testing.T) {
 	network := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {}, {0, 4}: {Rate: 8e3}}}
-	s := NewSharer[int](network, 0)
+	s := NewSharer[int](&network, 0)
 	up := send(s, 1, 0, 3000, 1)
 	s.Link(3) // is there before the limit, and the next one after
 	if servers := s.Limit(8e5, ms); len(servers) != 2 || servers[0] != up {
@@ -172,7 +172,7 @@ func send[T any](s *Sharer[T], to topology.Rank, now time.Duration, bytes int, w
 
 // A message of a later order waits, and goes on where it was when those before it have left.
 func TestLaterOrdersWait(t *testing.T) {
-	s := NewSharer[string](Network{Uplink: Link{Rate: 8e6}}, 0) // 1000 bytes per ms
+	s := NewSharer[string](&Network{Uplink: Link{Rate: 8e6}}, 0) // 1000 bytes per ms
 	s.Send(1, 0, Message[string]{Bytes: 4000, Order: 2, What: "later"})
 	s.Send(2, ms, Message[string]{Bytes: 1000, Order: 1, What: "first"})
 	up := s.Send(3, ms, Message[string]{Bytes: 2000, Order: 1, What: "second"})

@@ -66,7 +66,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 		if opt.Observe != nil && len(tasks) <= accounts {
 			p.account = work.NewAccount()
 		}
-		p.uplink = shape.NewSharer[*flight](opt.Network, p.Rank)
+		p.uplink = shape.NewSharer[*flight](&s.opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
 	if err := s.newThreads(dim); err != nil {
