@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"net/netip"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup"
-	"gossiptrainer/internal/app/setup/handover"
 )
 
 // screen returns the screen of a command that sets up a run.
@@ -84,38 +82,24 @@ func newInvite(c *console) *cobra.Command {
 }
 
 // inviteFlags are those of commands that invite.
-type inviteFlags struct {
-	setup.Invitation
-	addrs  []string
-	roster bool
-}
+type inviteFlags struct{ setup.Invitation }
 
 func (f *inviteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.Valid, "valid", setup.Valid, "how `long` the token is valid")
 	cmd.Flags().IntVar(&f.Port, "port", 0, "TCP `port` of the invitation, for a firewall (default: a free one)")
-	cmd.Flags().StringArrayVar(&f.addrs, "address", nil,
+	cmd.Flags().StringArrayVar(&f.Addresses, "address", nil,
 		"IP `address` of this machine for the token; may be repeated (default: all)")
-	cmd.Flags().BoolVar(&f.roster, "roster", false,
+	cmd.Flags().BoolVar(&f.Roster, "roster", false,
 		"list all addresses in the run file, for networks without multicast")
 	cmd.Flags().BoolVar(&f.Runs, "run", false, "take part in the run as soon as all have joined")
 }
 
+// invitation returns the invitation of the flags. A command prints one result.
 func (f *inviteFlags) invitation(c *console) (setup.Invitation, error) {
-	i := f.Invitation
 	if f.Runs && c.json {
-		return i, advice.Usagef("--run and --json print two results: leave out one of them")
+		return f.Invitation, advice.Usagef("--run and --json print two results: leave out one of them")
 	}
-	for _, text := range f.addrs {
-		a, err := netip.ParseAddr(text)
-		if err != nil {
-			return i, advice.Usagef("--address %q: want an IP address of this machine", text)
-		}
-		i.Addrs = append(i.Addrs, a)
-	}
-	if f.roster {
-		i.Manner = handover.Gathered
-	}
-	return i, nil
+	return f.Invitation, nil
 }
 
 // runAfter starts the peer of a run file that was just written.

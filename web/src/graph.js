@@ -80,7 +80,7 @@ export class Graph {
     const places = unit.map(([x, y]) => [SIZE / 2 + x * reach, SIZE / 2 + y * reach]);
     this.#edges = new Map(edges.map((edge) => {
       const around = wraps(form, unit[edge.a], unit[edge.b], n, pairs);
-      return [`${edge.a}-${edge.b}`, newEdge(places[edge.a], places[edge.b], around, edges.length <= 1.5 * n && n <= 20)];
+      return [`${edge.a}-${edge.b}`, newEdge(places[edge.a], places[edge.b], around, edges.length <= 1.5 * n && n <= 20 ? places : null)];
     }));
     const radius = n > 64 ? 6 : n > 32 ? 9 : n > 16 ? 15 : 21;
     this.#nodes = new Map(places.map(([x, y], rank) => [rank, newNode(rank, x, y, radius, this.pick)]));
@@ -146,7 +146,10 @@ export class Graph {
     }
     const use = (edge) => edge?.load ?? edge?.rate ?? 0;
     const busiest = edges.reduce((a, b) => (use(b) > use(a) ? b : a), null);
-    parts.push(busiest ? `busiest ${busiest.a}–${busiest.b}: ${loadText(busiest, "")}` : null);
+    if (busiest && use(busiest) > 0) {
+      const of = busiest.load === null || busiest.load === undefined ? "" : " of its limit";
+      parts.push(`now busiest ${busiest.a}–${busiest.b}: ${loadText(busiest, "")}${of}`);
+    }
     setText(this.summary, parts.filter(Boolean).join(" · "));
   }
 
@@ -164,10 +167,11 @@ export class Graph {
       return;
     }
     const edges = [...this.run.edges.values()].sort((x, y) => (y.rate ?? y.bytes ?? 0) - (x.rate ?? x.bytes ?? 0));
-    const about = edges.some(({ estimated }) => estimated) ? "Bytes are estimated from the sums of both ends." : "";
+    const about = edges.some(({ estimated }) => estimated) ? "Bytes are estimated from the sums of both ends. " : "";
+    const limits = edges.some(({ load }) => load > 0) ? "Load is the share of the link's limit that its busier direction uses now." : "";
     const left = edges.length > EDGE_ROWS ? `The ${EDGE_ROWS} busiest of ${count(edges.length)}. ` : "";
     this.table.replaceChildren(
-      h("table", {}, h("caption", { class: "note" }, left + about),
+      h("table", {}, h("caption", { class: "note" }, left + about + limits),
         h("thead", {}, h("tr", {}, ["Edge", "State", "Weight", "Load", "Rate", "Bytes"].map((head) => h("th", { scope: "col" }, head)))),
         h("tbody", {}, edges.slice(0, EDGE_ROWS).map((edge) => h("tr", {}, h("th", { scope: "row" }, `${edge.a}–${edge.b}`),
           h("td", { class: "words" }, EDGE_WORDS[edge.state] ?? edge.state), h("td", {}, number(edge.weight)), h("td", {}, percent(edge.load)),
@@ -195,22 +199,25 @@ export class Graph {
 }
 
 /** Drawing of an edge. One that goes around a torus leaves it at one side and enters it at the other. */
-function newEdge([x1, y1], [x2, y2], around, labelled) {
+function newEdge([x1, y1], [x2, y2], around, nodes) {
   const [dx, dy] = [STUB * Math.sign(x1 - x2), STUB * Math.sign(y1 - y2)];
   const d = around ? `M${x1} ${y1}l${dx} ${dy}M${x2} ${y2}l${-dx} ${-dy}` : `M${x1} ${y1}L${x2} ${y2}`;
   const at = around ? [x1 + dx, y1 + dy] : [(x1 + x2) / 2, (y1 + y2) / 2];
   const line = s("path", { d });
   const title = s("title");
   const cross = s("path", { class: "cross", d: `M${at[0] - 6} ${at[1] - 6}l12 12m0 -12l-12 12`, visibility: "hidden" });
-  return { line, title, cross, element: s("g", {}, title, line, cross), label: labelled ? outside(at) : null };
+  return { line, title, cross, element: s("g", {}, title, line, cross), label: nodes ? besides(at, nodes) : null };
 }
 
-/** Label of an edge, a little further from the middle of the drawing than the edge. */
-function outside([x, y]) {
-  const [dx, dy] = [x - SIZE / 2, y - SIZE / 2];
-  const far = Math.hypot(dx, dy) || 1;
-  const anchor = dx / far > 0.2 ? "start" : dx / far < -0.2 ? "end" : "middle";
-  return s("text", { class: "load", x: x + (12 * dx) / far, y: y + (14 * dy) / far + 4, "text-anchor": anchor });
+/** Label of an edge, a little further from the middle of the drawing than the edge; nearer, if a worker stands there. */
+function besides([x, y], nodes) {
+  const far = Math.hypot(x - SIZE / 2, y - SIZE / 2) || 1;
+  let [dx, dy] = [(x - SIZE / 2) / far, (y - SIZE / 2) / far];
+  if (nodes.some(([a, b]) => Math.hypot(a - x - 30 * dx, b - y - 30 * dy) < 36)) {
+    [dx, dy] = [-dx, -dy];
+  }
+  const anchor = dx > 0.2 ? "start" : dx < -0.2 ? "end" : "middle";
+  return s("text", { class: "load", x: x + 12 * dx, y: y + 14 * dy + 4, "text-anchor": anchor });
 }
 
 function newNode(rank, x, y, radius, pick) {

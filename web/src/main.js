@@ -110,7 +110,7 @@ const stream = new Stream({
   },
   link: (now, text) => {
     link = now;
-    notice(now === "over" ? `The run has ended; the last state is shown. ${text}` : now === "refused" ? text : "");
+    notice(now === "over" ? `The server has ended, and the last state is shown: ${text}` : now === "refused" ? text : "");
     redraw();
   },
 });

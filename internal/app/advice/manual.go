@@ -30,6 +30,7 @@ var remedies = []Remedy{
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
 		"refused a stranger silently",
+		"refused a machine without the token",
 		"closed a connection that showed no secret in time",
 	}},
 	{"lost-neighbours", []string{

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +160,7 @@ func (p *pace) line(now time.Time) string {
 	p.mu.Lock()
 	var all []string
 	for _, r := range p.runs {
-		text := r.at.Text
+		text := cmp.Or(r.at.Text, "starting")
 		if _, ok := r.whole(now); ok && len(p.runs) > 1 {
 			text += ", " + live.Clock(r.rest(p.took, now))
 		}

@@ -38,9 +38,9 @@ peer lab, run, sim and compare show their run themselves with --dash.`
   peer dash runs/ring8-20261121-100500
   peer dash fig1 --listen 127.0.0.1:9000
   peer lab ring8-fashion --dash`
-	ListenUsage    = "`address` and port of the page; port 0 is any free one (default: " + Address + ")"
-	TokenFileUsage = "`file` with the token of the page, as \"peer id secret\" makes it (default: a random one)"
-	FlagUsage      = "show the run on a page in a browser, at " + Address + " or another `address`"
+	ListenUsage    = "`address` of the page; port 0 is any free one (default: " + Address + ")"
+	TokenFileUsage = "`file` with the page's token, as of \"peer id secret\" (default: a random one)"
+	FlagUsage      = "show the run on a page in a browser, `at` " + Address + " or elsewhere"
 )
 
 // Options configure a dash.

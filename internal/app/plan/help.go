@@ -14,10 +14,9 @@ const (
 	Long  = Short + `
 
 The command measures gradient, messages and frames on this machine, lets real peers rehearse for
-some seconds, and simulates the beginnings of candidates: combinations of algorithm, bits, graph
-and local steps. The better ones are simulated for longer, up to the target or all rounds. The
-table shows the frontier: candidates of which no other is quicker and sends less. Each time has
-the range in which it is expected.
+some seconds, and simulates candidates: combinations of algorithm, bits, graph and local steps,
+the better ones for longer. The table shows the frontier: candidates of which no other is quicker
+and sends less. Each time has the range in which it is expected.
 
 Without a roster the times are those of "peer lab": all workers share the cores of this machine,
 under the limits of the run file. With one, each worker has a machine like this one; --probe
@@ -25,7 +24,6 @@ measures the links between them. --machines and --cores say otherwise. Evaluatio
 checkpoints are not included.`
 	Example = `  peer plan ring8 --set limit.rate=20mbit
   peer plan my-run.yaml --until accuracy=0.95 --budget 5m -o best.yaml
-  peer plan my-run.yaml --algorithms dpsgd,choco --bits 8,4,1 --graphs ring,complete --steps 1,4
   peer plan my-run.yaml --prove        the three best with real peers, beside their predictions
   peer plan lan.yaml --probe           with "peer doctor --peers lan.yaml" on the other machines`
 )

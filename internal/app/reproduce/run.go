@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
@@ -84,7 +85,11 @@ func (r *Run) part(ctx context.Context, p Part) error {
 	if err := m.Do(ctx, r.Again); err != nil {
 		return err
 	}
-	if _, _, err := compare.WriteReport(m.Dir); err != nil {
+	shown := r.Progress()
+	shown.Tell("writing the report of "+p.Comparison, time.Now())
+	_, _, err = compare.WriteReport(m.Dir)
+	shown.Clear()
+	if err != nil {
 		return err
 	}
 	return m.Failed()

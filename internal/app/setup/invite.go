@@ -31,14 +31,14 @@ const longestValid = 24 * time.Hour
 // An Invitation is the work of peer invite.
 type Invitation struct {
 	Screen
-	File     string
-	Loaded   *configs.Loaded
-	Machines int // that the token admits; 0: all others of the run
-	Valid    time.Duration
-	Port     int // 0: a free one
-	Addrs    []netip.Addr
-	Manner   handover.Manner // Undecided or Gathered
-	Runs     bool            // the command takes part in the run afterwards
+	File      string
+	Loaded    *configs.Loaded
+	Machines  int // that the token admits; 0: all others of the run
+	Valid     time.Duration
+	Port      int      // 0: a free one
+	Addresses []string // IP addresses for the token; empty: those of the interfaces
+	Roster    bool     // list the addresses of all machines in the run file
+	Runs      bool     // the command takes part in the run afterwards
 }
 
 // invited is the output of peer invite.
@@ -119,7 +119,7 @@ func (i *Invitation) seats() (int, error) {
 		return 0, advice.Usagef("invite: --machines %d: want 1 to %d", asked, most)
 	case i.Valid < time.Second || i.Valid > longestValid:
 		return 0, advice.Usagef("invite: --valid %v: want 1s to %v", i.Valid, longestValid)
-	case i.Manner == handover.Gathered && asked != others:
+	case i.Roster && asked != others:
 		return 0, advice.Usagef("invite: --roster gathers the addresses of all machines: leave out --machines")
 	}
 	return asked, nil
@@ -149,7 +149,7 @@ func (i *Invitation) terms() (handover.Terms, error) {
 		return handover.Terms{}, err
 	}
 	terms := handover.Terms{
-		Seats: seats, Valid: i.Valid, Addrs: i.Addrs, Manner: i.Manner, Host: hostName(), Self: self,
+		Seats: seats, Valid: i.Valid, Host: hostName(), Self: self,
 		Port: linkPort(cfg), QUIC: cfg.Node.Transport == "quic", Secret: secret,
 		Tell: func(n handover.News) { i.say("%s", strings.TrimSpace(n.Machine+" "+n.Text)) },
 		Compose: func(members []handover.Member) (string, error) {
@@ -158,6 +158,12 @@ func (i *Invitation) terms() (handover.Terms, error) {
 		Offer: handover.Offer{
 			Program: program(), Name: nameOf(i.File, cfg), Machines: cfg.Topology.Size, Data: data, Files: files,
 		},
+	}
+	if i.Roster {
+		terms.Manner = handover.Gathered
+	}
+	if terms.Addrs, err = i.addrs(); err != nil {
+		return terms, err
 	}
 	listed := map[string]any{}
 	if len(cfg.Peers) > 0 {
@@ -170,6 +176,18 @@ func (i *Invitation) terms() (handover.Terms, error) {
 	}
 	terms.Offer.RunFile, err = i.handed(listed)
 	return terms, err
+}
+
+// addrs returns the given addresses for the token.
+func (i *Invitation) addrs() (all []netip.Addr, err error) {
+	for _, text := range i.Addresses {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, advice.Usagef("--address %q: want an IP address of this machine", text)
+		}
+		all = append(all, a)
+	}
+	return all, nil
 }
 
 // listed returns the roster of the run file.

@@ -27,7 +27,7 @@ func (i *Invitation) answer(s network.Stream) {
 	keep()
 	if err != nil {
 		if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
-			i.p.refused.Tell(i.p.log, "refused a machine", "refused "+no.Reason.String(),
+			i.p.refused.Tell(i.p.log, "refused a machine without the token", "refused "+no.Reason.String(),
 				"why", no.Detail, "address", s.Conn().RemoteMultiaddr())
 		}
 		s.Conn().Close() // another try costs another connection, which the gate counts
