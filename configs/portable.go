@@ -104,9 +104,19 @@ func (l *Loaded) written(given *koanf.Koanf, values map[string]any) ([]byte, err
 func inOrder(section map[string]any, path string, places map[string]int) yaml.MapSlice {
 	var out yaml.MapSlice
 	for _, key := range slices.Sorted(maps.Keys(section)) {
+		at := join(path, key)
 		value := section[key]
-		if inner, ok := value.(map[string]any); ok {
-			value = inOrder(inner, join(path, key), places)
+		switch inner := value.(type) {
+		case map[string]any:
+			value = inOrder(inner, at, places)
+		case []any:
+			list := slices.Clone(inner)
+			for i, entry := range list {
+				if entry, ok := entry.(map[string]any); ok {
+					list[i] = inOrder(entry, join(at, "*"), places)
+				}
+			}
+			value = list
 		}
 		out = append(out, yaml.MapItem{Key: key, Value: value})
 	}

@@ -49,6 +49,7 @@ func studies() []study {
 		program("entropy", 2, "-o", fashion, idle),
 		{"faults-sim", "go run ./studies/faults -times 100 -many 1000 -seed 1 -o docs/results/faults-sim.md",
 			below("docs/results/", "faults-sim.md"), nil, 1},
+		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
 		program("quantizers", 10, "-o", fashion),
 		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",

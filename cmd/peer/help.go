@@ -38,10 +38,12 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "Examples:\n%s\n\n", cmd.Example)
 	}
+	fmt.Fprintln(w, "Usage:")
+	if alone := strings.Contains(cmd.Use, " "); alone || !cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
+	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "Usage:\n  %s COMMAND\n", cmd.CommandPath())
-	} else {
-		fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+		fmt.Fprintf(w, "  %s COMMAND\n", cmd.CommandPath())
 	}
 	for _, g := range cmd.Groups() {
 		writeCommands(w, g.Title, cmd, func(c *cobra.Command) bool { return c.GroupID == g.ID })

@@ -46,7 +46,7 @@ func newInit(c *console) *cobra.Command {
 		},
 	}
 	for _, q := range setup.Questions() {
-		cmd.Flags().String(q.Flag, "", "`"+q.Value+"`: "+q.Usage)
+		cmd.Flags().String(q.Flag, "", q.Usage)
 	}
 	invite.add(cmd)
 	cmd.Flags().BoolVar(&b.Alone, "no-invite", false, "write the files, and invite no machine")
@@ -96,7 +96,7 @@ func (f *inviteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.addrs, "address", nil,
 		"IP `address` of this machine for the token; may be repeated (default: all)")
 	cmd.Flags().BoolVar(&f.roster, "roster", false,
-		"list the addresses of all machines in the run file, for networks without multicast")
+		"list all addresses in the run file, for networks without multicast")
 	cmd.Flags().BoolVar(&f.Runs, "run", false, "take part in the run as soon as all have joined")
 }
 

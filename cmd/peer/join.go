@@ -34,7 +34,7 @@ func newJoin(c *console) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayVar(&j.Set, "set", nil,
-		"a key in which machines may differ, for the run file, as in `key=value`; may be repeated")
+		"a key that may differ between machines, as in `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	cmd.Flags().BoolVar(&force, "force", false, "replace files of this name")
 	cmd.Flags().BoolVar(&start, "run", false, "take part in the run at once")

@@ -45,7 +45,7 @@ func newRoot(c *console) *cobra.Command {
 		Example: `  peer lab                      eight peers on this machine learn built-in data
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
-  peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
+  peer init                     begin a run on a LAN, and say what to type on the other machines`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -61,9 +61,9 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newDoctor(c), newRuns(c), newReport(c), newExport(c),
-		newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c), newBench(c),
-		newID(c), newVersion(c), newCompletion(c)} {
+	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newPlan(c), newDoctor(c), newRuns(c), newReport(c),
+		newExport(c), newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c),
+		newBench(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

@@ -36,13 +36,13 @@ func newRuns(c *console) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
-	cmd.Flags().StringArrayVar(&filters, "filter", nil, "only runs whose run file has this `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar(&filters, "filter", nil, "only runs with this `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeKeys)
 	c.addJSON(cmd)
 	compare := &cobra.Command{
 		Use:     "compare A B",
 		Short:   runs.AboutCompare,
-		Example: "  peer runs compare runs/ring8-20261121-100500 runs/ring8-20261121-101200",
+		Example: "  peer runs compare ring8-20261121-100500 ring8-20261121-101200",
 		Args:    arguments(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return c.answer(runs.Compare(args[0], args[1]))

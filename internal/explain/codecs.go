@@ -91,8 +91,11 @@ func (r *Record) burst() (from, to int, in float64) {
 	for i := range r.workers {
 		past := record.Links{}
 		for _, l := range r.workers[i].wrong.kept {
-			if n := float64(l.Violations - past.Violations); n > 0 && l.Round <= last {
-				counts[(l.Round-1)*bins/last] += n
+			if n := float64(l.Violations - past.Violations); n > 0 && past.Round < l.Round && l.Round <= last {
+				from, to := past.Round*bins/last, (l.Round-1)*bins/last
+				for b := from; b <= to; b++ { // at some time between the two accounts
+					counts[b] += n / float64(to-from+1)
+				}
 				sum += n
 			}
 			past = l
@@ -141,7 +144,7 @@ func (r *Record) repairs() []Sentence {
 		messages += float64(w.last.Messages.Stream)
 		repaired += float64(w.account.Repaired)
 	}
-	if repaired == 0 || stream-messages < extra*stream {
+	if repaired == 0 || stream == 0 || stream-messages < extra*stream {
 		return nil
 	}
 	return []Sentence{says(Repairs, Warning, "repairs and requests take %s of the bytes: %.0f messages were repaired",

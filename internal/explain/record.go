@@ -66,12 +66,15 @@ func Of(f Facts, events []record.Event) *Record {
 	return r
 }
 
-// See adds an event of the run. It ignores ranks that the run does not have.
+// longest bounds the rounds of a run, as records do.
+const longest = 1 << 48
+
+// See adds an event of the run. It ignores ranks and rounds that no run has.
 func (r *Record) See(e record.Event) {
 	switch {
-	case e.Step != nil && r.has(e.Step.Rank):
+	case e.Step != nil && r.has(e.Step.Rank) && e.Step.Round > 0 && e.Step.Round <= longest:
 		r.workers[e.Step.Rank].step(e.Step)
-	case e.Links != nil && r.has(e.Links.Rank):
+	case e.Links != nil && r.has(e.Links.Rank) && e.Links.Round > 0 && e.Links.Round <= longest:
 		w := &r.workers[e.Links.Rank]
 		w.account = *e.Links
 		w.wrong.add(*e.Links)

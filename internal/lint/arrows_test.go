@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/app/session", "internal/app/models", "internal/app/dash"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
-	{"internal/app/setup"},
+	{"internal/app/setup", "internal/app/plan"},
 	{"cmd/peer"},
 }
 

@@ -140,7 +140,7 @@ run() {
 # steps prints round, nanoseconds, bytes of messages and of the stream of each record of worker 0 from $warm on.
 steps() {
   local number='\([0-9]*\)'
-  grep -h '"rank":0,"round"' "$work"/runs0/*/events.jsonl |
+  grep -h '^{"step":{"rank":0,"round"' "$work"/runs0/*/events.jsonl |
     sed -n "s/.*\"round\":$number,\"time_ns\":$number.*\"sent\":{\"payload\":$number,\"stream\":$number,.*/\1 \2 \3 \4/p" |
     awk -v warm="$warm" '$1 >= warm'
 }

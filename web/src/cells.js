@@ -10,6 +10,8 @@ const SYMBOLS = { waiting: "starting", running: "training", ok: "done", diverged
 const STUDENT = [NaN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
 
+let shown = null; // the table that is there: { key, progress, frame, body, texts }
+
 /** Mean and half width of the 95 % interval of values; NaN where there are too few. */
 export function interval(values) {
   const n = values.length;
@@ -37,8 +39,6 @@ export function drawCells(comparison, show) {
   [shown.progress.max, shown.progress.value] = [Math.max(1, comparison.of), comparison.done];
   groups(comparison.cells).forEach((group, i) => drawGroup(group, i, columns, show));
 }
-
-let shown = null; // the table that is there: { key, progress, frame, body, texts }
 
 function newTable(key, { networks, targets }) {
   const heads = ["Setting", networks && "Network", "Seeds", "Loss", "Accuracy", "Time", targets && "To the target", "Sent by a peer"];

@@ -255,9 +255,29 @@ function axis({ format, log, whole }, more) {
     grid: { stroke: colour("--grid"), width: 1 },
     ticks: { show: false },
     incrs: whole && !log ? [1, 2, 5].flatMap((d) => [...Array(9).keys()].map((e) => d * 10 ** e)).sort((a, b) => a - b) : undefined,
+    splits: log ? powers : undefined,
+    filter: log ? (_, splits) => splits.map((place) => (splits.length < 7 || ROUND.test(place.toExponential()) ? place : null)) : undefined,
     values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))),
     ...more,
   };
+}
+
+const ROUND = /^[1235]e/; // places that have a text where there are many
+const DIGITS = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]];
+
+/** Places of a logarithmic axis: powers of ten, with as many multiples between them as give it four places. */
+function powers(_, __, min, max) {
+  const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
+  const exponents = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const step = Math.ceil(exponents.length / 12);
+  for (const digits of DIGITS) {
+    const all = exponents.flatMap((exponent, i) => (i % step === 0 ? digits.map((digit) => Number(`${digit}e${exponent}`)) : []));
+    const places = all.filter((place) => place >= min && place <= max);
+    if (places.length >= 4 || (digits.length === 9 && places.length > 1)) {
+      return places;
+    }
+  }
+  return [min, max];
 }
 
 /** Width of the y axis for its texts. */
@@ -271,7 +291,7 @@ function span(min, max, { log, zero, top }) {
     return log ? [0.1, 1] : [0, 1];
   }
   if (log) {
-    return uPlot.rangeLog(min, max, 10, false);
+    return [min / 1.15, max * 1.15];
   }
   const room = (max - min) * 0.08 || Math.abs(max) * 0.1 || 1;
   return [zero ? 0 : min >= 0 ? Math.max(0, min - room) : min - room, top ?? max + room];

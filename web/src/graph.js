@@ -96,7 +96,7 @@ export class Graph {
   #drawEdge(edge, fastest) {
     const drawn = this.#edges.get(`${edge.a}-${edge.b}`);
     const thinnest = this.#nodes.size > 32 ? 0.8 : 1.5;
-    const share = edge.load ?? (edge.rate ?? 0) / fastest;
+    const share = edge.load ?? (0.4 * (edge.rate ?? 0)) / fastest; // without a limit, nothing is full
     setAttribute(drawn.element, "class", `edge ${edge.state}${edge.waited ? " waited" : ""}${this.#inPhase(edge) ? "" : " aside"}${(edge.load ?? 0) > 0.9 ? " full" : ""}`);
     setAttribute(drawn.line, "stroke-width", (thinnest + 4 * thinnest * Math.min(1, Math.max(0, share))).toFixed(1));
     setAttribute(drawn.cross, "visibility", edge.state === "down" ? "visible" : "hidden");
@@ -144,7 +144,8 @@ export class Graph {
       const n = edges.filter((edge) => edge.state === state).length;
       parts.push(n > 0 ? `${count(n)} ${EDGE_WORDS[state]}` : null);
     }
-    const busiest = edges.reduce((a, b) => ((b.rate ?? 0) > (a?.rate ?? 0) ? b : a), null);
+    const use = (edge) => edge?.load ?? edge?.rate ?? 0;
+    const busiest = edges.reduce((a, b) => (use(b) > use(a) ? b : a), null);
     parts.push(busiest ? `busiest ${busiest.a}–${busiest.b}: ${loadText(busiest, "")}` : null);
     setText(this.summary, parts.filter(Boolean).join(" · "));
   }

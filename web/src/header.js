@@ -17,7 +17,8 @@ let shown = "";
 /** Name, setting and state of the run. Link is the state of the connection. */
 export function drawHead(run, state, link) {
   const about = run.about;
-  setText($("run-name"), about?.name || run.id || "No run yet");
+  const own = about?.name && run.id.startsWith(about.name); // cells of a comparison share the name of their base
+  setText($("run-name"), own ? about.name : run.id || "No run yet");
   setText($("run-setting"), about ? about.describe.replace(`${about.name}: `, "") : `folder ${state?.folder ?? ""}`);
   const [symbol, text] = LINKS[link] ?? stateOf(about, link);
   if (shown !== symbol + text) {
@@ -46,7 +47,7 @@ function drawProgress({ progress, reading, about }) {
   const parts = [];
   if (progress) {
     const apart = progress.least < progress.most ? `${count(progress.least)} to ${count(progress.most)}` : count(progress.most);
-    parts.push(`round ${apart}${of ? ` of ${count(of)}` : ""}`, seconds(progress.time_s));
+    parts.push(`round ${apart}${of ? ` of ${count(of)}` : ""}`, `${seconds(progress.time_s)}${about?.virtual ? " of virtual time" : ""}`);
     if (about?.state === "running" && progress.left_s > 0) {
       parts.push(`about ${seconds(progress.left_s)} left`);
     }

@@ -176,5 +176,5 @@ for (const [key, id, does] of [["l", "loss", "go to the curves"], ["g", "graph",
   });
 }
 startKeys();
-setInterval(() => run.running && link === "live" && overlays.refresh(run.id), REFRESH);
+setInterval(() => link === "live" && overlays.refresh(run), REFRESH);
 stream.follow(null);

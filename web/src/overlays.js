@@ -9,7 +9,7 @@ const FIRST_SERIES = 2; // 0 and 1 are the run's own curves
 /** Chosen workers and runs. changed() is called when their curves do, failed(text) with the server's sentence. */
 export class Overlays {
   workers = new Map(); // by rank: { rank, series, columns }
-  runs = new Map(); // by id: { id, name, series, curve, scores, running }
+  runs = new Map(); // by id: { id, name, series, curve, scores, partial }
 
   constructor({ changed, failed }) {
     this.changed = changed;
@@ -40,10 +40,12 @@ export class Overlays {
     await this.#readRun(id);
   }
 
-  /** Asks again for the curves of workers, and for those of runs that go on. */
-  refresh(id) {
-    this.workers.forEach(({ rank }) => this.#readWorker(id, rank));
-    this.runs.forEach((run) => run.running && this.#readRun(run.id));
+  /** Asks again for what is not whole: curves of workers while their run goes on, runs that go on or are still read. */
+  refresh({ id, running }) {
+    if (running) {
+      this.workers.forEach(({ rank }) => this.#readWorker(id, rank));
+    }
+    this.runs.forEach((run) => run.partial && this.#readRun(run.id));
   }
 
   clearWorkers() {
@@ -75,7 +77,7 @@ export class Overlays {
       run.take({ ...await ask(`api/runs/${encodeURIComponent(id)}`), reset: true });
       const overlay = this.runs.get(id);
       if (overlay) {
-        Object.assign(overlay, { name: nameOf(run), curve: run.curve, scores: run.scores, running: run.running });
+        Object.assign(overlay, { name: nameOf(run), curve: run.curve, scores: run.scores, partial: run.running || run.reading < 1 });
       }
     });
   }
@@ -90,6 +92,7 @@ export class Overlays {
   }
 }
 
+/** Name for a legend. Cells of a comparison have one name, so their folders tell them apart. */
 function nameOf({ id, about }) {
-  return about?.algorithm ? `${about.name || id} (${about.algorithm})` : id;
+  return about?.name && id.startsWith(about.name) ? `${about.name} (${about.algorithm})` : id;
 }

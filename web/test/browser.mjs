@@ -11,7 +11,7 @@ export async function startBrowser() {
   if (!executablePath) {
     throw new Error("no Chromium: install it, or set CHROMIUM to its path");
   }
-  return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"], protocolTimeout: 120_000 });
+  return puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"], protocolTimeout: 300_000 });
 }
 
 /** Opens a page. Returns { page, requests, complaints }: addresses that it asked for, errors and warnings of its console. */
@@ -30,7 +30,7 @@ export async function openPage(browser, url, { width = 1280, height = 900, schem
 }
 
 /** Waits until check, a function of the page, is true. */
-export const until = (page, check, ...args) => page.waitForFunction(check, { timeout: 60_000, polling: 100 }, ...args);
+export const until = (page, check, ...args) => page.waitForFunction(check, { timeout: 120_000, polling: 100 }, ...args);
 
 /** Waits until two frames are drawn. */
 export const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** The program: that of PEER, or "peer" in the root of the repository, where "go build ./cmd/peer" puts it. */
 export const program = process.env.PEER ? resolve(process.env.PEER) : join(here, "..", "..", "peer");
 
-/** Starts "peer lab ARGUMENTS --dash". Returns { url, kill(rank), halt(), proceed(), stop() } once its page is served. */
+/** Starts "peer lab ARGUMENTS --dash". Returns { url, kill(rank), stop() } once its page is served. */
 export async function startLab(args) {
   const folder = mkdtempSync(join(tmpdir(), "dash-"));
   const lab = spawn(program, ["lab", ...args, "--dash=127.0.0.1:0"], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
@@ -31,8 +31,6 @@ export async function startLab(args) {
   return {
     url,
     kill: (rank) => process.kill(processOf(lab.pid, rank), "SIGKILL"),
-    halt: () => lab.kill("SIGSTOP"),
-    proceed: () => lab.kill("SIGCONT"),
     stop: async () => {
       lab.kill("SIGINT");
       await ended;

@@ -96,7 +96,7 @@ test("a worker's curve and an earlier run lie over the loss", () => withPage(ful
   await drawn(page);
   await page.click("#peers tbody button");
   await page.click("#runs input[aria-label^='Lay earlier']");
-  await until(page, () => /Peer 0/.test(document.querySelector("#loss .legend").textContent) && /earlier/.test(document.querySelector("#loss .legend").textContent));
+  await until(page, () => /Peer 0/.test(document.querySelector("#loss .legend").textContent) && /earlier.*\d/.test(document.querySelector("#loss .legend").textContent));
 }));
 
 test("a message moves the curve, and a dead peer shows in the graph, the table and the events", () => withPage(full(), {}, async ({ page, server }) => {
@@ -168,7 +168,7 @@ test("cells of a comparison fill, with intervals", () => withPage({ ...full(), s
 
 test("a text of a run is never read as markup", async () => {
   const run = makeRun();
-  run.about.name = "<img src=x onerror=alert(1)>";
+  run.about.name = run.id = "<img src=x onerror=alert(1)>";
   run.events[0].text = "<b>bold</b>";
   await withPage(answersOf(run), {}, async ({ page }) => {
     await drawn(page);

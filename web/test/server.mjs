@@ -12,6 +12,7 @@ const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; ch
 /** Serves a state and runs by id. Returns { url, send(event, data), drop(), close() }. */
 export async function serve({ state, runs = [], worker }) {
   const streams = new Set();
+  const asked = new Set();
   const known = new Map(runs.map((run) => [run.id, run]));
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://127.0.0.1");
@@ -34,7 +35,9 @@ export async function serve({ state, runs = [], worker }) {
     } else if (/^\/api\/runs\/[^/]+\/workers\/\d+$/.test(pathname)) {
       json({ rank: Number(pathname.split("/").at(-1)), curve: worker });
     } else if (pathname.startsWith("/api/runs/") && known.has(pathname.split("/")[3])) {
-      json(known.get(pathname.split("/")[3]));
+      const run = known.get(pathname.split("/")[3]);
+      json(asked.has(run.id) ? run : partOf(run)); // like the server, which reads a long record in the background
+      asked.add(run.id);
     } else {
       asset(pathname, response);
     }
@@ -54,6 +57,9 @@ export async function serve({ state, runs = [], worker }) {
     },
   };
 }
+
+/** A run whose record is not read yet. */
+const partOf = (run) => ({ ...run, reading: 0.5, curve: { ...Object.fromEntries(Object.keys(run.curve).map((name) => [name, []])), points: 0, whole: true } });
 
 function write(stream, event, data) {
   stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);

@@ -87,7 +87,7 @@ function peer(rank, n, round, next) {
 }
 
 /** A whole run. */
-export function makeRun({ id = "made", workers = 8, points = 400, kind = "ring", state = "running", of = 0 } = {}) {
+export function makeRun({ id = "made", name = id, workers = 8, points = 400, kind = "ring", state = "running", of = 0 } = {}) {
   const next = random(workers + points);
   const round = points * 10;
   const peers = Array.from({ length: workers }, (_, rank) => peer(rank, workers, round, next));
@@ -99,7 +99,7 @@ export function makeRun({ id = "made", workers = 8, points = 400, kind = "ring",
   return {
     id, reset: true, version: 1, reading: 1,
     about: {
-      name: id, mode: "lab", state, describe: `${id}: ${kind} of ${workers}, dpsgd, moniqua 8 bit, mlp on fashion-mnist with 50890 parameters`,
+      name, mode: "lab", state, describe: `${id}: ${kind} of ${workers}, dpsgd, moniqua 8 bit, mlp on fashion-mnist with 50890 parameters`,
       algorithm: "dpsgd, moniqua 8 bit", graph: `${kind} of ${workers}`, workers, rounds_of, began: "2026-11-23T13:50:07Z", virtual: false,
       every: 10, ended: "", summary: null,
     },

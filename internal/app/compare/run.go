@@ -60,6 +60,9 @@ func (m *Matrix) runCells(ctx context.Context) error {
 	}
 	m.sayOthers()
 	groups, err := m.groups(todo)
+	if err == nil {
+		err = m.Save() // a page shows the cells from the beginning
+	}
 	if err != nil {
 		return err
 	}

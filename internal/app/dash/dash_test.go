@@ -90,8 +90,8 @@ func (f *folder) place() runfolder.Place {
 	return runfolder.Place{Name: filepath.Base(f.dir), Dir: f.dir}
 }
 
-// nobody is the answers where no process runs.
-func nobody() []status.Answer { return nil }
+// noProcess gives the answers where no process runs.
+func noProcess() []status.Answer { return nil }
 
 // stepOf is a step of a made-up run: the loss falls, and the larger the rank, the larger it is.
 func stepOf(rank, round int) record.Event {

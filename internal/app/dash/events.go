@@ -106,7 +106,8 @@ func eventOfEdge(e record.Edge) Event {
 	out := Event{Rank: &e.Rank, Kind: edgeEvent, Severity: explain.Warning, Round: e.Exchange}
 	switch {
 	case e.Rank == e.Peer:
-		out.Severity, out.Text = explain.Note, fmt.Sprintf("worker %d has a new process, from exchange %d on", e.Rank, e.Exchange)
+		out.Severity = explain.Note
+		out.Text = fmt.Sprintf("worker %d has a new process, from exchange %d on", e.Rank, e.Exchange)
 	case e.Weight == 0:
 		out.Text = fmt.Sprintf("worker %d mixes without worker %d from exchange %d on", e.Rank, e.Peer, e.Exchange)
 	default:

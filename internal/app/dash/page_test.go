@@ -46,7 +46,8 @@ func TestPageHasTheLicenceOfItsParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"Copyright (c) 2022 Leon Sorokin", "The above copyright notice and this permission notice"} {
+		for _, want := range []string{"Copyright (c) 2022 Leon Sorokin",
+			"The above copyright notice and this permission notice"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q of the licence of uPlot", name, want)
 			}

@@ -60,8 +60,7 @@ func planOf(place runfolder.Place) plan {
 	cfg := loaded.Config
 	p.name, p.algorithm, p.graph = cfg.Name, cfg.Algorithm.Name, cfg.Topology.Kind
 	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds, cfg.Output.Every
-	p.facts = explain.Facts{Workers: p.workers, Entropy: cfg.Wire.Entropy != "none",
-		LeastBits: cfg.Algorithm.Controller.MinBits, MostBits: cfg.Algorithm.Controller.MaxBits}
+	p.facts = runfolder.Facts(cfg)
 	run, err := experiment.New(cfg)
 	if err != nil { // its data may be on another machine
 		return p

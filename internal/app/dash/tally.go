@@ -41,7 +41,7 @@ type shownEdge struct {
 }
 
 func newTally(p plan) *tally {
-	t := &tally{version: 1, plan: p, beat: beat{workers: p.workers}, curve: newCurve(mostPoints),
+	t := &tally{version: 2, plan: p, beat: beat{workers: p.workers}, curve: newCurve(mostPoints),
 		record: explain.NewRecord(p.facts), said: []explain.Sentence{},
 		scores: scores{most: mostPoints}, edges: map[[2]int]*edge{}, shown: map[[2]int]shownEdge{}}
 	t.grow(p.workers)

@@ -35,15 +35,21 @@ type track struct {
 	tail    *tail
 	epoch   string // of versions: another one after the record began again
 	changed chan struct{}
-	state   runs.State
-	summary *record.Summary
-	stamp   time.Time // of the summary
-	about   int64     // version of the last change of the description
-	failed  string    // why the record cannot be read
-	read    float64   // share of the record
-	told    time.Time // of the sentences
+	standing
+	failed string    // why the record cannot be read
+	read   float64   // share of the record
+	told   time.Time // of the sentences
 
 	done chan struct{} // closed after the last reading
+}
+
+// A standing is what the files beside the record say about a run.
+type standing struct {
+	state   runs.State
+	mode    string // run, lab or sim, "" while it is not clear
+	summary *record.Summary
+	stamp   time.Time // of the summary
+	about   int64     // version of the last change
 }
 
 // newTrack returns a track that follows a run until ctx ends. The last reading comes after that.
@@ -59,8 +65,7 @@ func newTrack(ctx context.Context, id string, place runfolder.Place, ask func() 
 func (t *track) begin() {
 	t.epoch = strconv.FormatUint(rand.Uint64(), 36)
 	t.tally = newTally(planOf(t.place))
-	t.about, t.read = t.tally.version, 0
-	t.state, t.summary, t.stamp = runs.Stopped, nil, time.Time{}
+	t.read, t.standing = 0, standing{state: runs.Stopped}
 }
 
 // follow reads until ctx ends, and then for the last time.
@@ -154,9 +159,10 @@ func (t *track) check(now time.Time) {
 	case summary != nil:
 		state = runs.Finished
 	}
-	news := state != t.state || !stamp.Equal(t.stamp)
+	mode := t.modeOf(summary, held, len(answers) > 0)
+	news := state != t.state || !stamp.Equal(t.stamp) || mode != t.mode
 	if news {
-		t.state, t.summary, t.stamp, t.about = state, summary, stamp, t.tally.version
+		t.standing = standing{state: state, mode: mode, summary: summary, stamp: stamp, about: t.tally.version}
 	}
 	t.tally.running = held
 	if held {
@@ -170,6 +176,27 @@ func (t *track) check(now time.Time) {
 		t.tell()
 	}
 }
+
+// modeOf returns how the run was started. Before its summary says so, a run whose processes do not answer while it
+// trains is a simulation.
+func (t *track) modeOf(s *record.Summary, running, answers bool) string {
+	switch {
+	case s != nil:
+		return s.Mode
+	case t.mode != "" && t.mode != simulated || !running:
+		return t.mode
+	case runfolder.OfPeer(t.place.Dir):
+		return "run"
+	case answers:
+		return "lab"
+	case t.tally.now.moments > 0:
+		return simulated
+	}
+	return t.mode
+}
+
+// simulated is the mode of runs on a virtual clock.
+const simulated = "sim"
 
 // of returns the answers of the processes of the run in a folder.
 func of(all []status.Answer, dir string) []status.Answer {

@@ -108,9 +108,9 @@ func (t *track) describe() *About {
 		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary,
 		aboutGraph: aboutGraph{p.layout, p.phases}}
 	if s := t.summary; s != nil {
-		a.Mode, a.Ended = s.Mode, s.Ended
+		a.Ended = s.Ended
 	}
-	a.Virtual = a.Mode == "sim"
+	a.Mode, a.Virtual = t.mode, t.mode == simulated
 	return a
 }
 

@@ -22,12 +22,13 @@ const (
 	Short = "find what keeps this machine from a run, and say the remedy"
 	Long  = Short + `
 
-Each line begins with ok, look (a run works, with a risk) or broken. Without FILE the doctor
-looks at this machine alone. With a run file it also checks secret, key, data and port, and meets
-the doctors of the other machines: start it on all of them at the same time. It compares clocks,
-versions and settings, and tests connections both ways, multicast and long packets. With
---peers FILE every peer must be met, and latency and rate of each pair are measured.
-A broken line makes the exit code 1.`
+Each line begins with ok, look (a run works, with a risk) or broken. Without
+FILE the doctor looks at this machine alone. With a run file it also checks
+secret, key, data and port, and meets the doctors of the other machines: start
+it on all of them at the same time. It compares clocks, versions and settings,
+and tests connections both ways, multicast and long packets. With --peers FILE
+every peer must be met, and latency and rate of each pair are measured. A broken
+line makes the exit code 1.`
 	Example = `  peer doctor
   peer doctor lan.yaml                     on every machine, at the same time
   peer doctor --peers lan.yaml --wait 2m   with time to start it by hand`

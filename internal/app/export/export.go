@@ -26,16 +26,18 @@ import (
 const (
 	About = `write the curves of a run for TensorBoard, CSV, JSON lines or W&B
 
-FOLDER is that of a run, also of one that goes on or was stopped, or of a comparison, whose
-cells are runs. Each worker has its curves, and so has the average of all. Rounds are the
-steps. The record itself is not changed, and an export appears whole or not at all.
+FOLDER is that of a run, also of one that goes on or was stopped, or of a
+comparison, whose cells are runs. Each worker has its curves, and so has the
+average of all. Rounds are the steps. The record itself is not changed, and an
+export appears whole or not at all.
 
   tensorboard   a log folder with event files (default: FOLDER/tensorboard)
   csv           a table with a line per worker and round (FOLDER/scalars.csv)
   jsonl         the same as an object per line (FOLDER/scalars.jsonl)
   wandb         folders in the layout of Weights & Biases (FOLDER/wandb)`
 	Example = `  peer export runs/ring8-20261121-100500 --to tensorboard
-  peer export fig1 --to csv -o fig1.csv`
+  peer export fig1 --to csv -o fig1.csv
+  peer export fig1 --to jsonl --json`
 )
 
 // A target is a form of export.

@@ -155,3 +155,6 @@ func holderOf(c candidate) string {
 	}
 	return unknown
 }
+
+// OfPeer reports whether the folder of a run belongs to one peer on a LAN.
+func OfPeer(dir string) bool { return regular.Check(filepath.Join(dir, peerIDName)) == nil }

@@ -25,19 +25,20 @@ import (
 const (
 	About = `list past and present runs, newest first
 
-FOLDER holds runs, or is a comparison, whose cells are listed; without it, it is output.dir.
-A run is running while a process has its folder, finished once it has a summary, and else
-stopped: "--resume" may go on with it. The files of a damaged run cannot be read. Loss and
-accuracy are those on the test set.`
+FOLDER holds runs, or is a comparison, whose cells are listed; without it, it is
+output.dir. A run is running while a process has its folder, finished once it
+has a summary, and else stopped: "--resume" may go on with it. The files of a
+damaged run cannot be read. Loss and accuracy are those on the test set.`
 	Example = `  peer runs
   peer runs --filter algorithm.bits=8 --filter topology.kind=ring
   peer runs fig1 --json`
 	AboutCompare = "print the settings and the results in which two runs differ"
 	AboutPrune   = `remove old runs
 
-Without names it removes finished runs of FOLDER, or of output.dir: all but the newest
-(--keep), those that began long ago (--older-than), or those beyond both bounds. A stopped
-or damaged run is removed only by name, a running one never. It says what it frees, and asks.`
+Without names it removes finished runs of FOLDER, or of output.dir: all but the
+newest (--keep), those that began long ago (--older-than), or those beyond both
+bounds. A stopped or damaged run is removed only by name, a running one never.
+It says what it frees, and asks.`
 	ExamplePrune = `  peer runs prune --keep 20
   peer runs prune old-runs --older-than 30d --yes
   peer runs prune runs/ring8-20261121-100500`

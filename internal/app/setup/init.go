@@ -22,8 +22,8 @@ type Beginning struct {
 	Alone     bool       // write the files, and invite no machine
 }
 
-// Begin asks for what is not given, writes run file and secret, and invites the other machines. It returns the name of
-// the run file, "" if nothing was written.
+// Begin asks for the missing answers, writes run file and secret, and invites the other machines. It returns the name
+// of the run file, "" if nothing was written.
 func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	if err := writable(); err != nil {
 		return "", err

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,23 +104,34 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 	return err
 }
 
-// terms returns what the invitation hands over.
-func (i *Invitation) terms() (handover.Terms, error) {
-	cfg := i.Loaded.Config
-	workers := cfg.Topology.Size
-	seats := i.Machines
-	if seats == 0 {
-		seats = workers - 1
+// seats returns how many machines the token admits.
+func (i *Invitation) seats() (int, error) {
+	others := i.Loaded.Config.Topology.Size - 1
+	most := min(others, handover.MostSeats)
+	asked := i.Machines
+	if asked == 0 {
+		asked = others
 	}
 	switch {
-	case workers < 2:
-		return handover.Terms{}, advice.Usagef("invite: %s is a run of one machine", i.File)
-	case seats < 1 || seats > min(workers-1, handover.MostSeats):
-		return handover.Terms{}, advice.Usagef("invite: --machines %d: want 1 to %d", seats,
-			min(workers-1, handover.MostSeats))
+	case others < 1:
+		return 0, advice.Usagef("invite: %s is a run of one machine", i.File)
+	case asked < 1 || asked > most:
+		return 0, advice.Usagef("invite: --machines %d: want 1 to %d", asked, most)
 	case i.Valid < time.Second || i.Valid > longestValid:
-		return handover.Terms{}, advice.Usagef("invite: --valid %v: want 1s to %v", i.Valid, longestValid)
+		return 0, advice.Usagef("invite: --valid %v: want 1s to %v", i.Valid, longestValid)
+	case i.Manner == handover.Gathered && asked != others:
+		return 0, advice.Usagef("invite: --roster gathers the addresses of all machines: leave out --machines")
 	}
+	return asked, nil
+}
+
+// terms returns what the invitation hands over.
+func (i *Invitation) terms() (handover.Terms, error) {
+	seats, err := i.seats()
+	if err != nil {
+		return handover.Terms{}, err
+	}
+	cfg := i.Loaded.Config
 	secret, err := peer.Secret(i.Loaded)
 	if err != nil {
 		return handover.Terms{}, err
@@ -146,28 +156,33 @@ func (i *Invitation) terms() (handover.Terms, error) {
 			return i.handed(map[string]any{"peers": rosterOf(members)})
 		},
 		Offer: handover.Offer{
-			Program: program(), Name: nameOf(i.File, cfg), Machines: workers, Data: data, Files: files,
+			Program: program(), Name: nameOf(i.File, cfg), Machines: cfg.Topology.Size, Data: data, Files: files,
 		},
 	}
 	listed := map[string]any{}
 	if len(cfg.Peers) > 0 {
 		terms.Manner = handover.Listed
 		var members []handover.Member
-		for _, one := range cfg.Peers {
-			id, err := libpeer.Decode(one.ID)
-			if err != nil {
-				return handover.Terms{}, i.Loaded.Locate(configs.Errorf("peers", "id %q: %v", one.ID, err))
-			}
-			terms.Listed = append(terms.Listed, id)
-			members = append(members, handover.Member{ID: one.ID, At: strings.Join(one.Addrs, " ")})
+		if terms.Listed, members, err = i.listed(); err != nil {
+			return terms, err
 		}
 		listed["peers"] = rosterOf(members)
 	}
-	if terms.Manner == handover.Gathered && seats != workers-1 {
-		return handover.Terms{}, advice.Usagef("invite: --roster gathers the addresses of all machines: leave out --machines")
-	}
 	terms.Offer.RunFile, err = i.handed(listed)
 	return terms, err
+}
+
+// listed returns the roster of the run file.
+func (i *Invitation) listed() (ids []libpeer.ID, members []handover.Member, err error) {
+	for _, one := range i.Loaded.Config.Peers {
+		id, err := libpeer.Decode(one.ID)
+		if err != nil {
+			return nil, nil, i.Loaded.Locate(configs.Errorf("peers", "id %q: %v", one.ID, err))
+		}
+		ids = append(ids, id)
+		members = append(members, handover.Member{ID: one.ID, Addrs: one.Addrs})
+	}
+	return ids, members, nil
 }
 
 // handed returns the run file for other machines, with more values.
@@ -205,11 +220,11 @@ func rosterOf(members []handover.Member) []any {
 	var list []any
 	for _, m := range members {
 		entry := map[string]any{"id": m.ID}
-		if at := strings.Fields(m.At); len(at) > 0 {
-			var addrs []any
-			for _, a := range at {
-				addrs = append(addrs, a)
-			}
+		var addrs []any
+		for _, a := range m.Addrs {
+			addrs = append(addrs, a)
+		}
+		if len(addrs) > 0 {
 			entry["addrs"] = addrs
 		}
 		list = append(list, entry)
@@ -225,7 +240,8 @@ func linkPort(cfg configs.Config) int {
 	for _, a := range cfg.Node.Listen {
 		parts := strings.Split(a, "/")
 		for n, part := range parts[:len(parts)-1] {
-			if number, err := strconv.Atoi(parts[n+1]); err == nil && number > 0 && slices.Contains([]string{"tcp", "udp"}, part) {
+			number, err := strconv.Atoi(parts[n+1])
+			if err == nil && number > 0 && (part == "tcp" || part == "udp") {
 				return number
 			}
 		}

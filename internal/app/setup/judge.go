@@ -140,7 +140,8 @@ func nameData(key string) string {
 // ofNetwork are the checks whose doubts matter before a run is known.
 var ofNetwork = []string{"addresses", "MTU", "multicast"}
 
-// examine lets the doctor look at this machine, side by side with other work. The returned function says its complaints.
+// examine lets the doctor look at this machine, side by side with other work. The returned function says its
+// complaints.
 func examine(ctx context.Context, s Screen) (say func()) {
 	found := make(chan *doctor.Report, 1)
 	go func() {

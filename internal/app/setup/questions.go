@@ -28,8 +28,7 @@ type Answers struct {
 // A Question is one of peer init. Its flag answers it as well.
 type Question struct {
 	Flag  string
-	Value string // kind of the value, for the help
-	Usage string
+	Usage string // of the flag, with the kind of its value in backquotes
 	text  string
 	usual func(others int, free func(string) bool) string // suggested answer, "" without one
 	take  func(*Answers, string) error
@@ -41,15 +40,15 @@ func Questions() []Question {
 		return func(int, func(string) bool) string { return answer }
 	}
 	return []Question{
-		{"name", "word", "name of the run and of its two files (default: lan)", "Name of the run and of its files",
+		{"name", "`name` of the run and of its two files (default: lan)", "Name of the run and of its files",
 			func(_ int, free func(string) bool) string { return freeName(free) }, takeName},
-		{"machines", "number", "machines that take part, this one included", "Machines that take part, this one included",
+		{"machines", "`number` of machines that take part, this one included", "Machines that take part, this one included",
 			usualMachines, takeMachines},
-		{"data", "set", "data set, or a file or folder of yours (default: glyphs)",
+		{"data", "`name` of a data set, or of a file or folder of yours (default: glyphs)",
 			"Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", always("glyphs"), takeData},
-		{"link", "rate", "rate of the slowest link: slow ones get fewer bits (default: 100mbit)",
+		{"link", "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
 			"Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit", always("100mbit"), takeLink},
-		{"rounds", "number", "rounds of training (default: 300)", "Rounds of training", always("300"), takeRounds},
+		{"rounds", "`number` of rounds of training (default: 300)", "Rounds of training", always("300"), takeRounds},
 	}
 }
 
@@ -166,9 +165,10 @@ func (a Answers) RunFile() string {
 		}
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
-	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s.yaml\" on each of them starts it.", a.Machines,
-		a.Name), "")
-	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s.yaml\" hands it over.", a.Name), "")
+	file := a.Name + runEnding
+	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s\" on each of them starts it.", a.Machines,
+		file), "")
+	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s\" hands it over.", file), "")
 	line("name: "+a.Name, "peers of one name look for each other")
 	line("\ntopology:", "")
 	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.Machines))

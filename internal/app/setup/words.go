@@ -2,7 +2,7 @@ package setup
 
 // Help texts of the commands.
 const (
-	InitShort = "begin a run on a LAN: write its files, and invite the other machines"
+	InitShort = "begin a run on a LAN: write its files, invite the other machines"
 	InitLong  = InitShort + `
 
 Asks five questions, writes a run file with comments and a fresh secret (mode 0600) into
@@ -14,7 +14,7 @@ without a terminal, answers come from flags alone.`
   peer init --machines 4 --link 10mbit         ask only for the rest
   peer init --machines 4 --no-invite           write the files alone`
 
-	InviteShort = "hand run file, secret and checksums of the data to the other machines of a run"
+	InviteShort = "hand run file and secret of a run to the other machines"
 	InviteLong  = InviteShort + `
 
 Prints what to type on the other machines: peer join TOKEN. Machine and token prove
@@ -26,7 +26,7 @@ Where multicast does not pass, the run file gets the addresses of all machines.`
   peer invite lan.yaml --machines 1 --valid 2m   one machine, which comes soon
   peer invite lan.yaml --port 4000               with a port that the firewall lets in`
 
-	JoinShort = "take over the run file and the secret from the machine that made a token"
+	JoinShort = "take over run file and secret from the machine that made a token"
 	JoinLong  = JoinShort + `
 
 Writes both into this folder. Without TOKEN it asks for one. Before this machine gets the

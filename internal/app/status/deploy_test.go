@@ -203,6 +203,83 @@ func TestTheDashboardNamesMetricsOfTheProgram(t *testing.T) {
 	}
 }
 
+// Grafana imports a dashboard with a version of its schema. Its queries go to the source that the user chooses, and its
+// panels lie on 24 columns and do not overlap. A script, test/readers/metrics.sh, checks the types of all fields.
+func TestTheDashboardIsForAnyDataSource(t *testing.T) {
+	type source struct{ Type, UID string }
+	var board struct {
+		UID, Title    string
+		SchemaVersion int
+		Inputs        []any `json:"__inputs"`
+		Templating    struct {
+			List []struct {
+				Name, Type, Query string
+				Datasource        *source
+			}
+		}
+		Panels []struct {
+			Title      string
+			Datasource source
+			GridPos    struct{ X, Y, W, H int }
+			Targets    []struct {
+				RefID      string
+				Datasource source
+			}
+		}
+	}
+	if err := json.Unmarshal(deployed(t, "grafana/gossiptrainer.json"), &board); err != nil {
+		t.Fatal(err)
+	}
+	chosen := source{"prometheus", "${source}"}
+	if v := board.Templating.List[0]; v.Name != "source" || v.Type != "datasource" || v.Query != chosen.Type {
+		t.Errorf("the first variable is %+v, want the data source", v)
+	}
+	if board.UID == "" || board.Title == "" || board.SchemaVersion < 36 || len(board.Inputs) > 0 {
+		t.Errorf("uid %q, title %q, schema %d, inputs %v", board.UID, board.Title, board.SchemaVersion, board.Inputs)
+	}
+	taken := map[[2]int]string{}
+	for _, p := range board.Panels {
+		refs := map[string]bool{}
+		for _, target := range p.Targets {
+			if target.Datasource != chosen || refs[target.RefID] || target.RefID == "" {
+				t.Errorf("%s: query %q with source %v", p.Title, target.RefID, target.Datasource)
+			}
+			refs[target.RefID] = true
+		}
+		if at := p.GridPos; p.Datasource != chosen || at.X < 0 || at.X+at.W > 24 || at.W <= 0 || at.H <= 0 {
+			t.Errorf("%s: source %v, place %v", p.Title, p.Datasource, at)
+		}
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				cell := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				if taken[cell] != "" {
+					t.Fatalf("%s overlaps %s", p.Title, taken[cell])
+				}
+				taken[cell] = p.Title
+			}
+		}
+	}
+}
+
+// The page about operations lists every metric.
+func TestThePageListsEveryMetric(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, _ := expose(t, "")
+	for name := range have {
+		if strings.HasPrefix(name, "gossip_") && !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/operations.md does not list %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`(gossip_[a-z_]+)`").FindAllStringSubmatch(string(page), -1) {
+		if have[m[1]] == nil {
+			t.Errorf("docs/operations.md lists %s, which there is not", m[1])
+		}
+	}
+}
+
 // The test of names finds wrong ones.
 func TestWrongNamesAreFound(t *testing.T) {
 	have, _ := expose(t, "")

@@ -16,9 +16,9 @@ import (
 	"gossiptrainer/internal/node"
 )
 
-// openMetrics lists what in a text is against the rules of OpenMetrics 1.0 for families: the lines of one stand together
-// and begin with its metadata, each at most once; samples of counters end in _total, names end in their unit, and the
-// last line is # EOF.
+// openMetrics lists the lines of a text that break the rules of OpenMetrics 1.0 for families. The lines of a family
+// stand together. They begin with its metadata, each at most once. Samples of counters end in _total, names end in
+// their unit, and the last line is # EOF.
 func openMetrics(text string) (wrong []string) {
 	type family struct{ kind, unit string }
 	complain := func(n int, format string, args ...any) {
@@ -67,7 +67,7 @@ func openMetrics(text string) (wrong []string) {
 	return wrong
 }
 
-// The linter of Prometheus, which parses the text with a parser of its own, finds nothing in the metrics of the program.
+// The linter of Prometheus, which has a parser of its own, finds nothing in the metrics of the program.
 func TestTheLinterOfPrometheusFindsNothing(t *testing.T) {
 	_, text := expose(t, "")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()

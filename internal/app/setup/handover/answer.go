@@ -242,9 +242,9 @@ func (i *Invitation) consent(by *seat) error {
 	if i.seats.manner != Gathered || i.roster.members != nil || !i.seats.complete() {
 		return nil
 	}
-	members := []Member{{i.terms.Self, i.roster.own}}
+	members := []Member{{i.terms.Self, []string{i.roster.own}}}
 	for _, one := range i.seats.taken {
-		members = append(members, Member{one.id.String(), one.at})
+		members = append(members, Member{one.id.String(), []string{one.at}})
 		i.seats.reach(one, granted) // the roster is fixed: the seat stays, whatever becomes of the connection
 	}
 	final, err := i.terms.Compose(members)

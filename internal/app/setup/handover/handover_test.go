@@ -304,7 +304,7 @@ func TestARosterIsGatheredWithoutMulticast(t *testing.T) {
 		t.Fatalf("%+v, error %v", outcome, err)
 	}
 	const there = "/ip4/127.0.0.1/tcp/4002"
-	want := fmt.Sprintf("roster: [{self /ip4/127.0.0.1/tcp/4001} {%s %s} {%s %s}]\n",
+	want := fmt.Sprintf("roster: [{self [/ip4/127.0.0.1/tcp/4001]} {%s [%s]} {%s [%s]}]\n",
 		visits[0].t.Stream.Conn().LocalPeer(), there, visits[1].t.Stream.Conn().LocalPeer(), there)
 	for n, g := range grants {
 		if g.RunFile != want || g.Rank != 1+n || g.Port != 4002 {

@@ -20,8 +20,8 @@ import (
 
 // A Member is a machine of a run and where its links listen.
 type Member struct {
-	ID string
-	At string // multiaddr
+	ID    string
+	Addrs []string // multiaddrs
 }
 
 // Terms say what an invitation hands over, and to whom.

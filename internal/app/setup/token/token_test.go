@@ -37,7 +37,9 @@ func text(t testing.TB, of Token) string {
 }
 
 func TestTokensAreReadBack(t *testing.T) {
-	for _, addrs := range [][]string{{"10.77.0.1"}, {"192.168.1.10", "fd00::1"}, {"::1", "1.2.3.4", "5.6.7.8", "9.10.11.12"}} {
+	for _, addrs := range [][]string{
+		{"10.77.0.1"}, {"192.168.1.10", "fd00::1"}, {"::1", "1.2.3.4", "5.6.7.8", "9.10.11.12"},
+	} {
 		want := example(t, addrs...)
 		written := text(t, want)
 		careless := strings.ToLower(strings.ReplaceAll(written, "-", " "))

@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
+)
+
+// costsOf returns the costs of a candidate on this machine. They are measured once for each kind of message. The
+// gradient is that of the first measurement: it depends on no algorithm.
+func (p *planner) costsOf(c Candidate, run *experiment.Run) (cost.Costs, error) {
+	class := c.class()
+	if known, ok := p.costs[class]; ok {
+		return known, nil
+	}
+	costs, err := run.MeasureCosts()
+	if err != nil {
+		return costs, fmt.Errorf("plan: measure %s: %w", c, err)
+	}
+	if p.gradient == 0 {
+		p.gradient = costs.Gradient
+	}
+	costs.Gradient = p.gradient
+	costs.Frame, costs.Link, costs.Late = p.links.Frame, p.links.Link, p.links.Late
+	p.costs[class] = costs
+	return costs, nil
+}
+
+// measureLinks measures what links cost the processor. Processes of this program exchange messages over loopback.
+func (p *planner) measureLinks(ctx context.Context) error {
+	if p.Links == nil {
+		return nil
+	}
+	p.tell("measures frames between processes")
+	var err error
+	if p.links, err = p.Links(ctx); err != nil {
+		return fmt.Errorf("plan: measure links: %w", err)
+	}
+	return nil
+}
+
+// scaled returns costs as they are among all peers of this machine.
+func (p *planner) scaled(c cost.Costs) cost.Costs { return times(c, p.result.Rehearsal.Processor) }
+
+// times multiplies the processor time of costs. Lateness is no processor time.
+func times(c cost.Costs, factor float64) cost.Costs {
+	if factor == 0 {
+		return c
+	}
+	by := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+	return cost.Costs{Gradient: by(c.Gradient), Round: by(c.Round), Encode: by(c.Encode), Mix: by(c.Mix),
+		Repair: by(c.Repair), Frame: by(c.Frame), Link: by(c.Link), Late: c.Late}
+}
