@@ -29,8 +29,8 @@ func many(b *testing.B, kind topology.Kind, n, d, rounds int) (all []work.Task) 
 	return all
 }
 
-// BenchmarkOnePeer compares graphs of 1,000 workers, which run in turns. The ratio is the median, over the turns, of the
-// updates a second on the one-peer exponential graph to those on the ring.
+// BenchmarkOnePeer compares graphs of 1,000 workers, which run in turns. The ratio is the median, over the turns, of
+// the updates a second on the one-peer exponential graph to those on the ring.
 func BenchmarkOnePeer(b *testing.B) {
 	const n, d, rounds = 1000, 1000, 40
 	kinds := []topology.Kind{topology.Ring, topology.OnePeerExponential}
