@@ -253,7 +253,7 @@ type Node struct {
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
 	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour counts as lost after so long a silence, or a quarter more; 4s on a fast LAN"`
-	OpenLinks      int      `json:"open_links" jsonschema:"minimum=4,maximum=65535" jsonschema_description:"links that a peer keeps open, and dials ahead, on a graph of drawn exchanges where it meets more others than that; fewer if a router or the system allows few connections"`
+	OpenLinks      int      `json:"open_links" jsonschema:"minimum=4,maximum=65535" jsonschema_description:"links that a peer keeps open, and dials ahead, where it meets more others than that. Take fewer if a router or the system allows few connections"`
 	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics; empty = off. Port 0 takes a free port; a lab adds the rank to the port. There is no authentication, so prefer loopback"`
 }
 

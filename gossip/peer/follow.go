@@ -81,8 +81,8 @@ func (p *Peer) seek(n *neighbour) {
 }
 
 // unparted returns the neighbours that a worker which is done owes a bye. Without checkpoints these are the last that
-// it met, because all others are past their meetings. A worker with a checkpoint may come back to any neighbour. Then each
-// pair meets once more, at the same time as all others do.
+// it met, because all others are past their meetings. A worker with a checkpoint may come back to any neighbour. Then
+// each pair meets once more, at the same time as all others do.
 func (p *Peer) unparted() []topology.Rank {
 	f := &p.links
 	f.unparted = f.unparted[:0]
