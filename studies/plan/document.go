@@ -16,8 +16,9 @@ func document(all []result, drawn int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Predictions beside real peers\n\n")
 	fmt.Fprintf(&b, "The study `plan` makes this page: %d of %d settings, drawn at random. For each,\n"+
-		"`peer plan --prove` predicts two candidates, D-PSGD with 8 bit around a ring and another one. It then runs both with real peers.\n"+
-		"Times of a round are means from the first round to the last. The plan chose the target.\n\n", len(all), drawn)
+		"`peer plan --prove` predicts two candidates, D-PSGD with 8 bit around a ring and another one.\n"+
+		"It then runs both with real peers. Times of a round are means from the first round to the last.\n"+
+		"The plan chose the target.\n\n", len(all), drawn)
 	fmt.Fprintf(&b, "Machine: %s. The peers were not alone on it: `others`\nis the share of its cores that "+
 		"other programs took meanwhile.\n\n", machine.Describe())
 	b.WriteString("| | pairs | median error | largest | within the aim | within the interval |\n" +
