@@ -14,7 +14,7 @@ import (
 type Sharer[T any] struct {
 	net   *Network
 	self  topology.Rank
-	up    *Server[T]
+	up    *Server[T]                   // nil until it is used
 	own   map[topology.Rank]*Server[T] // of edges that do not use the uplink
 	most  float64                      // bits per second of each server; 0 = as the network says
 	flows map[topology.Rank]*flow[T]
@@ -22,7 +22,7 @@ type Sharer[T any] struct {
 
 // NewSharer returns the sharer of worker self on a network, which all workers share and which does not change.
 func NewSharer[T any](n *Network, self topology.Rank) *Sharer[T] {
-	return &Sharer[T]{net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate}}
+	return &Sharer[T]{net: n, self: self}
 }
 
 // Send sends a message to another worker and returns the server through which it leaves.
@@ -40,12 +40,25 @@ type Message[T any] struct {
 }
 
 // Link returns the link that messages to that worker use.
-func (s *Sharer[T]) Link(to topology.Rank) Link { return s.server(to).link }
+func (s *Sharer[T]) Link(to topology.Rank) Link {
+	if s.up == nil && len(s.net.Links) == 0 {
+		return s.net.Uplink
+	}
+	return s.server(to).link
+}
+
+// uplink returns the server of the uplink.
+func (s *Sharer[T]) uplink() *Server[T] {
+	if s.up == nil {
+		s.up = &Server[T]{link: s.net.Uplink, rate: s.net.Uplink.Rate}
+	}
+	return s.up
+}
 
 func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
 	link, ok := s.net.Links[[2]topology.Rank{min(s.self, to), max(s.self, to)}]
 	if !ok {
-		return s.up
+		return s.uplink()
 	}
 	if s.own[to] == nil {
 		if s.own == nil {

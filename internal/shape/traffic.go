@@ -72,7 +72,7 @@ func Save[T, W any](s *Sharer[T], write func(T) W) Traffic[W] {
 // Restore gives s, a new sharer of the same worker and network, the state t.
 func Restore[T, W any](s *Sharer[T], t Traffic[W], read func(W) (T, error)) error {
 	s.most = t.Most
-	s.up.limit(t.Most, 0)
+	s.uplink().limit(t.Most, 0)
 	for _, sent := range t.Flows {
 		f := s.flow(sent.To)
 		f.path.packets, f.path.last = sent.Packets, sent.Last
@@ -85,7 +85,7 @@ func Restore[T, W any](s *Sharer[T], t Traffic[W], read func(W) (T, error)) erro
 		}
 	}
 	for i, served := range t.Servers {
-		server := s.up
+		server := s.uplink()
 		if i > 0 {
 			if server = s.server(served.To); server == s.up {
 				return fmt.Errorf("shape: worker %d: its link to worker %d uses the uplink", s.self, served.To)
@@ -116,14 +116,14 @@ func (s *Sharer[T]) Number(server *Server[T]) int {
 // Numbered returns the server of a number, nil if s has none.
 func (s *Sharer[T]) Numbered(number int) *Server[T] {
 	if number == 0 {
-		return s.up
+		return s.uplink()
 	}
 	return s.own[topology.Rank(number-1)]
 }
 
 // servers returns the servers, the uplink first.
 func (s *Sharer[T]) servers() []*Server[T] {
-	all := []*Server[T]{s.up}
+	all := []*Server[T]{s.uplink()}
 	for _, to := range s.receivers() {
 		all = append(all, s.own[to])
 	}

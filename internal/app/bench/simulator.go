@@ -205,8 +205,10 @@ func gradientsAlone(workers []*experiment.Worker, k int) error {
 	return nil
 }
 
-// heap returns the bytes that are in use. Of tiny runs nothing is left beside the garbage of others.
+// heap returns the bytes that are in use. Of tiny runs nothing is left beside the garbage of others. A pool keeps its
+// memory until the second collection.
 func heap() int64 {
+	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
