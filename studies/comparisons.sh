@@ -11,7 +11,7 @@ for name; do
 	runs/peer config check "$name" >"$kept/forecast.txt"
 	runs/peer compare "$name" -o "runs/$name"
 	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
-	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
+	grep -v -e '^report:' -e ' so far, ' "runs/$name.log" >"$kept/conclusions.txt"
 	for kind in loss accuracy bars targets scaling; do
 		for picture in "runs/$name/report/figures/$kind-"*.png; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
