@@ -72,11 +72,6 @@ func (w *worker) enter(s record.Status, version int64) {
 	w.state, w.detail, w.missing, w.changed = s.State, s.Detail, s.Missing, version
 }
 
-// over reports whether the worker will do no more.
-func (w *worker) over() bool {
-	return w.final != nil || w.state == record.Lost || w.state == record.Failed || w.state == record.Finished
-}
-
 // A vital is what the process of a worker has answered.
 type vital struct {
 	asked  bool  // it has answered once

@@ -90,10 +90,10 @@ func (k *link) isOver() bool {
 
 // wait waits for both goroutines, and returns the word on which both ends have agreed. After bye or
 // resting no frame is missing and neither end waits.
-func (k *link) wait() (why error, agreed word) {
+func (k *link) wait() (agreed word, why error) {
 	<-k.over
 	k.ended.Wait()
-	return k.why, k.agreed
+	return k.agreed, k.why
 }
 
 // says notes a word of this end, and hears one of the other end. When both have said the same, this end closes its

@@ -119,7 +119,7 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (agreed word) {
 	case <-ctx.Done():
 		k.fail(ctx.Err())
 	}
-	err, agreed := k.wait()
+	agreed, err := k.wait()
 	if agreed == needed {
 		e.isLost()
 	}
