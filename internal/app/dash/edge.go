@@ -12,11 +12,10 @@ import (
 
 // An edge is an undirected link between two workers.
 type edge struct {
-	a, b    int     // a < b
-	weight  float64 // in W; under the policy reweight the last one that an end recorded
-	changed int64
-	ends    [2]end  // of a and b
-	limit   float64 // bytes a second of each direction of an edge with a limit of its own; 0: none
+	a, b   int     // a < b
+	weight float64 // in W; under the policy reweight the last one that an end recorded
+	ends   [2]end  // of a and b
+	limit  float64 // bytes a second of each direction of an edge with a limit of its own; 0: none
 }
 
 // An end is one end of an edge, as its worker recorded or answered.
