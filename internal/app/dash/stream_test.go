@@ -290,19 +290,27 @@ func TestAStreamEndsWithItsRun(t *testing.T) {
 // A run at which no page looks is not followed for long, and a page that is gone is noticed.
 func TestTracksEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *folder, s *server) {
+		followed := func() int {
+			s.lib.mu.Lock()
+			defer s.lib.mu.Unlock()
+			return len(s.lib.tracks)
+		}
 		b := browser{gone: errors.New("connection reset")}
 		leave := b.open(t, s, tulip, "")
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(s.streams) != 0 {
 			t.Error("the stream of a browser that is gone goes on")
 		}
 		leave()
 		time.Sleep(linger / 2)
-		if len(s.lib.tracks) != 1 {
+		synctest.Wait()
+		if followed() != 1 {
 			t.Error("the run is forgotten at once")
 		}
 		time.Sleep(linger)
-		if len(s.lib.tracks) != 0 {
+		synctest.Wait()
+		if followed() != 0 {
 			t.Error("the run is followed without a page")
 		}
 	})

@@ -96,7 +96,8 @@ func (t *track) view(since string) (v *View, stamp string) {
 		v.About = t.describe()
 	}
 	if version == 0 || l.saidAt > version {
-		v.Sentences = &l.said
+		said := l.said // the tally replaces it, and changes none that was shown
+		v.Sentences = &said
 	}
 	return v, stamp
 }
