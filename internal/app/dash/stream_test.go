@@ -203,7 +203,7 @@ func TestADeathIsSeen(t *testing.T) {
 		f.add(roundOf(4, 10)...)
 		var b browser
 		leave := b.open(t, s, tulip, "")
-		time.Sleep(5 * time.Second)
+		time.Sleep(5*time.Second + 50*time.Millisecond) // between two checks
 		killed := time.Now()
 		mu.Lock()
 		alive = []int{0, 1, 3}
