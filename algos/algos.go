@@ -94,10 +94,10 @@ func (e *MessageError) Unwrap() error { return e.Err }
 // they can be used.
 type MismatchError struct {
 	From []topology.Rank // in increasing rank; valid until the next Mix
-	Ask  [][]byte        // what each sender's Repair depends on, see gossip.Verifier; nil: nothing
+	Ask  [][]byte        // the request that each sender's Repair answers, see gossip.Verifier; nil: none
 }
 
-// Asked returns what the Repair of sender i depends on.
+// Asked returns the request that the Repair of sender i answers.
 func (e *MismatchError) Asked(i int) []byte {
 	if i >= len(e.Ask) {
 		return nil

@@ -112,7 +112,7 @@ func TestThetaTooSmallIsRepaired(t *testing.T) {
 type doubter struct {
 	script
 	doubts  []topology.Rank
-	asks    [][]byte // what the repairs depend on
+	asks    [][]byte // the requests that the repairs answer
 	doubted int
 }
 

@@ -3,7 +3,7 @@
 //
 //	links := follow.New(rows, 32, exchanges)
 //	for s := range exchanges {
-//		open, rest := links.At(s) // what to begin and to end when exchange s begins
+//		open, rest := links.At(s) // the links to open and to close when exchange s begins
 //	}
 //
 // The package opens no link. Its answers depend on the schedule alone.

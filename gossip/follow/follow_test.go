@@ -80,7 +80,7 @@ func TestNoLinkIsOpenedBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// Two workers agree whom they have met as long ago as one can be behind: each is in the list of the other.
+// A neighbour can be behind by some exchanges. Two workers that met in one of them are in each other's lists.
 func TestTheLastPartnersAreMutual(t *testing.T) {
 	const n, s = 12, 40
 	for _, kind := range []topology.Kind{topology.RandomMatching, topology.RandomShift} {
