@@ -60,7 +60,7 @@ type incoming struct {
 
 func newLink(to *neighbour, t *handshake.Talk) *link {
 	return &link{
-		to: to, stream: t.Stream, process: t.Theirs.Epoch, out: newQueue(),
+		to: to, stream: t.Stream, process: t.Theirs.Epoch, out: newQueue(to.order),
 		in:   incoming{Reader: t.In, silence: socket.Silence(t.Stream.Conn())},
 		over: make(chan struct{}),
 	}
@@ -72,20 +72,7 @@ func (k *link) fail(why error) {
 		k.why = why
 		close(k.over)
 		k.stream.Reset()
-		if k.to.order != nil {
-			k.to.order.wake()
-		}
 	})
-}
-
-// isOver reports whether the link has ended.
-func (k *link) isOver() bool {
-	select {
-	case <-k.over:
-		return true
-	default:
-		return false
-	}
 }
 
 // wait waits for both goroutines, and returns the word on which both ends have agreed. After bye or

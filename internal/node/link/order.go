@@ -7,64 +7,56 @@ import (
 
 // An order makes the messages of a worker leave round by round, on graphs that change. There a worker can go on to the
 // next round while its last message still leaves. Two messages that leave at once share the rate, so the one that a
-// neighbour waits for takes twice as long. That neighbour falls behind, and in time all workers do.
+// neighbour waits for takes twice as long. That neighbour falls behind, and in time all workers do. A message that
+// waits stays in its queue, so that requests and repairs overtake it.
 type order struct {
 	mu      sync.Mutex
-	changed *sync.Cond
-	leaving map[*link]int // the round of the message that a link writes
+	leaving map[*queue]int       // the round of the message that a link writes
+	waiting map[*queue]time.Time // since when the next message of a link waits
 }
 
-// patience bounds the wait for an older message, whose neighbour may not read.
+// patience bounds the wait for an older message, whose neighbour may not read. A writer looks at it with each sign of
+// life.
 const patience = time.Second
 
-func newOrder() *order {
-	o := &order{leaving: map[*link]int{}}
-	o.changed = sync.NewCond(&o.mu)
-	return o
-}
+func newOrder() *order { return &order{leaving: map[*queue]int{}, waiting: map[*queue]time.Time{}} }
 
-// begin notes that k writes a message of a round. It waits first until no other link writes one of an earlier round, or
-// until the patience or k is over.
-func (o *order) begin(k *link, round int) {
+// begin reports whether q may hand out its next message, which is of a round. The message waits for those of earlier
+// rounds, and q wakes when that may have changed.
+func (o *order) begin(q *queue, round int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.late(round) {
-		enough := false
-		timer := time.AfterFunc(patience, func() {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			enough = true
-			o.changed.Broadcast()
-		})
-		for !enough && o.late(round) && !k.isOver() {
-			o.changed.Wait()
+	since, waits := o.waiting[q]
+	if o.late(q, round) && (!waits || time.Since(since) < patience) {
+		if !waits {
+			o.waiting[q] = time.Now()
 		}
-		timer.Stop()
+		return false
 	}
-	o.leaving[k] = round
+	delete(o.waiting, q)
+	if _, writes := o.leaving[q]; !writes { // frames that travel together keep their order
+		o.leaving[q] = round
+	}
+	return true
 }
 
-// late reports whether a link writes a message of an earlier round.
-func (o *order) late(round int) bool {
-	for _, r := range o.leaving {
-		if r < round {
+// late reports whether another link writes a message of an earlier round.
+func (o *order) late(q *queue, round int) bool {
+	for other, r := range o.leaving {
+		if other != q && r < round {
 			return true
 		}
 	}
 	return false
 }
 
-// end notes that k no longer writes a message.
-func (o *order) end(k *link) {
+// end notes that the link of q writes nothing, and wakes those that wait.
+func (o *order) end(q *queue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.leaving, k)
-	o.changed.Broadcast()
-}
-
-// wake makes waiting links look whether they are over.
-func (o *order) wake() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.changed.Broadcast()
+	delete(o.leaving, q)
+	delete(o.waiting, q)
+	for other := range o.waiting {
+		other.rouse()
+	}
 }

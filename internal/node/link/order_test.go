@@ -1,53 +1,74 @@
 package link
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
+	"gossiptrainer/gossip"
 )
 
-// A lostStream can be reset.
-type lostStream struct{ network.Stream }
-
-func (lostStream) Reset() error { return nil }
-
-// A message waits for those of earlier rounds alone, until they have left, for a second, or until its link is over.
+// A message waits for those of earlier rounds to other neighbours, until they have left or for a second. Repairs do not
+// wait.
 func TestMessagesLeaveByRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOrder()
-		links := make([]*link, 4)
-		for i := range links {
-			links[i] = &link{to: &neighbour{shared: &shared{order: o}}, over: make(chan struct{}), stream: lostStream{}}
-		}
-		began := func(k *link, round int) <-chan time.Duration {
-			took := make(chan time.Duration, 1)
-			since := time.Now()
-			go func() { o.begin(k, round); took <- time.Since(since) }()
+		queues := [3]*queue{newQueue(o), newQueue(o), newQueue(o)}
+		over, idle := make(chan struct{}), make(chan time.Time)
+		taken := func(q *queue) <-chan gossip.Frame {
+			frames := make(chan gossip.Frame, 1)
+			go func() {
+				for {
+					if next, ok := q.take(over, idle); !ok {
+						return
+					} else if next.sign == 0 {
+						frames <- next.frame
+						return
+					}
+				}
+			}()
 			synctest.Wait()
-			return took
+			return frames
 		}
-		o.begin(links[0], 7)
-		o.begin(links[1], 7) // the same round
-		later := began(links[2], 8)
-		o.end(links[1])
-		synctest.Wait()
-		if len(later) > 0 {
+		message := func(round int) outgoing { return outgoing{frame: gossip.Frame{Kind: gossip.Data, Round: round}} }
+		for _, q := range queues[:2] {
+			q.put(message(7))
+			if len(taken(q)) == 0 {
+				t.Fatal("messages of one round wait for each other")
+			}
+		}
+		queues[2].put(message(8))
+		later := taken(queues[2])
+		queues[0].sent()
+		if synctest.Wait(); len(later) > 0 {
 			t.Fatal("a message of round 8 leaves beside one of round 7")
 		}
-		o.end(links[0])
-		if took := <-later; took != 0 {
-			t.Errorf("it waited for %v after the last one of round 7", took)
+		queues[2].put(outgoing{frame: gossip.Frame{Kind: gossip.Repair, Round: 6}})
+		if synctest.Wait(); len(later) == 0 || (<-later).Kind != gossip.Repair {
+			t.Fatal("a repair waits behind a message that waits")
 		}
-		if took := <-began(links[3], 9); took != patience {
-			t.Errorf("a message waited for %v for a neighbour that does not read, want %v", took, patience)
+		queues[2].sent()
+		later = taken(queues[2])
+		queues[1].sent()
+		if synctest.Wait(); len(later) == 0 || (<-later).Round != 8 {
+			t.Fatal("a message waits for none")
 		}
-		over := began(links[0], 9)
-		links[0].fail(errors.New("lost"))
-		if took := <-over; took != 0 {
-			t.Errorf("a lost link waited for %v", took)
+
+		queues[1].put(message(9))
+		later = taken(queues[1])
+		time.Sleep(patience)
+		idle <- time.Now()
+		if synctest.Wait(); len(later) == 0 {
+			t.Errorf("a message waits longer than %v for a neighbour that does not read", patience)
 		}
+		queues[0].put(message(10))
+		later = taken(queues[0])
+		for _, q := range queues[1:] { // their links are lost
+			q.sent()
+		}
+		if synctest.Wait(); len(later) == 0 {
+			t.Error("a message waits for lost links")
+		}
+		close(over)
 	})
 }

@@ -74,13 +74,14 @@ func (o outgoing) size() int {
 // long. All other kinds keep their order. A request or a repair concerns frames that the neighbour has already, or has
 // sent, so it may overtake any.
 type queue struct {
+	order  *order // nil: messages need not wait for those to other neighbours
 	mu     sync.Mutex
 	urgent []outgoing
 	items  []outgoing
 	wake   chan struct{}
 }
 
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+func newQueue(o *order) *queue { return &queue{order: o, wake: make(chan struct{}, 1)} }
 
 func (q *queue) put(o outgoing) {
 	q.mu.Lock()
@@ -90,9 +91,21 @@ func (q *queue) put(o outgoing) {
 		q.items = append(q.items, o)
 	}
 	q.mu.Unlock()
+	q.rouse()
+}
+
+// rouse makes take look again.
+func (q *queue) rouse() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
+	}
+}
+
+// sent notes that all frames handed out so far have left, or never will.
+func (q *queue) sent() {
+	if q.order != nil {
+		q.order.end(q)
 	}
 }
 
@@ -123,7 +136,7 @@ func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, o
 	}
 }
 
-// next returns the first waiting frame if it takes at most room bytes.
+// next returns the first waiting frame if it takes at most room bytes and may leave now.
 func (q *queue) next(room int) (o outgoing, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,6 +148,9 @@ func (q *queue) next(room int) (o outgoing, ok bool) {
 		return outgoing{}, false
 	}
 	o = (*from)[0]
+	if q.order != nil && o.sign == 0 && o.frame.Kind == gossip.Data && !q.order.begin(q, o.frame.Round) {
+		return outgoing{}, false
+	}
 	*from = slices.Delete(*from, 0, 1) // releases the payload
 	return o, true
 }

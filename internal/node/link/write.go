@@ -32,6 +32,7 @@ func (k *link) write() error {
 	}
 	idle := time.NewTicker(k.to.Detect / beatsPerDetect)
 	defer idle.Stop()
+	defer k.out.sent()
 	for {
 		o, ok := k.out.take(k.over, idle.C)
 		if !ok {
@@ -41,7 +42,9 @@ func (k *link) write() error {
 			o.close()
 			continue
 		}
-		switch err := w.send(o); {
+		err := w.send(o)
+		k.out.sent()
+		switch {
 		case k.parted(): // the reader waits for the end of the other half
 			return nil
 		case err != nil:
@@ -53,10 +56,6 @@ func (k *link) write() error {
 // send writes o and the frames that wait behind it, as many as fit into one message. A frame that is longer than the
 // room begins in that message; the rest follows without being copied.
 func (w *writer) send(o outgoing) error {
-	if order := w.to.order; order != nil && o.sign == 0 && o.frame.Kind == gossip.Data {
-		order.begin(w.link, o.frame.Round)
-		defer order.end(w.link)
-	}
 	room := w.to.Host.Pieces(w.to.id)
 	w.buf = w.buf[:0]
 	for {
