@@ -19,17 +19,18 @@ func document(all []result, drawn int) string {
 		"`peer plan --prove` predicts two candidates, D-PSGD with 8 bit around a ring and another one.\n"+
 		"It then runs both with real peers. Times of a round are means from the first round to the last.\n"+
 		"The plan chose the target.\n\n", len(all), drawn)
-	fmt.Fprintf(&b, "Machine: %s. The peers were not alone on it: `others`\nis the share of its cores that "+
-		"other programs took meanwhile.\n\n", machine.Describe())
+	fmt.Fprintf(&b, "Machine: %s.\n`others` is the share of its cores that other programs took meanwhile.\n\n",
+		machine.Describe())
 	b.WriteString("| | pairs | median error | largest | within the aim | within the interval |\n" +
 		"|---|--:|--:|--:|--:|--:|\n")
 	quiet := slices.DeleteFunc(slices.Clone(all), func(r result) bool { return r.others >= calm })
-	for _, part := range []struct {
-		what string
-		of   []result
-	}{{"all pairs", all}, {fmt.Sprintf("others below %.0f %%", 100*calm), quiet}} {
-		round, target := errors(part.of)
-		b.WriteString(round.line("time of a round, "+part.what, 0.1) + target.line("time to the target, "+part.what, 0.25))
+	tallies := func(what string, of []result) {
+		round, target := errors(of)
+		b.WriteString(round.line("time of a round, "+what, 0.1) + target.line("time to the target, "+what, 0.25))
+	}
+	tallies("all pairs", all)
+	if len(quiet) < len(all) {
+		tallies(fmt.Sprintf("others below %.0f %%", 100*calm), quiet)
 	}
 	b.WriteString("\nThe aim is 10 % for a round and 25 % for the target.\n\n")
 	b.WriteString(markdown.Table(table(all)))

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/doctor"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
 )
 
 func config(t *testing.T, set ...string) configs.Config {
@@ -196,8 +196,8 @@ func TestPaceComparesCurves(t *testing.T) {
 
 func TestPredictionsHaveIntervals(t *testing.T) {
 	target := record.Target{Metric: record.TrainingLoss, Value: 1}
-	f := &forecaster{target: target, reference: falling(300, 300, 10, 1), error: 0.1,
-		correct: func(float64) float64 { return 2 }}
+	twice := Rehearsal{Parts: []Part{{Simulated: 1, Measured: 2}, {Simulated: 2, Measured: 4}}}
+	f := &forecaster{target: target, reference: falling(300, 300, 10, 1), error: 0.1, rehearsal: twice}
 	candidate := Candidate{Algorithm: "dpsgd", Bits: 8, Graph: "ring", Steps: 1}
 	reached := f.row(&trial{Candidate: candidate, curve: falling(300, 300, 5, 1)})
 	if reached.Outcome != Reached || !near(reached.Round.Value, 0.01, 1e-6) || !near(reached.Time.Value, 1.02, 0.01) ||
@@ -236,8 +236,13 @@ func TestTheRehearsalCorrectsBetweenItsRuns(t *testing.T) {
 			t.Errorf("%v s: %v, want %v", seconds, got, want)
 		}
 	}
-	if got := (&Rehearsal{}).correct(1); got != 1 {
+	if got := (&Rehearsal{}).real(2, 10, 1); got != 2 {
 		t.Errorf("without a rehearsal: %v", got)
+	}
+	// Of 4 rounds of 5 ms the last takes 11 ms with messages, which take 1.1 times as long. The start takes 0.5 s.
+	r.Start, r.Parts[0].Gradient = 0.5, 0.003
+	if got, want := r.real(2, 400, 4), 2+100*0.011*(r.correct(0.011)-1)+0.5; !near(got, want, 1e-9) {
+		t.Errorf("with local steps %v, want %v", got, want)
 	}
 	alike := Rehearsal{Parts: []Part{{Simulated: 0.01, Measured: 0.011}, {Simulated: 0.011, Measured: 0.0121}}}
 	if got := alike.correct(5); !near(got, 1.1, 1e-9) {
@@ -245,21 +250,25 @@ func TestTheRehearsalCorrectsBetweenItsRuns(t *testing.T) {
 	}
 }
 
-func TestTheTimeOfWorkIsFitted(t *testing.T) {
-	model := func(factor float64) (float64, error) { return 0.002 + 0.003*factor, nil }
-	part := &Part{Simulated: 0.005, Measured: 0.011}
-	if got, err := fitted(part, model); err != nil || !near(got, 3, 0.02) || !near(part.Simulated, 0.011, 0.02) {
-		t.Errorf("factor %v, simulated %v, error %v, want 3", got, part.Simulated, err)
+func TestGradientsOfRealPeersAreTheLesserBound(t *testing.T) {
+	account := func(rank, rounds int, compute, cpu time.Duration) record.Event {
+		return record.Event{Links: &record.Links{Rank: rank, Rounds: rounds, Spent: record.Spent{Compute: compute, CPU: cpu}}}
 	}
-	if got, _ := fitted(&Part{Simulated: 0.005, Measured: 0.00501}, model); got != 1 {
-		t.Errorf("factor %v where simulation and measurement agree", got)
+	const ms = time.Millisecond
+	run := &record.Run{Events: []record.Event{
+		account(0, 10, 900*ms, 900*ms), account(1, 10, 900*ms, 900*ms), // the first fifth has starts
+		account(0, 20, 920*ms, 950*ms), account(1, 20, 960*ms, 930*ms),
+		account(0, 30, 940*ms, 1000*ms), account(1, 30, 1020*ms, 960*ms),
+		account(0, 40, 960*ms, 1050*ms), account(1, 40, 1080*ms, 990*ms),
+		account(0, 50, 980*ms, 1100*ms), account(1, 50, 1140*ms, 1020*ms),
+	}}
+	slow := func(rank topology.Rank) float64 { return float64(1 + 2*rank) }
+	// Worker 0 has 2 ms by the clock, 5 ms of a processor. Worker 1 has 6 and 3 ms, and is three times slower.
+	if got := gradientOf(run, slow); !near(got, (0.002+0.001)/2, 1e-9) {
+		t.Errorf("%v s", got)
 	}
-	bad := errors.New("bad")
-	if _, err := fitted(part, func(float64) (float64, error) { return 0, bad }); err != nil {
-		t.Errorf("error %v, though the part agrees by now", err)
-	}
-	if _, err := fitted(&Part{Simulated: 1, Measured: 2}, func(float64) (float64, error) { return 0, bad }); err != bad {
-		t.Errorf("error %v", err)
+	if got := gradientOf(&record.Run{Events: run.Events[:1]}, slow); !near(got, 0.09, 1e-9) {
+		t.Errorf("%v s of one account", got)
 	}
 }
 

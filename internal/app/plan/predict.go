@@ -59,8 +59,8 @@ type Row struct {
 type forecaster struct {
 	target    record.Target
 	reference *curve
-	correct   func(seconds float64) float64 // factor from a simulated to a real round
-	error     float64                       // relative error of the time of a round
+	rehearsal Rehearsal
+	error     float64 // relative error of the time of a round
 }
 
 // row predicts a trial.
@@ -76,25 +76,27 @@ func (f *forecaster) row(t *trial) Row {
 	r.Simulated = c.length()
 	all := float64(c.rounds)
 	seconds, bytes := c.at(all)
-	factor := around(f.correct(seconds/all), f.error)
-	r.Round, r.Bytes = factor.times(Interval{seconds / all, seconds / all, seconds / all}), bytes/all
+	r.Round, r.Bytes = around(f.rehearsal.real(seconds, all, t.Steps)/all, f.error), bytes/all
 	rounds, outcome := f.rounds(c)
 	if r.Outcome = outcome; outcome == Missed {
 		r.Why = "the run file has too few rounds"
 		return r
 	}
-	time, sent := over(c, rounds)
-	time = factor.times(time)
+	time, sent := f.over(c, rounds, t.Steps)
 	r.Rounds, r.Time, r.Sent = &rounds, &time, &sent
 	return r
 }
 
 // over returns seconds and bytes until an interval of rounds.
-func over(c *curve, rounds Interval) (seconds, bytes Interval) {
-	seconds.Value, bytes.Value = c.at(rounds.Value)
-	seconds.Low, bytes.Low = c.at(rounds.Low)
-	seconds.High, bytes.High = c.at(rounds.High)
-	return seconds, bytes
+func (f *forecaster) over(c *curve, rounds Interval, steps int) (seconds, bytes Interval) {
+	at := func(round float64) (seconds, bytes float64) {
+		seconds, bytes = c.at(round)
+		return f.rehearsal.real(seconds, round, steps), bytes
+	}
+	seconds.Value, bytes.Value = at(rounds.Value)
+	seconds.Low, bytes.Low = at(rounds.Low)
+	seconds.High, bytes.High = at(rounds.High)
+	return around(1, f.error).times(seconds), bytes
 }
 
 // drift is how much less certain a pace becomes for each doubling of the rounds.

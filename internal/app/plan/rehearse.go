@@ -3,8 +3,11 @@ package plan
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
 )
 
 const (
@@ -12,56 +15,66 @@ const (
 	rehearsed = 1.0 / 16
 	// paced is how many rounds are simulated without gradients, for the time of a round alone.
 	paced = 24
-	// tolerable is a relative difference of times that needs no correction.
-	tolerable = 0.01
 	// The work of a peer takes between a quarter and 32 times as long as measured alone.
 	quickest, slowest = 0.25, 32.0
 )
 
-// rehearse runs real peers, with short and with long messages, and fits the time of their work.
+// rehearse runs real peers, with short and with long messages, and finds out how much longer work takes among them.
 func (p *planner) rehearse(ctx context.Context) error {
-	short, long := p.reference(1), p.reference(full)
-	var parts []Part
-	for _, c := range []Candidate{short, long} {
-		part, err := p.part(ctx, c)
+	var r Rehearsal
+	var leads []float64
+	for _, bits := range []int{1, full} {
+		part, lead, err := p.part(ctx, p.reference(bits))
 		if err != nil {
 			return err
 		}
-		parts = append(parts, part)
+		r.Parts, leads = append(r.Parts, part), append(leads, lead)
 	}
-	factor, err := p.fit(ctx, &parts[0])
-	if err != nil {
-		return err
+	r.Processor = min(slowest, max(quickest, r.Parts[0].Gradient/p.gradient.Seconds()))
+	p.result.Rehearsal = Rehearsal{Processor: r.Processor}
+	for i := range r.Parts {
+		part := &r.Parts[i]
+		p.tell(fmt.Sprintf("simulates what real peers did: %s", part.Candidate))
+		t := &trial{Candidate: part.Candidate, every: p.every}
+		if err := p.simulate(ctx, t, part.Rounds, Target{}); err != nil {
+			return err
+		}
+		if t.diverged != "" {
+			return advice.With(fmt.Errorf("plan: %s diverges: %s", t, t.diverged), "a smaller train.step_size")
+		}
+		if part.Simulated, _ = blocks(t.curve.all); part.Simulated == 0 {
+			part.Simulated, _ = t.curve.steady()
+		}
+		leads[i] -= lead(t.curve.all, part.Simulated)
 	}
-	run, err := p.assemble(long)
-	if err != nil {
-		return err
-	}
-	costs, err := p.costsOf(long, run)
-	if err != nil {
-		return err
-	}
-	if parts[1].Simulated, err = p.pacing(ctx, &trial{Candidate: long}, times(costs, factor), paced); err != nil {
-		return err
-	}
-	p.result.Rehearsal = Rehearsal{Processor: factor, Parts: parts}
+	r.Start = max(0, leads[0])
+	p.result.Rehearsal = r
 	return nil
 }
 
-// part runs one candidate as a lab, for a short time.
-func (p *planner) part(ctx context.Context, c Candidate) (Part, error) {
+// lead returns the seconds by which the first fifth of the moments took longer than as many steady rounds.
+func lead(moments []record.Moment, steady float64) float64 {
+	if len(moments) == 0 {
+		return 0
+	}
+	m := moments[len(moments)/5]
+	return m.Time.Seconds() - m.Round*steady
+}
+
+// part runs one candidate as a lab, for a short time. It also returns the lead of the first rounds.
+func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) {
 	p.tell(fmt.Sprintf("rehearses with real peers: %s", c))
 	run, err := p.assemble(c)
 	if err != nil {
-		return Part{}, err
+		return Part{}, 0, err
 	}
 	costs, err := p.costsOf(c, run)
 	if err != nil {
-		return Part{}, err
+		return Part{}, 0, err
 	}
 	part := Part{Candidate: c}
 	if part.Simulated, err = p.pacing(ctx, &trial{Candidate: c}, costs, paced); err != nil {
-		return part, err
+		return part, 0, err
 	}
 	cfg := run.Config()
 	took := min(6*time.Second, max(3*time.Second, time.Duration(rehearsed*float64(p.Budget))))
@@ -70,49 +83,35 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, error) {
 		cfg.Shortened(int(10*took.Seconds()/part.Simulated)+100), fmt.Sprint("output.every=", every),
 		"output.evaluate=0", "output.evaluate_samples=32")})
 	if err != nil {
-		return part, err
+		return part, 0, err
 	}
 	part.Rounds, part.Measured, part.Scatter = done.rounds, done.steady, done.scatter
-	return part, nil
+	part.Gradient = gradientOf(done.run, run.Slowdown)
+	return part, lead(done.run.Progress(), done.steady), nil
 }
 
-// fit returns the factor on the time of work with which the simulated round is as long as the measured one, and notes
-// the simulated time. A round that links decide says nothing about work: then the factor is 1.
-func (p *planner) fit(ctx context.Context, part *Part) (float64, error) {
-	run, err := p.assemble(part.Candidate)
-	if err != nil {
-		return 0, err
-	}
-	costs, err := p.costsOf(part.Candidate, run)
-	if err != nil {
-		return 0, err
-	}
-	at := func(factor float64) (float64, error) {
-		return p.pacing(ctx, &trial{Candidate: part.Candidate}, times(costs, factor), paced)
-	}
-	return fitted(part, at)
-}
-
-// fitted searches the factor by bisection of its logarithm.
-func fitted(part *Part, at func(factor float64) (float64, error)) (float64, error) {
-	if math.Abs(part.Simulated/part.Measured-1) < tolerable {
-		return 1, nil
-	}
-	low, high := math.Log(quickest), math.Log(slowest)
-	const steps = 9
-	factor := 1.0
-	for range steps {
-		factor = math.Exp((low + high) / 2)
-		seconds, err := at(factor)
-		if err != nil {
-			return 0, err
-		}
-		part.Simulated = seconds
-		if seconds < part.Measured {
-			low = math.Log(factor)
-		} else {
-			high = math.Log(factor)
+// gradientOf returns the mean seconds of processor time that gradients of real peers took. The processor time of a
+// process has other work, too, and the time that its gradients took has work of other processes. So the lesser one is
+// the better bound. It leaves out the first fifth of the rounds, and divides by the slowdown of each worker.
+func gradientOf(run *record.Run, slowdown func(topology.Rank) float64) float64 {
+	accounts := map[int][]*record.Links{}
+	for _, e := range run.Events {
+		if e.Links != nil {
+			accounts[e.Links.Rank] = append(accounts[e.Links.Rank], e.Links)
 		}
 	}
-	return factor, nil
+	var sum float64
+	for rank, all := range accounts {
+		first, last := record.Links{}, all[len(all)-1]
+		if i := len(all) / 5; i > 0 {
+			first = *all[i]
+		}
+		rounds := float64(last.Rounds - first.Rounds)
+		took := (last.Spent.Compute - first.Spent.Compute).Seconds()
+		if cpu := (last.Spent.CPU - first.Spent.CPU).Seconds(); cpu > 0 {
+			took = min(took, cpu)
+		}
+		sum += took / rounds / slowdown(topology.Rank(rank))
+	}
+	return sum / float64(max(1, len(accounts)))
 }

@@ -78,7 +78,10 @@ func (p *Plan) Check() error {
 type Rehearsal struct {
 	// Processor is how many times longer work takes among all peers than alone.
 	Processor float64 `json:"processor,omitempty"`
-	Parts     []Part  `json:"runs,omitempty"` // with short messages, then with long ones
+	// Start is the seconds by which the first rounds took longer than the same number of later ones, beyond what the
+	// simulator finds of that.
+	Start float64 `json:"start_s,omitempty"`
+	Parts []Part  `json:"runs,omitempty"` // with short messages, then with long ones
 }
 
 // A Part is one run of a rehearsal.
@@ -87,16 +90,25 @@ type Part struct {
 	Rounds    int     `json:"rounds"`
 	Simulated float64 `json:"simulated_s"` // a round
 	Measured  float64 `json:"measured_s"`  // a round
+	Gradient  float64 `json:"gradient_s"`  // of real peers
 	// Scatter is the relative standard error of the measurement.
 	Scatter float64 `json:"scatter"`
 }
 
-// correct returns the factor by which real peers take longer than a simulated round of so many seconds. Between the
-// two rehearsed rounds it follows the logarithm of the time; beyond them it stays.
-func (r *Rehearsal) correct(seconds float64) float64 {
-	if len(r.Parts) == 0 {
-		return 1
+// real returns the seconds that real peers take for so many rounds, of which some are simulated seconds. Only the last
+// of every steps rounds exchanges messages.
+func (r *Rehearsal) real(seconds, rounds float64, steps int) float64 {
+	if len(r.Parts) == 0 || rounds == 0 {
+		return seconds
 	}
+	every := seconds / rounds * float64(max(1, steps)) // from exchange to exchange
+	exchange := max(every-float64(max(1, steps)-1)*r.Parts[0].Gradient, seconds/rounds)
+	return seconds*(1+exchange/every*(r.correct(exchange)-1)) + r.Start
+}
+
+// correct returns the factor by which a round with an exchange takes longer among real peers than simulated. Between
+// the two rehearsed rounds it follows the logarithm of the simulated seconds; beyond them it stays.
+func (r *Rehearsal) correct(seconds float64) float64 {
 	short, long := r.Parts[0], r.Parts[1]
 	a, b := short.Measured/short.Simulated, long.Measured/long.Simulated
 	width := math.Log(long.Simulated / short.Simulated)

@@ -83,7 +83,7 @@ func (p *planner) search(ctx context.Context, trials []*trial) (*forecaster, err
 	if err != nil {
 		return nil, err
 	}
-	f := &forecaster{target: p.result.Target.Target, reference: reference.curve, correct: p.result.Rehearsal.correct,
+	f := &forecaster{target: p.result.Target.Target, reference: reference.curve, rehearsal: p.result.Rehearsal,
 		error: p.error()}
 	p.result.Costs = p.costs[reference.class()].String()
 	for _, t := range trials {
@@ -119,7 +119,7 @@ func (p *planner) halve(ctx context.Context, f *forecaster, trials []*trial, spe
 		for k, t := range open {
 			p.tell(fmt.Sprintf("simulates %d candidates for %d rounds, %d done%s", len(open), step.rounds, k,
 				stage(i, len(steps))))
-			if err := p.simulate(ctx, t, step.rounds); err != nil {
+			if err := p.simulate(ctx, t, step.rounds, p.result.Target); err != nil {
 				return fmt.Errorf("plan: %s: %w", t, err)
 			}
 			t.rung = i + 1

@@ -15,9 +15,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// simulate simulates the first rounds of a trial and keeps its curve. It ends where the target is reached. A run that
-// diverges is a result.
-func (p *planner) simulate(ctx context.Context, t *trial, rounds int) error {
+// simulate simulates the first rounds of a trial and keeps its curve. It ends where the target is reached, if there is
+// one. A run that diverges is a result.
+func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Target) error {
 	run, err := p.assemble(t.Candidate)
 	if err != nil {
 		return err
@@ -36,14 +36,14 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int) error {
 	for i, w := range workers {
 		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, log.add))
 	}
-	goal := record.NewGoal(p.result.Target.targets(), run.N())
+	goal := record.NewGoal(until.targets(), run.N())
 	opt := p.options(run, p.scaled(costs))
 	opt.Observe = log.add
 	opt.Ending.Until = func(s record.Step) bool {
 		for _, e := range log.scores() {
 			goal.Score(e)
 		}
-		return s.Round >= rounds || s.Round%t.every == 0 && p.result.Target.Metric != "" && goal.Reached(s)
+		return s.Round >= rounds || s.Round%t.every == 0 && until.Metric != "" && goal.Reached(s)
 	}
 	_, err = sim.Run(ctx, tasks, opt)
 	if errors.Is(err, train.ErrDiverged) {

@@ -75,7 +75,7 @@ func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 	for range 2 {
 		p.tell(fmt.Sprintf("simulates D-PSGD for %d of %d rounds", rounds, p.result.Rounds))
 		began := time.Now()
-		if err := p.simulate(ctx, t, rounds); err != nil {
+		if err := p.simulate(ctx, t, rounds, p.result.Target); err != nil {
 			return nil, nil, err
 		}
 		if t.diverged != "" {

@@ -1,0 +1,57 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The table of docs/explain.md has every kind, in order, and the thresholds of the code.
+func TestTheTableOfKindsIsThatOfTheCode(t *testing.T) {
+	text, err := os.ReadFile("../../docs/explain.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := func(v float64) string { return fmt.Sprintf("%g times", v) }
+	thresholds := map[Kind][]string{
+		LossRises:     {times(risen)},
+		ThetaViolated: {percent(wrong), percent(many)},
+		Straggler:     {percent(awaited), percent(costly)},
+		LinkLimit:     {percent(limited)},
+		CodecBound:    {percent(coding)},
+		CPUShared:     {percent(deprived)},
+		Beside:        {percent(beside)},
+		Repairs:       {percent(extra)},
+		GapGrows:      {times(grown)},
+		NearTheta:     {percent(often), percent(near)},
+		LossFlat:      {percent(still)},
+		BitsAtBound:   {percent(steady)},
+		EntropyIdle:   {percent(little)},
+		FewSamples:    {map[float64]string{0.25: "a quarter"}[few]},
+		NetworkBound:  {percent(idle), percent(idle / 2)},
+		ComputeBound:  {percent(busy), percent(costly)},
+	}
+	var found []Kind
+	for line := range strings.Lines(string(text)) {
+		name, row, _ := strings.Cut(strings.TrimPrefix(line, "| `"), "` |")
+		if row == "" || !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		kind := Kind(name)
+		found = append(found, kind)
+		for _, want := range thresholds[kind] {
+			if want == "" || !strings.Contains(row, want) {
+				t.Errorf("the row of %s lacks %q: %s", kind, want, row)
+			}
+		}
+	}
+	for i, kind := range kinds() {
+		if i >= len(found) || found[i] != kind {
+			t.Fatalf("the rows are %q, want %q", found, kinds())
+		}
+	}
+	if len(found) != len(kinds()) {
+		t.Errorf("the rows are %q, want %q", found, kinds())
+	}
+}
