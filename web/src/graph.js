@@ -10,6 +10,7 @@ import { rate, stateText } from "./peers.js";
 const LARGEST = 100; // workers that are drawn one by one
 const SIZE = 420;
 const STUB = 30;
+const SHOWN = 3000; // ms for which a death is marked at least
 const EDGE_ROWS = 40; // of the table
 
 const EDGE_WORDS = { up: "up", down: "down", off: "switched off", unknown: "no state known" };
@@ -61,7 +62,7 @@ export class Graph {
   #draw(n) {
     const edges = [...this.run.edges.values()];
     const form = this.run.about?.layout ?? { kind: (this.run.about?.graph ?? "").split(/[ :]/)[0] };
-    const key = `${n} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
+    const key = `${this.run.id} ${n} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
     if (key !== this.#shape) {
       this.#shape = key;
       this.#build(form, n, edges);
@@ -105,17 +106,29 @@ export class Graph {
   }
 
   #drawNode(node, peer, n) {
-    const text = `Peer ${peer.rank}: ${stateText(peer)}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
-    const dead = ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
+    const back = this.#justBack(node, peer) ? ", just back: its process had ended" : "";
+    const text = `Peer ${peer.rank}: ${stateText(peer)}${back}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
+    const dead = back || ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
     setAttribute(node.element, "class", `node ${peer.state}${dead ? " dead" : ""}${n > 32 ? " small" : ""}`);
     setAttribute(node.element, "aria-pressed", this.chosen.has(peer.rank));
     setAttribute(node.element, "aria-label", text);
     setText(node.title, text);
-    const symbol = dead && peer.state !== "returning" && peer.state !== "failed" ? "lost" : peer.state;
+    const symbol = back ? "returning" : dead && peer.state !== "returning" && peer.state !== "failed" ? "lost" : peer.state;
     if (node.state !== symbol) {
       node.state = symbol;
       node.badge.replaceChildren(...shape(symbol));
     }
+  }
+
+  /** Whether the process of a peer has just ended. Many are back before two messages of the server, and would go unseen. */
+  #justBack(node, peer) {
+    const deaths = peer.deaths ?? 0;
+    if (deaths > (node.deaths ?? deaths)) {
+      node.until = performance.now() + SHOWN;
+      setTimeout(() => this.show(this.run, this.chosen), SHOWN);
+    }
+    node.deaths = deaths;
+    return performance.now() < (node.until ?? 0);
   }
 
   #inPhase(edge) {

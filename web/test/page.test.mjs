@@ -112,6 +112,16 @@ test("a message moves the curve, and a dead peer shows in the graph, the table a
   assert.equal(await page.$eval("#graph .edge.down .cross", (cross) => cross.getAttribute("visibility")), "visible");
 }));
 
+test("a peer that is back at once shows for a while", () => withPage(full(), {}, async ({ page, server }) => {
+  await drawn(page);
+  const run = makeRun();
+  const peer = { ...run.peers[3], deaths: (run.peers[3].deaths ?? 0) + 1 };
+  server.send("run", { id: "made", reset: false, version: 2, peers: [peer], edges: [],
+    curve: { points: 401, at: [], round: [], time_s: [], bytes: [], loss: [], loss_min: [], loss_max: [], gap: [], theta: [] } });
+  await until(page, () => /just back/.test(document.querySelector("#graph .node.dead")?.getAttribute("aria-label")));
+  await until(page, () => !document.querySelector("#graph .node.dead"));
+}));
+
 test("the page outlives lost connections and says when the server has ended", () => withPage(full(), {}, async ({ page, server }) => {
   await drawn(page);
   server.drop();
