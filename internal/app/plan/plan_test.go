@@ -270,6 +270,9 @@ func TestGradientsOfRealPeersAreTheLesserBound(t *testing.T) {
 	if got := gradientOf(&record.Run{Events: run.Events[:1]}, slow); !near(got, 0.09, 1e-9) {
 		t.Errorf("%v s of one account", got)
 	}
+	if got := gradientOf(&record.Run{}, slow); got != 0 {
+		t.Errorf("%v s without accounts", got)
+	}
 }
 
 func TestScatterIsThatOfBlocks(t *testing.T) {

@@ -30,7 +30,10 @@ func (p *planner) rehearse(ctx context.Context) error {
 		}
 		r.Parts, leads = append(r.Parts, part), append(leads, lead)
 	}
-	r.Processor = min(slowest, max(quickest, r.Parts[0].Gradient/p.gradient.Seconds()))
+	r.Processor = 1
+	if real := r.Parts[0].Gradient; real > 0 && p.gradient > 0 {
+		r.Processor = min(slowest, max(quickest, real/p.gradient.Seconds()))
+	}
 	p.result.Rehearsal = Rehearsal{Processor: r.Processor}
 	for i := range r.Parts {
 		part := &r.Parts[i]
@@ -92,7 +95,8 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 
 // gradientOf returns the mean seconds of processor time that gradients of real peers took. The processor time of a
 // process has other work, too, and the time that its gradients took has work of other processes. So the lesser one is
-// the better bound. It leaves out the first fifth of the rounds, and divides by the slowdown of each worker.
+// the better bound. It leaves out the first fifth of the rounds, and divides by the slowdown of each worker. Without
+// accounts it is 0.
 func gradientOf(run *record.Run, slowdown func(topology.Rank) float64) float64 {
 	accounts := map[int][]*record.Links{}
 	for _, e := range run.Events {
