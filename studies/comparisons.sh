@@ -1,23 +1,39 @@
 #!/bin/sh
 # Runs comparisons, for example "comparisons.sh moniqua-fig1-lab". For each it keeps the forecast, the table, the
 # conclusions and the figures in a folder below docs/results. Runs that are finished below runs/ are not made again.
+#
+# A folder with cells.tar.gz, the records of finished cells, belongs to a comparison of many hours: its script begins
+# with these cells, and adds those that it finishes. It may be stopped by Ctrl-C. ONLY, as in ONLY='Moniqua 8b', is the
+# label whose cells are run.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs
 go build -o runs/peer ./cmd/peer
 for name; do
 	kept=docs/results/$name
+	run=runs/$name
 	mkdir -p "$kept"
 	runs/peer config check "$name" >"$kept/forecast.txt"
-	runs/peer compare "$name" -o "runs/$name"
-	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
-	grep -v -e '^report:' -e ' so far, ' "runs/$name.log" >"$kept/conclusions.txt"
+	if [ -e "$kept/cells.tar.gz" ]; then
+		mkdir -p "$run"
+		tar -C "$run" --skip-old-files -xzf "$kept/cells.tar.gz"
+		trap : INT
+		runs/peer compare "$name" -o "$run" ${ONLY:+--only "$ONLY"} || echo "$name: not all cells are finished" >&2
+		trap - INT
+		(cd "$run" && ls -d cells/*/cell.json | xargs -n 1 dirname) | tar -C "$run" --sort=name --mtime=@0 --owner=0 \
+			--group=0 --numeric-owner --exclude=checkpoints --exclude='*.safetensors' --exclude=lock --exclude=log.txt \
+			-T - -cf - | gzip -9n >"$kept/cells.tar.gz"
+	else
+		runs/peer compare "$name" -o "$run" ${ONLY:+--only "$ONLY"}
+	fi
+	runs/peer report "$run" >"$kept/table.txt" 2>"$run.log"
+	grep -v -e '^report:' -e ' so far, ' "$run.log" >"$kept/conclusions.txt"
 	for kind in loss accuracy bars targets scaling; do
-		for picture in "runs/$name/report/figures/$kind-"*.png; do
+		for picture in "$run/report/figures/$kind-"*.png; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
 		done
 	done
 	for table in tables/scaling tables/checklist data/results; do
-		[ ! -e "runs/$name/report/$table.csv" ] || cp "runs/$name/report/$table.csv" "$kept"
+		[ ! -e "$run/report/$table.csv" ] || cp "$run/report/$table.csv" "$kept"
 	done
 done

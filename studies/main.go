@@ -61,7 +61,7 @@ func studies() []study {
 		comparison("moniqua-fig1-lab", 10, fashion, idle),
 		comparison("moniqua-fig2a", 10, fashion),
 		comparison("moniqua-fig2b", 10, fashion),
-		{"moniqua-night", "studies/night.sh", []string{"docs/results/moniqua-night"}, []string{cifar}, 2400},
+		comparison("moniqua-night", 2400, cifar),
 		comparison("moniqua-table2", 30, cifar),
 		comparison("mqgrad", 5, fashion),
 		comparison("orq-table2", 5, fashion),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,15 +32,11 @@ func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		hint := "usage: " + cmd.UseLine()
-		if dash := cmd.Flags().Lookup("dash"); dash != nil && dash.Changed {
-			for _, a := range args {
-				if _, _, err := net.SplitHostPort(a); err == nil {
-					return advice.Usage(fmt.Errorf("%s: unexpected argument %q", words(cmd), a),
-						"an equals sign comes before the address: --dash="+a)
-				}
-			}
-		}
+		address := dashAddress(cmd, args)
 		switch {
+		case address != "":
+			return advice.Usage(fmt.Errorf("%s: unexpected argument %q", words(cmd), address),
+				"an equals sign comes before the address: --dash="+address)
 		case len(args) < least:
 			return advice.Usage(fmt.Errorf("%s: an argument is missing", words(cmd)), hint)
 		case len(args) > most:

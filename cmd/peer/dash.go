@@ -40,6 +40,14 @@ func (c *console) addDash(cmd *cobra.Command) {
 	cmd.Flags().Lookup("dash").NoOptDefVal = dash.Anywhere
 }
 
+// dashAddress returns the argument that is an address beside --dash, "" if there is none.
+func dashAddress(cmd *cobra.Command, args []string) string {
+	if flag := cmd.Flags().Lookup("dash"); flag == nil || !flag.Changed {
+		return ""
+	}
+	return dash.AddressIn(args)
+}
+
 // openDash opens the page if it was asked for, so that a bad address ends the command before it trains.
 func (c *console) openDash() (err error) {
 	if c.dash == nil || c.dash.options.Listen == "" || c.dash.open != nil {

@@ -106,14 +106,15 @@ export class Graph {
   }
 
   #drawNode(node, peer, n) {
-    const back = this.#justBack(node, peer) ? ", just back: its process had ended" : "";
-    const text = `Peer ${peer.rank}: ${stateText(peer)}${back}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
-    const dead = back || ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
+    const gone = ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
+    const back = this.#justDied(node, peer) && !gone;
+    const dead = gone || back;
+    const text = `Peer ${peer.rank}: ${stateText(peer)}${back ? ", just back: its process had ended" : ""}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
     setAttribute(node.element, "class", `node ${peer.state}${dead ? " dead" : ""}${n > 32 ? " small" : ""}`);
     setAttribute(node.element, "aria-pressed", this.chosen.has(peer.rank));
     setAttribute(node.element, "aria-label", text);
     setText(node.title, text);
-    const symbol = back ? "returning" : dead && peer.state !== "returning" && peer.state !== "failed" ? "lost" : peer.state;
+    const symbol = back ? "returning" : gone && peer.state !== "returning" && peer.state !== "failed" ? "lost" : peer.state;
     if (node.state !== symbol) {
       node.state = symbol;
       node.badge.replaceChildren(...shape(symbol));
@@ -121,7 +122,7 @@ export class Graph {
   }
 
   /** Whether the process of a peer has just ended. Many are back before two messages of the server, and would go unseen. */
-  #justBack(node, peer) {
+  #justDied(node, peer) {
     const deaths = peer.deaths ?? 0;
     if (deaths > (node.deaths ?? deaths)) {
       node.until = performance.now() + SHOWN;

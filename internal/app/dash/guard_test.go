@@ -202,3 +202,12 @@ func TestBadAddresses(t *testing.T) {
 		t.Errorf("%v, want the flag --token-file", err)
 	}
 }
+
+func TestAnAddressAmongWords(t *testing.T) {
+	for word, want := range map[string]string{"127.0.0.1:9000": "127.0.0.1:9000", "[::1]:80": "[::1]:80", ":8420": ":8420",
+		`C:\run.yaml`: "", "ring8": "", "a:b": "", "1:65536": ""} {
+		if got := AddressIn([]string{"ring8", word}); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}

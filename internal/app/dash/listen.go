@@ -23,6 +23,18 @@ const (
 	Anywhere = "auto"
 )
 
+// AddressIn returns the first word that is a host and a port, "" if there is none. A path of Windows, such as
+// C:\run.yaml, is none.
+func AddressIn(words []string) string {
+	for _, w := range words {
+		_, port, _ := net.SplitHostPort(w)
+		if _, err := strconv.ParseUint(port, 10, 16); err == nil {
+			return w
+		}
+	}
+	return ""
+}
+
 // An entrance is where pages reach the dash.
 type entrance struct {
 	net.Listener

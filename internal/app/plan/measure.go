@@ -42,11 +42,9 @@ func (p *planner) measureLinks(ctx context.Context) error {
 	return nil
 }
 
-// scaled returns costs as they are among all peers of this machine.
-func (p *planner) scaled(c cost.Costs) cost.Costs { return times(c, p.result.Rehearsal.Processor) }
-
-// times multiplies the processor time of costs. Lateness is no processor time.
-func times(c cost.Costs, factor float64) cost.Costs {
+// scaled returns costs as they are among all peers of this machine. Lateness is no processor time.
+func (p *planner) scaled(c cost.Costs) cost.Costs {
+	factor := p.result.Rehearsal.Processor
 	if factor == 0 {
 		return c
 	}

@@ -22,13 +22,15 @@ const (
 // rehearse runs real peers, with short and with long messages, and finds out how much longer work takes among them.
 func (p *planner) rehearse(ctx context.Context) error {
 	var r Rehearsal
-	var leads []float64
 	for _, bits := range []int{1, full} {
 		part, lead, err := p.part(ctx, p.reference(bits))
 		if err != nil {
 			return err
 		}
-		r.Parts, leads = append(r.Parts, part), append(leads, lead)
+		if bits == 1 { // long messages hide the start
+			r.Start = lead
+		}
+		r.Parts = append(r.Parts, part)
 	}
 	r.Processor = 1
 	if real := r.Parts[0].Gradient; real > 0 && p.gradient > 0 {
@@ -48,9 +50,10 @@ func (p *planner) rehearse(ctx context.Context) error {
 		if part.Simulated, _ = blocks(t.curve.all); part.Simulated == 0 {
 			part.Simulated, _ = t.curve.steady()
 		}
-		leads[i] -= lead(t.curve.all, part.Simulated)
+		if i == 0 {
+			r.Start = max(0, r.Start-lead(t.curve.all, part.Simulated))
+		}
 	}
-	r.Start = max(0, leads[0])
 	p.result.Rehearsal = r
 	return nil
 }
