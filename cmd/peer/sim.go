@@ -105,6 +105,9 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		if runs, err = f.runs(file, args, ends); err == nil && file.resume {
 			from, err = simulate.Find(runs, file.folder, ends)
 		}
+		if err == nil && from == nil {
+			err = f.timing.Measure(ctx, runs, bench.LinkCosts)
+		}
 		return runs, err
 	})
 	if err != nil {
@@ -126,7 +129,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
 	c.loses(sims[0].Lost)
-	if err := simulate.Together(ctx, sims, f.timing, bench.LinkCosts); err != nil {
+	if err := simulate.Together(ctx, sims, f.timing); err != nil {
 		if ctx.Err() != nil && sims[0].CannotKeep() == "" {
 			c.sayStopped(sims[0].Session, sims[0].Again())
 		}

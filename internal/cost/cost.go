@@ -27,6 +27,16 @@ type Costs struct {
 // Coding reports whether anything costs time beside gradients.
 func (c Costs) Coding() bool { return c != Costs{Gradient: c.Gradient} }
 
+// Times returns the costs of processors that take so many times as long. Late is no processor time.
+func (c Costs) Times(factor float64) Costs {
+	late := c.Late
+	for _, d := range c.fields() {
+		*d = time.Duration(factor * float64(*d))
+	}
+	c.Late = late
+	return c
+}
+
 // Megabytes returns the time for so many bytes if a megabyte, 10⁶ bytes, takes per.
 func Megabytes(per time.Duration, bytes int) time.Duration {
 	return time.Duration(int64(per) * int64(bytes) / 1e6)

@@ -135,3 +135,11 @@ func TestProcessorsGoOnFromTheirState(t *testing.T) {
 		t.Errorf("%v end at %v, without a stop %v at %v", got, at, what, when)
 	}
 }
+
+func TestSlowerProcessorsTakeLonger(t *testing.T) {
+	costs := Costs{Gradient: 2 * ms, Encode: 5 * ms, Late: 3 * ms}
+	want := Costs{Gradient: 3 * ms, Encode: 7500 * time.Microsecond, Late: 3 * ms}
+	if got := costs.Times(1.5); got != want {
+		t.Errorf("%v, want %v: being late is no work", got, want)
+	}
+}

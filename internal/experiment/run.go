@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -88,6 +89,12 @@ func (r *Run) Notes() []string { return slices.Clone(r.notes) }
 
 // Network returns the links of the run with their limits.
 func (r *Run) Network() shape.Network { return r.links }
+
+// OnLinks returns about how long a message of one byte for each parameter is on the uplink of a worker.
+func (r *Run) OnLinks() time.Duration {
+	_, arrives := r.links.NewSender(0).Book(0, 0, r.dim)
+	return arrives
+}
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

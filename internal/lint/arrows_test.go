@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
 		"internal/app/module"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker", "internal/app/export",
-		"internal/app/runs"},
+		"internal/app/runs", "internal/app/rehearsal"},
 	{"internal/app/session", "internal/app/models", "internal/app/dash"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},

@@ -126,7 +126,7 @@ func (m *Matrix) child(ctx context.Context, mode string, run *running, resume bo
 	var out bytes.Buffer
 	cmd := exec.Command(m.Process.Program, args...)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Progress) {
-		m.pace.tell(run, at)
+		m.pace.tell(run, at, time.Now())
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.shown.Tell("  "+m.pace.line(time.Now()), time.Now())

@@ -2,10 +2,10 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
@@ -13,7 +13,7 @@ import (
 )
 
 // cost determines the costs of a simulated cell's algorithm: as given, as measured when the comparison began, or as
-// measured now. All its cells have the same.
+// measured now for a run. All its cells have the same.
 func (m *Matrix) cost(ctx context.Context, cell configs.Cell, run *experiment.Run) error {
 	if _, known := m.costs[cell.Label]; known {
 		return nil
@@ -78,17 +78,18 @@ func (m *Matrix) measureAll(ctx context.Context, cell configs.Cell, run *experim
 	if known, err := cost.Parse(before.Costs[cell.Label]); err == nil && known.Coding() {
 		return known.Costs, nil
 	}
-	if m.links == (cost.Costs{}) {
-		var err error
-		if m.links, err = m.Process.Links(ctx); err != nil {
-			return cost.Costs{}, fmt.Errorf("compare: measure links: %w", err)
-		}
-	}
-	costs, err := run.MeasureCosts()
+	costs, err := rehearsal.Measure(ctx, run, m.measureLinks)
 	if err != nil {
 		return cost.Costs{}, m.inCell(cell, err)
 	}
-	costs.Frame, costs.Link, costs.Late = m.links.Frame, m.links.Link, m.links.Late
 	m.say("%s: compute: %v", cell.Label, costs)
 	return costs, nil
+}
+
+// measureLinks measures the costs of links once for all algorithms.
+func (m *Matrix) measureLinks(ctx context.Context) (_ cost.Costs, err error) {
+	if m.links == (cost.Costs{}) {
+		m.links, err = m.Process.Links(ctx)
+	}
+	return m.links, err
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"context"
 	"io"
 	"os"
 	"runtime"
@@ -11,7 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/app/rehearsal"
 )
 
 // Options configure a comparison.
@@ -38,8 +37,7 @@ type Process struct {
 	Command  string // how the comparison was started, without secrets and folders of the user
 	Failed   int    // exit code of a failure in this process
 	Diverged int    // exit code of a run that diverged
-	// Links measures the costs of links.
-	Links func(context.Context) (cost.Costs, error)
+	Links    rehearsal.Links
 }
 
 // A Progress shows a line in place of the last one. Where that is not possible it shows

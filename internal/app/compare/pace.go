@@ -29,8 +29,8 @@ type pace struct {
 // A running is a process with cells that run together.
 type running struct {
 	cells []configs.Cell
-	since time.Time
-	first float64 // share of the rounds that were over when it told its share for the first time
+	since time.Time // its start, or when it told its share for the first time, if it goes on
+	first float64   // share of the rounds that were over when it told its share for the first time
 	at    live.Progress
 	told  bool
 }
@@ -51,12 +51,13 @@ func (p *pace) begin(cells []configs.Cell, now time.Time) *running {
 	return r
 }
 
-// tell notes the progress of running cells. Cells that go on from a checkpoint have done a share before.
-func (p *pace) tell(r *running, at live.Progress) {
+// tell notes the progress of running cells. Cells that go on from a checkpoint have done a share before, and take time
+// to read it.
+func (p *pace) tell(r *running, at live.Progress, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !r.told && at.Share > 1.0/64 { // a new cell tells of its beginning
-		r.first = at.Share
+		r.first, r.since = at.Share, now
 	}
 	r.told, r.at = true, at
 }

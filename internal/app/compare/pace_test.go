@@ -28,14 +28,14 @@ func TestPaceTakesCellsThatAreAlike(t *testing.T) {
 	if got, ok := p.left(after(10)); ok {
 		t.Errorf("%v though nothing is known", got)
 	}
-	p.tell(r, live.Progress{})
-	p.tell(r, live.Progress{Share: 0.25})
+	p.tell(r, live.Progress{}, now)
+	p.tell(r, live.Progress{Share: 0.25}, now)
 	check("a quarter of the first of 4 cells in 10 s", after(10), p, (30+3*40)*time.Second)
 	p.end(r, after(40))
 	r = p.begin(p.rest[:1], after(40))
 	check("40 s and nothing of the second", after(40), p, 3*40*time.Second)
-	p.tell(r, live.Progress{})
-	p.tell(r, live.Progress{Share: 0.5})
+	p.tell(r, live.Progress{}, now)
+	p.tell(r, live.Progress{Share: 0.5}, now)
 	check("half of the second in 2 s", after(42), p, (2+40+40)*time.Second)
 	p.end(r, after(44))
 	r = p.begin(p.rest[:1], after(44))
@@ -53,8 +53,8 @@ func TestPaceOfCellsThatRunTogether(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &pace{jobs: 1, rest: []configs.Cell{{Label: "A"}, {Label: "A"}, {Label: "B"}}}
 	r := p.begin(p.rest[:2], now)
-	p.tell(r, live.Progress{})
-	p.tell(r, live.Progress{Share: 0.5})
+	p.tell(r, live.Progress{}, now)
+	p.tell(r, live.Progress{Share: 0.5}, now)
 	if got, _ := p.left(now.Add(10 * time.Second)); got != 20*time.Second {
 		t.Errorf("%v, want 10 s for the two that run and 10 s for one", got)
 	}
@@ -65,15 +65,15 @@ func TestPaceOfCellsSideBySide(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &pace{jobs: 2, rest: []configs.Cell{{Label: "A"}, {Label: "B"}, {Label: "A"}, {Label: "B"}}}
 	a, b := p.begin(p.rest[:1], now), p.begin(p.rest[:1], now)
-	p.tell(a, live.Progress{Text: "a"})
-	p.tell(b, live.Progress{Share: 0.5, Text: "b"})
+	p.tell(a, live.Progress{Text: "a"}, now)
+	p.tell(b, live.Progress{Share: 0.5, Text: "b"}, now.Add(4*time.Second)) // it has read its checkpoint
 	later := now.Add(10 * time.Second)
-	p.tell(a, live.Progress{Share: 0.25, Text: "a"})
-	p.tell(b, live.Progress{Share: 0.75, Text: "b"})
-	if got, _ := p.left(later); got != 60*time.Second {
-		t.Errorf("%v, want half of 30 s, 10 s, 40 s and 40 s", got)
+	p.tell(a, live.Progress{Share: 0.25, Text: "a"}, later)
+	p.tell(b, live.Progress{Share: 0.75, Text: "b"}, later)
+	if got, _ := p.left(later); got != 50*time.Second {
+		t.Errorf("%v, want half of 30 s, 6 s, 40 s and 24 s", got)
 	}
-	if got, want := p.line(later), "A 0: a, 30s; B 0: b, 10s, about 1m0s left"; got != want {
+	if got, want := p.line(later), "A 0: a, 30s; B 0: b, 6s, about 50s left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
@@ -44,11 +43,8 @@ func (p *planner) measureLinks(ctx context.Context) error {
 
 // scaled returns costs as they are among all peers of this machine. Lateness is no processor time.
 func (p *planner) scaled(c cost.Costs) cost.Costs {
-	factor := p.result.Rehearsal.Processor
-	if factor == 0 {
-		return c
+	if factor := p.result.Rehearsal.Processor; factor != 0 {
+		return c.Times(factor)
 	}
-	by := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
-	return cost.Costs{Gradient: by(c.Gradient), Round: by(c.Round), Encode: by(c.Encode), Mix: by(c.Mix),
-		Repair: by(c.Repair), Frame: by(c.Frame), Link: by(c.Link), Late: c.Late}
+	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/doctor"
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
@@ -255,22 +256,25 @@ func TestGradientsOfRealPeersAreTheLesserBound(t *testing.T) {
 		return record.Event{Links: &record.Links{Rank: rank, Rounds: rounds, Spent: record.Spent{Compute: compute, CPU: cpu}}}
 	}
 	const ms = time.Millisecond
-	run := &record.Run{Events: []record.Event{
+	events := []record.Event{
 		account(0, 10, 900*ms, 900*ms), account(1, 10, 900*ms, 900*ms), // the first fifth has starts
 		account(0, 20, 920*ms, 950*ms), account(1, 20, 960*ms, 930*ms),
 		account(0, 30, 940*ms, 1000*ms), account(1, 30, 1020*ms, 960*ms),
 		account(0, 40, 960*ms, 1050*ms), account(1, 40, 1080*ms, 990*ms),
 		account(0, 50, 980*ms, 1100*ms), account(1, 50, 1140*ms, 1020*ms),
-	}}
+	}
+	spent := func(events ...record.Event) map[int]rehearsal.Rounds {
+		return (&rehearsal.Result{Run: &record.Run{Events: events}}).Spent()
+	}
 	slow := func(rank topology.Rank) float64 { return float64(1 + 2*rank) }
 	// Worker 0 has 2 ms by the clock, 5 ms of a processor. Worker 1 has 6 and 3 ms, and is three times slower.
-	if got := gradientOf(run, slow); !near(got, (0.002+0.001)/2, 1e-9) {
+	if got := gradientOf(spent(events...), slow); !near(got, (0.002+0.001)/2, 1e-9) {
 		t.Errorf("%v s", got)
 	}
-	if got := gradientOf(&record.Run{Events: run.Events[:1]}, slow); !near(got, 0.09, 1e-9) {
+	if got := gradientOf(spent(events[0]), slow); !near(got, 0.09, 1e-9) {
 		t.Errorf("%v s of one account", got)
 	}
-	if got := gradientOf(&record.Run{}, slow); got != 0 {
+	if got := gradientOf(spent(), slow); got != 0 {
 		t.Errorf("%v s without accounts", got)
 	}
 }

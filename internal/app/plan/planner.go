@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/doctor"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -32,7 +32,7 @@ type Request struct {
 	Prove    bool           // the three best run with real peers
 	Progress func(text string, now time.Time)
 	// Links measures the costs of links; nil: they cost nothing.
-	Links func(context.Context) (cost.Costs, error)
+	Links rehearsal.Links
 }
 
 // A planner makes a plan.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
@@ -91,34 +92,22 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 	if err != nil {
 		return part, 0, err
 	}
-	part.Rounds, part.Measured, part.Scatter = done.rounds, done.steady, done.scatter
-	part.Gradient = gradientOf(done.run, run.Slowdown)
-	return part, lead(done.run.Progress(), done.steady), nil
+	part.Rounds, part.Measured, part.Scatter = done.Summary.Rounds, done.steady, done.scatter
+	part.Gradient = gradientOf(done.Spent(), run.Slowdown)
+	return part, lead(done.Run.Progress(), done.steady), nil
 }
 
 // gradientOf returns the mean seconds of processor time that gradients of real peers took. The processor time of a
 // process has other work, too, and the time that its gradients took has work of other processes. So the lesser one is
-// the better bound. It leaves out the first fifth of the rounds, and divides by the slowdown of each worker. Without
-// accounts it is 0.
-func gradientOf(run *record.Run, slowdown func(topology.Rank) float64) float64 {
-	accounts := map[int][]*record.Links{}
-	for _, e := range run.Events {
-		if e.Links != nil {
-			accounts[e.Links.Rank] = append(accounts[e.Links.Rank], e.Links)
-		}
-	}
+// the better bound. It divides by the slowdown of each worker. Without accounts it is 0.
+func gradientOf(spent map[int]rehearsal.Rounds, slowdown func(topology.Rank) float64) float64 {
 	var sum float64
-	for rank, all := range accounts {
-		first, last := record.Links{}, all[len(all)-1]
-		if i := len(all) / 5; i > 0 {
-			first = *all[i]
-		}
-		rounds := float64(last.Rounds - first.Rounds)
-		took := (last.Spent.Compute - first.Spent.Compute).Seconds()
-		if cpu := (last.Spent.CPU - first.Spent.CPU).Seconds(); cpu > 0 {
+	for rank, rounds := range spent {
+		took := rounds.Took.Compute
+		if cpu := rounds.Took.CPU; cpu > 0 {
 			took = min(took, cpu)
 		}
-		sum += took / rounds / slowdown(topology.Rank(rank))
+		sum += took.Seconds() / float64(rounds.Number) / slowdown(topology.Rank(rank))
 	}
-	return sum / float64(max(1, len(accounts)))
+	return sum / float64(max(1, len(spent)))
 }

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -85,7 +85,7 @@ func (p *planner) pacing(ctx context.Context, t *trial, costs cost.Costs, rounds
 	}
 	tasks, log := experiment.Tasks(workers), &events{}
 	for i := range tasks {
-		tasks[i].Gradient = still
+		tasks[i].Gradient = rehearsal.Still
 	}
 	opt := p.options(run, costs)
 	opt.Observe = log.add
@@ -95,12 +95,6 @@ func (p *planner) pacing(ctx context.Context, t *trial, costs cost.Costs, rounds
 	}
 	seconds, _ := newCurve(log.all, 1, cycleOf(run), rounds).steady()
 	return seconds, nil
-}
-
-// still is a gradient of zero.
-var still work.Gradient = func(g []float32, _ int, _ []float32) (float32, error) {
-	clear(g)
-	return 0, nil
 }
 
 // events collects those of a simulation, whose scores come from several goroutines.

@@ -1,37 +1,42 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
 )
 
-// costs returns the costs of a run: those of the checkpoint from which it goes on, as given, or as measured now.
-func (t *Timing) costs(ctx context.Context, s *Run, links func(context.Context) (cost.Costs, error)) (
-	cost.Costs, error) {
-	if from := s.From; from != nil {
-		return t.again(from)
+// Measure replaces a request for measured costs by those of this machine. Runs that differ in their networks have the
+// same: those of the quickest network, because slow links hide them.
+func (t *Timing) Measure(ctx context.Context, runs []*experiment.Run, links rehearsal.Links) error {
+	if !t.Compute.Measured {
+		return nil
 	}
-	run := s.Session.Run
-	switch {
-	case t.Compute.Measured:
-		costs, err := run.MeasureCosts()
-		if err != nil {
-			return costs, err
-		}
-		ends, err := links(ctx)
-		if err != nil {
-			return costs, fmt.Errorf("sim: measure links: %w", err)
-		}
-		costs.Frame, costs.Link, costs.Late = ends.Frame, ends.Link, ends.Late
-		return costs, nil
-	case t.Compute.Given():
+	quickest := slices.MinFunc(runs, func(a, b *experiment.Run) int { return cmp.Compare(a.OnLinks(), b.OnLinks()) })
+	costs, err := rehearsal.Measure(ctx, quickest, links)
+	if err != nil {
+		return fmt.Errorf("sim: %w", err)
+	}
+	t.Compute = cost.Compute{Costs: costs}
+	return nil
+}
+
+// costs returns the costs of a run: those of the checkpoint from which it goes on, as given, or a gradient's alone.
+func (t *Timing) costs(s *Run) (cost.Costs, error) {
+	if s.From != nil {
+		return t.again(s.From)
+	}
+	if t.Compute.Given() {
 		return t.Compute.Costs, nil
 	}
-	took, err := run.MeasureGradient(session.Gradients)
+	took, err := s.Session.Run.MeasureGradient(session.Gradients)
 	return cost.Costs{Gradient: took}, err
 }
 

@@ -27,14 +27,13 @@ type Run struct {
 
 // A Timing says how long the work of a worker takes in virtual time.
 type Timing struct {
-	Compute cost.Compute // the zero value: a gradient is measured, and coding takes no time
+	Compute cost.Compute // the zero value: a gradient is measured, and coding takes no time; see Timing.Measure
 	Cores   uint         // that all workers share; 0: each has its own
 }
 
 // Together simulates the runs of one run file on several networks at once, and computes every gradient once. The first
-// error ends all runs. The sessions must have an ending, and stay open. links measures the costs of links, where the
-// timing asks for that.
-func Together(ctx context.Context, all []*Run, timing Timing, links func(context.Context) (cost.Costs, error)) error {
+// error ends all runs. The sessions must have an ending, and stay open.
+func Together(ctx context.Context, all []*Run, timing Timing) error {
 	runs := make([]*experiment.Run, len(all))
 	for i, r := range all {
 		runs[i] = r.Session.Run
@@ -43,7 +42,7 @@ func Together(ctx context.Context, all []*Run, timing Timing, links func(context
 	if err != nil {
 		return err
 	}
-	costs, err := timing.costs(ctx, all[0], links)
+	costs, err := timing.costs(all[0])
 	if err != nil {
 		return err
 	}

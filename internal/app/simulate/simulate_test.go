@@ -67,7 +67,7 @@ func TestNetworksSayWhenAndNotWhat(t *testing.T) {
 	for _, r := range []*Run{fast, slow} {
 		r.EndAt(session.Until{})
 	}
-	if err := Together(t.Context(), []*Run{fast, slow}, takes(time.Millisecond), nil); err != nil {
+	if err := Together(t.Context(), []*Run{fast, slow}, takes(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	one, finals, err := fast.Summary(experiment.InMemory(fast.Models))
@@ -89,7 +89,7 @@ func TestNetworksSayWhenAndNotWhat(t *testing.T) {
 func TestASimulationEndsWithItsTime(t *testing.T) {
 	_, r := simulated(t, nil)
 	r.EndAt(session.Until{Time: 10 * time.Millisecond})
-	if err := Together(t.Context(), []*Run{r}, takes(time.Millisecond), nil); err != nil {
+	if err := Together(t.Context(), []*Run{r}, takes(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if rounds := r.Shorter(); rounds < 1 || rounds > 11 {
@@ -105,7 +105,7 @@ func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 		"faults.script=[{at: 4, kill: 1}, {at: 9, kill: 0}, {at: 40ms, kill: 2, for: 200ms}, {at: 999, kill: 0}, "+
 			"{at: 1h, kill: 1}]")
 	killed.EndAt(session.Until{Time: time.Second}) // the time goes on while processes are started
-	if err := Together(t.Context(), []*Run{killed}, takes(5*time.Millisecond), nil); err != nil {
+	if err := Together(t.Context(), []*Run{killed}, takes(5*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	got, finals, err := killed.Summary(experiment.InMemory(killed.Models))
@@ -130,7 +130,7 @@ func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	}
 	_, calm := simulated(t, nil, fmt.Sprintf("train.rounds=%d", rounds))
 	calm.EndAt(session.Until{})
-	if err := Together(t.Context(), []*Run{calm}, takes(5*time.Millisecond), nil); err != nil {
+	if err := Together(t.Context(), []*Run{calm}, takes(5*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	want, _, err := calm.Summary(experiment.InMemory(calm.Models))
@@ -147,7 +147,7 @@ func TestAStoppedRunGoesOn(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	why := errors.New("it is late")
 	stop(why)
-	if err := Together(ctx, []*Run{stopped}, takes(time.Millisecond), nil); !errors.Is(err, why) {
+	if err := Together(ctx, []*Run{stopped}, takes(time.Millisecond)); !errors.Is(err, why) {
 		t.Fatalf("error %v, want %v", err, why)
 	}
 	dir := stopped.Folder.Dir
@@ -165,7 +165,7 @@ func TestAStoppedRunGoesOn(t *testing.T) {
 	calm.EndAt(session.Until{})
 	digests := make([]string, 2)
 	for i, r := range []*Run{again, calm} {
-		if err := Together(t.Context(), []*Run{r}, takes(time.Millisecond), nil); err != nil {
+		if err := Together(t.Context(), []*Run{r}, takes(time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		summary, _, err := r.Summary(experiment.InMemory(r.Models))

@@ -1,0 +1,113 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+const (
+	// mostPeers is how many real peers this machine rehearses with.
+	mostPeers = 16
+	// leastRounds are needed for a mean.
+	leastRounds = 24
+	// A rehearsal takes at least 3 s, and longer if leastRounds take longer. Rounds for which 15 s are too short need no
+	// rehearsal: links or gradients hide all else.
+	rehearsed, longest = 3 * time.Second, 15 * time.Second
+)
+
+// Links measures the costs of links.
+type Links func(context.Context) (cost.Costs, error)
+
+// Measure returns the costs of a run on this machine. It takes about ten seconds.
+func Measure(ctx context.Context, run *experiment.Run, links Links) (cost.Costs, error) {
+	costs, err := run.MeasureCosts()
+	if err != nil {
+		return costs, err
+	}
+	ends, err := links(ctx)
+	if err != nil {
+		return costs, fmt.Errorf("measure links: %w", err)
+	}
+	costs.Frame, costs.Link, costs.Late = ends.Frame, ends.Link, ends.Late
+	return amongPeers(ctx, run, costs)
+}
+
+// amongPeers returns the costs of a run as they are in processes of real peers. Alone in one process work takes less
+// time, because its data and code stay in the caches. In a process that waits for its neighbours in between they do
+// not: after a pause of 5 ms the gradient of a small network takes twice as long. So real peers run for some seconds.
+// All costs grow as much as the processor time of a round is longer than the sum of the costs.
+func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cost.Costs, error) {
+	if run.N() > mostPeers {
+		return costs, nil
+	}
+	alone, round, err := rounds(ctx, run, costs)
+	if err != nil {
+		return costs, err
+	}
+	took := max(rehearsed, leastRounds*round)
+	if took > longest {
+		return costs, nil
+	}
+	cfg := run.Config()
+	cfg.Train.Rounds = max(cfg.Train.Rounds, int(10*took/round)) // the time ends it
+	cfg.Output.Every = max(1, int(took/round/leastRounds))
+	cfg.Output.Evaluate, cfg.Output.EvaluateSamples = 0, 32
+	done, err := Run(ctx, cfg, "time="+took.String())
+	if err != nil {
+		return costs, advice.With(fmt.Errorf("measure real peers: %w", err),
+			"costs of your own, as in --compute 'gradient=20ms encode=3ms mix=2ms'")
+	}
+	var real, n time.Duration
+	for _, all := range done.Spent() {
+		real, n = real+all.Took.CPU, n+time.Duration(all.Number)
+	}
+	if real == 0 { // this system does not tell
+		return costs, nil
+	}
+	return costs.Times(max(1, float64(real/n)/float64(alone))), nil
+}
+
+// rounds simulates some rounds without gradients. It returns the processor time of a round of a worker and the time of
+// a round, by costs alone.
+func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (work, round time.Duration, err error) {
+	workers, err := run.Workers()
+	if err != nil {
+		return 0, 0, err
+	}
+	tasks := experiment.Tasks(workers)
+	for i := range tasks {
+		tasks[i].Gradient = Still
+	}
+	var last record.Step
+	steps := time.Duration(0)
+	_, err = sim.Run(ctx, tasks, sim.Options{
+		Network: run.Network(),
+		Compute: func(topology.Rank, int) time.Duration { return costs.Gradient },
+		Costs:   costs,
+		Observe: func(e record.Event) {
+			if s := e.Step; s != nil {
+				work, last, steps = work+s.Compute+s.Codec, *s, steps+1
+			}
+		},
+		Ending: sim.Ending{Until: func(s record.Step) bool { return s.Round >= leastRounds }},
+	})
+	if steps == 0 || err != nil {
+		return 0, 0, err
+	}
+	return work / steps, last.Time / time.Duration(last.Round), nil
+}
+
+// Still is a gradient of zero. Its time is that of the costs.
+var Still work.Gradient = func(g []float32, _ int, _ []float32) (float32, error) {
+	clear(g)
+	return 0, nil
+}

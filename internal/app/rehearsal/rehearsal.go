@@ -1,0 +1,115 @@
+// Package rehearsal lets real peers of this machine run for a short time, to see how long their work takes.
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/record"
+)
+
+// grace is how long peers may take to stop.
+const grace = 5 * time.Second
+
+// A Result is what real peers have shown.
+type Result struct {
+	Summary record.Summary
+	Run     *record.Run
+}
+
+// Run runs peers as processes of this machine, in a folder that is removed afterwards. They keep to the limits of the
+// run and train with its data, without its roster, its script of faults and its checkpoints. They end after the rounds
+// of the run, or at a value of --until.
+func Run(ctx context.Context, cfg configs.Config, until ...string) (*Result, error) {
+	dir, err := os.MkdirTemp("", "peer-rehearsal-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	cfg.Output.Dir, cfg.Peers, cfg.Faults.Script = dir, nil, nil
+	cfg.Checkpoint.Every, cfg.Checkpoint.Seconds = 0, 0
+	file := filepath.Join(dir, "run.yaml")
+	const own = 0o600 // the file may hold a secret
+	if err := os.WriteFile(file, cfg.YAML(), own); err != nil {
+		return nil, err
+	}
+	args := []string{"lab", file, "--json", "--quiet"}
+	for _, u := range until {
+		args = append(args, "--until", u)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the path of this program: %w", err)
+	}
+	var out, complaints bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := lab.RunTied(ctx, cmd, grace); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, lastError(complaints.String(), err)
+	}
+	var done Result
+	if err := json.Unmarshal(out.Bytes(), &done.Summary); err != nil {
+		return nil, fmt.Errorf("their summary: %w", err)
+	}
+	folders, err := filepath.Glob(filepath.Join(dir, "*", record.EventsFile))
+	if err != nil || len(folders) != 1 {
+		return nil, fmt.Errorf("%d run folders in %s, want 1", len(folders), dir)
+	}
+	done.Run, err = record.Open(filepath.Dir(folders[0]))
+	return &done, err
+}
+
+// lastError returns the reason in what a command has said, or err.
+func lastError(text string, err error) error {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if why, ok := strings.CutPrefix(lines[i], "peer: "); ok {
+			return errors.New(why)
+		}
+	}
+	return err
+}
+
+// Spent returns what the rounds of each worker took, without the first fifth of its accounts, and their number. Workers
+// without accounts are missing.
+func (r *Result) Spent() map[int]Rounds {
+	accounts := map[int][]*record.Links{}
+	for _, e := range r.Run.Events {
+		if e.Links != nil {
+			accounts[e.Links.Rank] = append(accounts[e.Links.Rank], e.Links)
+		}
+	}
+	spent := map[int]Rounds{}
+	for rank, all := range accounts {
+		first, last := record.Links{}, all[len(all)-1]
+		if i := len(all) / 5; i > 0 {
+			first = *all[i]
+		}
+		if n := last.Rounds - first.Rounds; n > 0 {
+			a, b := first.Spent, last.Spent
+			spent[rank] = Rounds{n, record.Spent{
+				Compute: b.Compute - a.Compute, Wait: b.Wait - a.Wait, Codec: b.Codec - a.Codec, CPU: b.CPU - a.CPU,
+			}}
+		}
+	}
+	return spent
+}
+
+// Rounds are some rounds of a worker.
+type Rounds struct {
+	Number int
+	Took   record.Spent
+}
