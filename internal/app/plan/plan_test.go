@@ -9,9 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/doctor"
-	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/topology"
 )
 
 func config(t *testing.T, set ...string) configs.Config {
@@ -248,34 +246,6 @@ func TestTheRehearsalCorrectsBetweenItsRuns(t *testing.T) {
 	alike := Rehearsal{Parts: []Part{{Simulated: 0.01, Measured: 0.011}, {Simulated: 0.011, Measured: 0.0121}}}
 	if got := alike.correct(5); !near(got, 1.1, 1e-9) {
 		t.Errorf("two rounds of the same length: %v", got)
-	}
-}
-
-func TestGradientsOfRealPeersAreTheLesserBound(t *testing.T) {
-	account := func(rank, rounds int, compute, cpu time.Duration) record.Event {
-		return record.Event{Links: &record.Links{Rank: rank, Rounds: rounds, Spent: record.Spent{Compute: compute, CPU: cpu}}}
-	}
-	const ms = time.Millisecond
-	events := []record.Event{
-		account(0, 10, 900*ms, 900*ms), account(1, 10, 900*ms, 900*ms), // the first fifth has starts
-		account(0, 20, 920*ms, 950*ms), account(1, 20, 960*ms, 930*ms),
-		account(0, 30, 940*ms, 1000*ms), account(1, 30, 1020*ms, 960*ms),
-		account(0, 40, 960*ms, 1050*ms), account(1, 40, 1080*ms, 990*ms),
-		account(0, 50, 980*ms, 1100*ms), account(1, 50, 1140*ms, 1020*ms),
-	}
-	spent := func(events ...record.Event) map[int]rehearsal.Rounds {
-		return (&rehearsal.Result{Run: &record.Run{Events: events}}).Spent()
-	}
-	slow := func(rank topology.Rank) float64 { return float64(1 + 2*rank) }
-	// Worker 0 has 2 ms by the clock, 5 ms of a processor. Worker 1 has 6 and 3 ms, and is three times slower.
-	if got := gradientOf(spent(events...), slow); !near(got, (0.002+0.001)/2, 1e-9) {
-		t.Errorf("%v s", got)
-	}
-	if got := gradientOf(spent(events[0]), slow); !near(got, 0.09, 1e-9) {
-		t.Errorf("%v s of one account", got)
-	}
-	if got := gradientOf(spent(), slow); got != 0 {
-		t.Errorf("%v s without accounts", got)
 	}
 }
 

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/rehearsal"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/topology"
 )
 
 const (
@@ -93,21 +91,6 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 		return part, 0, err
 	}
 	part.Rounds, part.Measured, part.Scatter = done.Summary.Rounds, done.steady, done.scatter
-	part.Gradient = gradientOf(done.Spent(), run.Slowdown)
+	part.Gradient = done.Round(run.Slowdown).Compute.Seconds()
 	return part, lead(done.Run.Progress(), done.steady), nil
-}
-
-// gradientOf returns the mean seconds of processor time that gradients of real peers took. The processor time of a
-// process has other work, too, and the time that its gradients took has work of other processes. So the lesser one is
-// the better bound. It divides by the slowdown of each worker. Without accounts it is 0.
-func gradientOf(spent map[int]rehearsal.Rounds, slowdown func(topology.Rank) float64) float64 {
-	var sum float64
-	for rank, rounds := range spent {
-		took := rounds.Took.Compute
-		if cpu := rounds.Took.CPU; cpu > 0 {
-			took = min(took, cpu)
-		}
-		sum += took.Seconds() / float64(rounds.Number) / slowdown(topology.Rank(rank))
-	}
-	return sum / float64(max(1, len(spent)))
 }

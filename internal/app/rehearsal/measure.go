@@ -44,18 +44,24 @@ func Measure(ctx context.Context, run *experiment.Run, links Links) (cost.Costs,
 // amongPeers returns the costs of a run as they are in processes of real peers. Alone in one process work takes less
 // time, because its data and code stay in the caches. In a process that waits for its neighbours in between they do
 // not: after a pause of 5 ms the gradient of a small network takes twice as long. So real peers run for some seconds.
-// All costs grow as much as the processor time of a round is longer than the sum of the costs.
+// Gradients, coding and links then cost what they took there, but never less than alone.
 func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cost.Costs, error) {
 	if run.N() > mostPeers {
 		return costs, nil
 	}
-	alone, round, err := rounds(ctx, run, costs)
+	all, round, err := rounds(ctx, run, costs)
 	if err != nil {
 		return costs, err
 	}
 	took := max(rehearsed, leastRounds*round)
 	if took > longest {
 		return costs, nil
+	}
+	inside := costs
+	inside.Frame, inside.Link = 0, 0
+	alone, _, err := rounds(ctx, run, inside)
+	if err != nil {
+		return costs, err
 	}
 	cfg := run.Config()
 	cfg.Train.Rounds = max(cfg.Train.Rounds, int(10*took/round)) // the time ends it
@@ -66,22 +72,44 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 		return costs, advice.With(fmt.Errorf("measure real peers: %w", err),
 			"costs of your own, as in --compute 'gradient=20ms encode=3ms mix=2ms'")
 	}
-	var real, n time.Duration
-	for _, all := range done.Spent() {
-		real, n = real+all.Took.CPU, n+time.Duration(all.Number)
-	}
-	if real == 0 { // this system does not tell
-		return costs, nil
-	}
-	return costs.Times(max(1, float64(real/n)/float64(alone))), nil
+	alone.CPU = all.Compute + all.Codec
+	return among(costs, alone, done.Round(run.Slowdown)), nil
 }
 
-// rounds simulates some rounds without gradients. It returns the processor time of a round of a worker and the time of
-// a round, by costs alone.
-func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (work, round time.Duration, err error) {
+// among returns costs with which a round takes as long as that of real peers. With the costs as they are, gradient and
+// coding of a round take those times alone, and with links the processor time. A system that does not tell processor
+// times changes nothing.
+func among(costs cost.Costs, alone, real record.Spent) cost.Costs {
+	if real.CPU == 0 {
+		return costs
+	}
+	coding := longer(real.Codec, alone.Codec)
+	links := longer(real.CPU-real.Compute-real.Codec, alone.CPU-alone.Compute-alone.Codec)
+	costs.Gradient = max(costs.Gradient, real.Compute)
+	for _, d := range []*time.Duration{&costs.Round, &costs.Encode, &costs.Mix, &costs.Repair} {
+		*d = time.Duration(coding * float64(*d))
+	}
+	for _, d := range []*time.Duration{&costs.Frame, &costs.Link} {
+		*d = time.Duration(links * float64(*d))
+	}
+	return costs
+}
+
+// longer returns how many times as long as alone real work takes, at least 1.
+func longer(real, alone time.Duration) float64 {
+	if alone <= 0 {
+		return 1
+	}
+	return max(1, float64(real)/float64(alone))
+}
+
+// rounds simulates some rounds without gradients. It returns what a round of a worker takes and the time of a round, by
+// costs alone. The processor time is left out.
+func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean record.Spent, round time.Duration,
+	err error) {
 	workers, err := run.Workers()
 	if err != nil {
-		return 0, 0, err
+		return mean, 0, err
 	}
 	tasks := experiment.Tasks(workers)
 	for i := range tasks {
@@ -95,15 +123,17 @@ func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (work, r
 		Costs:   costs,
 		Observe: func(e record.Event) {
 			if s := e.Step; s != nil {
-				work, last, steps = work+s.Compute+s.Codec, *s, steps+1
+				mean.Add(record.Spent{Compute: s.Compute, Codec: s.Codec})
+				last, steps = *s, steps+1
 			}
 		},
 		Ending: sim.Ending{Until: func(s record.Step) bool { return s.Round >= leastRounds }},
 	})
 	if steps == 0 || err != nil {
-		return 0, 0, err
+		return mean, 0, err
 	}
-	return work / steps, last.Time / time.Duration(last.Round), nil
+	round = last.Time / time.Duration(last.Round)
+	return record.Spent{Compute: mean.Compute / steps, Codec: mean.Codec / steps}, round, nil
 }
 
 // Still is a gradient of zero. Its time is that of the costs.

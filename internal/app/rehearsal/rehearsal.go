@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
 )
 
 // grace is how long peers may take to stop.
@@ -83,33 +84,32 @@ func lastError(text string, err error) error {
 	return err
 }
 
-// Spent returns what the rounds of each worker took, without the first fifth of its accounts, and their number. Workers
-// without accounts are missing.
-func (r *Result) Spent() map[int]Rounds {
+// Round returns what a round of a worker took in the mean, without the first fifth of its accounts. All is 0 without
+// accounts. The time of a gradient has work of other processes, and the processor time of a process has other work. So
+// the lesser one bounds the gradient. It is divided by the slowdown of its worker.
+func (r *Result) Round(slowdown func(topology.Rank) float64) (mean record.Spent) {
 	accounts := map[int][]*record.Links{}
 	for _, e := range r.Run.Events {
 		if e.Links != nil {
 			accounts[e.Links.Rank] = append(accounts[e.Links.Rank], e.Links)
 		}
 	}
-	spent := map[int]Rounds{}
 	for rank, all := range accounts {
 		first, last := record.Links{}, all[len(all)-1]
 		if i := len(all) / 5; i > 0 {
 			first = *all[i]
 		}
-		if n := last.Rounds - first.Rounds; n > 0 {
-			a, b := first.Spent, last.Spent
-			spent[rank] = Rounds{n, record.Spent{
-				Compute: b.Compute - a.Compute, Wait: b.Wait - a.Wait, Codec: b.Codec - a.Codec, CPU: b.CPU - a.CPU,
-			}}
+		from, to, n := first.Spent, last.Spent, time.Duration(max(1, last.Rounds-first.Rounds))
+		one := record.Spent{
+			Compute: (to.Compute - from.Compute) / n, Wait: (to.Wait - from.Wait) / n,
+			Codec: (to.Codec - from.Codec) / n, CPU: (to.CPU - from.CPU) / n,
 		}
+		if one.CPU > 0 {
+			one.Compute = min(one.Compute, one.CPU)
+		}
+		one.Compute = time.Duration(float64(one.Compute) / slowdown(topology.Rank(rank)))
+		mean.Add(one)
 	}
-	return spent
-}
-
-// Rounds are some rounds of a worker.
-type Rounds struct {
-	Number int
-	Took   record.Spent
+	n := time.Duration(max(1, len(accounts)))
+	return record.Spent{Compute: mean.Compute / n, Wait: mean.Wait / n, Codec: mean.Codec / n, CPU: mean.CPU / n}
 }
