@@ -44,24 +44,21 @@ func Measure(ctx context.Context, run *experiment.Run, links Links) (cost.Costs,
 // amongPeers returns the costs of a run as they are in processes of real peers. Alone in one process work takes less
 // time, because its data and code stay in the caches. In a process that waits for its neighbours in between they do
 // not: after a pause of 5 ms the gradient of a small network takes twice as long. So real peers run for some seconds.
-// Gradients, coding and links then cost what they took there, but never less than alone.
+// Gradients and coding then cost what they took there, but never less than alone. Links stay as they are: what they
+// take longer on a limited link is work while a message is on its way.
 func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cost.Costs, error) {
 	if run.N() > mostPeers {
 		return costs, nil
 	}
-	all, round, err := rounds(ctx, run, costs)
+	inside := costs
+	inside.Frame, inside.Link = 0, 0
+	alone, round, err := rounds(ctx, run, inside)
 	if err != nil {
 		return costs, err
 	}
 	took := max(rehearsed, leastRounds*round)
 	if took > longest {
 		return costs, nil
-	}
-	inside := costs
-	inside.Frame, inside.Link = 0, 0
-	alone, _, err := rounds(ctx, run, inside)
-	if err != nil {
-		return costs, err
 	}
 	cfg := run.Config()
 	cfg.Train.Rounds = max(cfg.Train.Rounds, int(10*took/round)) // the time ends it
@@ -72,39 +69,24 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 		return costs, advice.With(fmt.Errorf("measure real peers: %w", err),
 			"costs of your own, as in --compute 'gradient=20ms encode=3ms mix=2ms'")
 	}
-	alone.CPU = all.Compute + all.Codec
 	return among(costs, alone, done.Round(run.Slowdown)), nil
 }
 
-// among returns costs with which a round takes as long as that of real peers. With the costs as they are, gradient and
-// coding of a round take those times alone, and with links the processor time. A system that does not tell processor
-// times changes nothing.
+// among returns costs with which gradient and coding of a round take as long as those of real peers. With the costs as
+// they are, they take those times alone.
 func among(costs cost.Costs, alone, real record.Spent) cost.Costs {
-	if real.CPU == 0 {
-		return costs
-	}
-	coding := longer(real.Codec, alone.Codec)
-	links := longer(real.CPU-real.Compute-real.Codec, alone.CPU-alone.Compute-alone.Codec)
 	costs.Gradient = max(costs.Gradient, real.Compute)
-	for _, d := range []*time.Duration{&costs.Round, &costs.Encode, &costs.Mix, &costs.Repair} {
-		*d = time.Duration(coding * float64(*d))
-	}
-	for _, d := range []*time.Duration{&costs.Frame, &costs.Link} {
-		*d = time.Duration(links * float64(*d))
+	if alone.Codec > 0 {
+		longer := max(1, float64(real.Codec)/float64(alone.Codec))
+		for _, d := range []*time.Duration{&costs.Round, &costs.Encode, &costs.Mix, &costs.Repair} {
+			*d = time.Duration(longer * float64(*d))
+		}
 	}
 	return costs
 }
 
-// longer returns how many times as long as alone real work takes, at least 1.
-func longer(real, alone time.Duration) float64 {
-	if alone <= 0 {
-		return 1
-	}
-	return max(1, float64(real)/float64(alone))
-}
-
 // rounds simulates some rounds without gradients. It returns what a round of a worker takes and the time of a round, by
-// costs alone. The processor time is left out.
+// costs alone, without processor times.
 func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean record.Spent, round time.Duration,
 	err error) {
 	workers, err := run.Workers()
