@@ -22,6 +22,8 @@ const (
 	// A rehearsal takes at least 3 s, and longer if leastRounds take longer. Rounds for which 15 s are too short need no
 	// rehearsal: links or gradients hide all else.
 	rehearsed, longest = 3 * time.Second, 15 * time.Second
+	// quickest is less than a round of real peers takes.
+	quickest = 100 * time.Microsecond
 )
 
 // Links measures the costs of links.
@@ -56,6 +58,7 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 	if err != nil {
 		return costs, err
 	}
+	round = max(round, quickest)
 	took := max(rehearsed, leastRounds*round)
 	if took > longest {
 		return costs, nil
