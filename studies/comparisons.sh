@@ -3,8 +3,7 @@
 # conclusions and the figures in a folder below docs/results. Runs that are finished below runs/ are not made again.
 #
 # A folder with cells.tar.gz, the records of finished cells, belongs to a comparison of many hours: its script begins
-# with these cells, and adds those that it finishes. It may be stopped by Ctrl-C. ONLY, as in ONLY='Moniqua 8b', is the
-# label whose cells are run.
+# with these cells, and adds those that it finishes. It may be stopped by Ctrl-C.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs
@@ -18,13 +17,13 @@ for name; do
 		mkdir -p "$run"
 		tar -C "$run" --skip-old-files -xzf "$kept/cells.tar.gz"
 		trap : INT
-		runs/peer compare "$name" -o "$run" ${ONLY:+--only "$ONLY"} || echo "$name: not all cells are finished" >&2
+		runs/peer compare "$name" -o "$run" || echo "$name: not all cells are finished" >&2
 		trap - INT
 		(cd "$run" && ls -d cells/*/cell.json | xargs -n 1 dirname) | tar -C "$run" --sort=name --mtime=@0 --owner=0 \
 			--group=0 --numeric-owner --exclude=checkpoints --exclude='*.safetensors' --exclude=lock --exclude=log.txt \
 			-T - -cf - | gzip -9n >"$kept/cells.tar.gz"
 	else
-		runs/peer compare "$name" -o "$run" ${ONLY:+--only "$ONLY"}
+		runs/peer compare "$name" -o "$run"
 	fi
 	runs/peer report "$run" >"$kept/table.txt" 2>"$run.log"
 	grep -v -e '^report:' -e ' so far, ' "$run.log" >"$kept/conclusions.txt"

@@ -48,6 +48,10 @@ var claims = map[string][]claim{
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
+		{"Accuracy after 60 epochs of ResNet-20: %s by all-reduce, %s by D-PSGD, %s by Moniqua at 8 bit (seeds: %s)",
+			study("moniqua-night"), "results/moniqua-night/results.csv",
+			`(?s)AllReduce,[^,]*,accuracy,\d+,(\d\.\d{4}).*D-PSGD,[^,]*,accuracy,\d+,(\d\.\d{4}).*` +
+				`Moniqua 8b,[^,]*,accuracy,\d+,(\d\.\d{4}).*Moniqua 8b,[^,]*,accuracy_worst_replica,(\d+),`},
 		{"A 4x4 torus at 100 Mbit/s: ChocoSGD with sign is the first, %s times sooner than D-PSGD (%s to %s)",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
 		{"One label per worker, accuracy of all-reduce, of D² with Moniqua at 8 bit, and of D-PSGD: %s, %s, %s",
