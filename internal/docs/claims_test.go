@@ -48,7 +48,7 @@ var claims = map[string][]claim{
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
-		{"Accuracy after 60 epochs of ResNet-20: %s by all-reduce, %s by D-PSGD, %s by Moniqua at 8 bit (seeds: %s)",
+		{"60 epochs of ResNet-20: accuracy is %s by all-reduce; D-PSGD has %s, Moniqua at 8 bit has %s (seeds: %s)",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
 			`(?s)AllReduce,[^,]*,accuracy,\d+,(\d\.\d{4}).*D-PSGD,[^,]*,accuracy,\d+,(\d\.\d{4}).*` +
 				`Moniqua 8b,[^,]*,accuracy,\d+,(\d\.\d{4}).*Moniqua 8b,[^,]*,accuracy_worst_replica,(\d+),`},
