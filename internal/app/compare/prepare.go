@@ -54,7 +54,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	}
 	if m.file.Mode == "sim" {
 		for _, cell := range m.cells {
-			shown.Tell("measuring the costs of "+cell.Label, time.Now())
+			shown.Tell("preparing the costs of "+cell.Label, time.Now())
 			if err := m.cost(ctx, cell, quickest[cell.Label]); err != nil {
 				return err
 			}

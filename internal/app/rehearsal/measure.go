@@ -46,8 +46,8 @@ func Measure(ctx context.Context, run *experiment.Run, links Links) (cost.Costs,
 // amongPeers returns the costs of a run as they are in processes of real peers. Alone in one process work takes less
 // time, because its data and code stay in the caches. In a process that waits for its neighbours in between they do
 // not: after a pause of 5 ms the gradient of a small network takes twice as long. So real peers run for some seconds.
-// Gradients and coding then cost what they took there, but never less than alone. Links stay as they are: what they
-// take longer on a limited link is work while a message is on its way.
+// Gradients and coding then cost what they took there, but never less than alone. Links keep their costs: their
+// additional work on a limited link happens while a message is on its way.
 func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cost.Costs, error) {
 	if run.N() > mostPeers {
 		return costs, nil
@@ -68,6 +68,9 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 	cfg.Output.Every = max(1, int(took/round/leastRounds))
 	cfg.Output.Evaluate, cfg.Output.EvaluateSamples = 0, 32
 	done, err := Run(ctx, cfg, "time="+took.String())
+	if ctx.Err() != nil {
+		return costs, err
+	}
 	if err != nil {
 		return costs, advice.With(fmt.Errorf("measure real peers: %w", err),
 			"costs of your own, as in --compute 'gradient=20ms encode=3ms mix=2ms'")

@@ -84,9 +84,10 @@ func lastError(text string, err error) error {
 	return err
 }
 
-// Round returns what a round of a worker took in the mean, without the first fifth of its accounts. All is 0 without
-// accounts. The time of a gradient has work of other processes, and the processor time of a process has other work. So
-// the lesser one bounds the gradient. It is divided by the slowdown of its worker.
+// Round returns the mean gradient, coding and processor time of a round of a worker. It leaves out the first fifth of
+// the accounts. All is 0 without accounts. The time of a gradient includes work of other processes, and the processor
+// time of a process includes other work. So the lesser one bounds the gradient. It is divided by the slowdown of its
+// worker.
 func (r *Result) Round(slowdown func(topology.Rank) float64) (mean record.Spent) {
 	accounts := map[int][]*record.Links{}
 	for _, e := range r.Run.Events {
@@ -101,8 +102,7 @@ func (r *Result) Round(slowdown func(topology.Rank) float64) (mean record.Spent)
 		}
 		from, to, n := first.Spent, last.Spent, time.Duration(max(1, last.Rounds-first.Rounds))
 		one := record.Spent{
-			Compute: (to.Compute - from.Compute) / n, Wait: (to.Wait - from.Wait) / n,
-			Codec: (to.Codec - from.Codec) / n, CPU: (to.CPU - from.CPU) / n,
+			Compute: (to.Compute - from.Compute) / n, Codec: (to.Codec - from.Codec) / n, CPU: (to.CPU - from.CPU) / n,
 		}
 		if one.CPU > 0 {
 			one.Compute = min(one.Compute, one.CPU)
@@ -111,5 +111,5 @@ func (r *Result) Round(slowdown func(topology.Rank) float64) (mean record.Spent)
 		mean.Add(one)
 	}
 	n := time.Duration(max(1, len(accounts)))
-	return record.Spent{Compute: mean.Compute / n, Wait: mean.Wait / n, Codec: mean.Codec / n, CPU: mean.CPU / n}
+	return record.Spent{Compute: mean.Compute / n, Codec: mean.Codec / n, CPU: mean.CPU / n}
 }
