@@ -58,11 +58,28 @@ func (s *Study) doubts(g *Group) []string {
 		add("%s without encryption", plural.Part(n, len(g.Cells), "run"))
 	}
 	for _, target := range s.Targets.List() {
-		if missed := len(g.runs) - len(g.values(timeOf(target))); missed > 0 && g.tells(target) {
+		missed := len(g.runs) - len(g.values(timeOf(target)))
+		switch {
+		case missed == 0 || !g.tells(target):
+		case target.Metric == record.TrainingLoss && g.short() == missed:
+			add("%s cannot show %s, which takes the mean of %d records: a smaller %s makes more",
+				plural.Part(missed, len(g.runs), "run"), target, record.Smoothing, recordedBy(target))
+		default:
 			add("%s did not reach %s", plural.Part(missed, len(g.runs), "run"), target)
 		}
 	}
 	return append(all, s.suspicious(g, where)...)
+}
+
+// short counts the runs with fewer records than a loss target takes.
+func (g *Group) short() int {
+	n := 0
+	for _, run := range g.runs {
+		if len(run.moments) < record.Smoothing {
+			n++
+		}
+	}
+	return n
 }
 
 // open counts the runs whose links were not encrypted.

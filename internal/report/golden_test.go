@@ -164,6 +164,19 @@ func TestAccuracyThatTheLastRoundReached(t *testing.T) {
 	}
 }
 
+// A run with fewer records than a loss target takes may be below the target at its end.
+func TestALossTargetNeedsEnoughRecords(t *testing.T) {
+	s := golden(t, record.Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{
+		"A": {{losses: []float64{1.5, 1, 0.5, 0.4}}},
+		"B": {{losses: []float64{9, 9, 9, 9, 9}}},
+	})
+	mustTell(t, told(t, s), []string{
+		"A on n: 1 of 1 run cannot show training loss 2, which takes the mean of 5 records: a smaller output.every makes " +
+			"more",
+		"B on n: 1 of 1 run did not reach training loss 2",
+	}, []string{"A on n: 1 of 1 run did not reach"})
+}
+
 func TestBothTargetsCount(t *testing.T) {
 	s := golden(t, record.Targets{Loss: 2, Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
 		"A": {{losses: falling, scores: []float64{0.5, 0.7, 0.72, 0.74}}},

@@ -201,7 +201,8 @@ func lastError(log string) string {
 // maxResult bounds the file of a cell.
 const maxResult = 64 << 20
 
-// finished returns the result of a cell that has already run with the same settings. A failed cell runs again.
+// finished returns the result of a cell that has already run with the same settings. A failed cell runs again, and with
+// --remake one whose results may differ now.
 func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
 	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -215,8 +216,11 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 		return nil, nil // treat it as not run
 	}
 	hash, err := m.hash(mode, cell)
-	if err != nil || done.Config != hash || bool(m.Remake) && other(done) {
+	if err != nil || done.Config != hash {
 		return nil, err
+	}
+	if bool(m.Remake) && other(done) && slices.Contains(m.Only, cell.Label) {
+		return nil, nil
 	}
 	if done.Status == report.CellDone {
 		run, err := record.Open(filepath.Join(m.Dir, done.Folder))

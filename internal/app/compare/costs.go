@@ -9,24 +9,22 @@ import (
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
 )
 
 // cost determines the costs of a simulated cell's algorithm: as given, as measured when the comparison began, or as
 // measured now for a run. All its cells have the same.
 func (m *Matrix) cost(ctx context.Context, cell configs.Cell, run *experiment.Run) error {
-	if _, known := m.costs[cell.Label]; known {
-		return nil
-	}
-	before := m.before()
 	compute, err := cost.Parse(cell.Compute)
-	costs := compute.Costs
+	if err != nil {
+		return err
+	}
+	costs, known := m.known(cell.Label, compute)
 	switch {
-	case err != nil || compute.Given() && !compute.Measured:
+	case known:
 	case compute.Measured:
-		costs, err = m.measureAll(ctx, cell, run, before)
+		costs, err = m.measureAll(ctx, cell, run)
 	default:
-		costs, err = m.measureGradient(run, before)
+		costs, err = m.measureGradient(run)
 	}
 	if err != nil {
 		return err
@@ -36,33 +34,42 @@ func (m *Matrix) cost(ctx context.Context, cell configs.Cell, run *experiment.Ru
 		m.result.Compute = costs.Gradient.Seconds()
 	}
 	if costs.Coding() {
-		if m.result.Costs == nil {
-			m.result.Costs = map[string]string{}
-		}
-		m.result.Costs[cell.Label] = costs.String()
+		m.noteCosts(cell.Label, costs.String())
 	}
-	if m.result.Measured {
+	if m.result.Measured = m.result.Measured || !given(compute); !known {
 		return m.Save() // so that the cells of a later start have the same
 	}
 	return nil
 }
 
-// before returns the comparison in the folder, if it had the same base. Its measurements hold.
-func (m *Matrix) before() report.Comparison {
-	if before, err := report.ReadComparison(m.Dir); err == nil && before.Measured && before.Base == m.result.Base {
-		return *before
+func (m *Matrix) noteCosts(label, costs string) {
+	if m.result.Costs == nil {
+		m.result.Costs = map[string]string{}
 	}
-	return report.Comparison{}
+	m.result.Costs[label] = costs
 }
 
-// measureGradient measures the time of a gradient once for all algorithms.
-func (m *Matrix) measureGradient(run *experiment.Run, before report.Comparison) (cost.Costs, error) {
-	m.result.Measured = true
-	for _, known := range []float64{m.result.Compute, before.Compute} {
-		if known > 0 {
-			return cost.Costs{Gradient: seconds(known)}, nil
-		}
+func given(c cost.Compute) bool { return c.Given() && !c.Measured }
+
+// known returns the costs of a label if they are given, or were measured when the comparison began.
+func (m *Matrix) known(label string, compute cost.Compute) (cost.Costs, bool) {
+	if costs, known := m.costs[label]; known {
+		return costs, true
 	}
+	switch {
+	case given(compute):
+		return compute.Costs, true
+	case compute.Measured:
+		before, err := cost.Parse(m.before.Costs[label])
+		return before.Costs, err == nil && before.Coding()
+	case m.result.Compute > 0: // all labels share a gradient
+		return cost.Costs{Gradient: seconds(m.result.Compute)}, true
+	}
+	return cost.Costs{Gradient: seconds(m.before.Compute)}, m.before.Measured && m.before.Compute > 0
+}
+
+// measureGradient measures the time of a gradient for all algorithms.
+func (m *Matrix) measureGradient(run *experiment.Run) (cost.Costs, error) {
 	took, err := run.MeasureGradient(session.Gradients)
 	if err != nil {
 		return cost.Costs{}, err
@@ -72,12 +79,7 @@ func (m *Matrix) measureGradient(run *experiment.Run, before report.Comparison) 
 }
 
 // measureAll measures the costs of an algorithm.
-func (m *Matrix) measureAll(ctx context.Context, cell configs.Cell, run *experiment.Run, before report.Comparison) (
-	cost.Costs, error) {
-	m.result.Measured = true
-	if known, err := cost.Parse(before.Costs[cell.Label]); err == nil && known.Coding() {
-		return known.Costs, nil
-	}
+func (m *Matrix) measureAll(ctx context.Context, cell configs.Cell, run *experiment.Run) (cost.Costs, error) {
 	costs, err := rehearsal.Measure(ctx, run, m.measureLinks)
 	if err != nil {
 		return cost.Costs{}, m.inCell(cell, err)

@@ -41,7 +41,8 @@ type Matrix struct {
 	costs  map[string]cost.Costs // of sim, by label
 	links  cost.Costs            // of links, once they are measured
 	pace   *pace
-	needs  int64 // bytes of memory of the largest cell; 0: unknown
+	needs  int64             // bytes of memory of the largest cell; 0: unknown
+	before report.Comparison // in the folder, from the same base; empty if there is none
 	result report.Comparison
 
 	mu    *sync.Mutex // of results and terminal, while cells run
@@ -60,8 +61,7 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		pace:  &pace{jobs: 1}, mu: new(sync.Mutex)}
 	for _, cell := range file.Cells() {
 		if slices.Contains(o.Only, cell.Label) {
-			cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })
-			m.cells = append(m.cells, cell)
+			m.cells = append(m.cells, m.withoutSet(cell))
 		}
 	}
 	if err := m.checkSet(); err != nil {
@@ -73,7 +73,7 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 	m.result = report.Comparison{
 		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base),
 		Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
-		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command,
+		Seeds: file.Seeds, Command: o.Process.Command,
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
 		Machine: machine.Describe(),
 	}
@@ -88,10 +88,13 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 			m.result.Fewer[a.Label] = a.Seeds
 		}
 	}
-	if before, err := report.ReadComparison(m.Dir); err == nil {
-		m.result.Made = before.Made
-	}
-	return m, nil
+	return m, m.adopt()
+}
+
+// withoutSet returns the cell without searches for keys that have one value in all cells.
+func (m *Matrix) withoutSet(cell configs.Cell) configs.Cell {
+	cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })
+	return cell
 }
 
 // say writes one line of talk.
@@ -188,8 +191,9 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 		loaded.Config.Checkpoint.Every, loaded.Config.Checkpoint.Seconds = 0, 0 // they change no result
 	}
 	loaded.Config.Train.From = loaded.Config.Train.FromHash
-	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
-	if costs := m.costs[cell.Label]; mode == "sim" && (costs.Coding() || m.file.Cores > 0) {
+	costs := m.costs[cell.Label]
+	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, costs.Gradient.Seconds())
+	if mode == "sim" && (costs.Coding() || m.file.Cores > 0) {
 		text = fmt.Appendf(text, " %v cores %d", costs, m.file.Cores)
 	}
 	for _, s := range configs.Arguments(cell.Until) {

@@ -22,6 +22,9 @@ func (m *Matrix) prepare(ctx context.Context) error {
 	quickest := map[string]*experiment.Run{} // by label: on the network with the quickest links
 	for i, cell := range m.cells {
 		shown.Tell(fmt.Sprintf("preparing cell %d of %d", i+1, len(m.cells)), time.Now())
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		loaded, err := m.load(firstChoice(cell))
 		if err != nil {
 			return err

@@ -1,16 +1,20 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/regular"
@@ -51,6 +55,87 @@ func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 	}
 	_, err = runfolder.FindSim(cfg)
 	return err == nil
+}
+
+// adopt takes over the finished cells of earlier starts, also those of labels that this start does not run. So a
+// comparison that is run part by part, or stopped before its next cell, has a report of all finished cells. Cells with
+// other settings stay in their folders, and out of the report.
+func (m *Matrix) adopt() error {
+	if before, err := report.ReadComparison(m.Dir); err == nil {
+		m.result.Made = before.Made
+		if before.Base == m.result.Base {
+			m.before, m.result.Setups, m.result.Settings = *before, before.Setups, before.Settings
+		}
+	}
+	m.cells = nil
+	others := false
+	for _, cell := range m.file.Cells() {
+		cell = m.withoutSet(cell)
+		done, err := m.finishedBefore(cell)
+		if err != nil {
+			return err
+		}
+		asked := slices.Contains(m.Only, cell.Label)
+		if done == nil {
+			if !asked {
+				continue
+			}
+			done = new(report.Cell)
+		}
+		others = others || !asked
+		m.cells, m.result.Cells = append(m.cells, cell), append(m.result.Cells, *done)
+		if !slices.Contains(m.result.Labels, cell.Label) {
+			m.result.Labels = append(m.result.Labels, cell.Label)
+		}
+	}
+	m.result.Trials = slices.DeleteFunc(slices.Clone(m.before.Trials), func(t report.Trial) bool {
+		return !slices.Contains(m.result.Labels, t.Label)
+	})
+	for _, label := range m.Only {
+		delete(m.tuned, label) // its grid may have changed
+	}
+	m.keepCosts()
+	if then, now := m.before.Command, m.Process.Command; others && then != "" {
+		m.result.Command = then
+		if !slices.Contains(strings.Split(then, andThen), now) {
+			m.result.Command += andThen + now
+		}
+	}
+	return nil
+}
+
+// andThen joins the commands that made the parts of a comparison.
+const andThen = " && "
+
+// finishedBefore returns the result of a finished cell, with the values that were searched and the costs that were
+// measured for it.
+func (m *Matrix) finishedBefore(cell configs.Cell) (*report.Cell, error) {
+	compute, err := cost.Parse(cell.Compute)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.load(cell); err != nil {
+		return nil, nil // it refuses what all cells get now: it was made without
+	}
+	for _, t := range m.before.Trials {
+		if t.Label == cell.Label && t.Chosen {
+			m.tuned[cell.Label] = t.Settings
+		}
+	}
+	if costs, known := m.known(cell.Label, compute); known && m.file.Mode == "sim" {
+		m.costs[cell.Label] = costs
+	}
+	return m.finished(m.file.Mode, cell)
+}
+
+// keepCosts keeps the costs that were measured for all labels, because their cells have results of these costs.
+func (m *Matrix) keepCosts() {
+	for _, a := range m.file.Algorithms {
+		compute, err := cost.Parse(cmp.Or(a.Compute, m.file.Compute))
+		if known := m.before.Costs[a.Label]; err == nil && compute.Measured && known != "" && m.file.Mode == "sim" {
+			m.noteCosts(a.Label, known)
+		}
+	}
 }
 
 // forget makes a cell begin again: begin then removes all that is in its folder.

@@ -30,8 +30,10 @@ func (m *Matrix) Do(ctx context.Context, again string) error {
 	defer unlock()
 	if err := m.Run(ctx); err != nil {
 		if ctx.Err() != nil {
-			if err := m.Save(); err != nil { // names the cells even before the first has ended
-				m.say("%s", advice.Warning(err.Error()))
+			if m.before.Name == "" { // nothing names the cells before the first start has prepared them
+				if err := m.Save(); err != nil {
+					m.say("%s", advice.Warning(err.Error()))
+				}
 			}
 			m.SayStopped(again)
 		}

@@ -36,9 +36,19 @@ func (m *Matrix) tune(ctx context.Context) error {
 			return err
 		}
 		m.tuned[cell.Label] = trials[best].Settings
-		m.result.Trials = slices.Concat(m.result.Trials, trials, def)
+		m.noteTrials(cell.Label, slices.Concat(trials, def))
 	}
 	return nil
+}
+
+// noteTrials replaces the trials of a label, and keeps the labels in the order of the file.
+func (m *Matrix) noteTrials(label string, trials []report.Trial) {
+	all := slices.DeleteFunc(m.result.Trials, func(t report.Trial) bool { return t.Label == label })
+	place := func(t report.Trial) int {
+		return slices.IndexFunc(m.file.Algorithms, func(v configs.Variant) bool { return v.Label == t.Label })
+	}
+	m.result.Trials = append(all, trials...)
+	slices.SortStableFunc(m.result.Trials, func(a, b report.Trial) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // least returns the index of the first trial with the least loss, −1 if all diverged.
