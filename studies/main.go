@@ -56,6 +56,8 @@ func studies() []study {
 			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 10},
 		{"claims", "studies/reproduce.sh minutes moniqua alq orq mqgrad d2", []string{"docs/results/claims"},
 			[]string{fashion}, 25},
+		{"claims-night", "studies/reproduce.sh night moniqua", []string{"docs/results/claims/moniqua-night.md"},
+			[]string{cifar, fashion}, 2500},
 		comparison("alq-table1", 5, fashion),
 		comparison("moniqua-fig1", 30, cifar),
 		comparison("moniqua-fig1-lab", 10, fashion, idle),

@@ -44,10 +44,12 @@ cells fail, the others are run and judged nevertheless.`,
 				return err
 			}
 			page, err := run.Do(cmd.Context())
-			if page == nil {
+			if page != nil {
+				c.say("%s: %s", page.Path(), page.Tally())
+			}
+			if page == nil || cmd.Context().Err() != nil {
 				return stopped(cmd.Context(), err)
 			}
-			c.say("%s: %s", page.Path(), page.Tally())
 			return errors.Join(c.print(page, page.Write), err)
 		},
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +54,25 @@ func tinyPaper(file string) reproduce.Paper {
 	}
 }
 
+// tinyRun reproduces the tiny paper in a folder.
+func tinyRun(t *testing.T, dir, program string, talk io.Writer) *reproduce.Run {
+	t.Helper()
+	file := filepath.Join(dir, "tiny.yaml")
+	if err := os.WriteFile(file, []byte(tinyComparison), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	paper := tinyPaper(file)
+	run, err := reproduce.New(paper, paper.Sizes[0], reproduce.Options{Options: compare.Options{
+		Dir:     filepath.Join(dir, "out"),
+		Process: compare.Process{Program: program, Failed: exitOther, Diverged: exitTraining},
+		Talk:    talk, Progress: func() compare.Progress { return newConsole().newProgress() },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
 // A reproduction runs its cells, judges every claim and writes a page. Started again it runs none, and writes the same.
 func TestReproduce(t *testing.T) {
 	if testing.Short() {
@@ -62,22 +83,9 @@ func TestReproduce(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	file := filepath.Join(dir, "tiny.yaml")
-	if err := os.WriteFile(file, []byte(tinyComparison), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	paper := tinyPaper(file)
 	again := func() (*reproduce.Page, string, string) {
 		var talk bytes.Buffer
-		run, err := reproduce.New(paper, paper.Sizes[0], reproduce.Options{Options: compare.Options{
-			Dir:     filepath.Join(dir, "out"),
-			Process: compare.Process{Program: program, Failed: exitOther, Diverged: exitTraining},
-			Talk:    &talk, Progress: func() compare.Progress { return newConsole().newProgress() },
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		page, err := run.Do(t.Context())
+		page, err := tinyRun(t, dir, program, &talk).Do(t.Context())
 		if err != nil {
 			t.Fatalf("%v\n%s", err, &talk)
 		}
@@ -120,25 +128,51 @@ func TestReproduce(t *testing.T) {
 // Cells that fail are no reason to judge nothing: their claims are not tested.
 func TestReproduceWithFailedCells(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "tiny.yaml")
-	if err := os.WriteFile(file, []byte(tinyComparison), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	paper := tinyPaper(file)
-	run, err := reproduce.New(paper, paper.Sizes[0], reproduce.Options{Options: compare.Options{
-		Dir: filepath.Join(dir, "out"), Process: compare.Process{Program: filepath.Join(dir, "nothing"), Failed: exitOther},
-		Talk: new(bytes.Buffer), Progress: func() compare.Progress { return newConsole().newProgress() },
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := run.Do(t.Context())
+	page, err := tinyRun(t, dir, filepath.Join(dir, "nothing"), io.Discard).Do(t.Context())
 	if _, ok := errors.AsType[*compare.CellsError](err); !ok || exitCode(err) != exitCells {
 		t.Fatalf("error %v", err)
 	}
 	for _, c := range page.Claims {
 		if c.Verdict != reproduce.Untested {
 			t.Errorf("%s %s: %+v", c.Words, c.Verdict, c.Evidence)
+		}
+	}
+}
+
+// An ear calls a function at the first text with a word.
+type ear struct {
+	word string
+	call func()
+}
+
+func (e ear) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), e.word) {
+		e.call()
+	}
+	return len(text), nil
+}
+
+// A reproduction that is stopped judges the claims by the cells that are finished.
+func TestAStoppedReproductionHasAPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	program, err := exec.LookPath("peer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, cells := range map[string]bool{"part 1 of 1": false, "cell 6 of 6": true} {
+		ctx, stop := context.WithCancel(t.Context())
+		page, err := tinyRun(t, t.TempDir(), program, ear{word, stop}).Do(ctx)
+		if !errors.Is(err, context.Canceled) || page == nil {
+			t.Fatalf("stopped at %q: page %v, error %v", word, page, err)
+		}
+		if _, err := os.Stat(page.Path()); err != nil {
+			t.Error(err)
+		}
+		_, err = os.Stat(filepath.Join(page.Dir, "fig1", compare.ReportFolder, "index.html"))
+		if judged := page.Claims[2].Verdict != reproduce.Untested; judged != cells || (err == nil) != cells {
+			t.Errorf("stopped at %q: %+v, report %v", word, page.Claims[2], err)
 		}
 	}
 }

@@ -63,7 +63,11 @@ func ReadComparison(dir string) (*Comparison, error) {
 	return c, nil
 }
 
-// OpenStudy reads the comparison in folder dir. The error is fs.ErrNotExist if there is none.
+// ErrNoCell says that a comparison has no finished cell.
+var ErrNoCell = errors.New("no cell has been run")
+
+// OpenStudy reads the comparison in folder dir. The error is fs.ErrNotExist if there is none, and ErrNoCell if none of
+// its cells has been run.
 func OpenStudy(dir string) (*Study, error) {
 	comparison, err := ReadComparison(dir)
 	if err != nil {
@@ -82,7 +86,7 @@ func OpenStudy(dir string) (*Study, error) {
 		}
 	}
 	if len(s.Groups) == 0 {
-		return nil, fmt.Errorf("report: %s: no cell has been run: start peer compare again", dir)
+		return nil, fmt.Errorf("report: %s: %w: start peer compare again", dir, ErrNoCell)
 	}
 	return s, nil
 }

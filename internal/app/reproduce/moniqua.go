@@ -33,8 +33,8 @@ func moniqua() Paper {
 				"come from the first epoch. Figure 2 has an MLP and LeNet-5 on Fashion-MNIST in place of VGG-16 and ResNet-110. " +
 				"Links and time are simulated, and coding takes no time.", []Part{
 				{Name: "fig1", Comparison: "moniqua-fig1"}, {Name: "start2", Comparison: "moniqua-table2"},
-				{Name: "night", Comparison: "moniqua-night"},
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},
+				{Name: "night", Comparison: "moniqua-night"}, // last: it takes most of the night
 			}},
 			{Full, "Models and data are those of the paper: ResNet-20, VGG-16 and ResNet-110 on CIFAR-10, with 400 epochs for " +
 				"figure 1 and table 2, and 60 for figure 2. Links and time are simulated, and coding takes no time.", []Part{

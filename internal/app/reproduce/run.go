@@ -43,18 +43,18 @@ func New(paper Paper, size Size, o Options) (*Run, error) {
 	return &Run{o, paper, size}, claim(o.Dir, marker{paper.Name, size.Name})
 }
 
-// Do finds the data, runs the parts that are not finished, and writes the page after each. It goes on after a part with
-// failed cells, and returns the error of the first.
+// Do finds the data, runs the parts that are not finished, and writes the page after each, and when it is stopped. It
+// goes on after a part with failed cells, and returns the error of the first.
 func (r *Run) Do(ctx context.Context) (*Page, error) {
 	if err := r.findData(ctx); err != nil {
 		return nil, err
 	}
 	var failed error
 	for i, p := range r.size.Parts {
-		fmt.Fprintf(r.Talk, "part %d of %d: %s, in %s\n", i+1, len(r.size.Parts), p.Comparison, filepath.Join(r.Dir, p.Name))
+		fmt.Fprintf(r.Talk, "part %d of %d: %s, in %s\n", i+1, len(r.size.Parts), p.Comparison, r.folder(p))
 		err := r.part(ctx, p)
 		if _, some := errors.AsType[*compare.CellsError](err); !some && err != nil {
-			return nil, err
+			return r.stopped(ctx, p, err)
 		}
 		if failed == nil {
 			failed = err
@@ -70,6 +70,23 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 	return page, failed
 }
 
+// stopped reports on the finished cells of the part that was stopped, and judges the claims by all that are finished.
+func (r *Run) stopped(ctx context.Context, p Part, why error) (*Page, error) {
+	if ctx.Err() == nil {
+		return nil, why
+	}
+	if err := r.report(p); err != nil && !nothing(err) {
+		return nil, errors.Join(why, err)
+	}
+	page, err := r.Page()
+	return page, errors.Join(why, err)
+}
+
+// nothing reports whether a part has no finished cell yet.
+func nothing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, report.ErrNoCell)
+}
+
 // part runs the comparison of a part, and writes its report.
 func (r *Run) part(ctx context.Context, p Part) error {
 	file, err := r.load(p)
@@ -77,7 +94,7 @@ func (r *Run) part(ctx context.Context, p Part) error {
 		return err
 	}
 	o := r.Options.Options
-	o.Dir, o.Set = filepath.Join(r.Dir, p.Name), p.Set
+	o.Dir, o.Set = r.folder(p), p.Set
 	m, err := compare.New(file, o)
 	if err != nil {
 		return err
@@ -85,14 +102,21 @@ func (r *Run) part(ctx context.Context, p Part) error {
 	if err := m.Do(ctx, r.Again); err != nil {
 		return err
 	}
-	shown := r.Progress()
-	shown.Tell("writing the report of "+p.Comparison, time.Now())
-	_, _, err = compare.WriteReport(m.Dir)
-	shown.Clear()
-	if err != nil {
+	if err := r.report(p); err != nil {
 		return err
 	}
 	return m.Failed()
+}
+
+func (r *Run) folder(p Part) string { return filepath.Join(r.Dir, p.Name) }
+
+// report writes the report of a part.
+func (r *Run) report(p Part) error {
+	shown := r.Progress()
+	defer shown.Clear()
+	shown.Tell("writing the report of "+p.Comparison, time.Now())
+	_, _, err := compare.WriteReport(r.folder(p))
+	return err
 }
 
 // load reads the comparison of a part.
@@ -153,8 +177,8 @@ func (r *Run) find(ctx context.Context, of configs.Data) error {
 func (r *Run) Page() (*Page, error) {
 	parts, page := map[string]*part{}, &Page{Paper: r.paper, Size: r.size, Dir: r.Dir}
 	for _, p := range r.size.Parts {
-		study, err := report.OpenStudy(filepath.Join(r.Dir, p.Name))
-		if errors.Is(err, fs.ErrNotExist) {
+		study, err := report.OpenStudy(r.folder(p))
+		if nothing(err) {
 			continue
 		}
 		if err != nil {
