@@ -79,18 +79,9 @@ func (p *planner) pacing(ctx context.Context, t *trial, costs cost.Costs, rounds
 	if err != nil {
 		return 0, err
 	}
-	workers, err := run.Workers()
-	if err != nil {
-		return 0, err
-	}
-	tasks, log := experiment.Tasks(workers), &events{}
-	for i := range tasks {
-		tasks[i].Gradient = rehearsal.Still
-	}
-	opt := p.options(run, costs)
+	log, opt := &events{}, p.options(run, costs)
 	opt.Observe = log.add
-	opt.Ending.Until = func(s record.Step) bool { return s.Round >= rounds }
-	if _, err := sim.Run(ctx, tasks, opt); err != nil {
+	if err := rehearsal.Simulate(ctx, run, rounds, opt); err != nil {
 		return 0, err
 	}
 	seconds, _ := newCurve(log.all, 1, cycleOf(run), rounds).steady()

@@ -95,17 +95,9 @@ func among(costs cost.Costs, alone, real record.Spent) cost.Costs {
 // costs alone, without processor times.
 func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean record.Spent, round time.Duration,
 	err error) {
-	workers, err := run.Workers()
-	if err != nil {
-		return mean, 0, err
-	}
-	tasks := experiment.Tasks(workers)
-	for i := range tasks {
-		tasks[i].Gradient = Still
-	}
 	var last record.Step
 	steps := time.Duration(0)
-	_, err = sim.Run(ctx, tasks, sim.Options{
+	err = Simulate(ctx, run, leastRounds, sim.Options{
 		Network: run.Network(),
 		Compute: func(topology.Rank, int) time.Duration { return costs.Gradient },
 		Costs:   costs,
@@ -115,7 +107,6 @@ func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean re
 				last, steps = *s, steps+1
 			}
 		},
-		Ending: sim.Ending{Until: func(s record.Step) bool { return s.Round >= leastRounds }},
 	})
 	if steps == 0 || err != nil {
 		return mean, 0, err
@@ -124,8 +115,23 @@ func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean re
 	return record.Spent{Compute: mean.Compute / steps, Codec: mean.Codec / steps}, round, nil
 }
 
-// Still is a gradient of zero. Its time is that of the costs.
-var Still work.Gradient = func(g []float32, _ int, _ []float32) (float32, error) {
+// Simulate runs some rounds without gradients: they are zero, and take their virtual time.
+func Simulate(ctx context.Context, run *experiment.Run, rounds int, o sim.Options) error {
+	workers, err := run.Workers()
+	if err != nil {
+		return err
+	}
+	tasks := experiment.Tasks(workers)
+	for i := range tasks {
+		tasks[i].Gradient = still
+	}
+	o.Ending.Until = func(s record.Step) bool { return s.Round >= rounds }
+	_, err = sim.Run(ctx, tasks, o)
+	return err
+}
+
+// still is a gradient of zero.
+var still work.Gradient = func(g []float32, _ int, _ []float32) (float32, error) {
 	clear(g)
 	return 0, nil
 }
