@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,8 +38,8 @@ func accuracy(algorithm string) string {
 // onGraph returns the claim about accuracy and bytes of a row of the comparison graphs16.
 func onGraph(label string) claim {
 	begin := `(?s)\n` + regexp.QuoteMeta(label) + `,[^,]*,`
-	return claim{label + ": accuracy %s, %s MB", study("graphs16"), "results/graphs16/results.csv",
-		begin + `accuracy,\d+,(\d\.\d{3}).*` + begin[len("(?s)"):] + `mb to accuracy 0.8,3,(\d+\.\d)`}
+	return claim{label + ": accuracy %.3f, %.1f MB", study("graphs16"), "results/graphs16/results.csv",
+		begin + `accuracy,\d+,([\d.]+).*` + begin[len("(?s)"):] + `mb to accuracy 0.8,3,([\d.]+)`}
 }
 
 // claims are the claims of each page, by the name of the page and of its table.
@@ -48,10 +49,10 @@ var claims = map[string][]claim{
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
-		{"60 epochs of ResNet-20: accuracy is %s by all-reduce; D-PSGD has %s, Moniqua at 8 bit has %s (seeds: %s)",
+		{"60 epochs of ResNet-20: accuracy is %.4f by all-reduce; D-PSGD has %.4f, Moniqua at 8 bit has %.4f (seeds: %s)",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
-			`(?s)AllReduce,[^,]*,accuracy,\d+,(\d\.\d{4}).*D-PSGD,[^,]*,accuracy,\d+,(\d\.\d{4}).*` +
-				`Moniqua 8b,[^,]*,accuracy,\d+,(\d\.\d{4}).*Moniqua 8b,[^,]*,accuracy_worst_replica,(\d+),`},
+			`(?s)AllReduce,[^,]*,accuracy,\d+,([\d.]+).*D-PSGD,[^,]*,accuracy,\d+,([\d.]+).*` +
+				`Moniqua 8b,[^,]*,accuracy,\d+,([\d.]+).*Moniqua 8b,[^,]*,accuracy_worst_replica,(\d+),`},
 		{"A 4x4 torus at 100 Mbit/s: ChocoSGD with sign is the first, %s times sooner than D-PSGD (%s to %s)",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
 		{"One label per worker, accuracy of all-reduce, of D² with Moniqua at 8 bit, and of D-PSGD: %s, %s, %s",
@@ -119,9 +120,23 @@ func (c claim) row(t *testing.T) string {
 	}
 	var numbers []any
 	for _, group := range found[1:] {
-		numbers = append(numbers, string(group))
+		numbers = append(numbers, figure(group))
 	}
 	return fmt.Sprintf(c.text, numbers...)
+}
+
+// A figure is a number of a file, as it stands there (%s) or rounded (%.3f).
+type figure string
+
+// Format writes the figure.
+func (f figure) Format(w fmt.State, verb rune) {
+	digits, rounded := w.Precision()
+	value, err := strconv.ParseFloat(string(f), 64)
+	if verb == 'f' && rounded && err == nil {
+		fmt.Fprintf(w, "%.*f", digits, value)
+		return
+	}
+	fmt.Fprint(w, string(f))
 }
 
 // No number of a claim is typed by hand:
