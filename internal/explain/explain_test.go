@@ -95,6 +95,15 @@ func TestAHealthyRunIsNotBlamed(t *testing.T) {
 	}
 }
 
+// Coding beside gradients makes the parts longer than the round.
+func TestPartsThatOverlapAreTold(t *testing.T) {
+	got := said(healthy().accounts(func(l *record.Links) { l.Spent.Codec = l.Spent.Compute / 2 }).of(), TimeSplit)
+	if len(got) != 1 || !strings.HasSuffix(got[0].Text, "gradients 70 %, waiting for messages 20 %, coding 35 %, "+
+		"two of them at once for 25 %") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // slowed makes worker 2 slow: its gradients take twice as long, and its neighbours wait for it.
 func slowed(times float64) *run {
 	return healthy().accounts(func(l *record.Links) {

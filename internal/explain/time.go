@@ -6,9 +6,12 @@ import "fmt"
 func (t *timing) bound(known bool) []Sentence {
 	compute, wait, codec, rest := t.median(computeShare), t.median(waitShare), t.median(codecShare), t.median(rest)
 	round := t.median(func(s split) float64 { return s.round })
+	end := "the rest " + percent(rest)
+	if twice := compute + wait + codec - 1; twice >= seen {
+		end = "two of them at once for " + percent(twice)
+	}
 	said := []Sentence{says(TimeSplit, Note, "a round takes %s, in the median of the workers: gradients %s, waiting "+
-		"for messages %s, coding %s, the rest %s", seconds(round), percent(compute), percent(wait), percent(codec),
-		percent(rest))}
+		"for messages %s, coding %s, %s", seconds(round), percent(compute), percent(wait), percent(codec), end)}
 	least := 1.0
 	for _, rank := range t.ranks {
 		least = min(least, waitShare(t.splits[rank]))

@@ -15,6 +15,7 @@ const (
 	beside   = 0.15 // of the time
 	idle     = 0.4  // of the time is waiting
 	busy     = 0.6  // of the time is gradients
+	seen     = 0.01 // of the time, from which a percentage shows it
 )
 
 // A timing is the time of the rounds of the present workers.

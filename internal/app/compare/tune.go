@@ -153,6 +153,8 @@ func (m *Matrix) try(ctx context.Context, cell configs.Cell, name string, choice
 		trial.Loss = record.Number(done.TrainLoss)
 	case report.CellDiverged:
 		trial.Why = "diverged"
+	case report.CellFailed:
+		return trial, *done, nil // its error says why
 	}
 	m.say("tuning %s: %s: training loss %s", cell.Label, cmp.Or(strings.Join(trial.Settings, " "), "default"),
 		lossOf(trial))
