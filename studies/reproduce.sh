@@ -2,8 +2,7 @@
 # Reproduces papers at a size, for example "reproduce.sh minutes moniqua d2". For each it keeps the table of claims in
 # docs/results/claims, without the links into the folder of the runs. Runs that are finished below runs/ are not made again.
 #
-# The cells that docs/results keeps of the part of a night count as finished. Ctrl-C in that part keeps the claims that
-# are judged so far.
+# The cells that docs/results keeps of the part of a night count as finished. After Ctrl-C the finished cells are judged.
 set -eu
 cd "$(dirname "$0")/.."
 size=$1
@@ -20,6 +19,7 @@ for name; do
 		trap : INT
 		runs/peer reproduce "$name" --size "$size" -o "$run" || echo "$name: not all cells are finished" >&2
 		trap - INT
+		runs/peer report "$run" >/dev/null
 	else
 		runs/peer reproduce "$name" --size "$size" -o "$run"
 	fi

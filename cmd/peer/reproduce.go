@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/reproduce"
 )
 
@@ -44,12 +45,13 @@ cells fail, the others are run and judged nevertheless.`,
 				return err
 			}
 			page, err := run.Do(cmd.Context())
-			if page != nil {
-				c.say("%s: %s", page.Path(), page.Tally())
-			}
-			if page == nil || cmd.Context().Err() != nil {
+			if page == nil {
+				if cmd.Context().Err() != nil {
+					c.next(advice.Command("peer", "report", run.Dir), "judge by the finished cells")
+				}
 				return stopped(cmd.Context(), err)
 			}
+			c.say("%s: %s", page.Path(), page.Tally())
 			return errors.Join(c.print(page, page.Write), err)
 		},
 	}

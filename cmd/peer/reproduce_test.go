@@ -152,8 +152,8 @@ func (e ear) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// A reproduction that is stopped judges the claims by the cells that are finished.
-func TestAStoppedReproductionHasAPage(t *testing.T) {
+// The folder of a reproduction that was stopped has verdicts by the cells that are finished.
+func TestAStoppedReproductionIsJudged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
@@ -163,16 +163,37 @@ func TestAStoppedReproductionHasAPage(t *testing.T) {
 	}
 	for word, cells := range map[string]bool{"part 1 of 1": false, "cell 6 of 6": true} {
 		ctx, stop := context.WithCancel(t.Context())
-		page, err := tinyRun(t, t.TempDir(), program, ear{word, stop}).Do(ctx)
-		if !errors.Is(err, context.Canceled) || page == nil {
-			t.Fatalf("stopped at %q: page %v, error %v", word, page, err)
+		run := tinyRun(t, t.TempDir(), program, ear{word, stop})
+		if _, err := run.Do(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped at %q: error %v", word, err)
 		}
-		if _, err := os.Stat(page.Path()); err != nil {
-			t.Error(err)
+		page, err := run.Page()
+		if err != nil {
+			t.Fatal(err)
 		}
-		_, err = os.Stat(filepath.Join(page.Dir, "fig1", compare.ReportFolder, "index.html"))
-		if judged := page.Claims[2].Verdict != reproduce.Untested; judged != cells || (err == nil) != cells {
-			t.Errorf("stopped at %q: %+v, report %v", word, page.Claims[2], err)
+		if judged := page.Claims[2].Verdict != reproduce.Untested; judged != cells {
+			t.Errorf("stopped at %q: %+v", word, page.Claims[2])
 		}
+	}
+}
+
+// "peer report" judges by the finished cells of a folder of "peer reproduce".
+func TestReportOfAReproduction(t *testing.T) {
+	dir := t.TempDir()
+	marker := filepath.Join(dir, reproduce.MarkerFile)
+	if err := os.WriteFile(marker, []byte(`{"name":"d2","size":"night"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("peer", "report", dir).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), reproduce.PageFile+": ") ||
+		!strings.Contains(string(out), "not tested at this size") {
+		t.Errorf("error %v:\n%s", err, out)
+	}
+	if err := os.WriteFile(marker, []byte(`{"name":"d3","size":"night"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err = exec.Command("peer", "report", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), reproduce.MarkerFile) || !strings.Contains(string(out), "d3") {
+		t.Errorf("error %v:\n%s", err, out)
 	}
 }

@@ -1,5 +1,5 @@
 // Package reports makes what "peer report" prints: the summary or the figure of a run, a comparison of runs, the report
-// of a comparison, and how well two comparisons agree.
+// of a comparison, the verdicts of a reproduction, and how well two comparisons agree.
 //
 // It trains nothing. It prints only lines about what it does.
 package reports
@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/reproduce"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/record"
@@ -35,7 +36,8 @@ png, svg and pdf (7 inches wide, for a column of 3.3 inches in figures/column), 
 for LaTeX, and all curves as CSV. Times to a target are interpolated between records;
 their 95 % intervals hold at least what lies between these. A target of accuracy needs
 output.evaluate. Of two such folders, as of the same cells by sim and by lab, it says
-how well they agree.`
+how well they agree. The folder of "peer reproduce" gets its page of verdicts by the cells
+that are finished, also while it runs.`
 	Example = `  peer report
   peer report runs/ring8-20261121-100500 -o loss.png
   peer report runs/ring8-* -o accuracy.png
@@ -69,9 +71,12 @@ func (m Maker) Make(dirs []string) (Answer, error) {
 		}
 		dirs = []string{newest}
 	}
-	if len(dirs) == 1 && isComparison(dirs[0]) {
+	if len(dirs) == 1 && (isComparison(dirs[0]) || isReproduction(dirs[0])) {
 		if m.File != "" {
 			return Answer{}, advice.Usagef("report: -o %s: the report of a comparison goes into its folder", m.File)
+		}
+		if isReproduction(dirs[0]) {
+			return m.claims(dirs[0])
 		}
 		return m.study(dirs[0])
 	}
@@ -169,6 +174,22 @@ func SaveFigure(talk io.Writer, file string, figure []byte) error {
 func isComparison(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, report.ComparisonFile))
 	return err == nil
+}
+
+// isReproduction reports whether a folder was left by peer reproduce.
+func isReproduction(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, reproduce.MarkerFile))
+	return err == nil
+}
+
+// claims judges the claims of a paper by the finished cells of a reproduction.
+func (m Maker) claims(dir string) (Answer, error) {
+	page, err := reproduce.Judge(dir)
+	if err != nil {
+		return Answer{}, err
+	}
+	m.say("%s: %s", page.Path(), page.Tally())
+	return Answer{page, func(w io.Writer, _ int) error { return page.Write(w) }}, nil
 }
 
 // study writes the report of a comparison and returns its table.

@@ -26,16 +26,31 @@ type marker struct {
 	Size string `json:"size"`
 }
 
+// readMarker says what the folder of a reproduction holds. The error is fs.ErrNotExist if dir is no such folder.
+func readMarker(dir string) (m marker, err error) {
+	path := filepath.Join(dir, MarkerFile)
+	text, err := regular.Read(path, maxMarker)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("reproduce: %s: %w", path, err)
+	}
+	return m, nil
+}
+
 // claim makes the folder of a reproduction, or finds it. It refuses a folder of another reproduction, and one with
 // other files.
 func claim(dir string, m marker) error {
-	path := filepath.Join(dir, MarkerFile)
-	text, err := regular.Read(path, maxMarker)
+	there, err := readMarker(dir)
 	switch {
+	case err == nil && there != m:
+		return advice.Usage(fmt.Errorf("reproduce: %s holds %s at size %s", dir, there.Name, there.Size),
+			"choose another folder with -o")
 	case err == nil:
-		return known(dir, text, m)
+		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("reproduce: %w", err)
+		return err
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -48,24 +63,12 @@ func claim(dir string, m marker) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
-	if text, err = json.Marshal(m); err != nil {
+	text, err := json.Marshal(m)
+	if err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
-	if err := atomicfile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, MarkerFile), append(text, '\n'), runfolder.Readable); err != nil {
 		return fmt.Errorf("reproduce: %w", err)
-	}
-	return nil
-}
-
-// known compares the marker of a folder with the one that is asked for.
-func known(dir string, text []byte, want marker) error {
-	var there marker
-	if err := json.Unmarshal(text, &there); err != nil {
-		return fmt.Errorf("reproduce: %s: %w", filepath.Join(dir, MarkerFile), err)
-	}
-	if there != want {
-		return advice.Usage(fmt.Errorf("reproduce: %s holds %s at size %s", dir, there.Name, there.Size),
-			"choose another folder with -o")
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ func New(paper Paper, size Size, o Options) (*Run, error) {
 	return &Run{o, paper, size}, claim(o.Dir, marker{paper.Name, size.Name})
 }
 
-// Do finds the data, runs the parts that are not finished, and writes the page after each, and when it is stopped. It
-// goes on after a part with failed cells, and returns the error of the first.
+// Do finds the data, runs the parts that are not finished, and writes the page after each. It goes on after a part with
+// failed cells, and returns the error of the first.
 func (r *Run) Do(ctx context.Context) (*Page, error) {
 	if err := r.findData(ctx); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 		fmt.Fprintf(r.Talk, "part %d of %d: %s, in %s\n", i+1, len(r.size.Parts), p.Comparison, r.folder(p))
 		err := r.part(ctx, p)
 		if _, some := errors.AsType[*compare.CellsError](err); !some && err != nil {
-			return r.stopped(ctx, p, err)
+			return nil, err
 		}
 		if failed == nil {
 			failed = err
@@ -68,23 +68,6 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 		return nil, err
 	}
 	return page, failed
-}
-
-// stopped reports on the finished cells of the part that was stopped, and judges the claims by all that are finished.
-func (r *Run) stopped(ctx context.Context, p Part, why error) (*Page, error) {
-	if ctx.Err() == nil {
-		return nil, why
-	}
-	if err := r.report(p); err != nil && !nothing(err) {
-		return nil, errors.Join(why, err)
-	}
-	page, err := r.Page()
-	return page, errors.Join(why, err)
-}
-
-// nothing reports whether a part has no finished cell yet.
-func nothing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, report.ErrNoCell)
 }
 
 // part runs the comparison of a part, and writes its report.
@@ -171,6 +154,31 @@ func (r *Run) find(ctx context.Context, of configs.Data) error {
 	}
 	return advice.With(fmt.Errorf("%w; it cannot be fetched: %w", err, failed),
 		"peer data fetch "+of.Name+", where there is a network; PEER_DATA names the folder of the data sets")
+}
+
+// Judge judges the claims by the finished cells in the folder of a reproduction, also while it runs. It writes the page
+// and the reports of the parts. The error is fs.ErrNotExist if dir is no such folder.
+func Judge(dir string) (*Page, error) {
+	m, err := readMarker(dir)
+	if err != nil {
+		return nil, err
+	}
+	paper, size, err := Find(m.Name, m.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, MarkerFile), err)
+	}
+	r := &Run{Options{Options: compare.Options{Dir: dir}}, paper, size}
+	for _, p := range size.Parts {
+		if _, _, err := compare.WriteReport(r.folder(p)); err != nil && !nothing(err) {
+			return nil, err
+		}
+	}
+	return r.Page()
+}
+
+// nothing reports whether a part has no finished cell yet.
+func nothing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, report.ErrNoCell)
 }
 
 // Page judges the claims by the parts that have been run, and writes the page.
