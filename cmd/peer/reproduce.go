@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/reproduce"
 )
 
@@ -46,9 +45,6 @@ cells fail, the others are run and judged nevertheless.`,
 			}
 			page, err := run.Do(cmd.Context())
 			if page == nil {
-				if cmd.Context().Err() != nil {
-					c.next(advice.Command("peer", "report", run.Dir), "judge by the finished cells")
-				}
 				return stopped(cmd.Context(), err)
 			}
 			c.say("%s: %s", page.Path(), page.Tally())

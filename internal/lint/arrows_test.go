@@ -34,7 +34,8 @@ var layers = [][]string{
 		"internal/app/runs", "internal/app/rehearsal"},
 	{"internal/app/session", "internal/app/models", "internal/app/dash"},
 	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench", "internal/app/reproduce", "internal/app/reports", "internal/app/doctor"},
+	{"internal/app/bench", "internal/app/reproduce", "internal/app/doctor"},
+	{"internal/app/reports"},
 	{"internal/app/setup", "internal/app/plan"},
 	{"cmd/peer"},
 }

@@ -1,5 +1,6 @@
-// Package reports makes what "peer report" prints: the summary or the figure of a run, a comparison of runs, the report
-// of a comparison, the verdicts of a reproduction, and how well two comparisons agree.
+// Package reports makes what "peer report" prints: the summary or the figure of a run, or a comparison of runs. Of the
+// folders of other commands it prints the report of a comparison, the verdicts of a reproduction, or how well two
+// comparisons agree.
 //
 // It trains nothing. It prints only lines about what it does.
 package reports

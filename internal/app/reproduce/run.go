@@ -54,6 +54,9 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 		fmt.Fprintf(r.Talk, "part %d of %d: %s, in %s\n", i+1, len(r.size.Parts), p.Comparison, r.folder(p))
 		err := r.part(ctx, p)
 		if _, some := errors.AsType[*compare.CellsError](err); !some && err != nil {
+			if ctx.Err() != nil {
+				fmt.Fprintln(r.Talk, advice.Next(advice.Command("peer", "report", r.Dir), "judge by the finished cells"))
+			}
 			return nil, err
 		}
 		if failed == nil {
