@@ -49,8 +49,8 @@ var claims = map[string][]claim{
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
-		{"60 epochs of ResNet-20: accuracy is %.4f by all-reduce, %.4f by D-PSGD, %.4f and %.4f by Moniqua at 8 and " +
-			"4 bit (seeds: %s)",
+		{"60 epochs of ResNet-20: accuracy is %.4f by all-reduce, %.4f by D-PSGD in full precision, %.4f and %.4f by " +
+			"Moniqua at 8 and 4 bit (seeds: %s)",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
 			`(?s)AllReduce,[^,]*,accuracy,\d+,([\d.]+).*D-PSGD,[^,]*,accuracy,\d+,([\d.]+).*` +
 				`Moniqua 8b,[^,]*,accuracy,\d+,([\d.]+).*Moniqua 4b,[^,]*,accuracy,\d+,([\d.]+).*` +

@@ -28,10 +28,9 @@ func moniqua() Paper {
 				{Name: "table2", Comparison: "moniqua-table2-minutes"},
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},
 			}},
-			{Night, "ResNet-20 on CIFAR-10 for 60 epochs at 100 Mbit/s; times on the other networks and divergence with few " +
-				"bits " +
-				"come from the first epoch. Figure 2 has an MLP and LeNet-5 on Fashion-MNIST in place of VGG-16 and ResNet-110. " +
-				"Links and time are simulated, and coding takes no time.", []Part{
+			{Night, "ResNet-20 on CIFAR-10 for 60 epochs at 100 Mbit/s. Times on the other networks and divergence with few " +
+				"bits come from the first epoch. Figure 2 has an MLP and LeNet-5 on Fashion-MNIST in place of VGG-16 and " +
+				"ResNet-110. Links and time are simulated, and coding takes no time.", []Part{
 				{Name: "start1", Comparison: "moniqua-fig1"}, {Name: "start2", Comparison: "moniqua-table2"},
 				{Name: "fig2a", Comparison: "moniqua-fig2a"}, {Name: "fig2b", Comparison: "moniqua-fig2b"},
 				{Name: "night", Comparison: "moniqua-night"}, // last: it takes most of the night
