@@ -117,9 +117,11 @@ func (m *Matrix) finishedBefore(cell configs.Cell) (*report.Cell, error) {
 	if _, err := m.load(cell); err != nil {
 		return nil, nil // it refuses what all cells get now: it was made without
 	}
-	for _, t := range m.before.Trials {
-		if t.Label == cell.Label && t.Chosen {
-			m.tuned[cell.Label] = t.Settings
+	for _, choice := range configs.Combinations(cell.Tune) { // the file may ask for other values now
+		for _, t := range m.before.Trials {
+			if t.Label == cell.Label && t.Chosen && slices.Equal(t.Settings, configs.Arguments(choice)) {
+				m.tuned[cell.Label] = t.Settings
+			}
 		}
 	}
 	if costs, known := m.known(cell.Label, compute); known && m.file.Mode == "sim" {

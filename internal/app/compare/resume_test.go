@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/report"
 )
@@ -72,6 +73,28 @@ func TestCellsWithOtherSettingsAreNoPart(t *testing.T) {
 	first.Set = nil
 	if got := only(t, first, "b").result.Labels; !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("labels %s, want both again", got)
+	}
+}
+
+// A value that was searched is no setting of a label whose file has another value now, or another grid.
+func TestOldSearchesAreNoSettings(t *testing.T) {
+	m := smallMatrix(t, "exit 5\n")
+	m.before.Trials = []report.Trial{{Label: "a", Settings: []string{"topology.slack=0.3"}, Chosen: true}}
+	for _, c := range []struct {
+		grid []string
+		want bool
+	}{{nil, false}, {[]string{"0.1", "0.5"}, false}, {[]string{"0.1", "0.3"}, true}} {
+		cell := m.cells[0]
+		if c.grid != nil {
+			cell.Tune = []configs.Choice{{Key: "topology.slack", Values: c.grid}}
+		}
+		delete(m.tuned, "a")
+		if _, err := m.finishedBefore(cell); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.tuned["a"] != nil; got != c.want {
+			t.Errorf("grid %s: takes the old value %v, want %v", c.grid, got, c.want)
+		}
 	}
 }
 
