@@ -153,6 +153,17 @@ func TestComparisonDefaults(t *testing.T) {
 	}
 }
 
+func TestBoundsOfKeys(t *testing.T) {
+	for o, want := range map[Override]bool{
+		{"algorithm.gamma", "1"}: true, {"algorithm.gamma", "0.6"}: false, {"algorithm.gamma", "auto"}: false,
+		{"algorithm.compressor.clip", "0"}: true, {"train.step_size", "0.1"}: false, {"no.key", "1"}: false,
+	} {
+		if got := AtBound(o); got != want {
+			t.Errorf("%v: %v", o, got)
+		}
+	}
+}
+
 func TestCombinations(t *testing.T) {
 	got := Combinations([]Choice{{"a", []string{"1", "2"}}, {"b", []string{"3", "4"}}})
 	want := [][]Override{{{"a", "1"}, {"b", "3"}}, {{"a", "1"}, {"b", "4"}}, {{"a", "2"}, {"b", "3"}},

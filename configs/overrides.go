@@ -5,10 +5,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // An Override gives a key of the run file another value, in YAML.
 type Override struct{ Key, Value string }
+
+// AtBound reports whether the value of o is the least or the largest number that its key allows.
+func AtBound(o Override) bool {
+	s := find(o.Key)
+	if s == nil {
+		return false
+	}
+	value, err := strconv.ParseFloat(o.Value, 64)
+	is := func(bound json.Number) bool {
+		b, none := bound.Float64()
+		return none == nil && b == value
+	}
+	return err == nil && (is(s.Minimum) || is(s.Maximum))
+}
 
 // A Choice is a key whose value is searched before the cells are run.
 type Choice struct {

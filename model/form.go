@@ -104,6 +104,11 @@ func (f Form) Parameters() Form {
 	return slices.DeleteFunc(slices.Clone(f), func(t Tensor) bool { return t.statistic })
 }
 
+// Statistics returns the form of the running statistics alone.
+func (f Form) Statistics() Form {
+	return slices.DeleteFunc(slices.Clone(f), func(t Tensor) bool { return !t.statistic })
+}
+
 // Collect returns the flat vector of a model without running statistics, from the parts of a file's vector, which may
 // share memory. It fails if there are fewer numbers than parameters.
 func (f Form) Collect(parts iter.Seq[[]float32]) (x []float32, err error) {

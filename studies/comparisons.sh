@@ -19,9 +19,7 @@ for name; do
 		trap : INT
 		runs/peer compare "$name" -o "$run" || echo "$name: not all cells are finished" >&2
 		trap - INT
-		(cd "$run" && ls -d cells/*/cell.json | xargs -n 1 dirname) | tar -C "$run" --sort=name --mtime=@0 --owner=0 \
-			--group=0 --numeric-owner --exclude=checkpoints --exclude='*.safetensors' --exclude=lock --exclude=log.txt \
-			-T - -cf - | gzip -9n >"$kept/cells.tar.gz"
+		studies/keep "$run" "$kept/cells.tar.gz" 'cells/*/cell.json'
 	else
 		runs/peer compare "$name" -o "$run"
 	fi

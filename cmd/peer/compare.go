@@ -109,6 +109,8 @@ func (c *console) runsCells(o *compare.Options) error {
 		Failed: exitOther, Diverged: exitTraining, Links: bench.LinkCosts,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }
-	c.loses(func() string { return "the running cells are lost; the same command continues with the others" })
+	c.loses(func() string {
+		return "the same command goes on: simulated cells at their last checkpoints, other running cells from the beginning"
+	})
 	return nil
 }

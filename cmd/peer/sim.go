@@ -136,7 +136,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return stopped(ctx, err)
 	}
 	for i, s := range sims {
-		if err := talks[i].summarize(s.Session, experiment.InMemory(s.Models)); err != nil {
+		if err := talks[i].summarize(s.Session, s.Models); err != nil {
 			return err
 		}
 	}

@@ -30,9 +30,29 @@ func sooner(network, algorithm string) string {
 		`\(95 % interval over 3 seeds: ([\d.]+) to ([\d.]+) times\)`
 }
 
+// slowest returns a pattern for the speedups of algorithms over D-PSGD in the last column of a table of times.
+func slowest(algorithms ...string) string {
+	rows := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		rows[i] = `\n +` + a + `  [^\n]*\(([\d.]+)\)`
+	}
+	return "(?s)" + strings.Join(rows, ".*")
+}
+
 // accuracy returns a pattern for bytes and accuracy in the table of algorithms.
 func accuracy(algorithm string) string {
 	return `\| ` + regexp.QuoteMeta(algorithm) + ` +\| +[\d.]+ \| +(\d+) \|.*\| +([\d.]+) \|`
+}
+
+// accuracies returns a pattern for the accuracy of rows of a comparison, for that of the average model of the last, and
+// for its seeds.
+func accuracies(labels ...string) string {
+	pattern := "(?s)"
+	for _, label := range labels {
+		pattern += `\n` + regexp.QuoteMeta(label) + `,[^,]*,accuracy,\d+,([\d.]+).*`
+	}
+	last := `\n` + regexp.QuoteMeta(labels[len(labels)-1]) + `,[^,]*,`
+	return pattern + last + `accuracy_average_model,\d+,([\d.]+).*` + last + `accuracy_worst_replica,(\d+),`
 }
 
 // onGraph returns the claim about accuracy and bytes of a row of the comparison graphs16.
@@ -45,16 +65,16 @@ func onGraph(label string) claim {
 // claims are the claims of each page, by the name of the page and of its table.
 var claims = map[string][]claim{
 	"README.md measured": {
-		{"ResNet-20 at 100 Mbit/s: Moniqua at 8 bit is %s times sooner at loss 1.9 than D-PSGD (95 %% interval %s to %s)",
+		{"ResNet-20 at 100 Mbit/s: Moniqua at 8 bit is %s times sooner at loss 1.8 than D-PSGD (95 %% interval %s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
-		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
-			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
-		{"60 epochs of ResNet-20: accuracy is %.4f by all-reduce, %.4f by D-PSGD in full precision, %.4f and %.4f by " +
-			"Moniqua at 8 and 4 bit (seeds: %s)",
+		{"The same at 1 Mbit/s: Moniqua at 8 bit is %s times sooner, ChocoSGD with sign %s times, Moniqua at 1 bit %s times",
+			study("moniqua-fig1"), "results/moniqua-fig1/table.txt", slowest("Moniqua 8b", "Choco 1b", "Moniqua 1b")},
+		{"60 epochs of ResNet-20: accuracy is %.4f by all-reduce, %.4f by D-PSGD in full precision, %.4f, %.4f, %.4f and " +
+			"%.4f by Moniqua at 8, 4, 2 and 1 bit, %.4f by ChocoSGD and %.4f by DeepSqueeze with sign " +
+			"(its average model: %.4f; seeds: %s)",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
-			`(?s)AllReduce,[^,]*,accuracy,\d+,([\d.]+).*D-PSGD,[^,]*,accuracy,\d+,([\d.]+).*` +
-				`Moniqua 8b,[^,]*,accuracy,\d+,([\d.]+).*Moniqua 4b,[^,]*,accuracy,\d+,([\d.]+).*` +
-				`Moniqua 4b,[^,]*,accuracy_worst_replica,(\d+),`},
+			accuracies("AllReduce", "D-PSGD", "Moniqua 8b", "Moniqua 4b", "Moniqua 2b", "Moniqua 1b", "Choco 1b",
+				"DeepSqueeze 1b")},
 		{"A 4x4 torus at 100 Mbit/s: ChocoSGD with sign is the first, %s times sooner than D-PSGD (%s to %s)",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
 		{"One label per worker, accuracy of all-reduce, of D² with Moniqua at 8 bit, and of D-PSGD: %s, %s, %s",
@@ -100,8 +120,8 @@ var claims = map[string][]claim{
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("200 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"100 Mbit/s: Moniqua at 8 bit, %s times (%s to %s)",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
-		{"1 Mbit/s: Moniqua at 1 bit, %s times (%s to %s)",
-			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
+		{"1 Mbit/s: ChocoSGD with sign, %s times (%s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Choco 1b")},
 		{"A smaller model on a torus, 100 Mbit/s: ChocoSGD with sign, %s times (%s to %s)",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
 		{"One worker of six four times slower: Moniqua at 8 bit, %s times (%s to %s)",

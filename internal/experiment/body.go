@@ -30,6 +30,15 @@ type Worker struct {
 // from Workers supports it.
 func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
+// Model returns the replica as it is now, in the memory of the worker.
+func (w *Worker) Model() InMemoryModel {
+	m := InMemoryModel{X: w.Machine.Params()}
+	if w.Statistics != nil {
+		m.Statistics = w.Statistics()
+	}
+	return m
+}
+
 // Tasks returns the tasks of workers, for a driver that runs all of them.
 func Tasks(workers []*Worker) []work.Task {
 	tasks := make([]work.Task, len(workers))

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
 
@@ -103,9 +104,9 @@ func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient
 }
 
 // Conclude evaluates the mean of the final models after some rounds.
-func (a *Averager) Conclude(models [][]float32, rounds int) error {
+func (a *Averager) Conclude(models InMemory, rounds int) error {
 	if a.run.cfg.Output.Evaluate > 0 && a.hasMeans() {
-		return a.evaluate(rounds, Mean(models))
+		return a.evaluate(rounds, models.Mean())
 	}
 	return nil
 }
@@ -146,6 +147,10 @@ func (a *Averager) evaluate(k int, mean []float32) error {
 	return nil
 }
 
-// hasMeans reports whether the replicas of a round have a mean to evaluate. Asynchronous workers have no rounds in
-// common.
-func (a *Averager) hasMeans() bool { return a.run.ScoresMean() && !a.run.Asynchronous() }
+// hasMeans reports whether the mean of the replicas is evaluated during the run. Asynchronous workers have no rounds in
+// common. Only its script can evaluate an external model, and running statistics are averaged at the end alone.
+func (a *Averager) hasMeans() bool {
+	m := a.run.cfg.Model
+	kind, _ := model.Find(m.Name)
+	return !kind.External && !(kind.Has("norm") && m.Norm == "batch") && !a.run.Asynchronous()
+}

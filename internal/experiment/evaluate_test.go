@@ -99,7 +99,7 @@ func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Conclude([][]float32{make([]float32, run.Dim())}, 25); err != nil {
+	if err := a.Conclude(InMemory{{X: make([]float32, run.Dim())}}, 25); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{10, 20, 25}; !slices.Equal(rounds, want) || calls != 7 || len(a.rounds) != 0 {
@@ -126,7 +126,7 @@ func TestAsynchronousWorkersHaveNoMean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Conclude([][]float32{make([]float32, run.Dim())}, 25); err != nil {
+	if err := a.Conclude(InMemory{{X: make([]float32, run.Dim())}}, 25); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -107,8 +107,8 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		}
 	}
 	for i, w := range all {
-		res.Models.(InMemory)[i] = w.Machine.Params()
-		digest := record.Digest(res.Models.(InMemory)[i])
+		res.Models.(InMemory)[i] = w.Model()
+		digest := record.Digest(res.Models.(InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{
 			Rank: i, Rounds: r.cfg.Train.Rounds, Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
 		})
@@ -120,7 +120,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 func evaluate(t testing.TB, all []*Worker, res Results) {
 	t.Helper()
 	for i, w := range all {
-		score, err := w.Evaluate(res.Models.(InMemory)[i], nil)
+		score, err := w.Evaluate(res.Models.(InMemory)[i].X, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

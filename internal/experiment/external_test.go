@@ -265,8 +265,8 @@ func TestExternalModelsFollowTheAlgorithms(t *testing.T) {
 				for i := range want {
 					for c, v := range want[i] {
 						moved = max(moved, math.Abs(v-float64(begin()[c])))
-						if off := math.Abs(float64(got[i][c]) - v); !(off < most) {
-							t.Fatalf("worker %d: element %d is %v, want %v: %.2g off", i, c, got[i][c], v, off)
+						if off := math.Abs(float64(got[i].X[c]) - v); !(off < most) {
+							t.Fatalf("worker %d: element %d is %v, want %v: %.2g off", i, c, got[i].X[c], v, off)
 						}
 					}
 				}
@@ -338,13 +338,14 @@ func TestExactElementsAreThoseOfFullPrecision(t *testing.T) {
 			want := drive(t, like, programmed(t, like, "momentum", nil), 1).Models.(InMemory)
 			same := true
 			for i := range got {
-				if !slices.Equal(got[i][trained:], want[i][trained:]) {
-					t.Fatalf("worker %d: exact elements %v, want %v", i, got[i][trained:], want[i][trained:])
+				got, want := got[i].X, want[i].X
+				if !slices.Equal(got[trained:], want[trained:]) {
+					t.Fatalf("worker %d: exact elements %v, want %v", i, got[trained:], want[trained:])
 				}
-				same = same && slices.Equal(got[i][:trained], want[i][:trained])
-				for c, v := range got[i][:trained] {
-					if !(math.Abs(float64(v-want[i][c])) < 0.6) {
-						t.Errorf("worker %d: parameter %d is %v, in full precision %v", i, c, v, want[i][c])
+				same = same && slices.Equal(got[:trained], want[:trained])
+				for c, v := range got[:trained] {
+					if !(math.Abs(float64(v-want[c])) < 0.6) {
+						t.Errorf("worker %d: parameter %d is %v, in full precision %v", i, c, v, want[c])
 					}
 				}
 			}
@@ -428,7 +429,7 @@ func TestExternalModelsInPairs(t *testing.T) {
 					t.Fatal(err)
 				}
 				digests = append(digests, sum)
-				mean := Mean(res.Models.(InMemory))
+				mean := res.Models.(InMemory).Mean()
 				for c := range trained {
 					want := 0.
 					for i := range r.N() {
@@ -499,7 +500,7 @@ func TestRunsOfUnknownSize(t *testing.T) {
 			continue
 		}
 		if r.Dim() != 0 || r.N() != 8 || len(r.Layout()) != 0 || r.Predict().Payload != 0 || r.Evaluates(10) ||
-			r.ScoresMean() || r.Bits() < 1 || r.Bits() > 32 || r.Memory() != 0 {
+			r.Bits() < 1 || r.Bits() > 32 || r.Memory() != 0 {
 			t.Errorf("%s: %d parameters, %d bits, memory %d, prediction %+v", set, r.Dim(), r.Bits(), r.Memory(), r.Predict())
 		}
 		for _, s := range r.Sections() {
@@ -530,9 +531,10 @@ func TestSummaryOfARunOfUnknownSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Summarize(Results{Mode: "lab", Models: InMemory{{1, 2}, {3, 2}}, Finals: []record.Final{
-		{Rank: 0, Digest: strings.Repeat("00", 32)}, {Rank: 1, Digest: strings.Repeat("11", 32)},
-	}})
+	s, err := r.Summarize(Results{Mode: "lab", Models: InMemory{{X: []float32{1, 2}}, {X: []float32{3, 2}}},
+		Finals: []record.Final{
+			{Rank: 0, Digest: strings.Repeat("00", 32)}, {Rank: 1, Digest: strings.Repeat("11", 32)},
+		}})
 	if err != nil || s.Consensus == nil || *s.Consensus != 1 || s.Accuracy.AverageModel != nil || s.Digest == "" {
 		t.Errorf("%+v, %v: want the consensus distance 1 and no accuracy of the mean", s, err)
 	}

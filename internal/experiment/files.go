@@ -2,12 +2,10 @@ package experiment
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"gossiptrainer/internal/train"
-	"gossiptrainer/model"
 )
 
 // Keys of the metadata of model files.
@@ -46,21 +44,6 @@ func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []flo
 // MatchModel checks that a model file has the names and shapes of the run's model. The error is a *train.LayoutError.
 func (r *Run) MatchModel(saved train.Saved, path string) error {
 	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
-}
-
-// ScoreModel evaluates a model with running statistics as Evaluate does.
-func (r *Run) ScoreModel(x, statistics []float32, watch func(done, all int)) (model.Score, error) {
-	if r.data == nil {
-		return r.Evaluate(x)
-	}
-	objective, err := model.New(r.modelSpec(0, r.cfg.Train.Batch))
-	if err != nil {
-		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
-	}
-	if err := setStatistics(objective, statistics); err != nil {
-		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
-	}
-	return r.scorer.score(objective, x, r.data.common, watch)
 }
 
 // An input says how PyTorch makes inputs of stored values v of channel c: (v/Scale − Mean[c]) / Std[c]. Data that are

@@ -119,7 +119,7 @@ func TestLanesTrainAsInFullPrecision(t *testing.T) {
 		r := tracking(t, append(set, "train.rounds=200", "train.schedule=constant", "train.step_size=0.2")...)
 		all := workers(t, r)
 		res := drive(t, r, all, 1)
-		score, err := r.Evaluate(Mean(res.Models.(InMemory)))
+		score, err := r.Evaluate(res.Models.(InMemory).Mean())
 		if err != nil {
 			t.Fatal(err)
 		}

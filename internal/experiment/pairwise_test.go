@@ -34,8 +34,8 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	}
 	res := Results{Mode: "test", Models: make(InMemory, len(all)), Wall: out.Time}
 	for i, w := range all {
-		res.Models.(InMemory)[i] = w.Machine.Params()
-		digest := record.Digest(res.Models.(InMemory)[i])
+		res.Models.(InMemory)[i].X = w.Machine.Params()
+		digest := record.Digest(res.Models.(InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]),
 			Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}

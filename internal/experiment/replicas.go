@@ -15,48 +15,71 @@ type Replicas interface {
 	Size() (models, coordinates int)
 	// Read fills x with model i from a coordinate on. All models have their coordinates in the same order.
 	Read(x []float32, i, first int) error
+	// Statistics returns the running statistics of model i, none where the model has none.
+	Statistics(i int) ([]float32, error)
 	// Collect returns the flat vector of a model from its parts in that order, which share memory. It fails if some are
 	// missing.
 	Collect(parts iter.Seq[[]float32]) ([]float32, error)
 }
 
-// InMemory are the final models by rank; nil for those that are missing.
-type InMemory [][]float32
+// InMemory are the final models by rank.
+type InMemory []InMemoryModel
+
+// An InMemoryModel is a final model. X is nil if it is missing.
+type InMemoryModel struct{ X, Statistics []float32 }
 
 // Size counts the models that exist.
 func (m InMemory) Size() (models, coordinates int) {
-	for i, x := range m.there() {
-		if i > 0 && len(x) != coordinates {
-			return len(m.there()), 0
+	same := true
+	for _, one := range m {
+		if one.X == nil {
+			continue
 		}
-		coordinates, models = len(x), models+1
+		same = same && (models == 0 || len(one.X) == coordinates)
+		coordinates, models = len(one.X), models+1
+	}
+	if !same {
+		return models, 0
 	}
 	return models, coordinates
 }
 
-// there returns the models that exist.
-func (m InMemory) there() (all [][]float32) {
-	for _, x := range m {
-		if x != nil {
-			all = append(all, x)
+// existing returns model i of those that exist.
+func (m InMemory) existing(i int) (InMemoryModel, error) {
+	for _, one := range m {
+		if one.X == nil {
+			continue
 		}
+		if i == 0 {
+			return one, nil
+		}
+		i--
 	}
-	return all
+	return InMemoryModel{}, fmt.Errorf("experiment: internal error: model %d is missing", i)
+}
+
+// Mean returns the mean of all models, none of which is missing.
+func (m InMemory) Mean() []float32 {
+	all := make([][]float32, len(m))
+	for i, one := range m {
+		all[i] = one.X
+	}
+	return meanVector(all)
 }
 
 // Read copies a piece of a model.
 func (m InMemory) Read(x []float32, i, first int) error {
-	for _, own := range m {
-		if own == nil {
-			continue
-		}
-		if i == 0 {
-			copy(x, own[first:])
-			return nil
-		}
-		i--
+	one, err := m.existing(i)
+	if err == nil {
+		copy(x, one.X[first:])
 	}
-	return fmt.Errorf("experiment: internal error: model %d is missing", i)
+	return err
+}
+
+// Statistics returns those of a model.
+func (m InMemory) Statistics(i int) ([]float32, error) {
+	one, err := m.existing(i)
+	return one.Statistics, err
 }
 
 // Collect returns the parts, joined.
@@ -71,8 +94,9 @@ func (m InMemory) Collect(parts iter.Seq[[]float32]) (all []float32, err error) 
 
 // saved are models in files.
 type saved struct {
-	files []*train.Replica
-	form  model.Form // nil: the files have the order of memory
+	files      []*train.Replica // as vectors of parameters
+	form       model.Form       // of the parameters; nil: the files have the order of memory
+	statistics model.Form       // of the running statistics
 }
 
 // Saved returns the final models in files of this run. It reads their headers alone. The error is a *train.LayoutError
@@ -80,7 +104,7 @@ type saved struct {
 func (r *Run) Saved(paths []string) (Replicas, error) {
 	s := &saved{}
 	if r.dim > 0 && !r.cfg.External() { // only its script knows the names and shapes of another model
-		s.form = r.files.form.Parameters()
+		s.form, s.statistics = r.files.form.Parameters(), r.files.form.Statistics()
 	}
 	for _, path := range paths {
 		file, err := train.OpenReplica(path)
@@ -91,7 +115,7 @@ func (r *Run) Saved(paths []string) (Replicas, error) {
 			if err := r.MatchModel(train.Saved{Layout: file.Layout()}, path); err != nil {
 				return nil, err
 			}
-			file.Take(s.form.Layout())
+			file = file.Of(s.form.Layout())
 		}
 		s.files = append(s.files, file)
 	}
@@ -111,6 +135,20 @@ func (s *saved) Size() (models, coordinates int) {
 
 // Read reads a piece of a file.
 func (s *saved) Read(x []float32, i, first int) error { return s.files[i].Read(x, first) }
+
+// Statistics reads those of a file.
+func (s *saved) Statistics(i int) ([]float32, error) {
+	if len(s.statistics) == 0 {
+		return nil, nil
+	}
+	file := s.files[i].Of(s.statistics.Layout())
+	y := make([]float32, file.Len())
+	if err := file.Read(y, 0); err != nil {
+		return nil, err
+	}
+	_, statistics := s.statistics.Import(y)
+	return statistics, nil
+}
 
 // Collect puts the numbers where memory has them.
 func (s *saved) Collect(parts iter.Seq[[]float32]) ([]float32, error) {
@@ -160,4 +198,36 @@ func average(all Replicas, yield func(mean []float32) bool) (consensus float64, 
 		}
 	}
 	return consensus, nil
+}
+
+// meanStatistics returns the mean of the replicas' running statistics, summed in float64 in their order. It is empty
+// where the models have none.
+func meanStatistics(all Replicas) ([]float32, error) {
+	models, _ := all.Size()
+	each := make([][]float32, models)
+	for i := range each {
+		var err error
+		if each[i], err = all.Statistics(i); err != nil {
+			return nil, err
+		}
+		if len(each[i]) != len(each[0]) {
+			return nil, fmt.Errorf("experiment: internal error: %d and %d running statistics", len(each[0]), len(each[i]))
+		}
+	}
+	return meanVector(each), nil
+}
+
+// meanVector returns the mean of vectors of one length, summed in float64 in the order given.
+func meanVector(all [][]float32) []float32 {
+	sum := make([]float64, len(all[0]))
+	for _, x := range all {
+		for c, v := range x {
+			sum[c] += float64(v)
+		}
+	}
+	mean := make([]float32, len(sum))
+	for c, v := range sum {
+		mean[c] = float32(v / float64(len(all)))
+	}
+	return mean
 }

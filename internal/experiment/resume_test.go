@@ -232,8 +232,8 @@ func TestAsynchronousRunsGoOn(t *testing.T) {
 		if steps < 240 || steps > 240+12 {
 			t.Errorf("%s: %d steps, want 240 in all", theta, steps)
 		}
-		for _, x := range res.Models.(InMemory) {
-			if !vec.Finite(x) {
+		for _, one := range res.Models.(InMemory) {
+			if !vec.Finite(one.X) {
 				t.Errorf("%s: a model is not finite", theta)
 			}
 		}

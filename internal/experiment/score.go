@@ -38,11 +38,12 @@ func newScorer(r *Run) *scorer {
 
 // Evaluate scores a model that belongs to no single worker, like the mean of all replicas. It uses the test split, or
 // the splits of all workers that have their own. For an objective without data it returns the mean over the workers'
-// objectives.
-func (r *Run) Evaluate(x []float32) (model.Score, error) { return r.watched(x, nil) }
+// objectives. It fails for a model with running statistics, see ScoreModel.
+func (r *Run) Evaluate(x []float32) (model.Score, error) { return r.ScoreModel(x, nil, nil) }
 
-// watched is Evaluate with progress: it tells watch how many samples of how many are done.
-func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, error) {
+// ScoreModel is Evaluate of a model with running statistics. It tells watch how many samples of how many are done,
+// unless it is nil.
+func (r *Run) ScoreModel(x, statistics []float32, watch func(done, all int)) (model.Score, error) {
 	if len(x) != r.dim {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: a model of %d parameters, want %d", len(x), r.dim)
 	}
@@ -61,6 +62,9 @@ func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, erro
 	defer s.mu.Unlock()
 	objective, err := s.fresh()
 	if err != nil {
+		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
+	}
+	if err := setStatistics(objective, statistics); err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
 	return s.score(objective, x, r.data.common, watch)

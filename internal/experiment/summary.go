@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
 
@@ -195,7 +194,8 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 }
 
 // compareModels fills in the distance of the replicas to their mean and the accuracy of that mean, if all models exist.
-// Under the policy reweight the models of the remaining workers suffice.
+// With batch normalization it is evaluated with the means of the running statistics. Under the policy reweight the
+// models of the remaining workers suffice.
 func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, all int)) error {
 	if all == nil {
 		return nil
@@ -204,7 +204,7 @@ func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, al
 	if models == 0 || models != r.N() && !r.Reweights() || dim == 0 || dim != cmp.Or(r.dim, dim) {
 		return nil
 	}
-	if !r.ScoresMean() {
+	if r.cfg.External() { // only its program can evaluate the model
 		consensus, err := average(all, func([]float32) bool { return true })
 		s.Consensus = record.Number(consensus)
 		return err
@@ -216,36 +216,16 @@ func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, al
 		return err
 	}
 	s.Consensus = record.Number(consensus)
-	score, err := r.watched(mean, watch)
+	statistics, err := meanStatistics(all)
+	if err != nil {
+		return err
+	}
+	score, err := r.ScoreModel(mean, statistics, watch)
 	if err != nil {
 		return err
 	}
 	s.Accuracy.AverageModel = record.Number(score.Accuracy)
 	return nil
-}
-
-// ScoresMean says whether the mean of the replicas can be evaluated. With batch normalization it has no running
-// statistics, and only its program can evaluate an external model.
-func (r *Run) ScoresMean() bool {
-	m := r.cfg.Model
-	kind, _ := model.Find(m.Name)
-	return !kind.External && (!kind.Has("norm") || m.Norm != "batch")
-}
-
-// Mean returns the mean of models of one length, summed in float64 in the order
-// given.
-func Mean(models [][]float32) []float32 {
-	sum := make([]float64, len(models[0]))
-	for _, x := range models {
-		for c, v := range x {
-			sum[c] += float64(v)
-		}
-	}
-	mean := make([]float32, len(sum))
-	for c, v := range sum {
-		mean[c] = float32(v / float64(len(models)))
-	}
-	return mean
 }
 
 // Label returns the name of the algorithm in tables. The codec decides between dpsgd and moniqua, d2 and moniqua-d2.

@@ -67,7 +67,7 @@ func TestSummaryOfARun(t *testing.T) {
 }
 
 func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
-	models := InMemory{{0, 1}, {0, 3}, nil, {3, 2}}
+	models := InMemory{{X: []float32{0, 1}}, {X: []float32{0, 3}}, {}, {X: []float32{3, 2}}}
 	var mean []float32
 	keep := func(part []float32) bool {
 		mean = append(mean, part...)
@@ -77,7 +77,7 @@ func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
 	if err != nil || got != 2 || !slices.Equal(mean, []float32{1, 2}) {
 		t.Errorf("consensus %v of the mean %v, error %v, want 2 of [1 2]", got, mean, err)
 	}
-	models[1][1] = float32(math.NaN())
+	models[1].X[1] = float32(math.NaN())
 	if got, _ := average(models, keep); !math.IsNaN(got) {
 		t.Errorf("want NaN to show, got %v", got)
 	}
@@ -95,12 +95,15 @@ func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			models[i] = w.Machine.Params()
-			for c := range models[i] {
-				models[i][c] += float32(random.NormFloat64())
+			models[i] = w.Model()
+			for c := range models[i].X {
+				models[i].X[c] += float32(random.NormFloat64())
+			}
+			for c := range models[i].Statistics {
+				models[i].Statistics[c] += float32(random.Float64()) // variances stay positive
 			}
 			paths = append(paths, filepath.Join(t.TempDir(), "model"))
-			if err := train.Write(paths[i], r.SavedModel(models[i], w.Statistics())); err != nil {
+			if err := train.Write(paths[i], r.SavedModel(models[i].X, models[i].Statistics)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,9 +123,42 @@ func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 			}
 		}
 		if distances[0] != distances[1] || distances[0] == 0 || !slices.Equal(means[0], means[1]) ||
-			!slices.Equal(means[0], Mean(models)) {
+			!slices.Equal(means[0], models.Mean()) {
 			t.Errorf("%v: distances %v, or other means", set, distances)
 		}
+		theMeansHaveStatistics(t, r, models, files)
+	}
+}
+
+// theMeansHaveStatistics checks the running statistics of the mean of models, and that summaries score it with them.
+func theMeansHaveStatistics(t *testing.T, r *Run, models InMemory, files Replicas) {
+	t.Helper()
+	want := make([]float32, len(models[0].Statistics))
+	for c := range want {
+		want[c] = float32((float64(models[0].Statistics[c]) + float64(models[1].Statistics[c]) +
+			float64(models[2].Statistics[c])) / 3)
+	}
+	score, err := r.ScoreModel(models.Mean(), want, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []Replicas{models, files} {
+		if got, err := meanStatistics(all); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%T: other statistics of the mean, error %v", all, err)
+		}
+		var s record.Summary
+		if err := r.compareModels(&s, all, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Accuracy.AverageModel; got == nil || *got != score.Accuracy {
+			t.Errorf("%T: accuracy of the mean is %v, want %v", all, got, score.Accuracy)
+		}
+	}
+	if len(want) == 0 {
+		return
+	}
+	if _, err := r.Evaluate(models.Mean()); err == nil || !strings.Contains(err.Error(), "running statistics") {
+		t.Errorf("a model without its statistics: error %v", err)
 	}
 }
 
@@ -157,7 +193,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	all := workers(t, r)
 	res := drive(t, r, all, 1)
 	evaluate(t, all, res)
-	res.Models.(InMemory)[1] = nil
+	res.Models.(InMemory)[1].X = nil
 	s := summarize(t, r, res)
 	if s.Algorithm != "allreduce" || s.Bits != 32 || s.Theta.Value != 0 || s.Digest == "" {
 		t.Errorf("got %+v", s)

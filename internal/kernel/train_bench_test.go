@@ -40,6 +40,34 @@ func share(b *testing.B, tier Tier, perCall int, work func()) {
 	}
 }
 
+// BenchmarkMomentum compares the momentum of units whose gradient has been 0 for long with that of others. Subnormal
+// numbers would make it many times as slow.
+func BenchmarkMomentum(b *testing.B) {
+	const params, rounds, mu = 266_610, 1000, 0.9
+	for _, tier := range Available() {
+		b.Run(tier.String(), func(b *testing.B) {
+			none, dead, g, m := make([]float32, params), numbers(params, 1), numbers(params, 2), numbers(params, 3)
+			for range rounds {
+				tier.Momentum(none, dead, mu)
+				clear(none)
+			}
+			took := func(g, m []float32) time.Duration {
+				start := time.Now()
+				tier.Momentum(g, m, mu)
+				return time.Since(start)
+			}
+			longest := time.Duration(1<<63 - 1)
+			dying, living := longest, longest
+			for b.Loop() {
+				clear(none)
+				dying, living = min(dying, took(none, dead)), min(living, took(g, m))
+			}
+			b.ReportMetric(float64(living.Nanoseconds())/params, "ns/param")
+			b.ReportMetric(float64(dying)/float64(living), "dead/living")
+		})
+	}
+}
+
 func BenchmarkConvolve(b *testing.B) {
 	for _, l := range layers {
 		in, w, f, quads := l.build()

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"unsafe"
 
 	"gossiptrainer/internal/kernel/asm"
@@ -25,8 +26,10 @@ func (t Tier) Axpy(dst []float32, a float32, x []float32) {
 	}
 }
 
-// Momentum computes m ← g + mu·m, with mu·m rounded before it is added, and
-// copies m to g. m is at least as long as g.
+// Momentum computes m ← g + mu·m, with mu·m rounded before it is added, and copies m to g. m is at least as long as g.
+//
+// A subnormal sum becomes 0. Where a gradient stays 0, as that of a dead unit does, mu·m would end as such a number.
+// Processors take 10 to 27 times as long for it.
 func (t Tier) Momentum(g, m []float32, mu float32) {
 	m = m[:len(g)]
 	n := 0
@@ -41,9 +44,18 @@ func (t Tier) Momentum(g, m []float32, mu float32) {
 		}
 	}
 	for i := n; i < len(g); i++ {
-		v := g[i] + float32(mu*m[i])
+		v := Normal(g[i] + float32(mu*m[i]))
 		m[i], g[i] = v, v
 	}
+}
+
+// Normal returns v, and 0 if v is subnormal.
+func Normal(v float32) float32 {
+	const exponent = 0x7F800000
+	if math.Float32bits(v)&exponent == 0 {
+		return 0
+	}
+	return v
 }
 
 // Subtract computes dst ← x − y for vectors that are larger than the caches. The result goes to memory past them. x and

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -43,6 +44,37 @@ func TestMomentumIsItsDefinition(t *testing.T) {
 			tier.Momentum(g[:n], m, 0.9)
 			if !slices.Equal(m, want) || !slices.Equal(g[:n], want[:n]) || g[n] != last {
 				t.Errorf("%v: %v and %v, want %v", tier, g, m, want)
+			}
+		}
+	}
+}
+
+// Every sum is normal or 0, without a sign. NaN and infinities stay: they show that training diverged.
+func TestMomentumHasNoSubnormals(t *testing.T) {
+	const least = 0x1p-126
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	tests := []struct{ g, m, want float32 }{
+		{0, least, 0}, {0, -least, 0}, {0, 0x1p-149, 0}, {0x1p-127, 0, 0}, {-0x1p-149, 0, 0}, {least, 0, least},
+		{-least, 0, -least}, {0, 2 * least, least}, {0x1p-127, least, least}, {inf, 1, inf}, {-1, -inf, -inf},
+		{nan, 0, nan}, {0, nan, nan}, {float32(math.Copysign(0, -1)), 0, 0}, {least, -2 * least, 0}, {1, 0x1p-140, 1},
+	}
+	for _, tier := range Available() {
+		g, m := make([]float32, 3*len(tests)), make([]float32, 3*len(tests))
+		for i := range g {
+			g[i], m[i] = tests[i%len(tests)].g, tests[i%len(tests)].m
+		}
+		for first := range len(tests) { // also as the last numbers, which are computed one by one
+			g, m := slices.Clone(g[first:]), slices.Clone(m[first:])
+			tier.Momentum(g, m, 0.5)
+			for i := range g {
+				want := math.Float32bits(tests[(first+i)%len(tests)].want)
+				isNaN := want&0x7FFFFFFF > 0x7F800000
+				for _, got := range []float32{g[i], m[i]} {
+					if math.Float32bits(got) != want && !(isNaN && got != got) {
+						t.Fatalf("%v: %v + 0.5·%v is %v, want %v", tier, tests[(first+i)%len(tests)].g,
+							tests[(first+i)%len(tests)].m, got, math.Float32frombits(want))
+					}
+				}
 			}
 		}
 	}

@@ -178,8 +178,6 @@ func (s *Study) bothModels() (Answer, string) {
 	return unless(objections, "both are columns of the tables, for "+plural.Of(rows, "row"))
 }
 
-func averageAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.AverageModel }
-
 func leastAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.Min }
 
 func (s *Study) threeAxes() (Answer, string) {

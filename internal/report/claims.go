@@ -148,7 +148,7 @@ func accurate(g, base *Group) (Claim, bool) {
 	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested,
 		Kind: fmt.Sprintf("ends at most %.1f points below the accuracy of %s", 100*points, base.Label)}
 	c.Claim = c.Kind
-	mine, theirs := g.values(finalAccuracy), base.values(finalAccuracy)
+	mine, theirs := g.values(g.finalAccuracy), base.values(base.finalAccuracy)
 	if len(theirs) == 0 || len(mine) == 0 && len(g.runs) > 0 {
 		return c, false
 	}

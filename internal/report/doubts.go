@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gossiptrainer/internal/plural"
 )
@@ -24,6 +26,8 @@ func (s *Study) searches() []string {
 		if t := better(trials); t != nil {
 			all = append(all, fmt.Sprintf("%s: the default %v has a lower loss in the search than every setting of the grid: "+
 				"add it to the grid", label, t.Settings))
+		} else {
+			all = append(all, ends(label, trials)...)
 		}
 	}
 	if keys := s.networkKeys(); len(on) > 0 && len(keys) > 0 {
@@ -45,6 +49,47 @@ func better(trials []Trial) *Trial {
 		}
 	}
 	return nil
+}
+
+// ends names the chosen values that are the least or the largest of three or more in the grid. There may be better ones
+// beyond, unless the value is a bound of its key.
+func ends(label string, trials []Trial) []string {
+	won := slices.IndexFunc(trials, func(t Trial) bool { return t.Chosen && t.Loss != nil })
+	if won < 0 {
+		return nil
+	}
+	var all []string
+	for i, chosen := range trials[won].Settings {
+		var values []float64
+		for _, t := range trials {
+			if v, ok := numberOf(t.Settings, i); ok && t.InGrid {
+				values = append(values, v)
+			}
+		}
+		slices.Sort(values)
+		values = slices.Compact(values)
+		const few = 3 // of fewer each is an end
+		v, ok := numberOf(trials[won].Settings, i)
+		key, _, _ := strings.Cut(chosen, "=")
+		if !ok || len(values) < few || slices.Contains(trials[won].Bounds, key) {
+			continue
+		}
+		if v == values[0] || v == values[len(values)-1] {
+			all = append(all, fmt.Sprintf("%s: the chosen %s is an end of its grid: a wider grid may have a better one", label,
+				chosen))
+		}
+	}
+	return all
+}
+
+// numberOf returns the number in the setting of an index, false if there is none.
+func numberOf(settings []string, i int) (float64, bool) {
+	if i >= len(settings) {
+		return 0, false
+	}
+	_, value, _ := strings.Cut(settings[i], "=")
+	v, err := strconv.ParseFloat(value, 64)
+	return v, err == nil
 }
 
 // chance says how many claims may be wrong by chance: each has its own interval.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
@@ -14,9 +15,9 @@ func (s *Study) Methods() []string {
 			"intervals [from, to] on the logarithmic scale, by Student's t. An interval of a time to a target is never " +
 			"narrower than the records between which the time was interpolated.",
 		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups (\"times "+
-			"sooner\") are against %s, paired by seed, where all runs of both reach the target. Accuracy is that of the mean "+
-			"of all models where the simulator evaluates it, else the mean over the peers. The worst replica is the least "+
-			"accurate peer.", referenceOf(s.first())),
+			"sooner\") are against %s, paired by seed, where all runs of both reach the target. Accuracy is %s. The worst "+
+			"replica is the least accurate peer. Curves and times to an accuracy are those of the mean of all models where "+
+			"the simulator evaluates it during the run, else the mean over the peers.", referenceOf(s.first()), s.ofWhich()),
 		fmt.Sprintf("Tables show the training loss of the last record. Figures and targets use the mean of the last %d "+
 			"records. Bands in figures go from the least to the largest seed and are not intervals. A dash is a value that "+
 			"was not measured.", record.Smoothing),
@@ -24,6 +25,15 @@ func (s *Study) Methods() []string {
 			"gradient. The time m of the messages adds, for each hop, one latency and the bytes of the worker that sends the " +
 			"most, divided by the rate. It counts neither repairs nor waiting.",
 	}
+}
+
+// ofWhich says which accuracy the tables have.
+func (s *Study) ofWhich() string {
+	averaged := slices.ContainsFunc(s.Groups, func(g *Group) bool { return len(g.values(averageAccuracy)) > 0 })
+	if averaged && !s.ofReplicas() {
+		return "that of the mean of all models"
+	}
+	return "the mean over the peers"
 }
 
 // howRun says which cells ran and where.

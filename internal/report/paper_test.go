@@ -329,6 +329,22 @@ func TestSearchesHaveDoubts(t *testing.T) {
 		"lower loss in the search than every setting of the grid") {
 		t.Errorf("%q does not say that the default is better", all)
 	}
+	s.Trials, s.Labels = nil, []string{"AllReduce", "D-PSGD", "Choco", "Moniqua"}
+	for i, loss := range []float64{0.3, 0.2, 0.1, 0.4} { // AllReduce: the largest step; D-PSGD: one within
+		s.Trials = append(s.Trials, Trial{Label: "Moniqua", Loss: &loss, Network: "n", InGrid: true, Chosen: i == 2,
+			Settings: []string{fmt.Sprintf("topology.slack=%d", min(i, 2))}, Bounds: []string{"topology.slack"}}) // no end
+		for label, place := range map[string]int{"AllReduce": i, "D-PSGD": 3 - i} {
+			s.Trials = append(s.Trials, Trial{Label: label, Loss: &loss, Network: "n", InGrid: true, Chosen: i == 2,
+				Settings: []string{"topology.slack=auto", fmt.Sprintf("train.step_size=%d", min(place, 2))}})
+		}
+		s.Trials = append(s.Trials, Trial{Label: "Choco", Loss: &loss, Network: "n", InGrid: i > 1, Chosen: i == 2,
+			Settings: []string{fmt.Sprintf("algorithm.gamma=%d", i)}}) // a grid of two: each is an end
+	}
+	all := strings.Join(s.Caveats(), "\n")
+	if n := strings.Count(all, "an end of its grid"); n != 1 || !strings.Contains(all,
+		"AllReduce: the chosen train.step_size=2 is an end of its grid: a wider grid may have a better one") {
+		t.Errorf("%q, want AllReduce alone at an end of its grid", all)
+	}
 }
 
 // Tables are the same as CSV and for LaTeX, whose environments and lines are complete.

@@ -133,6 +133,8 @@ func TestTicks(t *testing.T) {
 		{0.05, 2, true, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}},
 		{1.45, 3.1, true, []string{"1.5", "2", "2.5", "3"}},
 		{2e-5, 0.6, true, []string{"0.0001", "0.001", "0.01", "0.1"}},
+		{7, 2100, true, []string{"10", "100", "1000"}},
+		{0.7, 60, true, []string{"1", "2", "5", "10", "20", "50"}},
 	} {
 		if diff := cmp.Diff(c.want, labels(c.lo, c.hi, c.logarithmic)); diff != "" {
 			t.Errorf("%g..%g: %s", c.lo, c.hi, diff)

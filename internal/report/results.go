@@ -22,7 +22,7 @@ func (s *Study) metricsOf(g *Group) []metric {
 		{"ms_per_round", true, perRound}, {"least_ms_per_round", true, s.leastPerRound(g)},
 		{"mb_per_peer", true, megabytesSent}, {"extra_mb", false, extraMegabytes},
 		{"socket_over_claimed_bytes", true, s.overhead(g)},
-		{"accuracy", false, finalAccuracy}, {"accuracy_average_model", false, averageAccuracy},
+		{"accuracy", false, g.finalAccuracy}, {"accuracy_average_model", false, averageAccuracy},
 		{"accuracy_worst_replica", false, leastAccuracy}, {"train_loss", false, finalLoss},
 	}
 	for _, target := range s.Goals() {

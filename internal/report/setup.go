@@ -45,7 +45,8 @@ func (s Setup) Predicted(gradient float64) float64 {
 // A Trial is one short run of a search for values.
 type Trial struct {
 	Label    string   `json:"label"`
-	Settings []string `json:"settings"` // key=value
+	Settings []string `json:"settings"`         // key=value
+	Bounds   []string `json:"bounds,omitempty"` // keys whose value is the least or the largest that they allow
 	Loss     *float64 `json:"train_loss"`
 	Why      string   `json:"why,omitempty"` // why there is no loss
 	Rounds   int      `json:"rounds"`

@@ -32,7 +32,7 @@ func (s *Study) rows(network string) []row {
 	for _, g := range groups {
 		r := row{
 			Label: g.Label, Bits: g.bits(), Round: g.geomean(perRound).String(), Least: g.geomean(s.leastPerRound(g)).String(),
-			Accuracy: percent(g.estimate(finalAccuracy)), Worst: percent(g.estimate(leastAccuracy)),
+			Accuracy: percent(g.estimate(g.finalAccuracy)), Worst: percent(g.estimate(leastAccuracy)),
 			Loss: g.estimate(finalLoss).String(),
 			MB:   g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
 		}

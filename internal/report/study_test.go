@@ -312,6 +312,49 @@ func TestACurveOfOnePointIsADot(t *testing.T) {
 	}
 }
 
+// One cell without the accuracy of its average model makes all cells show that of the replicas.
+func TestAccuraciesOfAStudyAreOfOneKind(t *testing.T) {
+	s := study(t, 1)
+	for _, test := range []struct {
+		averages []float64 // of the two cells, 0: there is none
+		want     float64
+		says     string
+	}{
+		{[]float64{0.9, 0.9}, 0.9, "Accuracy is that of the mean of all models."},
+		{[]float64{0.9, 0}, 0.8, "Accuracy is the mean over the peers."},
+	} {
+		c, err := ReadComparison(s.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, average := range test.averages {
+			c.Cells[i].Accuracy = record.Accuracy{Mean: new(0.8)}
+			if average > 0 {
+				c.Cells[i].Accuracy.AverageModel = &average
+			}
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(s.Dir, ComparisonFile), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		opened, err := OpenStudy(s.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range opened.Groups[:2] {
+			if got := g.FinalAccuracy(g.Cells[0]); got == nil || *got != test.want {
+				t.Errorf("%v: %s has the accuracy %v, want %v", test.averages, g.Label, got, test.want)
+			}
+		}
+		if all := strings.Join(opened.Methods(), " "); !strings.Contains(all, test.says) {
+			t.Errorf("%v: the methods do not say %q: %s", test.averages, test.says, all)
+		}
+	}
+}
+
 func TestOpenStudyMistakes(t *testing.T) {
 	if _, err := OpenStudy(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty folder: %v", err)

@@ -36,20 +36,19 @@ func (round125) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// decades marks a logarithmic axis at 1 to 9 times each power of ten. It labels 1, 2 and 5, on a long axis only 1. A
-// short axis with only one or two such labels is marked like a linear one.
+// decades marks a logarithmic axis at 1 to 9 times each power of ten. It labels 1, 2 and 5, or only 1 if there is no
+// room for all. A short axis with only one or two such labels is marked like a linear one.
 type decades struct{}
 
-// fewest is the number of labels that show that an axis is logarithmic, and most the number that do not overlap.
 const (
-	fewest = 3
-	most   = 8
+	fewest  = 3  // labels show that an axis is logarithmic
+	letters = 26 // characters fit along the narrowest axis, one of three side by side
 )
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
-	labels := 0
+	labels, fit, last := 0, true, plot.Tick{}
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for m := 1; m < 10; m++ {
 			v := float64(m) * math.Pow(10, e)
@@ -59,6 +58,9 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 			t := plot.Tick{Value: v}
 			if m == 1 || m == 2 || m == 5 {
 				t.Label = label(v)
+				apart := letters * math.Log(v/last.Value) / math.Log(hi/lo) // infinite before the first label
+				fit = fit && apart >= float64(len(last.Label)+len(t.Label))/2+1
+				last = t
 				labels++
 			}
 			ticks = append(ticks, t)
@@ -67,7 +69,7 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 	switch {
 	case labels < fewest:
 		return round125{}.Ticks(lo, hi)
-	case labels > most:
+	case !fit:
 		for i := range ticks {
 			if ticks[i].Label != label(math.Pow(10, math.Round(math.Log10(ticks[i].Value)))) {
 				ticks[i].Label = ""

@@ -114,7 +114,7 @@ func concludeFinal(network string, groups []*Group, target record.Target) string
 
 // endsAt counts the runs whose last accuracy is at least that of the target.
 func (g *Group) endsAt(target record.Target) (at, all int) {
-	for _, v := range g.values(finalAccuracy) {
+	for _, v := range g.values(g.finalAccuracy) {
 		if v >= target.Value {
 			at++
 		}

@@ -31,7 +31,8 @@ const (
 // the gradient was taken. Before all that, a gradient longer than ClipNorm is scaled to that length (2-norm), and then
 // multiplied by Weight. So the mean over workers of weighted gradients is that of all samples.
 //
-// All arithmetic is in float32, with the corrections of t rounded once from float64.
+// All arithmetic is in float32, with the corrections of t rounded once from float64. Subnormal moments of SGD and AdamW
+// become 0, because they cost time: moments end there where a gradient stays 0. Lion takes their sign and keeps them.
 type Optimizer struct {
 	tier kernel.Tier
 	rule Rule
@@ -108,8 +109,8 @@ func (o *Optimizer) adamw(g, x []float32) {
 	second := float32(1 / (1 - power(o.rule.Beta2, o.taken)))
 	eps := float32(o.rule.Eps)
 	for i, a := range g {
-		b := float32(o.beta1*m[i]) + float32(o.rest1*a)
-		c := float32(o.beta2*v[i]) + float32(o.rest2*float32(a*a))
+		b := kernel.Normal(float32(o.beta1*m[i]) + float32(o.rest1*a))
+		c := kernel.Normal(float32(o.beta2*v[i]) + float32(o.rest2*float32(a*a)))
 		m[i], v[i] = b, c
 		root := float32(math.Sqrt(float64(float32(c * second))))
 		g[i] = float32(b*first)/(root+eps) + float32(o.decay*x[i])

@@ -109,6 +109,37 @@ func TestRuleAgainstFloat64(t *testing.T) {
 	}
 }
 
+// Where a gradient stays 0, the moments become 0 and never subnormal.
+func TestMomentsOfDeadUnitsEnd(t *testing.T) {
+	const dim, rounds = 40, 3000
+	for name, r := range map[string]Rule{
+		"sgd":   {Momentum: 0.9},
+		"adamw": {Kind: AdamW, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8},
+	} {
+		o, err := NewOptimizer(r, dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, x := make([]float32, dim), make([]float32, dim)
+		for i := range g {
+			g[i] = float32(i-dim/2) * 1e-3
+		}
+		for k := range rounds {
+			o.Direct(g, x)
+			m, v := o.Moments()
+			for i, a := range slices.Concat(m, v) {
+				if a != 0 && math.Abs(float64(a)) < 0x1p-126 {
+					t.Fatalf("%s: round %d: moment %d is %v, below the smallest normal number", name, k, i, a)
+				}
+				if k == rounds-1 && a != 0 {
+					t.Errorf("%s: moment %d is %v after %d gradients of 0", name, i, a, rounds-1)
+				}
+			}
+			clear(g)
+		}
+	}
+}
+
 // The machine uses g as scratch, which must not change the momentum.
 func TestDirectionMayBeOverwritten(t *testing.T) {
 	f := fixed{gradient: []float32{1, -2}}

@@ -36,8 +36,12 @@ func OpenReplica(path string) (*Replica, error) {
 // Layout returns names and shapes of the tensors in the vector.
 func (r *Replica) Layout() []model.Param { return r.layout }
 
-// Take makes the vector that of some tensors of the file, in their order.
-func (r *Replica) Take(layout []model.Param) { r.layout = layout }
+// Of returns the same file with a vector of some of its tensors, in their order. The two must not be read at once.
+func (r *Replica) Of(layout []model.Param) *Replica {
+	of := *r
+	of.layout = layout
+	return &of
+}
 
 // Len returns the length of the vector.
 func (r *Replica) Len() int { return lenOf(r.layout, 0) }

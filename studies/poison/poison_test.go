@@ -29,8 +29,8 @@ func TestDocumentHasTheCostOfEachRow(t *testing.T) {
 }
 
 func TestOneSeedIsNoRange(t *testing.T) {
-	for seeds, want := range map[int]string{1: "30 rounds with the seed 1. In",
-		2: "30 rounds with each of the seeds 1 to 2. In"} {
+	for seeds, want := range map[int]string{1: "30 rounds with the seed 1.\n",
+		2: "30 rounds with each of the seeds 1 to 2.\n"} {
 		if text := document(nil, 30, seeds); !strings.Contains(text, want) {
 			t.Errorf("%d seeds: no %q in\n%s", seeds, want, text)
 		}

@@ -61,10 +61,11 @@ func document(results []result, rounds, seeds int) string {
 	}
 	return fmt.Sprintf(`# One liar of eight
 
-Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s. In the rows with a liar,
-worker %d sends its model with all signs flipped in every round. With Moniqua its symbols, hash and repairs fit the lie,
-so that no check finds it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed, because a liar could set any
-theta that adapts. `+"`go run ./studies/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file again.
+Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s.
+In the rows with a liar, worker %d sends its model with all signs flipped in every round. With Moniqua its symbols,
+hash and repairs fit the lie, so that no check finds it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed,
+because a liar could set any theta that adapts.
+`+"`go run ./studies/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file again.
 
 %s
 * Accuracy: on the test set, mean over the honest peers' models and the seeds. Least: that of the worst honest peer,

@@ -34,17 +34,6 @@ const cellLog = "log.txt"
 // cellGrace is how long a cell may take to stop.
 const cellGrace = 5 * time.Second
 
-// runCell runs a cell in a process of its own.
-func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
-	m.shown = m.Progress()
-	cells := []configs.Cell{cell}
-	done, err := m.runTogether(ctx, mode, cells, m.pace.begin(cells, time.Now()))
-	if err != nil {
-		return report.Cell{}, err
-	}
-	return done[0], nil
-}
-
 // runTogether runs cells that differ only in their network in one process and keeps the results. It returns only errors
 // that concern all cells of the comparison.
 func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell, run *running) ([]report.Cell,

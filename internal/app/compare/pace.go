@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ type pace struct {
 
 // A running is a process with cells that run together.
 type running struct {
+	name  string // shown where several run
 	cells []configs.Cell
 	since time.Time // its start, or when it told its share for the first time, if it goes on
 	first float64   // share of the rounds that were over when it told its share for the first time
@@ -42,10 +42,10 @@ type timing struct {
 }
 
 // begin notes the start of cells that run together: the next ones of the rest.
-func (p *pace) begin(cells []configs.Cell, now time.Time) *running {
+func (p *pace) begin(name string, cells []configs.Cell, now time.Time) *running {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := &running{cells: cells, since: now}
+	r := &running{name: name, cells: cells, since: now}
 	p.runs = append(p.runs, r)
 	p.rest = p.rest[min(len(cells), len(p.rest)):]
 	return r
@@ -73,9 +73,12 @@ func (p *pace) end(r *running, now time.Time) {
 	p.runs = slices.DeleteFunc(p.runs, func(o *running) bool { return o == r })
 }
 
-// whole returns the time that running cells would take from their beginning; false before they have told anything.
+// leastShare is the share of the rounds below which the speed of cells is not known.
+const leastShare = 1.0 / 100
+
+// whole returns the time that running cells would take from their beginning; false as long as it is not known.
 func (r *running) whole(now time.Time) (time.Duration, bool) {
-	if r.at.Share <= r.first {
+	if r.at.Share-r.first < leastShare {
 		return 0, false
 	}
 	return time.Duration(float64(now.Sub(r.since)) / (r.at.Share - r.first)), true
@@ -166,7 +169,7 @@ func (p *pace) line(now time.Time) string {
 			text += ", " + live.Clock(r.rest(p.took, now))
 		}
 		if len(p.runs) > 1 {
-			text = fmt.Sprintf("%s %d: %s", r.cells[0].Label, r.cells[0].Seed, text)
+			text = r.name + ": " + text
 		}
 		all = append(all, text)
 	}

@@ -63,13 +63,13 @@ func (m *Matrix) prepare(ctx context.Context) error {
 			}
 		}
 	}
+	m.bound()
 	if err := m.tune(ctx); err != nil {
 		return err
 	}
 	if err := m.describe(); err != nil {
 		return err
 	}
-	m.bound()
 	if err := m.noteScript(); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}

@@ -71,23 +71,32 @@ func (m *Matrix) runCells(ctx context.Context) error {
 	return m.runGroups(ctx, groups)
 }
 
-// runGroups runs groups of cells side by side. The first error ends all.
+// runGroups runs groups of cells side by side.
 func (m *Matrix) runGroups(ctx context.Context, groups [][]int) error {
 	m.pace.rest, m.pace.jobs = m.pick(slices.Concat(groups...)), m.Jobs
 	m.shown = m.Progress()
+	return sideBySide(ctx, m.Jobs, len(groups), func(i int) func(context.Context) error {
+		run := m.start(groups[i])
+		return func(ctx context.Context) error { return m.runGroup(ctx, groups[i], run) }
+	})
+}
+
+// sideBySide runs pieces of work, at most jobs at a time. It begins them in their order; begin returns the work that
+// follows in a goroutine. The first error ends all.
+func sideBySide(ctx context.Context, jobs, pieces int, begin func(i int) func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	turns := make(chan struct{}, m.Jobs)
+	turns := make(chan struct{}, jobs)
 	var all sync.WaitGroup
-	for _, group := range groups {
+	for i := range pieces {
 		turns <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
-		run := m.start(group)
+		rest := begin(i)
 		all.Go(func() {
 			defer func() { <-turns }()
-			if err := m.runGroup(ctx, group, run); err != nil {
+			if err := rest(ctx); err != nil {
 				cancel(err)
 			}
 		})
@@ -98,9 +107,10 @@ func (m *Matrix) runGroups(ctx context.Context, groups [][]int) error {
 
 // start says that a group of cells starts.
 func (m *Matrix) start(group []int) *running {
-	run := m.pace.begin(m.pick(group), time.Now())
+	first := m.cells[group[0]]
+	run := m.pace.begin(fmt.Sprintf("%s %d", first.Label, first.Seed), m.pick(group), time.Now())
 	m.talk(func() {
-		m.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), m.cells[group[0]], others(len(group)-1),
+		m.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1),
 			m.pace.words(time.Now()))
 	})
 	return run

@@ -84,6 +84,48 @@ func TestSearchesAreKept(t *testing.T) {
 	}
 }
 
+// A trial takes no time for tests, and knows where its values cannot go further.
+func TestTrialsAreShort(t *testing.T) {
+	const untested = `
+case "$*" in *seed=1000*)
+	case "$*" in *output.evaluate=0*output.evaluate_samples=32*) ;; *) echo 'peer: it tests' >&2; exit 1 ;; esac ;;
+esac
+`
+	m := searching(t, untested+simulated("0.5"), "0.3", "1")
+	if err := m.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var bounds [][]string
+	for _, trial := range m.result.Trials {
+		bounds = append(bounds, trial.Bounds)
+	}
+	if want := [][]string{nil, {"algorithm.gamma"}, nil}; !slices.EqualFunc(bounds, want, slices.Equal) {
+		t.Errorf("bounds %q, want %q", bounds, want)
+	}
+}
+
+// Trials run side by side, as many as there may be jobs.
+func TestTrialsRunSideBySide(t *testing.T) {
+	const together = `
+meet() {
+	mkdir -p "$1"; : > "$1/$$"
+	for try in $(seq 600); do [ $(ls "$1" | wc -l) -ge 2 ] && return; sleep 0.05; done
+	echo 'peer: no other trial runs' >&2; exit 1
+}
+for a; do case $a in output.dir=*) meet "${a#output.dir=}/../../met" ;; esac; done
+`
+	m := searching(t, together+simulated("0.5"), "0.1", "0.3")
+	m.Jobs = 2
+	if err := m.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{2, 1, 0.5} {
+		if got := m.result.Trials[i]; got.Loss == nil || *got.Loss != want {
+			t.Errorf("trial %d is %+v, want the loss %v", i, got, want)
+		}
+	}
+}
+
 // An algorithm that diverges with every setting is a result, not a reason to drop it.
 func TestAGridThatDivergesIsAResult(t *testing.T) {
 	m := searching(t, simulated("0.5"), "0.9")
@@ -93,7 +135,7 @@ func TestAGridThatDivergesIsAResult(t *testing.T) {
 	if cell := m.result.Cells[0]; cell.Status != report.CellDiverged {
 		t.Errorf("the cell ended %s, want that it diverged", cell.Status)
 	}
-	if said := m.Talk.(*strings.Builder).String(); !strings.Contains(said, "diverged with all 1 settings: its cells run") {
+	if said := m.Talk.(*strings.Builder).String(); !strings.Contains(said, "diverged with the whole grid: its cells run") {
 		t.Errorf("the user is not told:\n%s", said)
 	}
 }

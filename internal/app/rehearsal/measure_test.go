@@ -47,24 +47,25 @@ func TestWhoRehearses(t *testing.T) {
 
 func TestRoundsOfRealPeers(t *testing.T) {
 	account := func(rank, rounds int, compute, cpu time.Duration) record.Event {
-		return record.Event{Links: &record.Links{Rank: rank, Rounds: rounds, Spent: record.Spent{Compute: compute, CPU: cpu}}}
+		return record.Event{Links: &record.Links{Rank: rank, Rounds: rounds, Spent: record.Spent{
+			Compute: compute, Codec: time.Duration(rounds) * ms / 5, CPU: cpu}}}
 	}
 	events := []record.Event{
 		account(0, 10, 900*ms, 900*ms), account(1, 10, 900*ms, 900*ms), // the first fifth has starts
 		account(0, 20, 920*ms, 950*ms), account(1, 20, 960*ms, 930*ms),
 		account(0, 30, 940*ms, 1000*ms), account(1, 30, 1020*ms, 960*ms),
 		account(0, 40, 960*ms, 1050*ms), account(1, 40, 1080*ms, 990*ms),
-		account(0, 50, 980*ms, 1100*ms), account(1, 50, 1140*ms, 1020*ms),
+		account(0, 50, 980*ms, 1100*ms), account(1, 50, 2140*ms, 1020*ms), // another program has the processors
 	}
 	slow := func(rank topology.Rank) float64 { return float64(1 + 2*rank) }
 	of := func(events ...record.Event) record.Spent {
 		return (&Result{Run: &record.Run{Events: events}}).Round(slow)
 	}
 	// Worker 0 has 2 ms by the clock, 5 ms of a processor. Worker 1 has 6 and 3 ms, and is three times slower.
-	if got, want := of(events...), (record.Spent{Compute: (2*ms + ms) / 2, CPU: (5*ms + 3*ms) / 2}); got != want {
+	if got, want := of(events...), (record.Spent{Compute: (2*ms + ms) / 2, Codec: ms / 5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got, want := of(events[0]), (record.Spent{Compute: 90 * ms, CPU: 90 * ms}); got != want {
+	if got, want := of(events[0]), (record.Spent{Compute: 90 * ms, Codec: ms / 5}); got != want {
 		t.Errorf("%+v of one account, want %+v", got, want)
 	}
 	if got := of(); got != (record.Spent{}) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,32 +85,48 @@ func lastError(text string, err error) error {
 	return err
 }
 
-// Round returns the mean gradient, coding and processor time of a round of a worker. It leaves out the first fifth of
-// the accounts. All is 0 without accounts. The time of a gradient includes work of other processes, and the processor
-// time of a process includes other work. So the lesser one bounds the gradient. It is divided by the slowdown of its
-// worker.
-func (r *Result) Round(slowdown func(topology.Rank) float64) (mean record.Spent) {
+// Round returns the usual gradient and coding of a round of a worker. They are medians over the accounts of all
+// workers, so that accounts in which another program had the processors do not count. The first fifth does not count
+// either. All is 0 without accounts. The time of a gradient includes work of other processes, and the processor time of
+// a process includes other work. So the lesser one bounds the gradient. It is divided by the slowdown of its worker.
+func (r *Result) Round(slowdown func(topology.Rank) float64) record.Spent {
 	accounts := map[int][]*record.Links{}
 	for _, e := range r.Run.Events {
 		if e.Links != nil {
 			accounts[e.Links.Rank] = append(accounts[e.Links.Rank], e.Links)
 		}
 	}
+	var compute, codec []time.Duration
 	for rank, all := range accounts {
-		first, last := record.Links{}, all[len(all)-1]
+		from := new(record.Links)
 		if i := len(all) / 5; i > 0 {
-			first = *all[i]
+			from, all = all[i], all[i+1:]
 		}
-		from, to, n := first.Spent, last.Spent, time.Duration(max(1, last.Rounds-first.Rounds))
-		one := record.Spent{
-			Compute: (to.Compute - from.Compute) / n, Codec: (to.Codec - from.Codec) / n, CPU: (to.CPU - from.CPU) / n,
+		bound := perRound(from, all[len(all)-1]).CPU
+		for _, to := range all {
+			one := perRound(from, to)
+			if bound > 0 {
+				one.Compute = min(one.Compute, bound)
+			}
+			compute = append(compute, time.Duration(float64(one.Compute)/slowdown(topology.Rank(rank))))
+			codec = append(codec, one.Codec)
+			from = to
 		}
-		if one.CPU > 0 {
-			one.Compute = min(one.Compute, one.CPU)
-		}
-		one.Compute = time.Duration(float64(one.Compute) / slowdown(topology.Rank(rank)))
-		mean.Add(one)
 	}
-	n := time.Duration(max(1, len(accounts)))
-	return record.Spent{Compute: mean.Compute / n, Codec: mean.Codec / n, CPU: mean.CPU / n}
+	return record.Spent{Compute: median(compute), Codec: median(codec)}
+}
+
+// perRound returns what a round between two accounts of a worker took.
+func perRound(from, to *record.Links) record.Spent {
+	a, b, n := from.Spent, to.Spent, time.Duration(max(1, to.Rounds-from.Rounds))
+	return record.Spent{Compute: (b.Compute - a.Compute) / n, Codec: (b.Codec - a.Codec) / n, CPU: (b.CPU - a.CPU) / n}
+}
+
+// median returns the middle one of some times, the mean of the two in the middle, and 0 of none.
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
 }

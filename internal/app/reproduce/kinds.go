@@ -14,7 +14,7 @@ import (
 func (a row) accuracy(b row, points float64) (string, Verdict) {
 	var ours, theirs, differences []float64
 	a.paired(b, func(x, y report.Cell) {
-		if p, q := 100*accuracyOf(x), 100*accuracyOf(y); !math.IsNaN(p - q) {
+		if p, q := 100*a.accuracyOf(x), 100*b.accuracyOf(y); !math.IsNaN(p - q) {
 			ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, p-q)
 		}
 	})
@@ -218,7 +218,7 @@ func (a row) converges() (string, Verdict) {
 func (a row) diverges(most float64) (string, Verdict) {
 	diverged, low, learned, best := 0, 0, 0, 0.0
 	for _, c := range a.Cells {
-		switch accuracy := accuracyOf(c); {
+		switch accuracy := a.accuracyOf(c); {
 		case c.Status == report.CellDiverged:
 			diverged++
 		case accuracy <= most:

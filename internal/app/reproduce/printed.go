@@ -73,8 +73,8 @@ func (b *Beside) measure(r row) {
 		case c.Summary == nil:
 		case b.What == Memory:
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
-		case !math.IsNaN(accuracyOf(c)):
-			values = append(values, 100*accuracyOf(c))
+		case !math.IsNaN(r.accuracyOf(c)):
+			values = append(values, 100*r.accuracyOf(c))
 		}
 	}
 	var words []string

@@ -94,14 +94,10 @@ func (a row) folders() []string {
 	return all
 }
 
-// accuracyOf returns the accuracy of the average model, else the mean over the workers. It is NaN for a run without.
-func accuracyOf(c report.Cell) float64 {
-	switch {
-	case c.Summary == nil:
-	case c.Accuracy.AverageModel != nil:
-		return *c.Accuracy.AverageModel
-	case c.Accuracy.Mean != nil:
-		return *c.Accuracy.Mean
+// accuracyOf returns the final accuracy of a cell, NaN if it has none.
+func (a row) accuracyOf(c report.Cell) float64 {
+	if v := a.FinalAccuracy(c); v != nil {
+		return *v
 	}
 	return math.NaN()
 }

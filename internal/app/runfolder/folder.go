@@ -17,7 +17,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -35,6 +34,7 @@ type Folder struct {
 	Dir     string
 	lock    *lockfile.Lock
 	events  *os.File
+	count   int          // of the events of the record
 	waiting bytes.Buffer // events that are not on disk yet
 	err     error        // why events were dropped
 
@@ -95,7 +95,7 @@ func (f *Folder) open(cfg configs.Config) (err error) {
 	if err := atomicfile.Write(f.Path(RunFile), cfg.WithoutSecrets().YAML(), Readable); err != nil {
 		return err
 	}
-	f.events, err = openEvents(f.Path(record.EventsFile))
+	f.events, f.count, err = openEvents(f.Path(record.EventsFile))
 	return err
 }
 
@@ -144,22 +144,22 @@ func (f *Folder) Mark(id string) error {
 	return nil
 }
 
-// openEvents opens a record to append to. It removes the partial line that a killed process may have left.
-func openEvents(path string) (*os.File, error) {
+// openEvents opens a record to append to, and counts its events. It removes the partial line that a killed process may
+// have left.
+func openEvents(path string) (events *os.File, count int, err error) {
 	text, err := regular.Read(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, 0, err
 	}
-	events, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
-		return nil, err
+	if events, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
+		return nil, 0, err
 	}
 	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) {
 		if err := events.Truncate(int64(whole)); err != nil {
-			return nil, errors.Join(err, events.Close())
+			return nil, 0, errors.Join(err, events.Close())
 		}
 	}
-	return events, nil
+	return events, bytes.Count(text, []byte{'\n'}), nil
 }
 
 // Path returns the path of a file in the folder.
@@ -179,6 +179,7 @@ func (f *Folder) Add(e record.Event) error {
 	if record.Write(&f.waiting, e) != nil {
 		return nil // not a number: no record has it
 	}
+	f.count++
 	err := f.flush()
 	if f.waiting.Len() > mostWaiting {
 		f.err = err
@@ -189,8 +190,8 @@ func (f *Folder) Add(e record.Event) error {
 	return err
 }
 
-// Sync returns the length of the record in bytes once all of it is on disk.
-func (f *Folder) Sync() (int64, error) {
+// Sync returns the number of events of the record once all of them are on disk.
+func (f *Folder) Sync() (int, error) {
 	err := f.err
 	if err == nil {
 		err = f.flush()
@@ -201,44 +202,55 @@ func (f *Folder) Sync() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	info, err := f.events.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("output: %w", err)
-	}
-	return info.Size(), nil
+	return f.count, nil
 }
 
-// Rewind returns the record to its first bytes, and removes the events for which drop is true. The record is the old or
-// the new one, even if the process is killed.
-func (f *Folder) Rewind(length int64, drop func(record.Event) bool) ([]record.Event, error) {
+// Rewind returns the record to its first events for which drop is false, and removes all others. The record is the old
+// or the new one, even if the process is killed, and the same Rewind of the new one changes nothing.
+func (f *Folder) Rewind(count int, drop func(record.Event) bool) ([]record.Event, error) {
 	path := f.Path(record.EventsFile)
-	text, err := regular.Read(path, math.MaxInt64-1)
-	if err == nil && int64(len(text)) < length {
-		err = fmt.Errorf("%s: %d bytes, its checkpoint has seen %d", path, len(text), length)
-	}
+	events, rest, err := first(path, count, drop)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
-	}
-	events, err := record.Read(bytes.NewReader(text[:length]))
-	if err != nil {
-		return nil, err
-	}
-	events = slices.DeleteFunc(events, drop)
-	var rest bytes.Buffer
-	for _, e := range events {
-		if err := record.Write(&rest, e); err != nil {
-			return nil, err
-		}
 	}
 	_ = f.events.Close() // nothing was written to it
-	if err := atomicfile.Write(path, rest.Bytes(), Readable); err != nil {
+	if err := atomicfile.Write(path, rest, Readable); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	f.trained = len(events) > 0
-	if f.events, err = openEvents(path); err != nil {
+	f.trained = count > 0
+	if f.events, f.count, err = openEvents(path); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	return events, nil
+}
+
+// first returns the first events of a record for which drop is false, also as the text of a record.
+func first(path string, count int, drop func(record.Event) bool) (events []record.Event, text []byte, err error) {
+	file, err := regular.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	var to bytes.Buffer
+	for e, err := range record.Scan(file) {
+		if len(events) == count {
+			break
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if drop(e) {
+			continue
+		}
+		if err := record.Write(&to, e); err != nil {
+			return nil, nil, err
+		}
+		events = append(events, e)
+	}
+	if len(events) < count {
+		return nil, nil, fmt.Errorf("%s: %d events, its checkpoint has seen %d: start again", path, len(events), count)
+	}
+	return events, to.Bytes(), nil
 }
 
 // DropSim removes the checkpoints of a simulation, which has finished.

@@ -136,7 +136,7 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 	if err := f.Finish(record.Summary{}); err == nil {
 		t.Error("no error although an event is not on disk")
 	}
-	if f.events, err = openEvents(f.Path(record.EventsFile)); err != nil {
+	if f.events, f.count, err = openEvents(f.Path(record.EventsFile)); err != nil {
 		t.Fatal(err)
 	}
 	step(3)
@@ -246,14 +246,16 @@ func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
 
 func TestHalfALineIsRemovedFromARecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), record.EventsFile)
-	for _, test := range []struct{ before, after string }{{"", "x\n"}, {"a\nb\n", "a\nb\nx\n"},
-		{"a\nb", "a\nx\n"}, {"half", "x\n"}} {
+	for _, test := range []struct {
+		before, after string
+		count         int
+	}{{"", "x\n", 0}, {"a\nb\n", "a\nb\nx\n", 2}, {"a\nb", "a\nx\n", 1}, {"half", "x\n", 0}} {
 		if err := os.WriteFile(path, []byte(test.before), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := openEvents(path)
-		if err != nil {
-			t.Fatal(err)
+		f, count, err := openEvents(path)
+		if err != nil || count != test.count {
+			t.Fatalf("%q has %d events, error %v, want %d", test.before, count, err, test.count)
 		}
 		if _, err := f.WriteString("x\n"); err != nil {
 			t.Fatal(err)

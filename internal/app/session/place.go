@@ -13,7 +13,7 @@ import (
 type Place struct {
 	Round  int           `json:"round"`   // before which the state was taken
 	Began  []int         `json:"began"`   // by worker: the round that it begins again
-	Record int64         `json:"record"`  // bytes of the record
+	Events int           `json:"events"`  // of the record, without those scores
 	Wall   time.Duration `json:"wall_ns"` // that the run had taken
 }
 
@@ -21,8 +21,14 @@ type Place struct {
 func (s *Session) Mark(at sim.Boundary) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	length, err := s.Folder.Sync()
-	return Place{Round: at.Round, Began: at.Began, Record: length, Wall: time.Since(s.began)}, err
+	events, err := s.Folder.Sync()
+	p := Place{Round: at.Round, Began: at.Began, Events: events, Wall: time.Since(s.began)}
+	for i := range s.scores {
+		if p.again(&s.scores[i]) {
+			p.Events--
+		}
+	}
+	return p, err
 }
 
 // again reports whether a score is computed again.
@@ -41,18 +47,13 @@ func (s *Session) goBack(dir string) (*runfolder.Folder, error) {
 	}
 	at := s.Place
 	later := func(e record.Event) bool { return e.Score != nil && at.again(e.Score) }
-	if s.record, err = folder.Rewind(at.Record, later); err != nil {
+	if s.record, err = folder.Rewind(at.Events, later); err != nil {
 		folder.Close()
 		return nil, err
 	}
 	s.began = s.began.Add(-at.Wall)
 	for _, e := range s.record {
-		s.told.See(e)
-		if e.Step != nil && e.Step.Rank < len(s.last) {
-			s.last[e.Step.Rank] = *e.Step
-			s.parts.See(*e.Step)
-			s.watch.See(*e.Step)
-		}
+		s.remember(e)
 	}
 	return folder, nil
 }

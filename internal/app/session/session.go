@@ -46,11 +46,12 @@ type Screen struct {
 // say writes one message to the user.
 func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n", args...) }
 
-// heard is what a session keeps of the steps.
+// heard is what a session keeps of steps and scores.
 type heard struct {
-	last  []record.Step // by rank; Round 0 where there was none
-	parts record.PartsSum
-	told  *explain.Record // for sentences
+	last   []record.Step // by rank; Round 0 where there was none
+	parts  record.PartsSum
+	scores []record.Score
+	told   *explain.Record // for sentences
 }
 
 // A Session is a run as its user sees it: events go to the record, to the display and, the
@@ -213,22 +214,32 @@ func (s *Session) enter(e record.Event) {
 		fmt.Fprintln(s.Display, advice.Warning(text))
 	}
 	s.Display.Event(e)
-	s.told.See(e)
+	if warning := s.remember(e); warning != "" {
+		fmt.Fprintln(s.Display, advice.Warning(warning))
+	}
 	if s.ends != nil {
 		s.ends.see(e)
 	}
 	switch {
-	case e.Step != nil && e.Step.Rank < len(s.last):
-		s.last[e.Step.Rank] = *e.Step
-		s.parts.See(*e.Step)
-		if warning := s.watch.See(*e.Step); warning != "" {
-			fmt.Fprintln(s.Display, advice.Warning(warning))
-		}
 	case e.Edge != nil:
 		s.edges = append(s.edges, e)
 	case e.Final != nil:
 		s.finals = append(s.finals, *e.Final)
 	}
+}
+
+// remember keeps what later sentences, summaries and places need of an event. It returns a warning about a step, or "".
+func (s *Session) remember(e record.Event) (warning string) {
+	s.told.See(e)
+	switch {
+	case e.Step != nil && e.Step.Rank < len(s.last):
+		s.last[e.Step.Rank] = *e.Step
+		s.parts.See(*e.Step)
+		return s.watch.See(*e.Step)
+	case e.Score != nil:
+		s.scores = append(s.scores, *e.Score)
+	}
+	return ""
 }
 
 // Warn shows a warning beside the run.

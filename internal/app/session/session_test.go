@@ -38,15 +38,26 @@ func small(t *testing.T, set ...string) *experiment.Run {
 	return run
 }
 
-// started returns a session of a run, and what its user is told.
-func started(t *testing.T, run *experiment.Run, mode, dir string) (*Session, *strings.Builder) {
-	t.Helper()
-	said := new(strings.Builder)
-	s, err := Start(t.Context(), run, Options{Mode: mode, Dir: dir, Version: "v1", Screen: Screen{
+// silent returns the options of a session that tells its user all in said.
+func silent(mode, dir string, at Place, said io.Writer) Options {
+	return Options{Mode: mode, Dir: dir, Version: "v1", Place: at, Screen: Screen{
 		Talk:    said,
 		Display: func(live.Run) live.Display { return live.Silent(said) },
 		Logger:  func(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) },
-	}})
+	}}
+}
+
+// started returns a session of a run, and what its user is told.
+func started(t *testing.T, run *experiment.Run, mode, dir string) (*Session, *strings.Builder) {
+	t.Helper()
+	return resumed(t, run, mode, dir, Place{})
+}
+
+// resumed returns a session whose record is at a place, and what its user is told.
+func resumed(t *testing.T, run *experiment.Run, mode, dir string, at Place) (*Session, *strings.Builder) {
+	t.Helper()
+	said := new(strings.Builder)
+	s, err := Start(t.Context(), run, silent(mode, dir, at, said))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,6 +66,16 @@ type kept struct {
 	session.Place
 }
 
+// parse reads a kept from JSON.
+func (k *kept) parse(text []byte) error {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(k); err != nil {
+		return fmt.Errorf("it is of another program: %w: remove it to start again", err)
+	}
+	return nil
+}
+
 // keptTensor holds a kept as JSON, in the state of the run.
 const keptTensor = "session"
 
@@ -98,7 +109,7 @@ func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, er
 	r := &Resumed{Dir: dir}
 	for _, t := range found.State.Tensors {
 		if t.Name == keptTensor {
-			err = json.Unmarshal(t.Data, &r.kept)
+			err = r.kept.parse(t.Data)
 		}
 	}
 	if err == nil {

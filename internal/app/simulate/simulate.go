@@ -20,9 +20,9 @@ import (
 // A Run is a simulated run on one network.
 type Run struct {
 	*session.Session
-	Models [][]float32 // final ones, by rank; nil before the end
-	From   *Resumed    // where the run goes on; nil: at the beginning
-	Beside int         // further networks on which the run is simulated in this process
+	Models experiment.InMemory // final ones; nil before the end
+	From   *Resumed            // where the run goes on; nil: at the beginning
+	Beside int                 // further networks on which the run is simulated in this process
 }
 
 // A Timing says how long the work of a worker takes in virtual time.
@@ -131,10 +131,11 @@ func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *ex
 const concluding = 8
 
 // concludeSim reports the results of all workers and returns their models.
-func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
+func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) (experiment.InMemory,
+	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	models := make([][]float32, len(workers))
+	models := make(experiment.InMemory, len(workers))
 	for rank := range workers {
 		if result.Lost(rank) {
 			continue
@@ -147,7 +148,7 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 		if result.Lost(rank) {
 			continue
 		}
-		models[rank] = w.Machine.Params()
+		models[rank] = w.Model()
 		busy <- struct{}{}
 		all.Go(func() {
 			defer func() { <-busy }()

@@ -70,11 +70,11 @@ func TestNetworksSayWhenAndNotWhat(t *testing.T) {
 	if err := Together(t.Context(), []*Run{fast, slow}, takes(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	one, finals, err := fast.Summary(experiment.InMemory(fast.Models))
+	one, finals, err := fast.Summary(fast.Models)
 	if err != nil || len(finals) != 3 || one.Rounds != 30 {
 		t.Fatalf("%+v, error %v", one, err)
 	}
-	other, slower, err := slow.Summary(experiment.InMemory(slow.Models))
+	other, slower, err := slow.Summary(slow.Models)
 	if err != nil || other.Digest != one.Digest || slower[0].Time <= finals[0].Time {
 		t.Errorf("digests %.8s and %.8s, times %v and %v, error %v",
 			one.Digest, other.Digest, finals[0].Time, slower[0].Time, err)
@@ -108,7 +108,7 @@ func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	if err := Together(t.Context(), []*Run{killed}, takes(5*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	got, finals, err := killed.Summary(experiment.InMemory(killed.Models))
+	got, finals, err := killed.Summary(killed.Models)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	if err := Together(t.Context(), []*Run{calm}, takes(5*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := calm.Summary(experiment.InMemory(calm.Models))
+	want, _, err := calm.Summary(calm.Models)
 	if err != nil || want.Digest != got.Digest || len(want.MissedFaults) > 0 {
 		t.Errorf("digests %.8s with kills and %.8s without, %d missed, error %v",
 			got.Digest, want.Digest, len(want.MissedFaults), err)
@@ -168,7 +168,7 @@ func TestAStoppedRunGoesOn(t *testing.T) {
 		if err := Together(t.Context(), []*Run{r}, takes(time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		summary, _, err := r.Summary(experiment.InMemory(r.Models))
+		summary, _, err := r.Summary(r.Models)
 		if err != nil {
 			t.Fatal(err)
 		}

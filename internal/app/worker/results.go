@@ -56,16 +56,13 @@ const floatBytes = 4
 
 // save writes the replica of a worker.
 func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.Worker) error {
-	var statistics []float32
-	if w.Statistics != nil {
-		statistics = w.Statistics()
-	}
-	model := run.SavedModel(w.Machine.Params(), statistics)
+	own := w.Model()
+	model := run.SavedModel(own.X, own.Statistics)
 	model.Metadata[experiment.MetaRank] = strconv.Itoa(final.Rank)
 	model.Metadata[experiment.MetaRounds] = strconv.Itoa(final.Rounds)
 	model.Metadata[experiment.MetaDigest] = final.Digest
 	space := runfolder.SpaceError{
-		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(w.Machine.Params())),
+		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(own.X)),
 	}
 	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
 }

@@ -4,12 +4,12 @@
 
 package asm
 
-// MomentumAVX2 computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.
+// MomentumAVX2 computes m, g ← g + mu·m, 0 for subnormal sums; len(g) is a multiple of a vector and not 0.
 //
 //go:noescape
 func MomentumAVX2(g []float32, m []float32, mu float32)
 
-// MomentumAVX512 computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.
+// MomentumAVX512 computes m, g ← g + mu·m, 0 for subnormal sums; len(g) is a multiple of a vector and not 0.
 //
 //go:noescape
 func MomentumAVX512(g []float32, m []float32, mu float32)

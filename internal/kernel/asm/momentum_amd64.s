@@ -5,49 +5,63 @@
 #include "textflag.h"
 
 // func MomentumAVX2(g []float32, m []float32, mu float32)
-// Requires: AVX
+// Requires: AVX, AVX2
 TEXT ·MomentumAVX2(SB), NOSPLIT, $0-52
+	MOVL         $0x7f800000, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+
 	// Count from minus the bytes of the vector up to 0, from the ends of g and m.
 	MOVQ         g_base+0(FP), AX
 	MOVQ         g_len+8(FP), DX
 	MOVQ         m_base+24(FP), CX
-	VBROADCASTSS mu+48(FP), Y0
+	VBROADCASTSS mu+48(FP), Y2
 	SHLQ         $0x02, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
 	NEGQ         DX
 
 loop:
-	// Round the product, add the gradient, and store the sum twice.
-	VMULPS  (CX)(DX*1), Y0, Y1
-	VADDPS  (AX)(DX*1), Y1, Y1
-	VMOVUPS Y1, (CX)(DX*1)
-	VMOVUPS Y1, (AX)(DX*1)
-	ADDQ    $0x20, DX
-	JNZ     loop
+	// Round the product, add the gradient, clear sums without an exponent, and store them twice.
+	VMULPS   (CX)(DX*1), Y2, Y3
+	VADDPS   (AX)(DX*1), Y3, Y3
+	VPAND    Y0, Y3, Y4
+	VPCMPEQD Y1, Y4, Y4
+	VPANDN   Y3, Y4, Y3
+	VMOVUPS  Y3, (CX)(DX*1)
+	VMOVUPS  Y3, (AX)(DX*1)
+	ADDQ     $0x20, DX
+	JNZ      loop
 	VZEROUPPER
 	RET
 
 // func MomentumAVX512(g []float32, m []float32, mu float32)
 // Requires: AVX, AVX512F
 TEXT ·MomentumAVX512(SB), NOSPLIT, $0-52
+	MOVL         $0x7f800000, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+
 	// Count from minus the bytes of the vector up to 0, from the ends of g and m.
 	MOVQ         g_base+0(FP), AX
 	MOVQ         g_len+8(FP), DX
 	MOVQ         m_base+24(FP), CX
-	VBROADCASTSS mu+48(FP), Z0
+	VBROADCASTSS mu+48(FP), Z1
 	SHLQ         $0x02, DX
 	ADDQ         DX, AX
 	ADDQ         DX, CX
 	NEGQ         DX
 
 loop:
-	// Round the product, add the gradient, and store the sum twice.
-	VMULPS  (CX)(DX*1), Z0, Z1
-	VADDPS  (AX)(DX*1), Z1, Z1
-	VMOVUPS Z1, (CX)(DX*1)
-	VMOVUPS Z1, (AX)(DX*1)
-	ADDQ    $0x40, DX
-	JNZ     loop
+	// Round the product, add the gradient, clear sums without an exponent, and store them twice.
+	VMULPS      (CX)(DX*1), Z1, Z2
+	VADDPS      (AX)(DX*1), Z2, Z2
+	VPTESTMD    Z0, Z2, K1
+	VMOVDQU32.Z Z2, K1, Z2
+	VMOVUPS     Z2, (CX)(DX*1)
+	VMOVUPS     Z2, (AX)(DX*1)
+	ADDQ        $0x40, DX
+	JNZ         loop
 	VZEROUPPER
 	RET

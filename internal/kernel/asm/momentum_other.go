@@ -4,8 +4,8 @@
 
 package asm
 
-// MomentumAVX2 computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.
+// MomentumAVX2 computes m, g ← g + mu·m, 0 for subnormal sums; len(g) is a multiple of a vector and not 0.
 func MomentumAVX2(g []float32, m []float32, mu float32) { panic("asm: no assembly in this build") }
 
-// MomentumAVX512 computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.
+// MomentumAVX512 computes m, g ← g + mu·m, 0 for subnormal sums; len(g) is a multiple of a vector and not 0.
 func MomentumAVX512(g []float32, m []float32, mu float32) { panic("asm: no assembly in this build") }
