@@ -7,6 +7,7 @@
 // func MomentumAVX2(g []float32, m []float32, mu float32)
 // Requires: AVX, AVX2
 TEXT ·MomentumAVX2(SB), NOSPLIT, $0-52
+	// A number whose exponent has no bit is 0 or subnormal.
 	MOVL         $0x7f800000, AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -39,6 +40,7 @@ loop:
 // func MomentumAVX512(g []float32, m []float32, mu float32)
 // Requires: AVX, AVX512F
 TEXT ·MomentumAVX512(SB), NOSPLIT, $0-52
+	// A number whose exponent has no bit is 0 or subnormal.
 	MOVL         $0x7f800000, AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Z0

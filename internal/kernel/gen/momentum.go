@@ -43,6 +43,7 @@ func (w width) momentum() {
 
 // flusher prepares the constants of a loop, and returns what clears the lanes of a vector that have no bit of exponent.
 func (w width) flusher() func(v reg.VecVirtual) {
+	w.c.Comment("A number whose exponent has no bit is 0 or subnormal.")
 	exponent := w.everywhere(0x7F800000)
 	if w.wide {
 		return func(v reg.VecVirtual) {
