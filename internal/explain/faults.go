@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -95,7 +96,7 @@ func (r *Record) samples() []Sentence {
 	if len(rows) < 3 {
 		return nil
 	}
-	own, usual := float64(r.workers[fewest].final.Data.Train), median(rows)
+	own, usual := float64(r.workers[fewest].final.Data.Train), median.Of(rows)
 	if own > few*usual {
 		return nil
 	}

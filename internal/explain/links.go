@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/record"
 )
 
@@ -134,7 +135,7 @@ func (t *timing) deprived(rank int) bool {
 	for _, other := range t.ranks {
 		all = append(all, got(other))
 	}
-	return got(rank) > 0 && got(rank) < deprived*median(all)
+	return got(rank) > 0 && got(rank) < deprived*median.Of(all)
 }
 
 // load returns the tightest limit of what a worker sends, in bits per second, and the share of it that it uses.

@@ -1,5 +1,7 @@
 package explain
 
+import "gossiptrainer/internal/median"
+
 // Thresholds of sentences about time. docs/explain.md has the reasons.
 const (
 	enough = 10 // rounds before a sentence is about more than their start
@@ -31,7 +33,7 @@ func (t *timing) median(of func(split) float64) float64 {
 	for _, rank := range t.ranks {
 		figures = append(figures, of(t.splits[rank]))
 	}
-	return median(figures)
+	return median.Of(figures)
 }
 
 // Parts of a round, for median.

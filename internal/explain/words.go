@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,17 +65,4 @@ func workers(ranks []int) string {
 	default:
 		return "workers " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
-}
-
-// median returns the middle of some numbers, 0 of none.
-func median(numbers []float64) float64 {
-	if len(numbers) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(numbers))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 0 {
-		return (sorted[middle-1] + sorted[middle]) / 2
-	}
-	return sorted[middle]
 }

@@ -14,7 +14,7 @@ import (
 var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
-		"internal/record", "internal/budget"},
+		"internal/record", "internal/budget", "internal/median"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
 		"internal/fault", "internal/explain", "python"},

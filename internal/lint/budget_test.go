@@ -32,6 +32,7 @@ var wideStructs = map[string]string{
 
 // shortFiles may be shorter than minFile lines.
 var shortFiles = map[string]string{
+	"internal/median/median.go":     "packages of five layers take medians",
 	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
 	"internal/sim/errors.go":        "the errors of the package",
 	"model/sample/sample.go":        "the two words that objectives and data sets share",

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -64,9 +65,9 @@ func BenchmarkMixTogether(b *testing.B) {
 			ratios = append(ratios, took/alone[len(alone)-1])
 		}
 	}
-	b.ReportMetric(1e3*middle(alone), "ms/one-core")
-	b.ReportMetric(1e3*middle(both), "ms/two-cores")
-	b.ReportMetric(middle(ratios), "two/one")
+	b.ReportMetric(1e3*median.Of(alone), "ms/one-core")
+	b.ReportMetric(1e3*median.Of(both), "ms/two-cores")
+	b.ReportMetric(median.Of(ratios), "two/one")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -88,9 +89,4 @@ func exchangeFrames(b *testing.B, workers [2]*gossip.Worker) {
 			more = more || r.More || len(r.Send) > 0
 		}
 	}
-}
-
-func middle(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }

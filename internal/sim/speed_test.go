@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
@@ -49,12 +49,7 @@ func BenchmarkOnePeer(b *testing.B) {
 		slow = append(slow, n*rounds/took[0].Seconds())
 		fast = append(fast, n*rounds/took[1].Seconds())
 	}
-	b.ReportMetric(median(ratios), "one-peer/ring")
-	b.ReportMetric(median(fast), "one-peer-updates/s")
-	b.ReportMetric(median(slow), "ring-updates/s")
-}
-
-func median(all []float64) float64 {
-	slices.Sort(all)
-	return all[len(all)/2]
+	b.ReportMetric(median.Of(ratios), "one-peer/ring")
+	b.ReportMetric(median.Of(fast), "one-peer-updates/s")
+	b.ReportMetric(median.Of(slow), "ring-updates/s")
 }

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/plan"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -78,16 +79,8 @@ func (t tally) line(what string, aim float64) string {
 			kept++
 		}
 	}
-	return fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %d | %d %% |\n", what, n, 100*middle(t.errors),
+	return fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %d | %d %% |\n", what, n, 100*median.Of(t.errors),
 		100*slices.Max(t.errors), kept, 100*t.inside/n)
-}
-
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }
 
 // table has a row for each pair.

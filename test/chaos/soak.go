@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gossiptrainer/internal/median"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -164,19 +165,18 @@ func (h history) leaks(who string) []string {
 
 // typical returns the medians.
 func (h history) typical() footprint {
-	median := func(of func(f footprint) int64) int64 {
+	usual := func(of func(f footprint) int64) int64 {
 		var all []int64
 		for _, f := range h {
 			all = append(all, of(f))
 		}
-		slices.Sort(all)
-		return all[len(all)/2]
+		return median.Of(all)
 	}
 	return footprint{
-		handles:    int(median(func(f footprint) int64 { return int64(f.handles) })),
-		threads:    int(median(func(f footprint) int64 { return int64(f.threads) })),
-		goroutines: int(median(func(f footprint) int64 { return int64(f.goroutines) })),
-		rss:        median(func(f footprint) int64 { return f.rss }),
+		handles:    int(usual(func(f footprint) int64 { return int64(f.handles) })),
+		threads:    int(usual(func(f footprint) int64 { return int64(f.threads) })),
+		goroutines: int(usual(func(f footprint) int64 { return int64(f.goroutines) })),
+		rss:        usual(func(f footprint) int64 { return f.rss }),
 	}
 }
 

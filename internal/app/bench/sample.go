@@ -9,6 +9,8 @@ package bench
 import (
 	"slices"
 	"time"
+
+	"gossiptrainer/internal/median"
 )
 
 // A sample is the times of one kind of work in one measurement.
@@ -49,7 +51,7 @@ func (t *tally) add(n int64) {
 
 func (s sample) shortest() time.Duration { return slices.Min(s) }
 
-func (s sample) median() time.Duration { return slices.Sorted(slices.Values(s))[len(s)/2] }
+func (s sample) median() time.Duration { return median.Of(s) }
 
 // A Figure is a time as a multiple of the reference's.
 type Figure struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/doctor/meeting"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/node/handshake"
 )
 
@@ -44,21 +45,20 @@ func judgeLinks(r *meeting.Result) Row {
 	if len(rates) == 0 {
 		return Row{}
 	}
-	slices.Sort(rates)
-	median := rates[len(rates)/2]
+	usual := median.Of(rates)
 	var slow []string
 	for _, o := range r.Others {
-		if low := least(o.RateOut, o.RateIn); low > 0 && low < slowShare*median {
+		if low := least(o.RateOut, o.RateIn); low > 0 && low < slowShare*usual {
 			slow = append(slow, fmt.Sprintf("%s: %s", nameOf(o), bits(low)))
 		}
 	}
 	if len(slow) > 0 {
-		return complaint("links", Look, fmt.Sprintf("far slower than most, which have %s: %s", bits(median),
+		return complaint("links", Look, fmt.Sprintf("far slower than most, which have %s: %s", bits(usual),
 			strings.Join(slow, ", ")),
 			"look at cable, switch port (100 Mbit/s?), Wi-Fi and other traffic there; all wait for the "+
 				"slowest link")
 	}
-	return ok("links", "%s to %s", bits(rates[0]), bits(rates[len(rates)-1]))
+	return ok("links", "%s to %s", bits(slices.Min(rates)), bits(slices.Max(rates)))
 }
 
 // least returns the smaller of two rates that were measured, 0 if none was.

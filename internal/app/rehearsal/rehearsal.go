@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
@@ -113,20 +113,11 @@ func (r *Result) Round(slowdown func(topology.Rank) float64) record.Spent {
 			from = to
 		}
 	}
-	return record.Spent{Compute: median(compute), Codec: median(codec)}
+	return record.Spent{Compute: median.Of(compute), Codec: median.Of(codec)}
 }
 
 // perRound returns what a round between two accounts of a worker took.
 func perRound(from, to *record.Links) record.Spent {
 	a, b, n := from.Spent, to.Spent, time.Duration(max(1, to.Rounds-from.Rounds))
 	return record.Spent{Compute: (b.Compute - a.Compute) / n, Codec: (b.Codec - a.Codec) / n, CPU: (b.CPU - a.CPU) / n}
-}
-
-// median returns the middle one of some times, the mean of the two in the middle, and 0 of none.
-func median(times []time.Duration) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
 }

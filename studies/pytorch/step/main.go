@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
@@ -137,14 +137,6 @@ func measure(found *result, batch float64, length time.Duration, step func() err
 			found.Peak = max(found.Peak, 2*float64(n)/used.Seconds()/1e9)
 		}
 	}
-	found.Wall, found.CPU = median(wall), median(cpu)
+	found.Wall, found.CPU = median.Of(wall), median.Of(cpu)
 	return nil
-}
-
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	slices.Sort(x)
-	return x[len(x)/2]
 }
