@@ -57,7 +57,7 @@ func TestTheDocumentCountsErrors(t *testing.T) {
 	}
 	text := document(results, 20)
 	for _, want := range []string{
-		"| time of a round, all pairs | 2 | 50.0 % | 50 % | 1 | 50 % |",
+		"| time of a round, all pairs | 2 | 27.4 % | 50 % | 1 | 50 % |",
 		"| time of a round, others below 25 % | 1 | 4.8 % | 5 % | 1 | 100 % |",
 		"| time to the target, all pairs | 1 | 20.0 % | 20 % | 1 | 100 % |",
 		"2 of 20 settings",
