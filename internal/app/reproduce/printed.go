@@ -64,9 +64,9 @@ func (p Printed) beside(parts map[string]*part) Beside {
 	return b
 }
 
-// measure fills in the result of a row.
+// measure fills in the result of a row. To accuracies that are means over the replicas it adds those of average models.
 func (b *Beside) measure(r row) {
-	var values []float64
+	var values, averages []float64
 	unit := "%"
 	for _, c := range r.Cells {
 		switch {
@@ -75,6 +75,9 @@ func (b *Beside) measure(r row) {
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
 		case !math.IsNaN(r.accuracyOf(c)):
 			values = append(values, 100*r.accuracyOf(c))
+			if average := c.Accuracy.AverageModel; average != nil && *average != r.accuracyOf(c) {
+				averages = append(averages, 100**average)
+			}
 		}
 	}
 	var words []string
@@ -90,6 +93,9 @@ func (b *Beside) measure(r row) {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
 		words = append(words, text)
+		if len(averages) == len(values) {
+			words = append(words, fmt.Sprintf("average model %.2f %%", intervalOf(averages).Mean))
+		}
 		if !math.IsNaN(b.Number) {
 			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-b.Number)
 		}
