@@ -69,12 +69,13 @@ var claims = map[string][]claim{
 		{"The same at 1 Mbit/s: Moniqua at 8 bit is %s times sooner, ChocoSGD with sign %s times, Moniqua at 1 bit %s times",
 			study("moniqua-fig1"), "results/moniqua-fig1/table.txt", slowest("Moniqua 8b", "Choco 1b", "Moniqua 1b")},
 		{"60 epochs of ResNet-20: accuracy is %.4[2]f by all-reduce, %.4[4]f by D-PSGD in full precision, %.4[6]f, " +
-			"%.4[8]f, %.4[10]f and %.4[12]f by Moniqua at 8, 4, 2 and 1 bit, %.4[14]f by ChocoSGD and %.4[16]f by " +
-			"DeepSqueeze with sign (its average model: %.4[17]f). " +
-			"Seeds: %[3]s of D-PSGD, %[5]s of Moniqua at 8 bit, %[15]s of the others",
+			"%.4[8]f, %.4[10]f and %.4[12]f by Moniqua at 8, 4, 2 and 1 bit, %.4[14]f by DCD and %.4[16]f by ECD at 8 bit, " +
+			"%.4[18]f, %.4[20]f and %.4[22]f by ChocoSGD at 8 and 2 bit and with sign, %.4[24]f, %.4[26]f and %.4[28]f by " +
+			"DeepSqueeze likewise (its average model with sign: %.4[29]f). " +
+			"Seeds: %[3]s of D-PSGD, %[5]s of Moniqua at 8 bit, %[27]s of the others",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
-			accuracies("AllReduce", "D-PSGD", "Moniqua 8b", "Moniqua 4b", "Moniqua 2b", "Moniqua 1b", "Choco 1b",
-				"DeepSqueeze 1b")},
+			accuracies("AllReduce", "D-PSGD", "Moniqua 8b", "Moniqua 4b", "Moniqua 2b", "Moniqua 1b", "DCD 8b", "ECD 8b",
+				"Choco 8b", "Choco 2b", "Choco 1b", "DeepSqueeze 8b", "DeepSqueeze 2b", "DeepSqueeze 1b")},
 		{"A 4x4 torus at 100 Mbit/s: ChocoSGD with sign is the first, %s times sooner than D-PSGD (%s to %s)",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
 		{"One label per worker, accuracy of all-reduce, of D² with Moniqua at 8 bit, and of D-PSGD: %s, %s, %s",
