@@ -27,11 +27,12 @@ func TestErrorOfTheEstimateGrowsWithTheRoundInECD(t *testing.T) {
 	g := make([]float32, d)
 	errorAt := map[int]float64{}
 	for k := range 4096 {
+		estimate := a.X // before the first round
+		if a.own != nil {
+			estimate = a.own
+		}
 		for i := range g { // the gradient that leads to the next point of the line
-			next := a.X[i] + move[i]
-			if g[i] = -next; a.own != nil {
-				g[i] = a.own[i] - next
-			}
+			g[i] = estimate[i] - (a.X[i] + move[i])
 		}
 		if err := a.Descend(k, g); err != nil {
 			t.Fatal(err)

@@ -75,7 +75,7 @@ func (b *Beside) measure(r row) {
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
 		case !math.IsNaN(r.accuracyOf(c)):
 			values = append(values, 100*r.accuracyOf(c))
-			if average := c.Accuracy.AverageModel; average != nil && *average != r.accuracyOf(c) {
+			if average := c.Accuracy.AverageModel; average != nil {
 				averages = append(averages, 100**average)
 			}
 		}
@@ -93,8 +93,8 @@ func (b *Beside) measure(r row) {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
 		words = append(words, text)
-		if len(averages) == len(values) {
-			words = append(words, fmt.Sprintf("average model %.2f %%", intervalOf(averages).Mean))
+		if average := intervalOf(averages).Mean; len(averages) == len(values) && average != mean.Mean {
+			words = append(words, fmt.Sprintf("average model %.2f %%", average))
 		}
 		if !math.IsNaN(b.Number) {
 			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-b.Number)
