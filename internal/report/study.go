@@ -217,9 +217,9 @@ func perRound(c Cell, _ *trace) *float64 {
 	return record.Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
 }
 
-// FinalAccuracy returns the accuracy of a cell: that of the average model, nil if it has none. If another cell of the
+// finalAccuracy returns the accuracy of a cell: that of the average model, nil if it has none. If another cell of the
 // study lacks it, all cells have the mean over the replicas, so that accuracies are of one kind.
-func (g *Group) FinalAccuracy(c Cell) *float64 {
+func (g *Group) finalAccuracy(c Cell, _ *trace) *float64 {
 	switch {
 	case c.Summary == nil:
 		return nil
@@ -228,8 +228,6 @@ func (g *Group) FinalAccuracy(c Cell) *float64 {
 	}
 	return c.Accuracy.Mean
 }
-
-func (g *Group) finalAccuracy(c Cell, _ *trace) *float64 { return g.FinalAccuracy(c) }
 
 func averageAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.AverageModel }
 

@@ -345,7 +345,7 @@ func TestAccuraciesOfAStudyAreOfOneKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range opened.Groups[:2] {
-			if got := g.FinalAccuracy(g.Cells[0]); got == nil || *got != test.want {
+			if got := g.finalAccuracy(g.Cells[0], nil); got == nil || *got != test.want {
 				t.Errorf("%v: %s has the accuracy %v, want %v", test.averages, g.Label, got, test.want)
 			}
 		}

@@ -33,9 +33,21 @@ func rowOf(label string, seeds int, change func(seed int, c *report.Cell)) *repo
 	return g
 }
 
-// accurate returns a row of final accuracies.
+// accurate returns a row of final accuracies, those of its average models and of all replicas.
 func accurate(label string, values ...float64) *report.Group {
-	return rowOf(label, len(values), func(seed int, c *report.Cell) { c.Accuracy.AverageModel = &values[seed-1] })
+	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+		c.Accuracy.AverageModel, c.Accuracy.Mean = &values[seed-1], &values[seed-1]
+	})
+}
+
+// older returns a row of final accuracies, each the mean over replicas. Every cell but the first has an average model of
+// accuracy 0.99.
+func older(label string, values ...float64) *report.Group {
+	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+		if c.Accuracy.Mean = &values[seed-1]; seed > 1 {
+			c.Accuracy.AverageModel = record.Number(0.99)
+		}
+	})
 }
 
 // timed returns a row of times to the target, each exact up to a record of a second. 0 stands for never.
@@ -60,19 +72,21 @@ func heavy(label string, sent, memory int64) *report.Group {
 // Results of the paper stand beside ours, with the difference where both are numbers.
 func TestResultsBesideThePaper(t *testing.T) {
 	parts := map[string]*part{"made": made(accurate("A", 0.9, 0.92), ended("B", diverged, diverged), heavy("C", 1, 2e6),
-		timed("D", 5, 7), timed("E", 2, 3), timed("F", 1, 0))}
+		timed("D", 5, 7), timed("E", 2, 3), timed("F", 1, 0), older("G", 0.9, 0.92))}
 	nan := math.NaN()
 	for _, test := range []struct {
 		printed              Printed
 		measured, difference string
 	}{
 		{Printed{What: Accuracy, Label: "A", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds", "+1.00"},
+		{Printed{What: Accuracy, Label: "G", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas", "+1.00"},
 		{Printed{What: Accuracy, Label: "B", Number: nan}, "2 of 2 runs diverged", ""},
 		{Printed{What: Memory, Label: "C", Number: 16.48}, "2.00 MB, 3 seeds", "-14.48"},
 		{Printed{What: Accuracy, Label: "D", Number: 90}, "no result", ""},
 		{Printed{What: Accuracy, Label: "Z", Number: 90}, "no run of this size", ""},
 		{Printed{What: Order, Network: "slow", Number: nan},
-			"E 2.5 s, D 6 s, A not in all runs, B not in all runs, C not in all runs, F not in all runs", ""},
+			"E 2.5 s, D 6 s, A not in all runs, B not in all runs, C not in all runs, F not in all runs, G not in all runs",
+			""},
 	} {
 		test.printed.In = []string{"later", "made"}
 		got := test.printed.beside(parts)
@@ -96,6 +110,8 @@ func TestKinds(t *testing.T) {
 	}{
 		"within": {Within, 0.5, accurate("a", 0.879, 0.883, 0.882), near, Supported,
 			"a 88.13 %, b 88.20 %: -0.07 points [-0.21, +0.08], 3 seeds"},
+		"older program": {Within, 0.5, accurate("a", 0.879, 0.883, 0.882), older("b", 0.880, 0.884, 0.882), Supported,
+			"a 88.13 %, b 88.20 %, means over replicas: -0.07 points [-0.21, +0.08], 3 seeds"},
 		"better is within": {Within, 0.5, accurate("a", 0.9, 0.91, 0.905), near, Supported, ""},
 		"far below":        {Within, 0.5, accurate("a", 0.85, 0.853, 0.852), near, Contradicted, ""},
 		"perhaps below":    {Within, 0.5, accurate("a", 0.87, 0.89, 0.88), near, Undecided, ""},

@@ -64,20 +64,17 @@ func (p Printed) beside(parts map[string]*part) Beside {
 	return b
 }
 
-// measure fills in the result of a row. To accuracies that are means over the replicas it adds those of average models.
+// measure fills in the result of a row.
 func (b *Beside) measure(r row) {
-	var values, averages []float64
-	unit := "%"
+	var values []float64
+	unit, kind := "%", kindOf(r)
 	for _, c := range r.Cells {
 		switch {
 		case c.Summary == nil:
 		case b.What == Memory:
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
-		case !math.IsNaN(r.accuracyOf(c)):
-			values = append(values, 100*r.accuracyOf(c))
-			if average := c.Accuracy.AverageModel; average != nil {
-				averages = append(averages, 100**average)
-			}
+		case !math.IsNaN(kind.of(c)):
+			values = append(values, 100*kind.of(c))
 		}
 	}
 	var words []string
@@ -92,10 +89,10 @@ func (b *Beside) measure(r row) {
 		} else {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
-		words = append(words, text)
-		if average := intervalOf(averages).Mean; len(averages) == len(values) && average != mean.Mean {
-			words = append(words, fmt.Sprintf("average model %.2f %%", average))
+		if b.What == Accuracy {
+			text += kind.words()
 		}
+		words = append(words, text)
 		if !math.IsNaN(b.Number) {
 			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-b.Number)
 		}
