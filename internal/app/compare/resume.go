@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
@@ -42,7 +43,8 @@ func (m *Matrix) begin(mode string, cells []configs.Cell, results []report.Cell)
 	return false, nil
 }
 
-// begun reports whether a cell with the settings and the version of a result has a checkpoint.
+// begun reports whether a cell with the settings and the version of a result has a checkpoint that this program can
+// read. It says so if the program cannot read the one that is there.
 func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 	var then report.Cell
 	text, err := regular.Read(filepath.Join(m.folder(cell), begunFile), maxResult)
@@ -53,8 +55,17 @@ func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 	if err != nil {
 		return false
 	}
-	_, err = runfolder.FindSim(cfg)
-	return err == nil
+	run, err := runfolder.FindSim(cfg)
+	if err != nil {
+		return false
+	}
+	if _, err := checkpoint.Peek(runfolder.SimFolder(cfg, run)); err != nil {
+		m.talk(func() {
+			m.say("%s on %s, seed %d, begins again: %s", cell.Label, cell.Network, cell.Seed, withoutHome(err.Error()))
+		})
+		return false
+	}
+	return true
 }
 
 // adopt takes over the finished cells of earlier starts, also those of labels that this start does not run. So a

@@ -2,7 +2,9 @@ package compare
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,9 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/report"
 )
@@ -25,6 +30,62 @@ func only(t *testing.T, m *Matrix, labels ...string) *Matrix {
 		t.Fatal(err)
 	}
 	return again
+}
+
+// A cell goes on from its checkpoint, and begins again if this program cannot read it.
+func TestCellsGoOnFromCheckpoints(t *testing.T) {
+	const ofAnotherVersion = `{"version":1}`
+	for name, test := range map[string]struct {
+		manifest string // "": as it was written
+		want     bool
+		says     string
+	}{
+		"readable": {"", true, ""},
+		"of another version": {fmt.Sprintf(`{"sha256":"%x","checkpoint":%s}`, sha256.Sum256([]byte(ofAnotherVersion)),
+			ofAnotherVersion), false, "a on n, seed 1, begins again: checkpoint"},
+		"damaged": {"{}", false, "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := smallMatrix(t, "exit 5\n")
+			cells, results := m.cells[:1], []report.Cell{{Results: 1}}
+			begin := func() bool {
+				resume, err := m.begin("sim", cells, results)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return resume
+			}
+			if begin() {
+				t.Fatal("an empty folder has a checkpoint")
+			}
+			cfg, err := m.configOf(cells[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := runfolder.SimFolder(cfg, filepath.Join(m.folder(cells[0]), cfg.Name+"-20260101-000000"))
+			if err := checkpoint.Write(folder, checkpoint.Manifest{Round: 7}, new(state.Snapshot), 1); err != nil {
+				t.Fatal(err)
+			}
+			if test.manifest != "" {
+				files, err := filepath.Glob(filepath.Join(folder, "*", "*.json"))
+				if err != nil || len(files) != 1 {
+					t.Fatal(files, err)
+				}
+				if err := os.WriteFile(files[0], []byte(test.manifest), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := begin(); got != test.want {
+				t.Errorf("goes on: %v, want %v", got, test.want)
+			}
+			if said := m.Talk.(*strings.Builder).String(); !strings.Contains(said, test.says) {
+				t.Errorf("said %q, want %q", said, test.says)
+			}
+			if _, err := os.Stat(folder); (err == nil) != test.want {
+				t.Errorf("the folder of the checkpoint: %v", err)
+			}
+		})
+	}
 }
 
 // A comparison that is run part by part has one report, and runs each cell once.

@@ -40,8 +40,8 @@ func accurate(label string, values ...float64) *report.Group {
 	})
 }
 
-// older returns a row of final accuracies, each the mean over replicas. Every cell but the first has an average model of
-// accuracy 0.99.
+// older returns a row of final accuracies, each the mean over replicas. Every cell but the first has an average model
+// of accuracy 0.99.
 func older(label string, values ...float64) *report.Group {
 	return rowOf(label, len(values), func(seed int, c *report.Cell) {
 		if c.Accuracy.Mean = &values[seed-1]; seed > 1 {
