@@ -10,8 +10,8 @@ const moniquaMissing = "Figure 1 has curves and no number, so only its order and
 	"Table 2 also has ResNet-110, which no comparison here trains to its end. We know no printed accuracy of " +
 	"AllReduce and of D-PSGD in full precision, so they have no row. The paper trains ResNet-20 on CIFAR-10 with " +
 	"eight workers on a ring. The top of this page says what this size trains. Our accuracies are those of " +
-	"average models. Where a cell of a claim or of a row here has no such accuracy, all of its accuracies are means " +
-	"over replicas, and it says so."
+	"average models. Where a cell of a claim has no such accuracy, the claim takes means over replicas, and says so. " +
+	"Rows of this table do the same."
 
 // moniquaPrinted returns the results of figure 1 and table 2 as the paper prints them.
 func moniquaPrinted() []Printed { return append(moniquaCurves(), moniquaTable()...) }
