@@ -72,7 +72,7 @@ var claims = map[string][]claim{
 			"%.4[8]f, %.4[10]f and %.4[12]f by Moniqua at 8, 4, 2 and 1 bit, %.4[14]f by DCD and %.4[16]f by ECD at 8 bit, " +
 			"%.4[18]f, %.4[20]f and %.4[22]f by ChocoSGD at 8 and 2 bit and with sign, %.4[24]f, %.4[26]f and %.4[28]f by " +
 			"DeepSqueeze likewise (its average model with sign: %.4[29]f). " +
-			"Seeds: %[3]s of D-PSGD, %[5]s of Moniqua at 8 bit, %[27]s of the others",
+			"Seeds: %[1]s of all-reduce, D-PSGD, and Moniqua at 8 and 4 bit, %[27]s of the others",
 			study("moniqua-night"), "results/moniqua-night/results.csv",
 			accuracies("AllReduce", "D-PSGD", "Moniqua 8b", "Moniqua 4b", "Moniqua 2b", "Moniqua 1b", "DCD 8b", "ECD 8b",
 				"Choco 8b", "Choco 2b", "Choco 1b", "DeepSqueeze 8b", "DeepSqueeze 2b", "DeepSqueeze 1b")},
