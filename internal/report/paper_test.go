@@ -443,3 +443,23 @@ func typeset(t *testing.T, figures []*Figure, tables []Table) {
 		t.Errorf("pdflatex: %v\n%s", err, out[max(0, len(out)-2000):])
 	}
 }
+
+// The names of many bars are vertical in pictures and in LaTeX, so that none lies on another.
+func TestNamesOfManyBarsAreVertical(t *testing.T) {
+	for bars, want := range map[int]string{2: "rotate=35", crowd - 1: "rotate=35", crowd: "rotate=90"} {
+		p := &panel{Plot: newPanel("", "")}
+		var groups []*Group
+		for i := range bars {
+			groups = append(groups, &Group{Label: fmt.Sprint("algorithm ", i)})
+		}
+		nameBars(p, groups, 1)
+		if got := p.ticksPGF(); !strings.Contains(got, want) {
+			t.Errorf("%d bars: %s, want %s", bars, got, want)
+		}
+		// A picture has room for the names: neighbours are as far apart as their letters are high.
+		style := p.X.Tick.Label
+		if box := style.Rectangle("algorithm 0"); bars >= crowd && box.Size().X > 2*style.Font.Size {
+			t.Errorf("%d bars: names take %v of a width, want at most two letters' heights", bars, box.Size().X)
+		}
+	}
+}

@@ -85,12 +85,15 @@ func (p *panel) pgf(b *strings.Builder) {
 // ticksPGF names the ticks of a horizontal axis that has its own.
 func (p *panel) ticksPGF() string {
 	if len(p.names) > 0 {
-		places, labels := make([]string, len(p.names)), make([]string, len(p.names))
+		places, labels, angle := make([]string, len(p.names)), make([]string, len(p.names)), 35
+		if len(p.names) >= crowd {
+			angle = 90
+		}
 		for i, name := range p.names {
 			places[i], labels[i] = strconv.Itoa(i), "{"+latex(name)+"}"
 		}
-		return fmt.Sprintf(", xtick={%s}, xticklabels={%s}, x tick label style={rotate=35, anchor=east}",
-			strings.Join(places, ","), strings.Join(labels, ","))
+		return fmt.Sprintf(", xtick={%s}, xticklabels={%s}, x tick label style={rotate=%d, anchor=east}",
+			strings.Join(places, ","), strings.Join(labels, ","), angle)
 	}
 	ticks, own := p.X.Tick.Marker.(plot.ConstantTicks)
 	if !own {

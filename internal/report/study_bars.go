@@ -92,8 +92,11 @@ func nameBars(p *panel, groups []*Group, highest float64) {
 	p.NominalX(labels...)
 	p.names = labels
 	p.X.Tick.Label.Rotation = slant(len(groups))
-	p.X.Tick.Length = vg.Points(3) // off the bars
+	p.X.Padding = vg.Points(4) // keeps labels off the bars
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
+	if len(groups) >= crowd {
+		p.X.Tick.Label.YAlign = draw.YCenter * 2 / 3 // without what letters have below the line
+	}
 	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
 	p.Y.Min, p.Y.Max = 0, highest*headroom
 	if highest == 0 { // hide the axis, because it has no bars
@@ -110,11 +113,17 @@ func addWords(p *panel, at int, words string) {
 // headroom keeps bars and their lines off the upper edge.
 const headroom = 1.04
 
+// crowd is the least number of bars whose labels are vertical.
+const crowd = 12
+
 // slant returns the angle of the labels for a number of bars, in radians. Many labels must be steep so as not to
 // overlap.
 func slant(bars int) float64 {
 	const many = 8
-	if bars > many {
+	switch {
+	case bars >= crowd:
+		return math.Pi / 2
+	case bars > many:
 		return math.Pi / 4
 	}
 	return math.Pi / 7
