@@ -30,7 +30,7 @@ func (s *Study) Methods() []string {
 // ofWhich says which accuracy the tables have.
 func (s *Study) ofWhich() string {
 	averaged := slices.ContainsFunc(s.Groups, func(g *Group) bool { return len(g.values(averageAccuracy)) > 0 })
-	if averaged && !s.ofReplicas() {
+	if averaged && KindOf(s.Groups...) == OfAverages {
 		return "that of the mean of all models"
 	}
 	return "the mean over the peers"

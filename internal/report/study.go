@@ -27,7 +27,7 @@ type Group struct {
 	Cells   []Cell            // by seed
 	runs    map[uint64]*trace // of the finished cells, by seed
 
-	ofReplicas bool // a cell of the study lacks the accuracy of the average model
+	accuracies AccuracyKind // of all cells of the study
 }
 
 // A trace is the record of a cell with its moments and scores, which tables and figures share.
@@ -90,19 +90,11 @@ func OpenStudy(dir string) (*Study, error) {
 	if len(s.Groups) == 0 {
 		return nil, fmt.Errorf("report: %s: %w: start peer compare again", dir, ErrNoCell)
 	}
-	ofReplicas := s.ofReplicas()
+	kind := KindOf(s.Groups...)
 	for _, g := range s.Groups {
-		g.ofReplicas = ofReplicas
+		g.accuracies = kind
 	}
 	return s, nil
-}
-
-// ofReplicas reports whether a finished cell lacks the accuracy of the average model. Earlier programs did not evaluate
-// that of models with batch normalization.
-func (s *Study) ofReplicas() bool {
-	return slices.ContainsFunc(s.Groups, func(g *Group) bool {
-		return len(g.values(averageAccuracy)) < len(g.values(meanAccuracy))
-	})
 }
 
 // collect fills in the cells and runs of g.
@@ -217,21 +209,10 @@ func perRound(c Cell, _ *trace) *float64 {
 	return record.Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
 }
 
-// finalAccuracy returns the accuracy of a cell: that of the average model, nil if it has none. If another cell of the
-// study lacks it, all cells have the mean over the replicas, so that accuracies are of one kind.
-func (g *Group) finalAccuracy(c Cell, _ *trace) *float64 {
-	switch {
-	case c.Summary == nil:
-		return nil
-	case c.Accuracy.AverageModel != nil && !g.ofReplicas:
-		return c.Accuracy.AverageModel
-	}
-	return c.Accuracy.Mean
-}
+// finalAccuracy returns the accuracy of a cell, of the same kind as those of all cells of the study.
+func (g *Group) finalAccuracy(c Cell, _ *trace) *float64 { return g.accuracies.Of(c) }
 
 func averageAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.AverageModel }
-
-func meanAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.Mean }
 
 func finalLoss(c Cell, _ *trace) *float64 { return record.Number(c.TrainLoss) }
 

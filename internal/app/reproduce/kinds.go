@@ -13,9 +13,9 @@ import (
 // accuracy judges whether the final accuracy of a is that of b plus some points, or higher.
 func (a row) accuracy(b row, points float64) (string, Verdict) {
 	var ours, theirs, differences []float64
-	kind := kindOf(a, b)
+	kind := report.KindOf(a.Group, b.Group)
 	a.paired(b, func(x, y report.Cell) {
-		if p, q := 100*kind.of(x), 100*kind.of(y); !math.IsNaN(p - q) {
+		if p, q := 100*accuracyOf(x, kind), 100*accuracyOf(y, kind); !math.IsNaN(p - q) {
 			ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, p-q)
 		}
 	})
@@ -24,7 +24,7 @@ func (a row) accuracy(b row, points float64) (string, Verdict) {
 	}
 	d := intervalOf(differences)
 	return fmt.Sprintf("%s %.2f %%, %s %.2f %%%s: %+.2f points%s", a.Label, intervalOf(ours).Mean, b.Label,
-		intervalOf(theirs).Mean, kind.words(), d.Mean, d.words("%+.2f")), d.above(points)
+		intervalOf(theirs).Mean, kindWords(kind), d.Mean, d.words("%+.2f")), d.above(points)
 }
 
 // words writes the interval, or that there is none.
@@ -218,9 +218,9 @@ func (a row) converges() (string, Verdict) {
 // diverges judges whether no run of a learns: each diverges, or ends with at most an accuracy.
 func (a row) diverges(most float64) (string, Verdict) {
 	diverged, low, learned, best := 0, 0, 0, 0.0
-	kind := kindOf(a)
+	kind := report.KindOf(a.Group)
 	for _, c := range a.Cells {
-		switch accuracy := kind.of(c); {
+		switch accuracy := accuracyOf(c, kind); {
 		case c.Status == report.CellDiverged:
 			diverged++
 		case accuracy <= most:

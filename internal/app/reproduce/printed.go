@@ -67,14 +67,14 @@ func (p Printed) beside(parts map[string]*part) Beside {
 // measure fills in the result of a row.
 func (b *Beside) measure(r row) {
 	var values []float64
-	unit, kind := "%", kindOf(r)
+	unit, kind := "%", report.KindOf(r.Group)
 	for _, c := range r.Cells {
 		switch {
 		case c.Summary == nil:
 		case b.What == Memory:
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
-		case !math.IsNaN(kind.of(c)):
-			values = append(values, 100*kind.of(c))
+		case !math.IsNaN(accuracyOf(c, kind)):
+			values = append(values, 100*accuracyOf(c, kind))
 		}
 	}
 	var words []string
@@ -90,7 +90,7 @@ func (b *Beside) measure(r row) {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
 		if b.What == Accuracy {
-			text += kind.words()
+			text += kindWords(kind)
 		}
 		words = append(words, text)
 		if !math.IsNaN(b.Number) {

@@ -94,47 +94,20 @@ func (a row) folders() []string {
 	return all
 }
 
-// accuracyKind says of which models final accuracies are.
-type accuracyKind bool
-
-const (
-	ofAverages accuracyKind = false // the average model of a run
-	ofReplicas accuracyKind = true  // its replicas; the accuracy is their mean
-)
-
-// kindOf returns the accuracies that all finished cells of rows have. Earlier programs did not evaluate average models.
-func kindOf(rows ...row) accuracyKind {
-	for _, r := range rows {
-		for _, c := range r.Cells {
-			if c.Summary != nil && c.Accuracy.AverageModel == nil {
-				return ofReplicas
-			}
-		}
+// accuracyOf returns the final accuracy of a cell, NaN if it has none.
+func accuracyOf(c report.Cell, kind report.AccuracyKind) float64 {
+	if v := kind.Of(c); v != nil {
+		return *v
 	}
-	return ofAverages
+	return math.NaN()
 }
 
-// words names the kind where it is not the usual one.
-func (k accuracyKind) words() string {
-	if k == ofReplicas {
+// kindWords names the kind of accuracies where it is not the usual one.
+func kindWords(kind report.AccuracyKind) string {
+	if kind == report.OfReplicas {
 		return ", means over replicas"
 	}
 	return ""
-}
-
-// of returns the final accuracy of a cell, NaN if it has none.
-func (k accuracyKind) of(c report.Cell) float64 {
-	if c.Summary == nil {
-		return math.NaN()
-	}
-	v := c.Accuracy.AverageModel
-	if k == ofReplicas {
-		v = c.Accuracy.Mean
-	}
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
 }
 
 // target returns the target of a comparison, its loss first.
