@@ -23,7 +23,7 @@ func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
 		}
 		if rate, given := entry["rate"]; given {
 			if _, err := ParseRate(fmt.Sprint(rate)); err != nil {
-				r.wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(rate))
+				r.wrong(at+".rate", "must be a rate of at least 1kbit like 100mbit, 1gbit or 500kbit, got %s", show(rate))
 			}
 		}
 		more, ok := entry["set"].(map[string]any)

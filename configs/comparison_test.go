@@ -194,7 +194,7 @@ func TestComparisonMistakes(t *testing.T) {
 		"a seed below 0":    {change("[3, 4]", "[3, -4]"), "whole number from 0"},
 		"more seeds":        {change("bits: 32", "bits: 32, seeds: 3"), "algorithms.0.seeds: must be at most 2"},
 		"no seed of one":    {change("bits: 32", "bits: 32, seeds: 0"), "algorithms.0.seeds: must be a whole number from 1"},
-		"no rate":           {change("1mbit", "0bit"), "must be a rate above 0"},
+		"no rate":           {change("1mbit", "0bit"), "must be a rate of at least 1kbit"},
 		"no rounds":         {change("rounds: 50", "rounds: 0"), "whole number from 1"},
 		"no base":           {change("base: ring8", "base: \"\""), "must be a preset"},
 		"unknown base":      {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},

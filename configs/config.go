@@ -209,7 +209,7 @@ type Optimizer struct {
 	Name     string  `json:"name" jsonschema:"enum=sgd,enum=adamw,enum=lion" jsonschema_description:"sgd takes train.momentum; adamw and lion have averages of their own"`
 	Beta1    float64 `json:"beta1" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"adamw, lion: share of the last average of gradients that is kept"`
 	Beta2    float64 `json:"beta2" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"adamw: the same for the average of squares, 0.95 for transformers, 0.999 for long runs; lion: for the average that the next round takes"`
-	Eps      float64 `json:"eps" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"adamw: added to the root of the average of squares; at least 1e-12 with a certified theta"`
+	Eps      float64 `json:"eps" jsonschema:"minimum=1e-45,maximum=1" jsonschema_description:"adamw: added to the root of the average of squares; at least 1e-12 with a certified theta"`
 	ClipNorm float64 `json:"clip_norm" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"gradients that are longer (2-norm) are scaled to this length, before all averages; 0 = none"`
 }
 

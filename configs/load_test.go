@@ -192,7 +192,9 @@ func TestBadFiles(t *testing.T) {
 		{"a resnet of depth 21", "model: {name: resnet, depth: 21}\n", 1, 30, "6n+2"},
 		{"a layer of no width", "model: {hidden: [64, 0]}\n", 1, 22, "must be 1 to 65536, got 0"},
 		{"a rate without unit", "limit: {rate: \"100\"}\n", 1, 15, "like 100mbit"},
-		{"a rate of nothing", "limit: {rate: 0mbit}\n", 1, 15, "above 0"},
+		{"a rate of nothing", "limit: {rate: 0mbit}\n", 1, 15, "at least 1kbit"},
+		{"a rate below the least one", "limit: {rate: 0.5kbit}\n", 1, 15, "at least 1kbit"},
+		{"an eps that is 0 as a float32", "train: {optimizer: {name: adamw, eps: 1e-60}}\n", 1, 39, "eps"},
 		{"a duration without unit", "limit: {latency: \"3\"}\n", 1, 18, "must be like 1.5ms"},
 		{"a negative duration", "limit: {latency: -1ms}\n", 1, 18, "must be like 1.5ms"},
 		{"a link that is none", "limit: {links: {\"0:1\": {rate: 1mbit}}}\n", 1, 24, "two ranks like 0-1"},
@@ -546,12 +548,12 @@ func TestLocatePlacesAProblemFoundLater(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "100mbit": 1e8, "1gbit": 1e9, "500kbit": 5e5, "1.5mbit": 1.5e6,
-		"8bit": 8} {
+		"1000bit": 1000} {
 		if got, err := ParseRate(text); err != nil || got != want {
 			t.Errorf("rate %q: want %v, got %v, %v", text, want, got, err)
 		}
 	}
-	for _, text := range []string{"100", "mbit", "-1mbit", "0gbit", "1 gbit", "1Gbit", "1mbps", "1e3mbit"} {
+	for _, text := range []string{"100", "8bit", "mbit", "-1mbit", "0gbit", "1 gbit", "1Gbit", "1mbps", "1e3mbit"} {
 		if got, err := ParseRate(text); err == nil {
 			t.Errorf("rate %q: want an error, got %v", text, got)
 		}

@@ -253,6 +253,18 @@ var (
 		hint:  func(*Config) string { return "give a rate beside it" },
 		value: 0, stated: true,
 	}
+	lossyLink = need{
+		on: []string{"limit.rate", "limit.latency", "limit.links"},
+		holds: func(c *Config, key string) bool {
+			link := key[:strings.LastIndexByte(key, '.')]
+			return valueOf(c, link+".rate").String() != "" || !valueOf(c, link+".latency").IsZero()
+		},
+		why: func(*Config) string {
+			return "without a rate or a latency, a packet that is sent again costs no time"
+		},
+		hint:  func(*Config) string { return "give a rate or a latency beside it" },
+		value: 0., stated: true,
+	}
 	checkpoints = need{
 		on:    []string{"checkpoint.every", "checkpoint.seconds"},
 		holds: func(c *Config, _ string) bool { return c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0 },

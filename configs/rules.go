@@ -310,7 +310,7 @@ const slowest = 1000
 func checkLink(at string, l LinkLimit, wrong complain) {
 	const longest = time.Hour
 	if _, err := ParseRate(l.Rate); err != nil {
-		wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(l.Rate))
+		wrong(at+".rate", "must be a rate of at least 1kbit like 100mbit, 1gbit or 500kbit, got %s", show(l.Rate))
 	}
 	if time.Duration(l.Latency) > longest {
 		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(l.Latency))

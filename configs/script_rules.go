@@ -70,7 +70,7 @@ func checkFault(_ *Config, f *Fault, wrong complain) {
 		wrong("of", "has no effect: it is the peer of a rate, but this entry is a %s", kind)
 	}
 	if _, err := ParseRate(f.Rate); err != nil {
-		wrong("rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(f.Rate))
+		wrong("rate", "must be a rate of at least 1kbit like 100mbit, 1gbit or 500kbit, got %s", show(f.Rate))
 	}
 	checkLasting(f, kind, wrong)
 }

@@ -110,7 +110,7 @@ func TestBadScripts(t *testing.T) {
 		{"faster", "{at: 3, slow: 1, by: 0.5}", 22, "must be at least 1, got 0.5"},
 		{"a factor of a kill", "{at: 3, kill: 1, by: 2}", 22, "it is the factor of slow, but this entry is a kill"},
 		{"a rate of nobody", "{at: 3, rate: 1mbit}", 15, "needs the rank of the peer whose uplink it is: of"},
-		{"a rate that is none", "{at: 3, rate: fast, of: 1}", 15, "must be a rate above 0 like 100mbit"},
+		{"a rate that is none", "{at: 3, rate: fast, of: 1}", 15, "must be a rate of at least 1kbit like 100mbit"},
 		{"a peer of a kill", "{at: 3, kill: 1, of: 2}", 22, "it is the peer of a rate, but this entry is a kill"},
 		{"a partition of one group", "{at: 3, partition: [[0, 1, 2, 3, 4, 5, 6, 7]], for: 1s}", 20, "nothing is cut"},
 		{"a partition of nobody", "{at: 3, partition: [[]], for: 1s}", 20, "nothing is cut"},

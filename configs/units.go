@@ -42,7 +42,7 @@ func (Duration) JSONSchema() *jsonschema.Schema {
 var ratePattern = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]+)?)(bit|kbit|mbit|gbit)$`)
 
 // ParseRate reads a rate like 100mbit and returns bits per second, with decimal prefixes as network equipment counts
-// them. An empty text is 0, which means unlimited; a rate of 0 cannot be written.
+// them. An empty text is 0, which means unlimited. A rate is at least leastRate.
 func ParseRate(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -55,9 +55,15 @@ func ParseRate(text string) (float64, error) {
 	if err != nil || value <= 0 {
 		return 0, fmt.Errorf("configs: rate %q must be above 0; leave it empty for no limit", text)
 	}
-	unit := map[string]float64{"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[part[2]]
-	return value * unit, nil
+	value *= map[string]float64{"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[part[2]]
+	if value < leastRate {
+		return 0, fmt.Errorf("configs: rate %q is below the least one, 1kbit", text)
+	}
+	return value, nil
 }
+
+// leastRate is the smallest rate of a link in bit/s. The time of a frame stays far below what a clock holds.
+const leastRate = 1000
 
 var linkPattern = regexp.MustCompile(`^([0-9]{1,5})-([0-9]{1,5})$`)
 

@@ -191,6 +191,24 @@ func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 	return d.noisy(rank, cut, rows), nil
 }
 
+// used returns the number of training rows that some worker has, in the files that this process sees.
+func (d *dataset) used() (rows int, err error) {
+	if d.local {
+		for _, source := range d.sources {
+			rows += source.Info.Train
+		}
+		return rows, nil
+	}
+	p, err := d.partition()
+	if err != nil {
+		return 0, err
+	}
+	for _, n := range p.Sizes() {
+		rows += n
+	}
+	return rows, nil
+}
+
 // shards reads every train split once and cuts it up.
 func (d *dataset) shards(workers int) ([]data.Set, error) {
 	sets := make([]data.Set, workers)

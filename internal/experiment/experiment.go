@@ -142,9 +142,9 @@ func (r *Run) countRounds() error {
 	if t.Epochs == 0 || r.data == nil {
 		return nil
 	}
-	samples := 0
-	for _, s := range r.data.sources {
-		samples += s.Info.Train
+	samples, err := r.data.used()
+	if err != nil {
+		return err
 	}
 	const most = 10_000_000 // as the schema says of train.rounds
 	rounds := math.Ceil(t.Epochs * float64(samples) / (float64(r.cfg.Topology.Size) * float64(t.Batch)))

@@ -295,3 +295,22 @@ func TestUnevenDataIsCompared(t *testing.T) {
 		}
 	}
 }
+
+// Rows that no worker has are in no epoch.
+func TestEpochsCountTheRowsThatWorkersHave(t *testing.T) {
+	run := assemble(t, "topology.size=3", "data.partition=labels", "data.per_worker=1", "train.epochs=2", "train.batch=10")
+	p, err := run.Partition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	for _, n := range p.Sizes() {
+		used += n
+	}
+	if train, _ := run.Samples(); used == train {
+		t.Fatalf("all %d rows are used: the test needs some that are not", train)
+	}
+	if got, want := run.Config().Train.Rounds, (2*used+29)/30; got != want {
+		t.Errorf("%d rounds, want %d for %d rows", got, want, used)
+	}
+}

@@ -53,7 +53,7 @@ type Step struct {
 	Rank    int           `json:"rank"`
 	Round   int           `json:"round"`      // rounds finished, 1..
 	Time    time.Duration `json:"time_ns"`    // since the first round began; virtual in sim
-	Loss    float64       `json:"loss"`       // mini-batch training loss
+	Loss    float64       `json:"loss"`       // of the mini-batch, times the weight of the worker (data.weights)
 	Gap     float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
 	Moved   int           `json:"moved"`      // coordinates with a non-zero index difference
 	Theta   float64       `json:"theta"`      // 0: none

@@ -121,14 +121,17 @@ func (p *pool) next() *order {
 	return p.orders[0]
 }
 
-// compute computes the gradient of an order. It releases the lock meanwhile.
+// compute computes the gradient of an order. It releases the lock meanwhile, and holds it again after a panic too:
+// the callers' deferred unlock would otherwise hide the panic behind an error of its own.
 func (p *pool) compute(o *order) {
 	o.progress = computing
 	p.ahead++
 	o.g = p.buffer(len(o.at))
-	p.mu.Unlock()
-	o.loss, o.err = o.compute(o.g, o.round, o.at)
-	p.mu.Lock()
+	func() {
+		p.mu.Unlock()
+		defer p.mu.Lock()
+		o.loss, o.err = o.compute(o.g, o.round, o.at)
+	}()
 	o.progress = ready
 	p.change.Broadcast()
 }

@@ -134,3 +134,17 @@ func TestSmallGradientsAreNotHandedOver(t *testing.T) {
 		t.Errorf("%v allocations per gradient", got)
 	}
 }
+
+// A gradient that panics ends with its own panic, not with an error of the pool's lock.
+func TestThePanicOfAGradientIsSeen(t *testing.T) {
+	p := newPool(1)
+	defer p.stop()
+	o := &order{compute: func([]float32, int, []float32) (float32, error) { panic("a gradient") }, at: make([]float32, 1)}
+	p.submit(o)
+	defer func() {
+		if got := recover(); got != "a gradient" {
+			t.Errorf("panic %v", got)
+		}
+	}()
+	p.wait(o)
+}

@@ -75,8 +75,15 @@ func (s *simulation) add(e event) {
 // schedule adds an event to the queue.
 func (s *simulation) schedule(at time.Duration, e event) { s.threads[0].schedule(at, e) }
 
-// stopped returns an error if ctx has ended.
+// horizon bounds virtual time. A single event lies less than 150 years ahead, so no time exceeds a time.Duration.
+const horizon = 100 * 365 * 24 * time.Hour
+
+// stopped returns an error if ctx has ended, or if virtual time has passed the horizon.
 func (s *simulation) stopped(ctx context.Context) error {
+	if s.now > horizon {
+		return fmt.Errorf("sim: the run takes more than 100 years of virtual time, and %d rounds of worker 0 are over: "+
+			"raise limit.rate, or lower --compute or train.rounds", s.peers[0].round)
+	}
 	if ctx.Err() == nil {
 		return nil
 	}

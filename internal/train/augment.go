@@ -51,12 +51,16 @@ func (a *Augmenter) Change(next Batches) Batches {
 // below maps a number of 32 random bits to 0..n−1.
 func below(raw uint32, n int) int { return int(uint64(raw) * uint64(n) >> 32) }
 
-// apply replaces a picture by its part from row dy and column dx on, which may begin or end outside, and mirrors that.
+// apply replaces a picture by its part from row dy and column dx on, which may lie outside in part or, where a picture
+// is smaller than CropPad, completely. It mirrors that part if asked to.
 func (a *Augmenter) apply(x []float32, dy, dx int, mirror bool) {
 	copy(a.picture, x)
 	clear(x)
 	h, w, c := a.shape.H, a.shape.W, a.shape.C
 	first, end := max(0, -dx), min(w, w-dx) // the columns of the crop that lie inside the picture
+	if first >= end {
+		return
+	}
 	for i := max(0, -dy); i < min(h, h-dy); i++ {
 		from, to := a.picture[(i+dy)*w*c:(i+dy+1)*w*c], x[i*w*c:(i+1)*w*c]
 		if !mirror {

@@ -46,6 +46,26 @@ func TestCropsAndMirrors(t *testing.T) {
 	}
 }
 
+// Pictures that are smaller than the largest move lie outside their crop in some rounds, and are then empty.
+func TestCropsOfSmallPictures(t *testing.T) {
+	for _, s := range []sample.Shape{{H: 2, W: 2, C: 1}, {H: 3, W: 3, C: 3}, {H: 28, W: 2, C: 1}, {H: 3, W: 28, C: 1}} {
+		empty := 0
+		next := newAugmenter(t, 1, 0, s).Change(func(int) sample.Batch {
+			return sample.Batch{X: slices.Repeat([]float32{1}, 8*s.Features()), Y: make([]int32, 8)}
+		})
+		for k := range 50 {
+			for picture := range slices.Chunk(next(k).X, s.Features()) {
+				if !slices.Contains(picture, 1) {
+					empty++
+				}
+			}
+		}
+		if empty == 0 || empty == 400 {
+			t.Errorf("%+v: %d of 400 crops are empty, want some", s, empty)
+		}
+	}
+}
+
 // pixels returns batches of n pictures of 9×9 pixels in which the middle alone is 1, beside a 2 on its right.
 func pixels(n int) Batches {
 	return func(int) sample.Batch {

@@ -80,8 +80,8 @@ func (r Rule) checkKind() error {
 			return fmt.Errorf("beta%d %v: want a number in [0, 1)", i+1, beta)
 		}
 	}
-	if r.Kind == AdamW && !(r.Eps > 0 && r.Eps <= 1) {
-		return fmt.Errorf("eps %v: want a number above 0 and up to 1", r.Eps)
+	if r.Kind == AdamW && !(float32(r.Eps) > 0 && r.Eps <= 1) {
+		return fmt.Errorf("eps %v: want a number above 0 and up to 1 as a float32, whose least one is 1.4e-45", r.Eps)
 	}
 	return nil
 }
@@ -167,8 +167,9 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 	}, nil
 }
 
-// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g,
-// which is no memory of the oracle, or all of Momentum. The error wraps ErrDiverged; g is then undefined.
+// Gradient overwrites g with the update direction of round k at x. It returns the loss of the batch times the weight of
+// the worker, so that the mean over workers is the objective. The caller owns g, which is no memory of the oracle, or
+// all of Momentum. The error wraps ErrDiverged; g is then undefined.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
 	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
@@ -191,6 +192,9 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 	o.clipped = 0
 	if o.bound > 0 {
 		o.clipped = clip(g[:len(g)-o.exact], o.bound)
+	}
+	if o.optimizer != nil {
+		loss *= o.optimizer.weight
 	}
 	return loss, nil
 }

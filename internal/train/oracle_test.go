@@ -248,7 +248,7 @@ func TestALossBeyondAllBoundsHasDiverged(t *testing.T) {
 func TestRulesOutOfRange(t *testing.T) {
 	nan := math.NaN()
 	for _, r := range []Rule{
-		{Momentum: 1}, {Momentum: -0.1}, {Momentum: nan}, {WeightDecay: -1}, {WeightDecay: nan},
+		{Kind: AdamW, Eps: 1e-60}, {Momentum: 1}, {Momentum: -0.1}, {Momentum: nan}, {WeightDecay: -1}, {WeightDecay: nan},
 		{WeightDecay: math.Inf(1)}, {Bound: -1}, {Bound: nan}, {Bound: math.Inf(1)},
 	} {
 		if _, err := NewOracle(0, fixed{}, NoData, r); err == nil {
@@ -410,4 +410,14 @@ func (o *Oracle) judged(t *testing.T, g, x []float32) error {
 	t.Helper()
 	_, err := o.Gradient(g, 5, x)
 	return err
+}
+
+// The mean over workers of weighted losses is the objective that their weighted gradients descend.
+func TestALossHasTheWeightOfItsWorker(t *testing.T) {
+	for weight, want := range map[float64]float32{0: 2, 1: 2, 0.25: 0.5} {
+		o := newOracle(t, fixed{gradient: []float32{1, 2}, loss: 2}, NoData, Rule{Weight: weight})
+		if loss, err := o.Gradient(make([]float32, 2), 0, make([]float32, 2)); err != nil || loss != want {
+			t.Errorf("weight %v: loss %v, error %v, want %v", weight, loss, err, want)
+		}
+	}
 }

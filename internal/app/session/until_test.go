@@ -63,3 +63,18 @@ func TestAnAccuracyIsKnownOnlyWhereModelsAreEvaluated(t *testing.T) {
 		t.Errorf("an accuracy that a program tells: %v", err)
 	}
 }
+
+func TestALossIsKnownOnlyWhereARunHasEnoughRecords(t *testing.T) {
+	loaded, err := configs.Load(configs.Source{Set: []string{"train.rounds=100", "output.every=25"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, ok := errors.AsType[*configs.Error](Until{Targets: record.Targets{Loss: 0.9}}.Check(run))
+	if !ok || refused.Problems[0].Key != "output.every" {
+		t.Errorf("error %v", refused)
+	}
+}

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,6 +46,11 @@ func Together(ctx context.Context, all []*Run, timing Timing) error {
 	costs, err := timing.costs(all[0])
 	if err != nil {
 		return err
+	}
+	if c := runs[0].Config().Checkpoint; c.Every > 0 || c.Seconds > 0 {
+		if why := all[0].CannotKeep(); why != "" {
+			fmt.Fprintf(all[0].Session.Display, "an interruption loses the run: %s\n", why)
+		}
 	}
 	for _, r := range all {
 		r.Costs, r.Cores = costs, int(timing.Cores)

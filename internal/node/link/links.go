@@ -166,6 +166,9 @@ func (l *Links) Send(frames []gossip.Frame) {
 
 // sendOne sends one frame to several neighbours.
 func (l *Links) sendOne(same []gossip.Frame) {
+	if same[0].Stored != nil { // no other neighbour gets it
+		same = []gossip.Frame{l.s.mail.fetch(same[0])}
+	}
 	if same[0].Kind == gossip.Request {
 		l.edge(same[0].To).asks(same[0])
 	}

@@ -72,6 +72,18 @@ func (m *mailroom) codes(f gossip.Frame) bool {
 	return m.coder != entropy.Plain && f.Kind == gossip.Data && len(f.Payload) > 0
 }
 
+// fetch reads a payload on disk that is to be coded: only the driver knows its layout. So a message that is sent again
+// travels like the first time. Where the disk fails, the link's writer reads again, and says why it cannot.
+func (m *mailroom) fetch(f gossip.Frame) gossip.Frame {
+	if m.coder == entropy.Plain || f.Kind != gossip.Data {
+		return f
+	}
+	if payload, err := f.Stored.Read(nil); err == nil {
+		f.Payload, f.Stored = payload, nil
+	}
+	return f
+}
+
 // mailing wraps a frame for so many links, at a cost per byte; nil if links have nothing to share or to code.
 func (m *mailroom) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *mailing {
 	if links == 0 || links == 1 && !m.codes(f) {

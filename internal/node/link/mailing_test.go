@@ -199,3 +199,25 @@ func TestCostsAreMeasured(t *testing.T) {
 		t.Errorf("%+v, %v", costs, err)
 	}
 }
+
+// A message from the journal is coded like one from memory, so that bytes do not depend on when a neighbour was met.
+func TestStoredPayloadsAreCoded(t *testing.T) {
+	m, err := newMailroom(&Config{Coder: entropy.Huff0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.Repeat([]byte("aab"), 1000)
+	f := m.fetch(gossip.Frame{Kind: gossip.Data, Stored: &shelf{text: text}})
+	if f.Stored != nil || !bytes.Equal(f.Payload, text) {
+		t.Fatalf("%d bytes were read, want %d", len(f.Payload), len(text))
+	}
+	p := m.mailing(f, 1, 0)
+	sent, err := p.open(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Data})
+	if err != nil || len(sent) >= len(text)/2 {
+		t.Errorf("%d bytes were sent, error %v, want fewer than half of %d", len(sent), err, len(text))
+	}
+	broken := &shelf{err: errors.New("gone")}
+	if f := m.fetch(gossip.Frame{Kind: gossip.Data, Stored: broken}); f.Stored != broken {
+		t.Error("the writer cannot report why a payload cannot be read")
+	}
+}
