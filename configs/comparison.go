@@ -21,6 +21,8 @@ type Comparison struct {
 	Tuning     Tuning
 	Targets    Targets
 	Levels     Levels
+	// Evaluate is the rounds between evaluations, where a target needs them and the base has none; 0 = as the base says.
+	Evaluate int
 }
 
 // A NetworkCase is a limit of all peers, and perhaps a number of rounds.
@@ -110,6 +112,9 @@ func (c *Comparison) Cells() []Cell {
 				set := []Override{{"seed", fmt.Sprint(seed)}}
 				if c.Budget.Rounds > 0 {
 					set = append(set, Override{"train.rounds", fmt.Sprint(c.Budget.Rounds)})
+				}
+				if c.Evaluate > 0 {
+					set = append(set, Override{"output.evaluate", fmt.Sprint(c.Evaluate)})
 				}
 				set = slices.Concat(set, network.Set, a.Set)
 				cell := Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune, Until: c.until(),

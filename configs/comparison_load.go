@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/record"
 )
 
 // LoadComparison reads a comparison file, or an embedded one by name, and checks that every cell is a valid run file.
@@ -29,6 +31,7 @@ func LoadComparison(name string, env []string) (*Comparison, error) {
 		problems = c.checkBase(r)
 	}
 	if len(problems) == 0 {
+		c.scoreCells(env)
 		problems = c.checkCells(r, env)
 	}
 	if len(problems) > 0 {
@@ -52,11 +55,41 @@ func (c *Comparison) checkBase(r *comparisonReader) []Problem {
 	return r.problems
 }
 
+// evaluations is the number of evaluations during a cell whose run file asks for none, where a target needs some.
+const evaluations = 40
+
+// scoreCells makes cells evaluate their models where a target is an accuracy and the base asks for no evaluations.
+func (c *Comparison) scoreCells(env []string) {
+	loaded, err := Load(Source{File: c.Base, Env: env})
+	if err != nil || c.Targets.Accuracy == 0 || loaded.Config.Output.Evaluate > 0 || loaded.Config.External() {
+		return
+	}
+	rounds := loaded.Config.Train.Rounds
+	if c.Budget.Rounds > 0 {
+		rounds = c.Budget.Rounds
+	}
+	c.Evaluate = max(1, rounds/evaluations)
+}
+
+// CheckTargets refuses the run file of a cell which cannot tell when a target is reached.
+func (c *Comparison) CheckTargets(cell Config) error {
+	if c.Targets.Accuracy > 0 && cell.Output.Evaluate == 0 && !cell.External() {
+		return Errorf("output.evaluate", "is 0, so that nobody knows when accuracy %g is reached: give the rounds between "+
+			"evaluations, or leave it out", c.Targets.Accuracy)
+	}
+	if records := cell.Train.Rounds / cell.Output.Every; c.Targets.Loss > 0 && cell.Train.Epochs == 0 &&
+		records < record.Smoothing {
+		return Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared with loss %g: "+
+			"give fewer rounds between records", cell.Output.Every, cell.Train.Rounds, record.Smoothing, c.Targets.Loss)
+	}
+	return nil
+}
+
 // checkCells loads the first cell of every algorithm on every network, because no rule depends on the seed. It reports
 // a problem of an algorithm once, not for every network.
 func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
-	var problems []Problem
-	ids, said := map[string]string{}, map[[3]string]bool{}
+	var problems, silent []Problem
+	ids, said, told := map[string]string{}, map[[3]string]bool{}, false
 	for _, cell := range c.Cells() {
 		if cell.Seed != c.Seeds[0] {
 			continue
@@ -67,17 +100,33 @@ func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
 		}
 		ids[cell.ID()] = cell.String()
 		for _, choices := range Combinations(cell.Tune) {
-			_, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
-			for _, p := range problemsOf(err) {
-				p, whose := r.locate(c, cell, p)
-				if what := [3]string{whose, p.Key, p.Message}; !said[what] {
-					said[what] = true
-					if whose != "" {
-						p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
-					}
-					problems = append(problems, p)
+			loaded, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
+			problems = append(problems, r.inCell(c, cell, err, said)...)
+			if err == nil {
+				if err = c.CheckTargets(loaded.Config); err == nil {
+					told = true
 				}
+				silent = append(silent, r.inCell(c, cell, err, said)...)
 			}
+		}
+	}
+	if !told { // a network may have fewer rounds than a target needs, to measure those, but not all of them
+		problems = append(problems, silent...)
+	}
+	return problems
+}
+
+// inCell returns the problems of a cell at their places in the comparison, without those that were said before.
+func (r *comparisonReader) inCell(c *Comparison, cell Cell, err error, said map[[3]string]bool) []Problem {
+	var problems []Problem
+	for _, p := range problemsOf(err) {
+		p, whose := r.locate(c, cell, p)
+		if what := [3]string{whose, p.Key, p.Message}; !said[what] {
+			said[what] = true
+			if whose != "" {
+				p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+			}
+			problems = append(problems, p)
 		}
 	}
 	return problems

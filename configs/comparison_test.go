@@ -36,6 +36,31 @@ tuning: {rounds: 7, seed: 9}
 report: {targets: {loss: 0.6, accuracy: 0.85}}
 `
 
+// A target of accuracy makes cells evaluate their models, also where the base has no evaluations.
+func TestATargetOfAccuracySetsTheEvaluation(t *testing.T) {
+	for set, want := range map[string]string{
+		"report: {targets: {accuracy: 0.8}}":           "seed=1 train.rounds=300 output.evaluate=7 algorithm.name=dpsgd",
+		"report: {targets: {loss: 0.8}}":               "seed=1 train.rounds=300 algorithm.name=dpsgd",
+		"report: {targets: {accuracy: [0.5, 0.8]}}":    "seed=1 train.rounds=300 output.evaluate=7 algorithm.name=dpsgd",
+		"report: {targets: {accuracy: 0.8, loss: 1}}":  "seed=1 train.rounds=300 output.evaluate=7 algorithm.name=dpsgd",
+		"report: {targets: {loss: 1, accuracy: 0.01}}": "seed=1 train.rounds=300 output.evaluate=7 algorithm.name=dpsgd",
+	} {
+		c, err := LoadComparison(writeFile(t, `name: fig
+base: ring8-fashion
+networks: [{name: fast}]
+algorithms: [{label: D-PSGD, name: dpsgd}]
+seeds: [1]
+budget: {rounds: 300}
+`+set), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Arguments(c.Cells()[0].Set), " "); got != want {
+			t.Errorf("%s: cells set %q, want %q", set, got, want)
+		}
+	}
+}
+
 func TestComparison(t *testing.T) {
 	c, err := LoadComparison(writeFile(t, smallComparison), nil)
 	if err != nil {
@@ -54,7 +79,7 @@ func TestComparison(t *testing.T) {
 			}, Tune: []Choice{{"algorithm.gamma", []string{"0.1", "0.3"}}}},
 		},
 		Seeds: []uint64{3, 4}, Budget: Budget{Rounds: 50}, Tuning: Tuning{Rounds: 7, Seed: 9},
-		Targets: Targets{Loss: 0.6, Accuracy: 0.85},
+		Targets: Targets{Loss: 0.6, Accuracy: 0.85}, Evaluate: 1,
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -68,7 +93,7 @@ func TestComparison(t *testing.T) {
 		t.Errorf("cell %q in folder %q", last, last.ID())
 	}
 	got := strings.Join(Arguments(cells[0].Set), " ")
-	if want := "seed=3 train.rounds=50 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 " +
+	if want := "seed=3 train.rounds=50 output.evaluate=1 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 " +
 		"algorithm.name=dpsgd"; got != want {
 		t.Errorf("first cell sets %q, want %q", got, want)
 	}
@@ -178,6 +203,10 @@ func TestCombinations(t *testing.T) {
 
 func TestComparisonMistakes(t *testing.T) {
 	change := func(old, new string) string { return strings.Replace(smallComparison, old, new, 1) }
+	everywhere := func(set string) string {
+		return strings.NewReplacer("rounds: 10}", "set: {"+set+"}}", "{name: fast}", "{name: fast, set: {"+set+"}}").
+			Replace(smallComparison)
+	}
 	for name, test := range map[string]struct{ text, want string }{
 		"not yaml":          {"{", "could not find"},
 		"no section":        {"[1]", "key: value"},
@@ -215,6 +244,8 @@ func TestComparisonMistakes(t *testing.T) {
 		"network no section": {change("{name: fast}", "{name: fast, set: 3}"), "networks.1.set: must be a section"},
 		"network that tunes": {change("{name: fast}", "{name: fast, set: {train: {batch: \"tune(1, 2)\"}}}"),
 			"networks.1.set: train.batch: tune(...) belongs to an algorithm"},
+		"no evaluations":     {everywhere("output: {evaluate: 0}"), "nobody knows when accuracy 0.85 is reached"},
+		"too few records":    {everywhere("output: {every: 11}"), "50 rounds have fewer records than the 5"},
 		"wrong in a network": {change("{name: fast}", "{name: fast, set: {data: {alpha: -1}}}"), "data.alpha"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
 		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},

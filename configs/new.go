@@ -37,7 +37,7 @@ algorithms:
   - {label: D-PSGD, name: dpsgd, bits: 32}
   - {label: Moniqua 8b, name: dpsgd, bits: 8}
   - {label: DCD 8b, name: dcd, bits: 8}
-  - {label: Choco sign, name: choco, gamma: "tune(0.1, 0.3)", compressor: {name: sign}}
+  - {label: Choco sign, name: choco, gamma: "tune(0.1, 0.3, auto)", compressor: {name: sign}}
 seeds: [1, 2, 3]
 budget: {rounds: 200}
 report: {targets: {loss: 0.5}}

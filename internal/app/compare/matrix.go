@@ -152,9 +152,12 @@ func (m *Matrix) arguments(cell configs.Cell) ([]string, error) {
 	return append(m.own(cell), kept...), nil
 }
 
-// checkSet refuses overrides of all cells that have no effect in any cell.
+// checkSet refuses overrides of all cells that have no effect in any cell, or with which no cell can tell when a target
+// is reached.
 func (m *Matrix) checkSet() error {
 	kept, idle := map[string]bool{}, map[string]configs.Problem{}
+	var told bool
+	var silent error
 	for _, cell := range m.cells {
 		if cell.Seed != m.file.Seeds[0] {
 			continue
@@ -162,6 +165,11 @@ func (m *Matrix) checkSet() error {
 		loaded, err := m.load(cell)
 		if err != nil {
 			return err
+		}
+		if err := m.file.CheckTargets(loaded.Config); err == nil {
+			told = true
+		} else if silent == nil {
+			silent = m.inCell(cell, loaded.Locate(err))
 		}
 		settings, problems := loaded.All()
 		for _, s := range settings {
@@ -176,6 +184,9 @@ func (m *Matrix) checkSet() error {
 		if !kept[key] {
 			return &configs.Error{Problems: []configs.Problem{idle[key]}}
 		}
+	}
+	if !told {
+		return silent
 	}
 	return nil
 }
