@@ -123,7 +123,7 @@ func factor(r geomean) string {
 	switch {
 	case r.Low == 0 && math.IsInf(r.High, 0):
 		return "unknown: both reach it before records can tell"
-	case r.unbounded():
+	case r.isBound():
 		return r.interval() + " times"
 	}
 	return r.String() + " times"

@@ -73,9 +73,9 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 				continue
 			}
 			e := g.timeTo(target)
-			points = append(points, plotter.XY{X: target.Value, Y: e.Mean})
 			told = append(told, fmt.Sprintf("%v to %g", e, target.Value))
-			if !e.unbounded() {
+			if !e.isBound() { // a bound is no point of a curve
+				points = append(points, plotter.XY{X: target.Value, Y: e.Mean})
 				p.whisker(target.Value, e, runStyle(i).Color)
 			}
 		}
@@ -111,7 +111,7 @@ func (s *Study) steady(network string, groups []*Group) string {
 	var first []string
 	reached, sure := 0, 0
 	for _, target := range s.Goals() {
-		g := fastestOf(groups, target)
+		g, _ := fastestOf(groups, target)
 		if g == nil {
 			continue
 		}
@@ -131,10 +131,11 @@ func (s *Study) steady(network string, groups []*Group) string {
 	if len(first) > 1 {
 		text = fmt.Sprintf("On %s the least mean time depends on the target: %s", network, strings.Join(first, ", "))
 	}
+	text += fmt.Sprintf("; at %d of them the intervals tell the first from all others.", sure)
 	if reached < all {
-		text += fmt.Sprintf(" that some algorithm reaches in every run, of %d", all)
+		text += fmt.Sprintf(" At %s no first is known.", plural.Part(all-reached, all, "target"))
 	}
-	return text + fmt.Sprintf("; at %d of them the intervals tell the first from all others.", sure)
+	return text
 }
 
 // surely reports whether the interval of every ratio says that g reaches a target before the others that reach it.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -248,15 +249,15 @@ func TestClaimsOverAllTargets(t *testing.T) {
 func TestOrderAtAllTargets(t *testing.T) {
 	s := paper(t)
 	groups := s.on("n")
-	const want = "On n Moniqua 8b has the least mean time at each of 5 targets; at 4 of them the intervals tell " +
-		"the first from all others."
+	const want = "On n Moniqua 8b has the least mean time at each of 4 targets; at 4 of them the intervals tell the first " +
+		"from all others. At 1 of 5 targets no first is known."
 	if got := s.steady("n", groups); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range groups[0].Cells {
-		early := *groups[0].Cells[i].ToLevels[0].Reached
-		early.Time = 0.1
-		groups[0].Cells[i].ToLevels[0].Reached = &early
+		early := *groups[0].Cells[i].ToLevels[1].Reached
+		early.Time, early.After = 0.1, 0.05
+		groups[0].Cells[i].ToLevels[1].Reached = &early
 	}
 	if got := s.steady("n", groups); !strings.Contains(got, "depends on the target: D-PSGD, Moniqua 8b;") {
 		t.Errorf("%q does not say that the order changes", got)
@@ -460,6 +461,43 @@ func TestNamesOfManyBarsAreVertical(t *testing.T) {
 		style := p.X.Tick.Label
 		if box := style.Rectangle("algorithm 0"); bars >= crowd && box.Size().X > 2*style.Font.Size {
 			t.Errorf("%d bars: names take %v of a width, want at most two letters' heights", bars, box.Size().X)
+		}
+	}
+}
+
+// A time that is only bounded is no measurement: it wins nothing unless its bound lies below all other times.
+func TestBoundsAreNotMeasurements(t *testing.T) {
+	s := paper(t)
+	target := s.Goals()[1]
+	groups := s.on("n")
+	moniqua := groups[slices.IndexFunc(groups, func(g *Group) bool { return g.Label == "Moniqua 8b" })]
+	set := func(g *Group, r record.Reached) {
+		for i := range g.Cells {
+			for j := range g.Cells[i].ToLevels {
+				if g.Cells[i].ToLevels[j].Target == target {
+					g.Cells[i].ToLevels[j].Reached = &r
+				}
+			}
+		}
+	}
+	set(groups[0], record.Reached{Time: 1.5, After: 1.4, Seen: 1.6, Bytes: 1e6})
+	for seen, want := range map[float64]string{1.682: "", 1.2: "Moniqua 8b"} {
+		set(moniqua, record.Reached{Time: seen, Seen: seen, Bytes: 1e6})
+		fastest, open := fastestOf(groups, target)
+		if got := strings.Join(labelsOf(slices.DeleteFunc([]*Group{fastest}, func(g *Group) bool { return g == nil })), ""); got != want {
+			t.Errorf("seen at %v: %q is the first, want %q", seen, got, want)
+		}
+		if sentence := s.conclude("n", groups, target); want == "" && (len(open) != 2 ||
+			!strings.Contains(sentence, "do not show who is the first") || !strings.Contains(sentence, "at most 1.68 s")) {
+			t.Errorf("%q with %d groups", sentence, len(open))
+		}
+		line := moniqua.line(metric{"seconds", func(g *Group) geomean { return g.timeTo(target) }})
+		if line[4] != "" || line[5] != "" || line[6] != exact(seen) || line[7] != "at most" {
+			t.Errorf("results.csv has %q", line)
+		}
+		if line := moniqua.line(metric{"mb", func(g *Group) geomean { return g.bytesTo(target) }}); line[4] != "" ||
+			line[7] != "at most" {
+			t.Errorf("results.csv has the bytes %q", line)
 		}
 	}
 }

@@ -9,34 +9,43 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A metric is one column of the tables as numbers. Its mean is geometric or arithmetic.
+// A metric is one column of the tables as numbers, as the tables have it.
 type metric struct {
-	name      string
-	geometric bool
-	of        func(Cell, *trace) *float64
+	name string
+	of   func(g *Group) geomean
 }
 
 // metricsOf returns the columns of the tables for a group.
 func (s *Study) metricsOf(g *Group) []metric {
+	geometric := func(name string, of func(Cell, *trace) *float64) metric {
+		return metric{name, func(g *Group) geomean { return g.geomean(of) }}
+	}
+	arithmetic := func(name string, of func(Cell, *trace) *float64) metric {
+		return metric{name, func(g *Group) geomean {
+			e := g.estimate(of)
+			return geomean{Mean: e.Mean, Low: e.Mean - e.Half, High: e.Mean + e.Half, N: e.N}
+		}}
+	}
 	all := []metric{
-		{"ms_per_round", true, perRound}, {"least_ms_per_round", true, s.leastPerRound(g)},
-		{"mb_per_peer", true, megabytesSent}, {"extra_mb", false, extraMegabytes},
-		{"socket_over_claimed_bytes", true, s.overhead(g)},
-		{"accuracy", false, g.finalAccuracy}, {"accuracy_average_model", false, averageAccuracy},
-		{"accuracy_worst_replica", false, leastAccuracy}, {"train_loss", false, finalLoss},
+		geometric("ms_per_round", perRound), geometric("least_ms_per_round", s.leastPerRound(g)),
+		geometric("mb_per_peer", megabytesSent), arithmetic("extra_mb", extraMegabytes),
+		geometric("socket_over_claimed_bytes", s.overhead(g)),
+		arithmetic("accuracy", g.finalAccuracy), arithmetic("accuracy_average_model", averageAccuracy),
+		arithmetic("accuracy_worst_replica", leastAccuracy), arithmetic("train_loss", finalLoss),
 	}
 	for _, target := range s.Goals() {
-		all = append(all, metric{fmt.Sprintf("seconds to %s", target), true, timeOf(target)},
-			metric{fmt.Sprintf("mb to %s", target), true, megabytesTo(target)})
+		all = append(all, metric{fmt.Sprintf("seconds to %s", target), func(g *Group) geomean { return g.timeTo(target) }},
+			metric{fmt.Sprintf("mb to %s", target), func(g *Group) geomean { return g.bytesTo(target) }})
 	}
 	return all
 }
 
 // WriteResults writes the columns of the tables as numbers, a line for each. The ends of the 95 % interval over the
-// seeds are empty where there is none.
+// seeds are empty where there is none. A target that a run may have reached before its first record has no mean: the
+// column bound says that high is all that is known.
 func (s *Study) WriteResults(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high"}) // Flush reports the error
+	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high", "bound"}) // Flush reports the error
 	for _, g := range s.Groups {
 		for _, m := range s.metricsOf(g) {
 			if line := g.line(m); line != nil {
@@ -50,19 +59,15 @@ func (s *Study) WriteResults(w io.Writer) error {
 
 // line returns a metric of g as a line, nil if no run has it.
 func (g *Group) line(m metric) []string {
-	var n int
-	var mean, low, high float64
-	if m.geometric {
-		e := g.geomean(m.of)
-		n, mean, low, high = e.N, e.Mean, e.Low, e.High
-	} else {
-		e := g.estimate(m.of)
-		n, mean, low, high = e.N, e.Mean, e.Mean-e.Half, e.Mean+e.Half
-	}
-	if n == 0 {
+	e := m.of(g)
+	name := []string{g.Label, g.Network.Name, m.name, strconv.Itoa(e.N)}
+	switch {
+	case e.N == 0:
 		return nil
+	case e.isBound(): // of a time or of bytes, which have no lower bound then
+		return append(name, "", "", exact(e.High), "at most")
 	}
-	return []string{g.Label, g.Network.Name, m.name, strconv.Itoa(n), exact(mean), exact(low), exact(high)}
+	return append(name, exact(e.Mean), exact(e.Low), exact(e.High), "")
 }
 
 // exact writes a number with all digits, and nothing for one that is not known.

@@ -110,8 +110,8 @@ func (g geomean) within(low, high float64) geomean {
 	return g
 }
 
-// unbounded reports whether only a bound is known.
-func (g geomean) unbounded() bool { return g.Low == 0 || math.IsInf(g.High, 0) }
+// isBound reports whether only a bound is known: the mean is then no measurement.
+func (g geomean) isBound() bool { return g.Low == 0 || math.IsInf(g.High, 0) }
 
 // interval writes the interval of g.
 func (g geomean) interval() string {
@@ -142,7 +142,7 @@ func (g geomean) String() string {
 		return decimal(g.Mean, g.Mean, 3)
 	case half <= narrow*g.Mean:
 		return decimal(g.Mean, g.Mean, 3) + " ± 0"
-	case g.unbounded():
+	case g.isBound():
 		return g.interval()
 	default:
 		return fmt.Sprintf("%s [%s, %s]", beside(g.Mean, half), beside(g.Low, half), beside(g.High, half))

@@ -166,6 +166,15 @@ func (g *Group) timeTo(t record.Target) geomean {
 	return g.geomean(timeOf(t)).within(g.geomean(afterOf(t)).Mean, g.geomean(seenOf(t)).Mean)
 }
 
+// bytesTo returns the megabytes that a peer sent until the target. Where a time is only a bound, so are the bytes.
+func (g *Group) bytesTo(t record.Target) geomean {
+	e := g.geomean(megabytesTo(t))
+	if g.timeTo(t).isBound() {
+		return e.within(0, e.Mean)
+	}
+	return e
+}
+
 // reaches reports whether every run reached the target.
 func (g *Group) reaches(t record.Target) bool {
 	n := len(g.values(timeOf(t)))

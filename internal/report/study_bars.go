@@ -50,6 +50,10 @@ func timeBars(groups []*Group, target record.Target) *panel {
 			continue
 		}
 		e := g.timeTo(target)
+		if e.isBound() { // words take the place of the bar
+			highest = max(highest, e.High)
+			continue
+		}
 		p.bar(i, 0, e.Mean, runStyle(i).Color)
 		p.whisker(float64(i), e, color.White) // visible on any bar
 		p.whisker(float64(i), e, color.Black)
@@ -57,11 +61,15 @@ func timeBars(groups []*Group, target record.Target) *panel {
 	}
 	nameBars(p, groups, highest)
 	for i, g := range groups {
-		words := g.missing(target)
-		if words != "" {
+		words, e := g.missing(target), g.timeTo(target)
+		switch {
+		case words != "":
 			addWords(p, i, words)
-		} else {
-			words = g.timeTo(target).String()
+		case e.isBound():
+			words = e.interval()
+			addWords(p, i, words)
+		default:
+			words = e.String()
 		}
 		p.words += fmt.Sprintf("; %s: %s", g.Label, words)
 	}

@@ -22,7 +22,7 @@ type row struct {
 // A reach is the time of a row to a target. Sooner is the speedup over the reference.
 type reach struct {
 	Time, Sooner, Bytes string
-	Best                bool // the fastest on its network
+	Best                bool // known to be the fastest on its network
 }
 
 // rows returns the rows of one network.
@@ -37,9 +37,10 @@ func (s *Study) rows(network string) []row {
 			MB:   g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
 		}
 		for _, target := range s.Targets.List() {
+			fastest, _ := fastestOf(alike(groups, g), target)
 			r.Targets = append(r.Targets, reach{
 				Time: g.inAll(target), Sooner: g.speedup(reference(alike(groups, g)), target),
-				Bytes: g.geomean(megabytesTo(target)).String(), Best: g == fastestOf(alike(groups, g), target),
+				Bytes: g.bytesTo(target).String(), Best: g == fastest,
 			})
 		}
 		if n := g.ended(CellDiverged); n > 0 {
@@ -59,7 +60,7 @@ func (g *Group) speedup(base *Group, target record.Target) string {
 		return "1.00"
 	}
 	sooner := g.sooner(base, target)
-	if sooner.unbounded() {
+	if sooner.isBound() {
 		return "-" // the ratio of two bounds says nothing
 	}
 	return sooner.String()

@@ -54,7 +54,7 @@ func timeToTarget(g, base *Group, target record.Target) string {
 		return "-"
 	}
 	text := g.timeTo(target).String()
-	if sooner := g.sooner(base, target); base.reaches(target) && !sooner.unbounded() {
+	if sooner := g.sooner(base, target); base.reaches(target) && !sooner.isBound() {
 		text += fmt.Sprintf(" (%s)", decimal(sooner.Mean, sooner.Mean, 3))
 	}
 	return text

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,12 +65,17 @@ func (s *Study) conclude(network string, groups []*Group, target record.Target) 
 	if !slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && g.tells(target) }) {
 		return concludeFinal(network, groups, target)
 	}
-	base, fastest := reference(groups), fastestOf(groups, target)
+	base := reference(groups)
+	fastest, open := fastestOf(groups, target)
+	if len(open) > 0 {
+		return fmt.Sprintf("On %s the records do not show who is the first to reach %s: %s may be, in a time that is only "+
+			"known to be at most %s s.", network, target, strings.Join(labelsOf(open), ", "), latestOf(open, target))
+	}
 	if fastest == nil {
 		return fmt.Sprintf("On %s no algorithm reached %s in every run.", network, target)
 	}
 	time, verb := fastest.timeTo(target), "reach"
-	if time.unbounded() {
+	if time.isBound() {
 		verb = "be seen at"
 	}
 	text := fmt.Sprintf("On %s %s is the first to %s %s, in %s s", network, fastest.Label, verb, target, time)
@@ -125,7 +131,7 @@ func (g *Group) endsAt(target record.Target) (at, all int) {
 // ahead describes how much faster the fastest group is than the reference.
 func ahead(fastest, base *Group, target record.Target) string {
 	r := fastest.sooner(base, target)
-	if r.unbounded() {
+	if r.isBound() {
 		return fmt.Sprintf("; whether that is before %s (%s s) these records do not tell.", base.Label, base.timeTo(target))
 	}
 	text := fmt.Sprintf(": %.1f %% of the time of %s, %s times sooner", 100/r.Mean, base.Label, decimal(r.Mean, r.Mean, 3))
@@ -153,17 +159,48 @@ func rivals(fastest *Group, groups []*Group, target record.Target) []string {
 	return all
 }
 
-// fastestOf returns the group with the least mean time to the target among
-// those that reached it in every run.
-func fastestOf(groups []*Group, target record.Target) *Group {
-	var fastest *Group
+// fastestOf returns the group with the least mean time to the target among those that reached it in every run; nil if
+// there is none. A group whose time is only a bound may have been there at any earlier time. So it is the fastest only if
+// no other is bounded and its bound lies below the times of all others. Else nobody is, and these groups may be first.
+func fastestOf(groups []*Group, target record.Target) (fastest *Group, open []*Group) {
 	for _, g := range groups {
-		if !g.reaches(target) {
-			continue
-		}
-		if fastest == nil || g.timeTo(target).Mean < fastest.timeTo(target).Mean {
+		switch {
+		case !g.reaches(target):
+		case g.timeTo(target).isBound():
+			open = append(open, g)
+		case fastest == nil || g.timeTo(target).Mean < fastest.timeTo(target).Mean:
 			fastest = g
 		}
 	}
-	return fastest
+	if len(open) == 0 {
+		return fastest, nil
+	}
+	earliest := slices.MinFunc(open, func(a, b *Group) int {
+		return cmp.Compare(a.timeTo(target).High, b.timeTo(target).High)
+	}).timeTo(target).High
+	switch {
+	case fastest != nil && fastest.timeTo(target).Mean <= earliest:
+		return nil, append(open, fastest)
+	case len(open) == 1:
+		return open[0], nil
+	}
+	return nil, open
+}
+
+// latestOf writes the largest bound of groups on their time to a target.
+func latestOf(groups []*Group, target record.Target) string {
+	latest := 0.0
+	for _, g := range groups {
+		latest = max(latest, g.timeTo(target).High)
+	}
+	return decimal(latest, latest, 3)
+}
+
+// labelsOf returns the labels of groups.
+func labelsOf(groups []*Group) []string {
+	var all []string
+	for _, g := range groups {
+		all = append(all, g.Label)
+	}
+	return all
 }
