@@ -116,8 +116,8 @@ func (b *bucketed) Scale() error {
 }
 
 // Clip makes the compressor see min(max(z, −c·σ), c·σ) instead of z. Here σ is the standard deviation
-// of the bucket about its mean (Wen et al., "TernGrad", NeurIPS 2017, section 3.3). c = 0 stands for
-// no clipping.
+// of the bucket about its mean (Wen et al., "TernGrad", NeurIPS 2017, section 3.3). A bucket with σ = 0 is not clipped:
+// one coordinate, or equal ones. c = 0 stands for no clipping.
 func (b *bucketed) Clip(c float64) error {
 	if !(c >= 0) || math.IsInf(c, 0) {
 		return fmt.Errorf("quant: %s: clipping at %v standard deviations: must be a number above 0, or 0 for none", b.name, c)

@@ -7,12 +7,15 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// clipped returns z with its coordinates limited to c standard deviations, in
-// the memory of dst.
+// clipped returns z with its coordinates limited to c standard deviations, in the memory of dst. A bucket without
+// deviation has no outlier and stays as it is: a limit of 0 would never let its coordinates move.
 func clipped(dst, z []float32, c float64) []float32 {
 	limit, sure := soonLimit(z, c)
 	if !sure {
 		limit = clipLimit(z, c)
+	}
+	if limit == 0 {
+		return append(dst[:0], z...)
 	}
 	most := magnitude(limit)
 	dst = slices.Grow(dst[:0], len(z))[:len(z)]

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,4 +35,27 @@ func TestLiarsThatOutweighTheirNeighboursAreFound(t *testing.T) {
 		{"the end of a path", []string{"algorithm={codec: full, clip: {liars: 1}}", "topology.kind=path"}, "--set",
 			"worker 0 has 1 neighbour: "},
 	})
+}
+
+// The deviation of a bucket of one coordinate is 0. Clipping at a multiple of it would keep the last parameter where it
+// began. The parameters of this model do not depend on each other, so the last one is that of a run without clipping.
+func TestClippedCompressorsTrainTheLastParameter(t *testing.T) {
+	for _, set := range []string{
+		"{name: allreduce, reduce: allgather, compressor: {name: terngrad, bucket: 8, clip: %v}}",
+		"{name: choco, gamma: 0.1, compressor: {name: qsgd, bits: 4, scaled: true, bucket: 8, clip: %v}}",
+		"{name: deepsqueeze, gamma: 0.1, compressor: {name: sign, bucket: 8, clip: %v}}",
+	} {
+		var last [2][]float32
+		for i, clip := range []float64{0, 2.5} {
+			r := assemble(t, "train.rounds=30", "model.name=quadratic", "model.dim=17", "algorithm="+fmt.Sprintf(set, clip))
+			all := workers(t, r)
+			drive(t, r, all, 1)
+			for _, w := range all {
+				last[i] = append(last[i], w.Machine.Params()[16])
+			}
+		}
+		if !slices.Equal(last[0], last[1]) {
+			t.Errorf("%s: the last parameter is %v with clipping, %v without", set, last[1], last[0])
+		}
+	}
 }
