@@ -207,13 +207,26 @@ func (l *matchings) degree() int { return min(1, l.n-1) }
 func (l *matchings) fill(row *Row, i Rank, s int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	m := l.at(s)
+	if at := m.place[i] ^ 1; at < l.n {
+		meet(row, m.order[at], 1./2)
+	}
+}
+
+// meetings appends the workers that meet in exchange s to dst, pair by pair.
+func (l *matchings) meetings(dst []Rank, s int) []Rank {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return append(dst, l.at(s).order[:l.n/2*2]...)
+}
+
+// at returns the permutation of an exchange while the lock is held.
+func (l *matchings) at(s int) *matching {
 	m := &l.known[s%keptMatchings]
 	if m.exchange != s || m.order == nil {
 		l.draw(m, s)
 	}
-	if at := m.place[i] ^ 1; at < l.n {
-		meet(row, m.order[at], 1./2)
-	}
+	return m
 }
 
 func (l *matchings) draw(m *matching, s int) {

@@ -141,7 +141,7 @@ func TestStaticGraphsHaveTheSumsOfTheirSpectrum(t *testing.T) {
 func TestReachIsThatOfProducts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := anySequence(t)
-		spec.N, spec.Exchanges = min(spec.N, 16), 6
+		spec.N, spec.Exchanges = min(spec.N, 16), rapid.IntRange(1, 30).Draw(t, "exchanges")
 		g, err := New(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -162,6 +162,65 @@ func TestReachIsThatOfProducts(t *testing.T) {
 			t.Errorf("%v: reach %d, want %d", spec, got, most)
 		}
 	})
+}
+
+// counted are links that count the rows that they are asked for.
+type counted struct {
+	links
+	rows int
+}
+
+func (l *counted) fill(row *Row, i Rank, s int) {
+	l.rows++
+	l.links.fill(row, i, s)
+}
+
+// A long run draws each exchange once for its reach, and leaves out most of its starts.
+func TestReachOfALongRunIsFoundFast(t *testing.T) {
+	const n, exchanges = 65, 3000
+	g, err := New(Spec{Kind: RandomMatching, N: n, Slack: 1, Exchanges: exchanges})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &counted{links: g.links}
+	g.links = l
+	w, spread, want := newNews(g), 0, 0
+	for s := exchanges - 1; s >= 0; s-- {
+		want = max(want, w.spread(s))
+	}
+	l.rows = 0
+	fast := newNews(g)
+	got := longest(exchanges, func(s int) int {
+		spread++
+		return fast.spread(s)
+	})
+	if got != want || l.rows > n*(exchanges+want) || spread > exchanges/2 {
+		t.Errorf("reach %d from %d rows and %d starts, want %d from %d and %d at most", got, l.rows, spread, want,
+			n*(exchanges+want), exchanges/2)
+	}
+}
+
+// Path sums of a long run hold the rows of few exchanges.
+func TestPathSumsForgetEarlierExchanges(t *testing.T) {
+	g, err := New(Spec{Kind: RandomShift, N: 9, Slack: 1, Exchanges: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, most, held := newWindow(g), Sums{}, 0
+	for s := range w.starts {
+		most = most.join(w.sums(s, [2]Rank{0, 1}))
+		w.forget(s)
+		now := 0
+		for _, rows := range w.rows {
+			if rows != nil {
+				now++
+			}
+		}
+		held = max(held, now)
+	}
+	if held > 2*w.deepest+1 || w.deepest > 200 || most.S < 2 {
+		t.Errorf("holds the rows of %d exchanges, a sum has %d, and S is %v", held, w.deepest, most.S)
+	}
 }
 
 func TestDistancesOfARing(t *testing.T) {

@@ -44,6 +44,7 @@ func (g *Graph) sums(all bool) (Sums, error) {
 		for _, pair := range pairs {
 			most = most.join(w.sums(s, pair))
 		}
+		w.forget(s)
 	}
 	return most, nil
 }
@@ -77,23 +78,42 @@ func (g *Graph) exchanging(s int) [][2]Rank {
 	return all
 }
 
-// A window computes the sums of a graph with links.
+// A window computes the sums of a graph with links. It holds the rows of some exchanges only: a sum goes back as far as
+// differences are large enough to count.
 type window struct {
+	graph   *Graph
 	starts  int
 	endless bool
-	rows    [][]Row // by exchange
+	rows    [][]Row // by exchange; nil: they are not there
+	first   int     // no exchange before it is there
+	deepest int     // exchanges of the longest sum
 	v, next []float64
 }
 
 func newWindow(g *Graph) *window {
-	w := &window{starts: g.Period(), v: make([]float64, g.N()), next: make([]float64, g.N())}
+	w := &window{graph: g, starts: g.Period(), v: make([]float64, g.N()), next: make([]float64, g.N())}
 	if w.endless = w.starts == 0; w.endless {
 		w.starts = g.spec.exchanges()
 	}
-	for s := range w.starts {
-		w.rows = append(w.rows, g.Rows(s))
-	}
+	w.rows = make([][]Row, w.starts)
 	return w
+}
+
+// at returns the rows of an exchange.
+func (w *window) at(s int) []Row {
+	s = (s%w.starts + w.starts) % w.starts
+	if w.rows[s] == nil {
+		w.rows[s] = w.graph.Rows(s)
+		w.first = min(w.first, s)
+	}
+	return w.rows[s]
+}
+
+// forget drops the rows of an Endless kind that sums from exchange s on hardly need.
+func (w *window) forget(s int) {
+	for ; w.endless && w.first < s-2*w.deepest; w.first++ {
+		w.rows[w.first] = nil
+	}
 }
 
 // sums returns the sums of a pair at exchange s.
@@ -102,6 +122,7 @@ func (w *window) sums(s int, pair [2]Rank) Sums {
 	w.v[pair[0]], w.v[pair[1]] = 1, -1
 	var sum Sums
 	for at := s - 1; ; at-- {
+		w.deepest = max(w.deepest, s-at)
 		term := norm1(w.v)
 		if term < settled {
 			return sum
@@ -110,7 +131,7 @@ func (w *window) sums(s int, pair [2]Rank) Sums {
 		if at < 0 && w.endless {
 			return sum
 		}
-		w.back(w.rows[((at%w.starts)+w.starts)%w.starts])
+		w.back(w.at(at))
 		sum.S1 += distance1(w.next, w.v)
 		w.v, w.next = w.next, w.v
 	}
