@@ -35,9 +35,9 @@ func (g *Graph) findReach() int {
 	return longest(starts, newNews(g).spread)
 }
 
-// longest returns the largest number of exchanges after which all know all, over all starts. What was known before
-// exchange s was also known before s + 1. So s takes at most one exchange more than s + 1, and starts that cannot take
-// longer than the longest one so far are left out: two of three on large graphs.
+// longest returns the largest number of exchanges after which all know all, over all starts. News from before exchange
+// s is also news from before s + 1, so s takes at most one exchange more than s + 1. Starts that therefore cannot take
+// longer than the longest one so far are left out.
 func longest(starts int, after func(s int) int) int {
 	most := 0
 	for s := starts - 1; s >= 0; {

@@ -86,6 +86,7 @@ var tables = map[string]reflect.Type{
 	"Edge":                reflect.TypeFor[record.Edge](),
 	"Links":               reflect.TypeFor[record.Links](),
 	"Spent":               reflect.TypeFor[record.Spent](),
+	"Rest":                reflect.TypeFor[record.Rest](),
 	"Link":                reflect.TypeFor[record.Link](),
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),

@@ -360,8 +360,9 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.host.Close())...)
 }
 
-// joinTopic returns the status topic of this node, which stays the same if it runs again.
-func (n *Node) joinTopic() (*telemetry.Topic, error) {
+// joinTopic returns the status topic of this node, which stays the same if it runs again. A worker finishes at most so
+// many rounds.
+func (n *Node) joinTopic(rounds int) (*telemetry.Topic, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.topic != nil {
@@ -370,7 +371,7 @@ func (n *Node) joinTopic() (*telemetry.Topic, error) {
 	var err error
 	n.topic, err = telemetry.Join(telemetry.Config{
 		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
-		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
+		Limits: record.Limits{Peers: n.opts.N, Rounds: rounds}, Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
 	})
 	return n.topic, err
 }

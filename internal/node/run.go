@@ -31,7 +31,11 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if r == nil || r.Self != w.Rank {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
-	topic, err := n.joinTopic()
+	rounds := w.Rounds
+	if w.Asynchronous {
+		rounds *= n.opts.N // a fast worker does steps of slow ones
+	}
+	topic, err := n.joinTopic(rounds)
 	if err != nil {
 		return record.Final{}, err
 	}

@@ -92,6 +92,7 @@ type Status struct {
 	State   State  `json:"state"`
 	Detail  string `json:"detail,omitempty"`  // for users
 	Missing []int  `json:"missing,omitempty"` // ranks for which it waits
+	More    int    `json:"more,omitempty"`    // workers for which it waits besides: a message had no room for them
 	// Share is the finished part of the final test, while Testing; Rank may be Average.
 	Share float64 `json:"share,omitempty"`
 	Here  int     `json:"here,omitempty"` // with a negative Rank: peers found so far, this one included

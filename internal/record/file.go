@@ -92,7 +92,7 @@ func scanLine(in *bufio.Reader, buffer []byte) (e Event, line []byte, err error)
 		err = json.Unmarshal(line, &e)
 	}
 	if err == nil {
-		err = anyRun().check(e)
+		err = anyRun().Check(e)
 	}
 	return e, line, err
 }
@@ -145,7 +145,7 @@ func OpenSummary(dir string) (*Summary, error) {
 // Within returns an error with the file and the line of the first number that a run of these limits cannot have.
 func (r *Run) Within(l Limits) error {
 	for i, e := range r.Events { // one event per line
-		if err := l.check(e); err != nil {
+		if err := l.Check(e); err != nil {
 			return fmt.Errorf("record: %s: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
 		}
 	}

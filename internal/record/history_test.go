@@ -124,7 +124,7 @@ func TestAHistoryOfAccounts(t *testing.T) {
 		len(l.Links) != 1 || l.Links[0].Last != 6 || l.Links[0].Alone != 14 || l.Links[0].Sent.Wire != 20 {
 		t.Errorf("account %+v, want the sums", l)
 	}
-	if brief := l.Brief(); brief.Links[0].Sent != (Bytes{}) || l.Links[0].Sent.Wire != 20 {
+	if brief := l.Brief(32); brief.Links[0].Sent != (Bytes{}) || l.Links[0].Sent.Wire != 20 {
 		t.Errorf("brief %+v of %+v", brief, l)
 	}
 }

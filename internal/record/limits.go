@@ -14,8 +14,8 @@ func anyRun() Limits { return Limits{Peers: 1 << 16, Rounds: 1 << 48} }
 // unranked is the rank in a Status of a peer that has none yet.
 const unranked = -1
 
-// check returns an error for a number of an event that is out of bounds.
-func (l Limits) check(e Event) error {
+// Check returns an error for a number of an event that is out of bounds.
+func (l Limits) Check(e Event) error {
 	switch {
 	case e.Step != nil:
 		return l.place("step", e.Step.Rank, 0, e.Step.Round)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -20,6 +21,16 @@ type Links struct {
 	// Uplink is the limit of what leaves over all edges without a limit of their own, in bits per second; 0: none.
 	Uplink float64 `json:"uplink_bit_s,omitempty"`
 	Links  []Link  `json:"links"` // by rank of the neighbour
+	Rest   Rest    `json:"rest,omitzero"`
+}
+
+// Rest sums up the edges that Links leaves out, because a message had no room for all. They are those for which the
+// worker has waited least.
+type Rest struct {
+	Edges int           `json:"edges"`
+	Last  int           `json:"last"` // as in Link
+	Alone time.Duration `json:"alone_ns"`
+	Lost  int64         `json:"lost,omitempty"`
 }
 
 // Spent is what the rounds of a worker took since the first one.
@@ -30,12 +41,27 @@ type Spent struct {
 	CPU     time.Duration `json:"cpu_ns,omitempty"` // processor time of the worker's process; 0: unknown
 }
 
-// Brief returns the account without the bytes of the edges, for messages that must be small.
-func (l Links) Brief() Links {
+// Brief returns the account for a message that must be small. It lacks the bytes of the edges, and has at most most
+// edges: those for which the worker has waited most often. Rest sums up the others.
+func (l Links) Brief(most int) Links {
 	l.Links = slices.Clone(l.Links)
 	for i := range l.Links {
 		l.Links[i].Sent, l.Links[i].Received = Bytes{}, Bytes{}
 	}
+	if len(l.Links) <= most {
+		return l
+	}
+	slices.SortFunc(l.Links, func(a, b Link) int {
+		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Alone, a.Alone), cmp.Compare(a.Peer, b.Peer))
+	})
+	for _, link := range l.Links[most:] {
+		l.Rest.Edges++
+		l.Rest.Last += link.Last
+		l.Rest.Alone += link.Alone
+		l.Rest.Lost += link.Lost
+	}
+	l.Links = l.Links[:most]
+	slices.SortFunc(l.Links, func(a, b Link) int { return a.Peer - b.Peer })
 	return l
 }
 
@@ -82,6 +108,11 @@ func (l Links) after(past Links) Links {
 		links[i].Lost += old.Lost
 	}
 	slices.SortFunc(links, func(a, b Link) int { return a.Peer - b.Peer })
+	edges := max(len(l.Links)+l.Rest.Edges, len(past.Links)+past.Rest.Edges)
+	l.Rest = Rest{
+		Edges: max(0, edges-len(links)), Last: l.Rest.Last + past.Rest.Last, Alone: l.Rest.Alone + past.Rest.Alone,
+		Lost: l.Rest.Lost + past.Rest.Lost,
+	}
 	l.Links = links
 	return l
 }

@@ -77,7 +77,7 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 	case record.Failed:
 		e.Kind, e.Severity, e.Text = faultEvent, explain.Problem, who+"has failed"+detail
 	case record.Waiting:
-		e.Severity, e.Text = explain.Warning, who+"waits"+forWhom(s.Missing)+detail
+		e.Severity, e.Text = explain.Warning, who+"waits"+forWhom(s.Missing, s.More)+detail
 	case record.Training:
 		e.Text = who + "trains"
 	case record.Testing:
@@ -90,15 +90,19 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 	return e, w.state != s.State || w.detail != s.Detail && s.State != record.Testing
 }
 
-// forWhom names the workers that are waited for.
-func forWhom(ranks []int) string {
+// forWhom names the workers that are waited for, and counts those that a message had no room for.
+func forWhom(ranks []int, more int) string {
 	switch len(ranks) {
 	case 0:
 		return ""
 	case 1:
 		return fmt.Sprintf(" for worker %d", ranks[0])
 	}
-	return " for workers " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
+	named := " for workers " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
+	if more > 0 {
+		return fmt.Sprintf("%s and %d more", named, more)
+	}
+	return named
 }
 
 // eventOfEdge describes a change of an edge under the policy reweight.

@@ -38,6 +38,7 @@ type peer struct {
 	since   time.Time // of the state
 	detail  string
 	missing []int
+	more    int  // missing besides
 	test    test // of its final model
 	step    record.Step
 	first   int // rounds finished when the pace began to count
@@ -122,7 +123,7 @@ func (d *Dashboard) addStep(s record.Step, now time.Time) {
 func (d *Dashboard) addStatus(s record.Status, now time.Time) {
 	p := &d.peers[s.Rank]
 	p.enter(s.State, now)
-	p.detail, p.missing = s.Detail, s.Missing
+	p.detail, p.missing, p.more = s.Detail, s.Missing, s.More
 	if s.State == record.Testing {
 		p.test.reach(s.Share, now)
 	}
@@ -133,7 +134,7 @@ func (p *peer) enter(state record.State, now time.Time) {
 	if p.state != state || p.since.IsZero() {
 		p.since = now
 	}
-	p.state, p.detail, p.missing = state, "", nil
+	p.state, p.detail, p.missing, p.more = state, "", nil, 0
 }
 
 // gone reports whether the run goes on without this peer, for good or until it comes back.

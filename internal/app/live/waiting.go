@@ -23,6 +23,7 @@ type wait struct {
 	who     []int
 	state   record.State
 	missing []int
+	more    int // missing besides
 	detail  string
 	since   time.Time
 }
@@ -73,7 +74,7 @@ func (d *Dashboard) waits(now time.Time) []wait {
 		i := slices.IndexFunc(waits, same)
 		if i < 0 {
 			i = len(waits)
-			waits = append(waits, wait{state: p.state, missing: p.missing, detail: p.detail, since: p.since})
+			waits = append(waits, wait{state: p.state, missing: p.missing, more: p.more, detail: p.detail, since: p.since})
 		}
 		waits[i].who = append(waits[i].who, rank)
 		if p.since.Before(waits[i].since) {
@@ -129,6 +130,9 @@ func (w wait) explain(now time.Time) string {
 	}
 	if len(w.missing) > 0 {
 		s += " for " + peers(w.missing)
+	}
+	if w.more > 0 {
+		s += fmt.Sprintf(" and %d more", w.more)
 	}
 	if w.detail != "" {
 		s += ": " + w.detail

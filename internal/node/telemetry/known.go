@@ -38,11 +38,12 @@ func (k *known) post(e record.Event) {
 	case e.Step != nil:
 		k.mine.Step = e.Step
 	case e.Status != nil:
-		k.mine.Status = e.Status
+		brief := briefStatus(*e.Status)
+		k.mine.Status = &brief
 	case e.Final != nil:
 		k.mine.Final = e.Final
 	case e.Links != nil:
-		brief := e.Links.Brief()
+		brief := e.Links.Brief(mostEdges)
 		k.mine.Links = &brief
 	}
 }

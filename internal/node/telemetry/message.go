@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"gossiptrainer/internal/node/handshake"
@@ -22,16 +25,38 @@ type message struct {
 	Leaving bool           `json:"leaving,omitempty"` // knows that all workers have all results
 }
 
-// parse decodes a message of the worker from, which may describe itself only.
-func parse(from topology.Rank, text []byte) (m message, ok bool) {
+// Bounds of a message. Whatever a worker has to say fits into maxMessage bytes: what has no room is counted.
+const (
+	mostEdges   = 32   // of the account of a worker
+	mostMissing = 64   // ranks that a worker waits for
+	mostDetail  = 1024 // bytes of a detail
+)
+
+// briefStatus returns a status that fits into a message.
+func briefStatus(s record.Status) record.Status {
+	if more := len(s.Missing) - mostMissing; more > 0 {
+		s.Missing, s.More = s.Missing[:mostMissing], s.More+more
+	}
+	if len(s.Detail) > mostDetail {
+		s.Detail = strings.ToValidUTF8(s.Detail[:mostDetail], "") + "…"
+	}
+	return s
+}
+
+// parse decodes a message of the worker from, which may describe itself only, in a run of these limits. It refuses what
+// no worker of the run can say: it would spoil the record and the summary of this one.
+func parse(from topology.Rank, limits record.Limits, text []byte) (m message, ok bool) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return message{}, false
 	}
 	wrong := m.Rank != int(from) ||
 		m.Step != nil && m.Step.Rank != int(from) ||
 		m.Status != nil && m.Status.Rank != int(from) ||
-		m.Final != nil && m.Final.Rank != int(from) ||
+		m.Final != nil && (m.Final.Rank != int(from) || !isDigest(m.Final.Digest)) ||
 		m.Links != nil && m.Links.Rank != int(from)
+	for _, e := range []record.Event{{Step: m.Step}, {Status: m.Status}, {Final: m.Final}, {Links: m.Links}} {
+		wrong = wrong || limits.Check(e) != nil
+	}
 	if wrong {
 		return message{}, false
 	}
@@ -39,6 +64,12 @@ func parse(from topology.Rank, text []byte) (m message, ok bool) {
 		m.Status.Detail = handshake.Printable(m.Status.Detail)
 	}
 	return m, true
+}
+
+// isDigest reports whether a text is the digest of a model.
+func isDigest(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == sha256.Size
 }
 
 // Messages come every second, or less often where they would take more than newsShare of a link: every

@@ -53,12 +53,94 @@ func TestMessagesHaveTheSizeThatIsReckonedWith(t *testing.T) {
 	}
 }
 
+// large returns the events of worker 0 of n in which all numbers are large, and every other worker is named.
+func large(n int) (links *record.Links, all []record.Event) {
+	const many = 1 << 40
+	links = &record.Links{Round: many, Rounds: many, Time: 1 << 60}
+	status := &record.Status{State: record.Waiting, Detail: strings.Repeat("<", 1<<15)}
+	bytes := record.Bytes{Payload: 1 << 60, Stream: 1 << 60, Wire: 1 << 60}
+	for peer := 1; peer < n; peer++ {
+		links.Links = append(links.Links, record.Link{Peer: peer, Last: many + peer%7, Alone: 1 << 58, Lost: many,
+			Limit: 1.234567890123e17, Sent: bytes, Received: bytes})
+		status.Missing = append(status.Missing, peer)
+	}
+	return links, []record.Event{
+		{Step: &record.Step{Round: many, Time: 1 << 60, Sent: bytes, Received: bytes}},
+		{Final: &record.Final{Rounds: many, Digest: strings.Repeat("ab", 32), Data: &record.Rows{Train: many}}},
+		{Links: links}, {Status: status},
+	}
+}
+
+// A worker with thousands of neighbours says less about them, but it is heard: the account names those for which it has
+// waited most, and counts the others.
+func TestAWorkerWithManyNeighboursIsHeard(t *testing.T) {
+	const n = handshake.MaxWorkers
+	k := newKnown(handshake.Members{IDs: make([]peer.ID, n)}, 1<<63)
+	links, all := large(n)
+	for _, e := range all {
+		k.post(e)
+	}
+	text, err := k.next()
+	if err != nil || len(text) > maxMessage {
+		t.Fatalf("a message of %d bytes (%v), at most %d are sent", len(text), err, maxMessage)
+	}
+	heard, ok := parse(0, record.Limits{Peers: n, Rounds: links.Round}, text)
+	if !ok {
+		t.Fatal("the other workers refuse the message")
+	}
+	rest, last, want := heard.Links.Rest, 0, 0
+	for _, link := range links.Links {
+		want += link.Last
+	}
+	for _, link := range heard.Links.Links {
+		if last += link.Last; link.Peer%7 != 6 {
+			t.Errorf("worker %d is listed in place of one for which the worker waited more", link.Peer)
+		}
+	}
+	if len(heard.Links.Links)+rest.Edges != n-1 || last+rest.Last != want || rest.Lost == 0 || rest.Alone == 0 {
+		t.Errorf("%d edges and a rest of %+v, want %d", len(heard.Links.Links), rest, n-1)
+	}
+	if s := heard.Status; len(s.Missing)+s.More != n-1 || s.Detail == "" || heard.Final == nil || heard.Step == nil {
+		t.Errorf("status %+v, result %v, step %v", s, heard.Final, heard.Step)
+	}
+}
+
+// Workers do not use news that no worker of the run can have: it would spoil their records and summaries.
+func TestImpossibleNewsIsRefused(t *testing.T) {
+	digest := strings.Repeat("0f", 32)
+	for name, m := range map[string]message{
+		"a round after the last":      {Step: &record.Step{Rank: 1, Round: 10}},
+		"a negative round":            {Step: &record.Step{Rank: 1, Round: -1}},
+		"a rank that there is not":    {Status: &record.Status{Rank: 1, Missing: []int{3}}},
+		"an edge to nobody":           {Links: &record.Links{Rank: 1, Links: []record.Link{{Peer: -2}}}},
+		"an account after the run":    {Links: &record.Links{Rank: 1, Round: 10}},
+		"a result without a digest":   {Final: &record.Final{Rank: 1, Rounds: 9}},
+		"a digest of another length":  {Final: &record.Final{Rank: 1, Rounds: 9, Digest: digest[2:]}},
+		"a digest that is not hex":    {Final: &record.Final{Rank: 1, Rounds: 9, Digest: "x" + digest[1:]}},
+		"a result of too many rounds": {Final: &record.Final{Rank: 1, Rounds: 10, Digest: digest}},
+		"the words of another":        {Final: &record.Final{Rank: 2, Rounds: 9, Digest: digest}},
+	} {
+		m.Rank = 1
+		text, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := parse(1, record.Limits{Peers: 3, Rounds: 9}, text); ok {
+			t.Errorf("%s is taken: %s", name, text)
+		}
+	}
+	text, err := json.Marshal(message{Rank: 1, Final: &record.Final{Rank: 1, Rounds: 9, Digest: digest}})
+	if _, ok := parse(1, record.Limits{Peers: 3, Rounds: 9}, text); err != nil || !ok {
+		t.Errorf("an honest result is refused: %s, %v", text, err)
+	}
+}
+
 // Any message describes its sender only, and can be noted.
 func FuzzNews(f *testing.F) {
 	for _, b := range []message{
 		{Rank: 1, Seq: 3, Step: &record.Step{Rank: 1, Round: 4}},
 		{Rank: 1, Seq: 4, Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{0}}},
-		{Rank: 1, Seq: 5, Final: &record.Final{Rank: 1, Rounds: 9}, HasAll: true},
+		{Rank: 1, Seq: 5, Final: &record.Final{Rank: 1, Rounds: 9, Digest: strings.Repeat("ab", 32)}, HasAll: true},
 		{Rank: 2, Seq: 5, Final: &record.Final{Rank: 1}},
 	} {
 		text, err := json.Marshal(b)
@@ -68,7 +150,7 @@ func FuzzNews(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		news, ok := parse(1, text)
+		news, ok := parse(1, record.Limits{Peers: 3, Rounds: 9}, text)
 		if !ok {
 			return
 		}

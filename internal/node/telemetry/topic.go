@@ -36,8 +36,9 @@ type Config struct {
 	Host    host.Host // serves only members
 	Run     string
 	Members handshake.Members
-	Process uint64  // number of this process, which differs from those of earlier ones
-	Slowest float64 // bits per second of the run's slowest link, 0 without a limit
+	Limits  record.Limits // of the run: messages of others with numbers beyond them are not used
+	Process uint64        // number of this process, which differs from those of earlier ones
+	Slowest float64       // bits per second of the run's slowest link, 0 without a limit
 	// Observe gets the events of the other workers.
 	Observe func(record.Event)
 	Log     *slog.Logger
@@ -150,7 +151,7 @@ func (t *Topic) listen(ps *pubsub.PubSub, name string, read reader) (*pubsub.Top
 }
 
 func (t *Topic) readNews(from topology.Rank, text []byte) func() {
-	news, ok := parse(from, text)
+	news, ok := parse(from, t.c.Limits, text)
 	if !ok {
 		return nil
 	}
