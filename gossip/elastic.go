@@ -21,11 +21,13 @@ type Elastic interface {
 	// Next returns the first exchange of which the worker has sent nothing.
 	Next() int
 	// Cut takes the edge to peer off from the first exchange whose message has not arrived. It returns that exchange,
-	// which is at most Plan.Lead + 1 after the one in progress. The link to peer must be down.
+	// which is at most Plan.Lead + 1 after the one in progress. An edge that is off stays so. The link to peer must be
+	// down.
 	Cut(peer topology.Rank) (exchange int, err error)
 	// Open adds an edge from an exchange on, which is Next or later. An error changes nothing.
 	Open(e topology.Edge, exchange int) error
-	// Close takes the edge to peer off from an exchange on. The other end does the same.
+	// Close takes the edge to peer off from an exchange on, or from the next possible one if that is past. The other end
+	// does the same.
 	Close(peer topology.Rank, exchange int) error
 }
 
@@ -43,8 +45,11 @@ func (w *Worker) Cut(peer topology.Rank) (exchange int, err error) {
 		return 0, w.failed
 	}
 	s := w.inbox.span(peer)
-	if s == nil || s.until <= max(s.from, w.slot()) {
+	switch {
+	case s == nil:
 		return 0, fmt.Errorf("gossip: worker %d round %d: cut: %w: %d", w.self, w.k, ErrStranger, peer)
+	case s.until <= max(s.from, w.slot()):
+		return s.until, nil
 	}
 	if left := w.inbox.at(w.slot()).left; left < w.alg.pieces {
 		return 0, fmt.Errorf("gossip: worker %d round %d: cut the edge to worker %d: %d of %d pieces of the exchange are "+
@@ -61,11 +66,15 @@ func (w *Worker) Close(peer topology.Rank, exchange int) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
-	case s == nil || s.until <= max(s.from, w.slot()) || exchange < w.slot():
-		return fmt.Errorf("gossip: worker %d round %d: close the edge to worker %d from exchange %d: it is off, or past "+
-			"that exchange",
+	case s == nil || s.until <= max(s.from, w.slot()):
+		return fmt.Errorf("gossip: worker %d round %d: close the edge to worker %d from exchange %d: it is off",
 			w.self, w.k, peer, exchange)
 	}
+	first := w.slot()
+	if w.inbox.at(first).left < w.alg.pieces {
+		first++ // an exchange that has begun to be mixed keeps its edges
+	}
+	exchange = max(exchange, first)
 	w.ready[0].spent = w.inbox.end(s, exchange, w.slot(), w.ready[0].spent)
 	return w.off(peer, exchange)
 }

@@ -187,17 +187,18 @@ type Ready struct {
 
 // Reasons for which Receive refuses a frame. The machine is unchanged and the run goes on; a driver counts them.
 var (
-	ErrStale     = errors.New("gossip: frame of a finished exchange")
-	ErrDuplicate = errors.New("gossip: frame already received")
-	ErrEarly     = errors.New("gossip: frame too far ahead")
-	ErrStranger  = errors.New("gossip: frame from a worker that is no neighbour")
-	ErrNoSuchHop = errors.New("gossip: frame of an exchange that the run does not have")
-	ErrUnasked   = errors.New("gossip: repair that no request asked for, or request for a repair that is not available")
+	ErrStale      = errors.New("gossip: frame of a finished exchange")
+	ErrDuplicate  = errors.New("gossip: frame already received")
+	ErrEarly      = errors.New("gossip: frame too far ahead")
+	ErrStranger   = errors.New("gossip: frame from a worker that is no neighbour")
+	ErrNoSuchHop  = errors.New("gossip: frame of an exchange that the run does not have")
+	ErrNoSuchEdge = errors.New("gossip: frame about an edge that the run does not have")
+	ErrUnasked    = errors.New("gossip: repair that no request asked for, or request for a repair that is not available")
 )
 
 // Refusal reports whether err is one of these reasons.
 func Refusal(err error) bool {
-	for _, reason := range []error{ErrStale, ErrDuplicate, ErrEarly, ErrStranger, ErrNoSuchHop, ErrUnasked} {
+	for _, reason := range []error{ErrStale, ErrDuplicate, ErrEarly, ErrStranger, ErrNoSuchHop, ErrNoSuchEdge, ErrUnasked} {
 		if errors.Is(err, reason) {
 			return true
 		}

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"fmt"
+	"slices"
 
 	"gossiptrainer/topology"
 )
@@ -21,6 +22,8 @@ func (w *PairWorker) Cut(peer topology.Rank) (exchange int, err error) {
 	switch {
 	case w.failed != nil:
 		return 0, w.failed
+	case p == nil && w.gone(peer) >= 0:
+		return 0, nil
 	case p == nil:
 		return 0, fmt.Errorf("gossip: worker %d step %d: cut: %w: %d", w.self, w.step, ErrStranger, peer)
 	case p.state == reachable:
@@ -42,15 +45,26 @@ func (w *PairWorker) Open(e topology.Edge, _ int) error {
 		return fmt.Errorf("gossip: worker %d step %d: open an edge to worker %d: the edge exists, or it is this worker",
 			w.self, w.step, e.Peer)
 	}
-	partner := w.partner
+	var partner topology.Rank
+	if w.exchange == offering {
+		partner = w.partner.rank
+	}
+	if i := w.gone(e.Peer); i >= 0 { // an edge that goes on and off must not take memory each time
+		w.peers = slices.Delete(w.peers, i, i+1)
+	}
 	w.peers = append(w.peers, newPairPeer(w.self, e.Peer, w.alg.Codec(e.Peer)))
-	if w.exchange == offering { // append may have moved the peers
-		w.partner = w.peer(partner.rank)
+	if w.exchange == offering { // the peers may have moved
+		w.partner = w.peer(partner)
 	}
 	if w.end == told {
 		w.send(&w.peers[len(w.peers)-1], hopFinished, 0, w.steps.append(nil))
 	}
 	return w.advance()
+}
+
+// gone returns the position of a worker that was a neighbour, −1 if there is none.
+func (w *PairWorker) gone(peer topology.Rank) int {
+	return slices.IndexFunc(w.peers, func(p pairPeer) bool { return p.rank == peer && p.state == gone })
 }
 
 // Close does the same as Cut.

@@ -30,7 +30,10 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 		}
 		return p, p.inOrder(f.Round)
 	case hopQuery:
-		if f.Round == p.seen {
+		switch {
+		case p.queried:
+			return nil, ErrDuplicate
+		case f.Round == p.seen:
 			return p, nil
 		}
 		return p, p.inOrder(f.Round)
@@ -235,6 +238,7 @@ func (w *PairWorker) dispose(p *pairPeer) {
 // recall says again how the last offer of p has ended. A held offer is declined now: p
 // has gone on without it, so it must not be answered later.
 func (w *PairWorker) recall(p *pairPeer, number int) {
+	p.queried = true
 	if p.held.state != absent && p.held.Round == number {
 		w.dispose(p)
 	}

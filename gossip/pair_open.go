@@ -56,6 +56,7 @@ type peerExchanges struct {
 func (p peerExchanges) State(v *state.Visit) {
 	state.Int(v, "state", &p.state, reachable, gone)
 	v.Bool("finished", &p.finished)
+	v.Bool("queried", &p.queried)
 	state.Int(v, "next", &p.next, 0, math.MaxInt)
 	state.Int(v, "seen", &p.seen, -2, math.MaxInt)
 	state.Int(v, "reply", &p.reply.state, none, mended)

@@ -13,6 +13,7 @@ type pairPeer struct {
 	state    pairPeerState
 	declined bool // an offer of this step
 	finished bool // it has said that it makes no more offers
+	queried  bool // it has asked on this link how its offer has ended: once, as one offer can be in doubt
 
 	codec    algos.Codec // of the link
 	verify   Verifier    // nil unless codec verifies
@@ -109,7 +110,7 @@ func newPairPeer(self, rank topology.Rank, codec algos.Codec) pairPeer {
 
 // relink notes that the link has ended or that a new one was made.
 func (p *pairPeer) relink(up bool) {
-	p.state = unreachable
+	p.state, p.queried = unreachable, false
 	if up {
 		p.state = reachable
 	}

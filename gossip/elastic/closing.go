@@ -8,20 +8,22 @@ import (
 )
 
 const (
-	mostEdges  = 3   // edges of a worker of a ring at a time
-	hasty      = 4   // after 1/hasty of the grace without a link a worker calls another one, and then one more each time
-	invitation = 30  // graces that a worker which comes back may take to begin
-	meeting    = 120 // graces that neighbours may take to meet at the beginning
-	held       = 3   // graces that a worker waits for a gap to close, or for its sponsor
-	reach      = 8   // workers beyond a gap that are called at most
-	margin     = 8   // exchanges that an edge is put off after the first Off; each further Off multiplies them by 8
-	widest     = 12  // bits: the margin grows at most by 2^widest
+	mostEdges   = 3   // edges of a worker of a ring at a time
+	hasty       = 4   // after 1/hasty of the grace without a link a worker calls another one, and then one more each time
+	invitation  = 30  // graces that a worker which comes back may take to begin
+	invitations = 3   // edges in a row that are given to a worker which does not come
+	meeting     = 120 // graces that neighbours may take to meet at the beginning
+	held        = 3   // graces that a worker waits for a gap to close, or for its sponsor
+	reach       = 8   // workers beyond a gap that are called at most
+	margin      = 8   // exchanges that an edge is put off after the first Off; each further Off multiplies them by 8
+	widest      = 12  // bits: the margin grows at most by 2^widest
+	parted      = 2   // exchanges of an edge after Part: the neighbour is at most one exchange ahead
 )
 
 // Step returns the acts that are due now, in order. A driver calls it whenever
 // something has happened, and a few times per grace.
 func (m *Membership) Step(w Moment) []Act {
-	m.acts = m.acts[:0]
+	m.acts, m.now = m.acts[:0], w
 	for i := range m.relations {
 		r := &m.relations[i]
 		if r.edge.state == outdated {

@@ -45,8 +45,8 @@ type Seat struct {
 	Round, From int // the round, and its exchange; ≥ 0
 }
 
-// A LeftBehindError says that the worker began at round 0 although the others have continued
-// without it. It must ask for a place.
+// A LeftBehindError says that the worker began at round 0 although the others have continued without it: all neighbours
+// say so, or all that it has heard from in three graces. It must ask for a place.
 type LeftBehindError struct{ Err error }
 
 func (e *LeftBehindError) Error() string { return e.Err.Error() }
@@ -67,18 +67,28 @@ func (e *AloneError) Unwrap() error { return e.Err }
 // the machine carries the decisions out.
 type Elastic struct {
 	gossip.Layer
-	machine gossip.Elastic
-	start   Start
-	slots   gossip.Slots
-	free    bool // the worker waits for no neighbour
-	members *Membership
-	met     []topology.Rank // neighbours that this process has had a link to
-	left    error           // the last refusal of a neighbour that has continued without this worker
-	pace    pace
-	begun   bool
-	rest    rest
-	say     gossip.Output
-	err     error
+	machine   gossip.Elastic
+	start     Start
+	slots     gossip.Slots
+	free      bool // the worker waits for no neighbour
+	exchanges int  // of the run, as planned
+	members   *Membership
+	met       []topology.Rank // neighbours that this process has had a link to
+	left      error           // the last refusal of a neighbour that has continued without this worker
+	behind    behind
+	pace      pace
+	begun     bool
+	rest      rest
+	say       gossip.Output
+	err       error
+}
+
+// A behind holds the words of neighbours that say that the others have continued without this worker, which has met none
+// of them. One of them may lie: another neighbour that is at the beginning, too, shows that.
+type behind struct {
+	said  []topology.Rank
+	since time.Duration // when the first one said so
+	why   error         // its evidence
 }
 
 // A pace measures the time of a round.
@@ -107,7 +117,10 @@ func New(inside gossip.Layer, machine gossip.Machine, s Start) (*Elastic, error)
 	}
 	m.Whole()
 	_, free := machine.(gossip.Renewer)
-	e := &Elastic{Layer: inside, machine: m, start: s, slots: gossip.SlotsOf(machine), free: free}
+	slots := gossip.SlotsOf(machine)
+	e := &Elastic{
+		Layer: inside, machine: m, start: s, slots: slots, free: free, exchanges: slots.Of(s.Rounds, 0),
+	}
 	e.pace.round = s.Seat.Round
 	if s.Sponsored {
 		e.members = NewGuest(s.Self, s.Row.In[0].Peer, s.Closing, s.Seat.From)
@@ -177,15 +190,21 @@ func (e *Elastic) End(rounds int) error {
 	return e.Layer.End(rounds)
 }
 
-// Met notes a new link. It fails with a LeftBehindError if a neighbour of the first graph is
-// further ahead than a neighbour that waited for this worker can be.
+// Met notes a new link. A neighbour of the first graph that is further ahead than one that waited for this worker can be
+// has continued without it, or lies: see LeftBehindError.
 func (e *Elastic) Met(peer topology.Rank, m gossip.Meeting) error {
 	ahead := m.Ours == 0 && m.Theirs > e.slots.Lead && !e.free
 	if ahead && !e.start.Sponsored && e.members.Neighbour(peer) {
-		return &LeftBehindError{fmt.Errorf("worker %d has finished %d exchanges", peer, m.Theirs)}
-	}
-	if !slices.Contains(e.met, peer) {
+		why := fmt.Errorf("worker %d has finished %d exchanges", peer, m.Theirs)
+		if len(e.met) > 0 {
+			return &algos.MessageError{From: peer, Err: fmt.Errorf("%w, and cannot have without this worker", why)}
+		}
+		if err := e.hears(peer, why); err != nil {
+			return err
+		}
+	} else if !slices.Contains(e.met, peer) {
 		e.met = append(e.met, peer)
+		e.doubt()
 	}
 	e.members.Up(peer, m.Process)
 	if e.members.Gone(peer) { // the two agreed on the link before this worker gave up
@@ -206,8 +225,8 @@ func (e *Elastic) Parted(peer topology.Rank, cause error) error {
 	case !refused && !gossip.Ended(cause):
 		e.members.Down(peer, e.pace.now)
 		e.mend()
-	case refused && no.Place && no.Remote && !e.start.Sponsored && !slices.Contains(e.met, peer):
-		return &LeftBehindError{no.Err}
+	case refused && no.Place && no.Remote && !e.start.Sponsored && len(e.met) == 0:
+		return errors.Join(err, e.hears(peer, no.Err))
 	case refused && no.Place && no.Remote:
 		e.members.Denied(peer)
 		e.left = no.Err
@@ -215,10 +234,46 @@ func (e *Elastic) Parted(peer topology.Rank, cause error) error {
 	return err
 }
 
+// hears notes that a neighbour which this process has not met says that the others have continued without it. If all
+// neighbours say so, they are believed.
+func (e *Elastic) hears(peer topology.Rank, why error) error {
+	b := &e.behind
+	if len(b.said) == 0 {
+		b.since, b.why = e.pace.now, why
+	}
+	if !slices.Contains(b.said, peer) {
+		b.said = append(b.said, peer)
+	}
+	if len(e.met) > 0 || len(b.said) < len(e.start.Row.In) {
+		return nil
+	}
+	return &LeftBehindError{b.why}
+}
+
+// doubt notes that this process has met a neighbour, which waited for it. Those that say otherwise count as lost.
+func (e *Elastic) doubt() {
+	for _, peer := range e.behind.said {
+		e.members.Denied(peer)
+		e.left = e.behind.why
+		e.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: peer, Why: e.behind.why})
+	}
+	e.behind = behind{}
+}
+
+// believe ends a worker that has heard only from neighbours that have continued without it.
+func (e *Elastic) believe() {
+	if b := &e.behind; len(e.met) == 0 && len(b.said) > 0 && e.pace.now-b.since >= held*e.pace.grace() {
+		e.fail(&LeftBehindError{b.why})
+	}
+}
+
 // Receive takes in the words of other workers about edges.
 func (e *Elastic) Receive(f gossip.Frame) error {
-	if f.Kind == gossip.Member && f.Hop <= int(Part) {
-		e.members.Heard(f.From, Verb(f.Hop), f.Round)
+	if f.Kind == gossip.Member {
+		if err := e.members.Heard(f.From, Verb(f.Hop), f.Round); err != nil {
+			return fmt.Errorf("%w: worker %d at round %d: word %d about exchange %d from worker %d",
+				err, e.start.Self, e.pace.round, f.Hop, f.Round, f.From)
+		}
 	}
 	return e.Layer.Receive(f)
 }
@@ -266,10 +321,12 @@ func (e *Elastic) mend() (acted bool) {
 	}
 	acts := e.members.Step(Moment{
 		Now: e.pace.now, Grace: e.pace.grace(), Next: e.machine.Next(), Waiting: e.rest.waiting, Free: e.free,
+		Exchanges: e.exchanges,
 	})
 	for _, act := range acts {
 		e.act(act)
 	}
+	e.believe()
 	if e.left != nil && len(e.start.Row.In) > 1 && e.members.Alone() {
 		e.fail(&AloneError{e.left})
 	}
@@ -315,6 +372,9 @@ func (e *Elastic) act(act Act) {
 			e.say.Control(gossip.Control{Kind: gossip.LeavePeer, Peer: act.Peer})
 		}
 		exchange, err := e.machine.Cut(act.Peer)
+		if err == nil && !e.free {
+			e.members.Freed(act.Peer, exchange+1)
+		}
 		e.say.Note(gossip.Note{
 			Kind: gossip.Trouble, Peer: act.Peer, Exchange: exchange, Text: "going on without a neighbour",
 		})

@@ -24,10 +24,11 @@ func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange i
 
 // Host gives a worker that has come back as another process an edge from an exchange on, and reports whether it could.
 // It needs a free place for an edge. No neighbour may be nearer on that side, and the worker must be lost. It is lost
-// if this worker has given it up, or has a neighbour beyond it.
+// if this worker has given it up, or has a neighbour beyond it. A worker that was given an edge a few times and never
+// came gets none: this worker waits for it each time.
 func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now time.Duration) bool {
 	r := m.find(peer)
-	if r == nil || !m.ring() || m.full() {
+	if r == nil || !m.ring() || m.full() || exchange < r.earliest || r.invited >= invitations {
 		return false
 	}
 	s, at := m.towards(peer)
@@ -41,6 +42,7 @@ func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now 
 	}
 	m.seat(peer, edge{state: hosted, from: exchange}).link.expect(now, invitation)
 	r.process = process
+	r.invited++
 	return true
 }
 
@@ -92,7 +94,7 @@ func (m *Membership) insert(s *side, now *relation, w Moment) {
 		}
 		s.before, s.near = s.near, at+1
 		if now.edge.on() && now.edge.end == lasting {
-			now.edge.end, now.edge.until = parting, max(w.Next, r.edge.from)+2 // the neighbour is at most one exchange ahead
+			now.edge.end, now.edge.until = parting, max(w.Next, r.edge.from)+parted
 			m.tell(now, Part, now.edge.until)
 			m.acts = append(m.acts, Act{Kind: Close, Peer: now.rank, Exchange: now.edge.until})
 		}
@@ -107,7 +109,7 @@ func (m *Membership) part(r *relation, w Moment) {
 		r.edge.end = closing
 		m.acts = append(m.acts, Act{Kind: Close, Peer: r.rank, Exchange: r.edge.until})
 	}
-	if r.edge.end != lasting && w.Next > r.edge.until {
+	if r.edge.end != lasting && (w.Free || w.Next > r.edge.until) {
 		r.edge, r.talk.wanted = edge{}, false
 		m.unseat(r) // the other end has a new neighbour, this one does not
 	}

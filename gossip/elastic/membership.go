@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
 )
 
@@ -34,6 +35,7 @@ type Membership struct {
 	sides     [2]side // without workers unless the graph is a ring
 	relations []relation
 	acts      []Act
+	now       Moment // of the last Step
 }
 
 // A side lists all other workers of a ring in the order in which they follow. The
@@ -81,11 +83,13 @@ type Act struct {
 
 // A Moment is the situation of a worker when Step is called.
 type Moment struct {
-	Now     time.Duration   // since the run began
-	Grace   time.Duration   // how long a link may be down, > 0
-	Next    int             // Elastic.Next
-	Waiting []topology.Rank // Ready.Waiting
-	Free    bool            // the worker waits for no neighbour, and takes off every edge whose link stays down
+	Now   time.Duration // since the run began
+	Grace time.Duration // how long a link may be down, > 0
+	Next  int           // Elastic.Next
+	// Exchanges is the number of exchanges of the run, as planned; 0: it is not known.
+	Exchanges int
+	Waiting   []topology.Rank // Ready.Waiting
+	Free      bool            // the worker waits for no neighbour, and takes off every edge whose link stays down
 }
 
 // NewMembership returns the membership of a worker with the edges of row. closing
@@ -146,6 +150,9 @@ func (m *Membership) Up(peer topology.Rank, process uint64) {
 	}
 	r.process, r.talk = process, talk{}
 	r.link.meet()
+	if r.edge.state == hosted {
+		r.invited = 0
+	}
 }
 
 // Down notes that the link to peer was lost.
@@ -161,9 +168,35 @@ func (m *Membership) Finished(peer topology.Rank) { m.get(peer).link.state = fin
 // Denied notes that peer does not take this worker back.
 func (m *Membership) Denied(peer topology.Rank) { m.get(peer).denied = true }
 
-// Heard notes a word of peer, with the exchange that it named.
-func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
-	m.get(peer).hear(verb, exchange)
+// Heard notes a word of peer, with the exchange that it named. It refuses a word that no honest worker says with
+// gossip.ErrNoSuchEdge. For a word that is late, or that nobody has asked for, it returns gossip.ErrUnasked: such words
+// may follow the loss of a link, but a worker that says many of them wants answers without end.
+func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) error {
+	r := m.find(peer)
+	if r == nil || !m.ring() || verb < Want || verb > Part || m.impossible(r, verb, exchange) {
+		return gossip.ErrNoSuchEdge
+	}
+	unasked := r.unasked(verb, exchange, m.now.Next)
+	if !unasked || verb == On { // after On the other end must learn that there is no edge
+		r.hear(verb, exchange)
+	}
+	if unasked {
+		return gossip.ErrUnasked
+	}
+	return nil
+}
+
+// impossible reports whether no honest worker names the exchange.
+func (m *Membership) impossible(r *relation, verb Verb, exchange int) bool {
+	latest := m.now.Exchanges
+	if verb == On || verb == Part {
+		latest += margin + margin<<widest + parted
+	}
+	switch {
+	case exchange < 0, m.now.Exchanges > 0 && exchange > latest, verb == On && m.self < r.rank:
+		return true
+	}
+	return verb == Part && r.edge.on() && exchange < m.now.Next-1
 }
 
 // Neighbour reports whether there is an edge to peer.
@@ -175,6 +208,12 @@ func (m *Membership) Neighbour(peer topology.Rank) bool {
 // Alone reports whether there is no edge.
 func (m *Membership) Alone() bool {
 	return !slices.ContainsFunc(m.relations, func(r relation) bool { return r.edge.on() })
+}
+
+// Freed notes that an edge that was taken off may have a message before an exchange. There is no new one before that.
+func (m *Membership) Freed(peer topology.Rank, exchange int) {
+	r := m.get(peer)
+	r.earliest = max(r.earliest, exchange)
 }
 
 // Gone reports whether this worker has lost the process of peer for good.

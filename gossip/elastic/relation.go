@@ -17,7 +17,11 @@ type relation struct {
 	edge     edge
 	earliest int // no new edge is agreed on before this exchange
 	refusals int // Off messages received since this worker last sponsored the other one
+	invited  int // edges that Host has given to processes that did not come
 }
+
+// mostRefusals is how many Off messages make sense: the margin has long stopped to grow.
+const mostRefusals = 64
 
 // An edge is the edge to another worker.
 //
@@ -174,6 +178,20 @@ const (
 	offers
 )
 
+// unasked reports whether nothing that this worker knows gives the other one a reason for a word, or whether an On comes
+// too late: next is the first exchange that this worker has not sent.
+func (r *relation) unasked(verb Verb, exchange, next int) bool {
+	switch verb {
+	case On:
+		return !(r.edge.dated() && r.edge.from == exchange) && (!r.talk.wanted || exchange < next)
+	case Off:
+		return !r.edge.dated() || r.refusals >= mostRefusals
+	case Part:
+		return !r.edge.on()
+	}
+	return false
+}
+
 // hear takes in a word of the other worker.
 func (r *relation) hear(verb Verb, exchange int) {
 	switch verb {
@@ -197,7 +215,7 @@ func (r *relation) hear(verb Verb, exchange int) {
 // refuse notes that the other end does not have the edge. An edge of the graph is there all
 // the same: its ends never agree on it.
 func (r *relation) refuse() {
-	r.refusals++
+	r.refusals = min(r.refusals+1, mostRefusals)
 	if r.edge.dated() {
 		r.edge.state = refused
 	}

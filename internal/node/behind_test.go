@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -207,11 +208,18 @@ func reweighted(t *testing.T, change func(w *Worker)) *driver {
 }
 
 func TestWhoIsLeftBehind(t *testing.T) {
-	deny := func(reason Reason, remote bool) link.Event {
-		return link.Event{Kind: link.Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
+	deny := func(reason Reason, remote bool, by ...topology.Rank) (all []link.Event) {
+		for _, rank := range by {
+			all = append(all, link.Event{Kind: link.Refused, Peer: rank, Err: &RefusedError{Reason: reason, Remote: remote}})
+		}
+		return all
 	}
-	up := func(theirs, ours int) link.Event {
-		return link.Event{Kind: link.Up, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
+	up := func(theirs, ours int, with ...topology.Rank) (all []link.Event) {
+		for _, rank := range with {
+			met := gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}
+			all = append(all, link.Event{Kind: link.Up, Peer: rank, Met: met})
+		}
+		return all
 	}
 	placed := func(w *Worker) { w.Place = &Place{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {
@@ -219,15 +227,21 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		events []link.Event
 		behind bool
 	}{
-		"told that it has lost its state":    {nil, []link.Event{deny(LostState, true)}, true},
-		"told that the others have gone on":  {nil, []link.Event{deny(LeftBehind, true)}, true},
-		"it is this worker that has gone on": {nil, []link.Event{deny(LeftBehind, false)}, false},
+		"told that it has lost its state":    {nil, deny(LostState, true, 2, 0), true},
+		"told that the others have gone on":  {nil, deny(LeftBehind, true, 0, 2), true},
+		"told by one neighbour":              {nil, deny(LeftBehind, true, 2), false},
+		"told by one neighbour twice":        {nil, deny(LeftBehind, true, 2, 2), false},
+		"it is this worker that has gone on": {nil, deny(LeftBehind, false, 0, 2), false},
 		"told by one that it has met": {nil,
-			[]link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
-		"has a place":                           {placed, []link.Event{deny(LeftBehind, true)}, false},
-		"a neighbour is too far ahead":          {nil, []link.Event{up(2, 0)}, true},
-		"a neighbour is ahead":                  {nil, []link.Event{up(1, 0)}, false},
-		"a neighbour is ahead of a later place": {nil, []link.Event{up(9, 3)}, false},
+			slices.Concat(up(0, 0, 2), []link.Event{{Kind: link.Down, Peer: 2}}, deny(LeftBehind, true, 2, 0)), false},
+		"another neighbour waits for it":         {nil, append(deny(LostState, true, 2), up(0, 0, 0)...), false},
+		"another neighbour has waited for it":    {nil, append(up(1, 0, 0), deny(LeftBehind, true, 2)...), false},
+		"has a place":                            {placed, deny(LeftBehind, true, 2, 0), false},
+		"both neighbours are too far ahead":      {nil, up(2, 0, 0, 2), true},
+		"one is too far ahead, one refuses":      {nil, append(up(2, 0, 0), deny(LeftBehind, true, 2)...), true},
+		"one is too far ahead, one waits for it": {nil, append(up(2, 0, 0), up(0, 0, 2)...), false},
+		"both neighbours are ahead":              {nil, up(1, 0, 0, 2), false},
+		"neighbours are ahead of a later place":  {nil, up(9, 3, 0, 2), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

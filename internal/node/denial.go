@@ -21,14 +21,14 @@ func (d *driver) denial(rank topology.Rank) *denial {
 	return &d.denials[i]
 }
 
-// denied notes that this worker or the neighbour refuses the other. A neighbour that this worker has
-// removed from its edges does not count.
+// denied notes that this worker or the neighbour refuses the other. Under Reweight package elastic decides about places:
+// one neighbour that refuses this worker for its place may lie.
 func (d *driver) denied(rank topology.Rank, why error) error {
 	if err := d.core.Parted(rank, refusal(why)); err != nil {
 		return d.failed(err)
 	}
 	no, ok := errors.AsType[*RefusedError](why)
-	if d.w.Lost == Reweight && ok && no.AboutPlace() && !no.Remote {
+	if d.w.Lost == Reweight && ok && no.AboutPlace() {
 		return nil
 	}
 	d.denial(rank).why = why

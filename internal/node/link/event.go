@@ -52,6 +52,7 @@ var reasons = []struct {
 	{gossip.ErrEarly, "early"},
 	{gossip.ErrStranger, "stranger"},
 	{gossip.ErrNoSuchHop, "no such hop"},
+	{gossip.ErrNoSuchEdge, "no such edge"},
 	{gossip.ErrUnasked, "unasked"},
 	{wire.ErrVersion, "version"},
 	{wire.ErrKind, "kind"},

@@ -135,8 +135,13 @@ func (l *Links) find(rank topology.Rank) *edge {
 	return l.edges[rank]
 }
 
+// edge returns the edge with a worker. Under the policy reweight a worker may have one to another that it has never
+// called, which has asked it for a place: that edge begins here.
 func (l *Links) edge(peer topology.Rank) *edge {
 	e := l.find(peer)
+	if e == nil && l.s.Fit.Elastic {
+		e = l.meet(peer)
+	}
 	if e == nil {
 		panic(fmt.Sprintf("internal error: link: worker %d is no neighbour of worker %d", peer, l.s.Hello.Rank))
 	}

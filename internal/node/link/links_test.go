@@ -231,3 +231,21 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 		}
 	}
 }
+
+// A worker that has asked for a place need not make a link. Its sponsor speaks of it, sends it messages and leaves it all
+// the same.
+func TestAnEdgeToAWorkerThatNeverCame(t *testing.T) {
+	p := newPair(t, func(rank int, c *Config) {
+		if c.Fit.Elastic = true; rank == 0 {
+			c.Rows = topology.Row{}
+		}
+	})
+	l := p.links[0]
+	if text := l.Trouble(1); text == "" {
+		t.Error("nothing is said about the link")
+	}
+	l.Send([]gossip.Frame{{From: 0, To: 1, Payload: []byte{1}}, {Kind: gossip.Request, From: 0, To: 1}})
+	for _, kind := range []gossip.ControlKind{gossip.DropLink, gossip.BanPeer, gossip.LeavePeer} {
+		l.Control(gossip.Control{Kind: kind, Peer: 1, Why: errors.New("gone")})
+	}
+}
