@@ -198,7 +198,9 @@ var (
 
 // Refusal reports whether err is one of these reasons.
 func Refusal(err error) bool {
-	for _, reason := range []error{ErrStale, ErrDuplicate, ErrEarly, ErrStranger, ErrNoSuchHop, ErrNoSuchEdge, ErrUnasked} {
+	for _, reason := range []error{
+		ErrStale, ErrDuplicate, ErrEarly, ErrStranger, ErrNoSuchHop, ErrNoSuchEdge, ErrUnasked,
+	} {
 		if errors.Is(err, reason) {
 			return true
 		}

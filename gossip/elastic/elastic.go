@@ -45,7 +45,7 @@ type Seat struct {
 	Round, From int // the round, and its exchange; ≥ 0
 }
 
-// A LeftBehindError says that the worker began at round 0 although the others have continued without it: all neighbours
+// A LeftBehindError says that the worker began at round 0 although the others have continued without it. All neighbours
 // say so, or all that it has heard from in three graces. It must ask for a place.
 type LeftBehindError struct{ Err error }
 
@@ -83,7 +83,7 @@ type Elastic struct {
 	err       error
 }
 
-// A behind holds the words of neighbours that say that the others have continued without this worker, which has met none
+// A behind holds the words of neighbours that say that the others have continued without this worker. It has met none
 // of them. One of them may lie: another neighbour that is at the beginning, too, shows that.
 type behind struct {
 	said  []topology.Rank
@@ -190,8 +190,8 @@ func (e *Elastic) End(rounds int) error {
 	return e.Layer.End(rounds)
 }
 
-// Met notes a new link. A neighbour of the first graph that is further ahead than one that waited for this worker can be
-// has continued without it, or lies: see LeftBehindError.
+// Met notes a new link. A neighbour of the first graph may be further ahead than one that waited for this worker can
+// be. It has then continued without this worker, or lies: see LeftBehindError.
 func (e *Elastic) Met(peer topology.Rank, m gossip.Meeting) error {
 	ahead := m.Ours == 0 && m.Theirs > e.slots.Lead && !e.free
 	if ahead && !e.start.Sponsored && e.members.Neighbour(peer) {

@@ -169,8 +169,8 @@ func (m *Membership) Finished(peer topology.Rank) { m.get(peer).link.state = fin
 func (m *Membership) Denied(peer topology.Rank) { m.get(peer).denied = true }
 
 // Heard notes a word of peer, with the exchange that it named. It refuses a word that no honest worker says with
-// gossip.ErrNoSuchEdge. For a word that is late, or that nobody has asked for, it returns gossip.ErrUnasked: such words
-// may follow the loss of a link, but a worker that says many of them wants answers without end.
+// gossip.ErrNoSuchEdge. It returns gossip.ErrUnasked for a word that is late or has no reason. A few such words may
+// follow the loss of a link, but a worker that says many of them wants answers without end.
 func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) error {
 	r := m.find(peer)
 	if r == nil || !m.ring() || verb < Want || verb > Part || m.impossible(r, verb, exchange) {

@@ -178,8 +178,8 @@ const (
 	offers
 )
 
-// unasked reports whether nothing that this worker knows gives the other one a reason for a word, or whether an On comes
-// too late: next is the first exchange that this worker has not sent.
+// unasked reports whether this worker has given the other one no reason for a word, or whether an On comes too late.
+// This worker has sent nothing of exchange next yet.
 func (r *relation) unasked(verb Verb, exchange, next int) bool {
 	switch verb {
 	case On:

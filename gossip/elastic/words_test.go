@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// TestImpossibleWordsAreRefused lets worker 3 of a ring of seven, which has an edge to 2, hear words that no honest worker
-// says, and some that nobody has asked for.
+// TestImpossibleWordsAreRefused lets worker 3 of a ring of seven hear words that no honest worker says, and some
+// without a reason. It has an edge to worker 2.
 func TestImpossibleWordsAreRefused(t *testing.T) {
 	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 7, Slack: 1})
 	if err != nil {
@@ -23,19 +23,19 @@ func TestImpossibleWordsAreRefused(t *testing.T) {
 		exchange int
 		want     error
 	}{
-		"an edge that ends before it is over":  {2, elastic.Part, 3, gossip.ErrNoSuchEdge},
-		"an edge that ends in the far future":  {2, elastic.Part, math.MaxUint32, gossip.ErrNoSuchEdge},
-		"an edge that ends soon":               {2, elastic.Part, 12, nil},
-		"an exchange after the run":            {1, elastic.Want, 101, gossip.ErrNoSuchEdge},
-		"an exchange before the run":           {1, elastic.Want, -1, gossip.ErrNoSuchEdge},
-		"an exchange of the run":               {1, elastic.Want, 100, nil},
-		"an edge from the far future on":       {1, elastic.On, math.MaxUint32, gossip.ErrNoSuchEdge},
-		"an edge that nobody wants":            {1, elastic.On, 12, gossip.ErrUnasked},
-		"an edge that the lower rank offers":   {5, elastic.On, 12, gossip.ErrNoSuchEdge},
-		"no edge where there is none":          {1, elastic.Off, 0, gossip.ErrUnasked},
-		"the end of an edge that there is not": {1, elastic.Part, 12, gossip.ErrUnasked},
-		"no word":                              {2, elastic.Part + 1, 0, gossip.ErrNoSuchEdge},
-		"a word of a worker that there is not": {7, elastic.Want, 12, gossip.ErrNoSuchEdge},
+		"an edge that ends before it is over":    {2, elastic.Part, 3, gossip.ErrNoSuchEdge},
+		"an edge that ends in the far future":    {2, elastic.Part, math.MaxUint32, gossip.ErrNoSuchEdge},
+		"an edge that ends soon":                 {2, elastic.Part, 12, nil},
+		"an exchange after the run":              {1, elastic.Want, 101, gossip.ErrNoSuchEdge},
+		"an exchange before the run":             {1, elastic.Want, -1, gossip.ErrNoSuchEdge},
+		"an exchange of the run":                 {1, elastic.Want, 100, nil},
+		"an edge from the far future on":         {1, elastic.On, math.MaxUint32, gossip.ErrNoSuchEdge},
+		"an edge that this worker does not want": {1, elastic.On, 12, gossip.ErrUnasked},
+		"an edge that the lower rank offers":     {5, elastic.On, 12, gossip.ErrNoSuchEdge},
+		"no edge where there is none":            {1, elastic.Off, 0, gossip.ErrUnasked},
+		"the end of an edge that there is not":   {1, elastic.Part, 12, gossip.ErrUnasked},
+		"no word":                                {2, elastic.Part + 1, 0, gossip.ErrNoSuchEdge},
+		"a word of a worker that there is not":   {7, elastic.Want, 12, gossip.ErrNoSuchEdge},
 	} {
 		m := elastic.NewMembership(3, g.Rows(0)[3], g.Closing(3))
 		if test.peer < 7 {

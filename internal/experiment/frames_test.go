@@ -87,8 +87,8 @@ func TestNoFrameOfOneEndsAnother(t *testing.T) {
 	}
 }
 
-// A worker that gets one frame again and again answers a few times: the liar need not read the answers, which would fill
-// the memory of the worker.
+// A worker that gets one frame again and again answers a few times. The liar need not read the answers, and they would
+// fill the memory of the worker.
 func TestRepeatedFramesGetFewAnswers(t *testing.T) {
 	const times = 4000
 	all := lying()

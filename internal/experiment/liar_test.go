@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// What the liar of a mob says.
+// These are the words of the liar of a mob.
 
 // most is how many frames it remembers.
 const most = 64
@@ -149,7 +149,9 @@ func (m *mob) piece(p *member) int {
 
 // pattern draws the bits of a note: two floats, or two marks.
 func (m *mob) pattern() uint64 {
-	halves := []uint64{0, 1, 1 << 31, math.MaxUint32, 0x7f7fffff, 0xff7fffff, 0x7fc00000, 0x7f800000, 0xff800000, 0x3f800000}
+	halves := []uint64{
+		0, 1, 1 << 31, math.MaxUint32, 0x7f7fffff, 0xff7fffff, 0x7fc00000, 0x7f800000, 0xff800000, 0x3f800000,
+	}
 	return halves[m.dice.below(len(halves))]<<32 | halves[m.dice.below(len(halves))]
 }
 

@@ -84,7 +84,8 @@ const (
 )
 
 func newMob(t testing.TB, r *Run, mode peer.Policy, journal bool, d *dice) *mob {
-	m := &mob{t: t, run: r, mode: mode, journal: journal, dice: d, links: map[[2]topology.Rank]int{}, byes: map[int]topology.Rank{}}
+	m := &mob{t: t, run: r, mode: mode, journal: journal, dice: d}
+	m.links, m.byes = map[[2]topology.Rank]int{}, map[int]topology.Rank{}
 	m.liar = topology.Rank(d.below(r.N()))
 	m.ends = time.Duration(d.below(int(liarLives)))
 	for _, w := range workers(t, r) {
@@ -200,7 +201,7 @@ func (m *mob) check(p *member, err error) {
 	case p.Rank == m.liar:
 	case m.mode == peer.Fail && (isLost && lost.Peer == m.liar || isCut && (cut.Peer == m.liar || m.believing())):
 	case m.mode == peer.Fail && isLost && m.members[lost.Peer].gone: // that one has ended because of the liar
-	case m.mode == peer.Reweight && isBehind && len(p.Rows.Neighbours()) == 1: // it has nobody else to ask
+	case m.mode == peer.Reweight && isBehind && len(p.Rows.Neighbours()) == 1: // it has no other neighbour to ask
 	default:
 		m.t.Fatalf("%v: worker %d ends because of worker %d: %v", m.now, p.Rank, m.liar, err)
 	}
@@ -260,11 +261,11 @@ func (m *mob) compute(p *member, k int) {
 	})
 }
 
-// believing reports whether theta or the bits of all workers follow what each tells the others in its notes. A liar that
-// tells different things to different workers makes them disagree, and refuse each other's messages.
+// believing reports whether theta or the bits of all workers follow what each tells the others in its notes. A liar
+// then makes workers disagree by other notes for each, and they refuse each other's messages.
 func (m *mob) believing() bool { return m.run.control != nil || m.run.controlled() }
 
-// note counts offences. Nobody but the liar may be cut off.
+// note counts offences. Only the liar may be cut off.
 func (m *mob) note(p *member, notes []gossip.Note) {
 	for _, n := range notes {
 		switch {

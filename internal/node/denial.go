@@ -21,8 +21,8 @@ func (d *driver) denial(rank topology.Rank) *denial {
 	return &d.denials[i]
 }
 
-// denied notes that this worker or the neighbour refuses the other. Under Reweight package elastic decides about places:
-// one neighbour that refuses this worker for its place may lie.
+// denied notes that this worker or the neighbour refuses the other. Under Reweight package elastic decides about
+// places, because a neighbour that refuses this worker for its place may lie.
 func (d *driver) denied(rank topology.Rank, why error) error {
 	if err := d.core.Parted(rank, refusal(why)); err != nil {
 		return d.failed(err)

@@ -232,8 +232,8 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 	}
 }
 
-// A worker that has asked for a place need not make a link. Its sponsor speaks of it, sends it messages and leaves it all
-// the same.
+// A worker that has asked for a place need not make a link. Its sponsor may speak of it, send it messages, and leave
+// it.
 func TestAnEdgeToAWorkerThatNeverCame(t *testing.T) {
 	p := newPair(t, func(rank int, c *Config) {
 		if c.Fit.Elastic = true; rank == 0 {
