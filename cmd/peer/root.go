@@ -23,6 +23,7 @@ func run(args []string, c *console) int {
 		os.Exit(exitCode(err))
 	})
 	defer cancel()
+	c.job.Watch(ctx)
 	root := newRoot(c)
 	root.SetArgs(args)
 	root.SetOut(c.out)
