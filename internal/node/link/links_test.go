@@ -222,7 +222,7 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 		for end, err := range map[string]error{"newer": e.Err, "older": <-told} {
 			no, ok := errors.AsType[*handshake.RefusedError](err)
 			if !ok || no.Reason != handshake.Protocol || no.Remote != (end == "older") || !no.Permanent() ||
-				no.Detail != "another protocol version: theirs is 5, ours 6" {
+				no.Detail != "another protocol version: theirs is 5, ours 7" {
 				t.Errorf("the %s end: %v, want both versions", end, err)
 			}
 		}
