@@ -73,6 +73,7 @@ type turns struct {
 	usual  time.Duration
 	spent  time.Duration // in hand-over, up to the last step
 	cost   atomic.Int64  // nanoseconds of the last state
+	keep   func(blob []byte) error
 }
 
 // scores is what a script has told of its model.
