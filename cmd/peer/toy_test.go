@@ -19,8 +19,9 @@ import (
 // toy is a script without Python, for tests that need no more. It trains the mean of a square distance by momentum.
 //
 // An argument like raise=5 says that something goes wrong in that round: raise, exit0, exit3 or stuck. So does kill,
-// which needs the file of mark and does it once. With nojoin, small and fork it goes wrong at the beginning, and with
-// late at the end. With wait=FILE no round ends before that file is there.
+// which needs the file of mark and does it once. With drift, a toy that was killed takes another step. With nojoin,
+// small and fork it goes wrong at the beginning, and with late at the end. With wait=FILE no round ends before that
+// file is there.
 //
 // With tell=FIFO worker of=R writes into that file in round at=K, at the place=go, state or step. All workers then say
 // their states at the end.
@@ -145,6 +146,12 @@ func (t *toyScript) step(k int, save bool) error {
 			os.Exit(3)
 		case "stuck":
 			select {}
+		case "drift":
+			if _, err := os.Stat(t.args["mark"]); err == nil {
+				for i := range t.x {
+					t.x[i] += 5
+				}
+			}
 		case "kill":
 			mark, err := os.OpenFile(t.args["mark"], os.O_CREATE|os.O_EXCL, 0o600)
 			if err == nil {

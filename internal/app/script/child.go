@@ -152,7 +152,7 @@ type Place struct {
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
-	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
+	if p.Round > 0 && blob == nil {
 		c.o.Log.Warn("the script begins without its state", "round", p.Round)
 	}
 	err := c.script.Welcome(bridge.Welcome{
