@@ -34,7 +34,7 @@ func pairArrays(x, y *array, c Columns) (*arrayRows, error) {
 				"or save both in one .npz as X and y", x.dims)
 		}
 		var err error
-		if t.chosen, err = c.choose(nil, x.dims[1]); err != nil {
+		if t.chosen, err = c.choose(nil, x.dims[1], nil); err != nil {
 			return nil, atOffset(x.name, 0, "%w", err)
 		}
 		t.made = t.chosen.tableForm(x.describe(), nil)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,11 +27,12 @@ type csvRows struct {
 	names  []string // of all columns; nil without a header
 	width  int      // columns
 	chosen selection
+	notes  []string // what people should know of the file
 }
 
 var _ rows = (*csvRows)(nil)
 
-// openCSV reads the first rows of a CSV file.
+// openCSV reads the first rows of a CSV file, or more where these do not show whether the first line has names.
 func openCSV(path string, c Columns) (*csvRows, error) {
 	t := &csvRows{path: path}
 	err := withFile(path, func(cur *cursor) error {
@@ -52,13 +52,16 @@ func openCSV(path string, c Columns) (*csvRows, error) {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		return t.begin(first, second, c)
+		if n := len(second); n == len(first)+1 && second[n-1] != "" && !slices.ContainsFunc(first, isNumber) {
+			first = slices.Insert(first, 0, "") // R writes no name above its row numbers
+		}
+		return t.begin(first, second, r, c)
 	})
 	return t, err
 }
 
 // begin decides about the header and the columns.
-func (t *csvRows) begin(first, second []string, c Columns) error {
+func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	t.width = len(first)
 	switch {
 	case t.width == 1:
@@ -66,50 +69,39 @@ func (t *csvRows) begin(first, second []string, c Columns) error {
 	case t.width > csvColumns:
 		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
 	}
-	var err error
-	if t.header, err = hasHeader(first, c.Header); err != nil {
-		return atLine(t.path, 1, "%w", err)
+	for i, name := range first {
+		first[i] = strings.TrimSpace(name)
 	}
-	if t.header {
-		for i, name := range first {
-			first[i] = strings.TrimSpace(name)
+	head := newHeading(first, c)
+	for fields := second; fields != nil && head.see(fields); {
+		var err error
+		if fields, err = r.next(); err == io.EOF {
+			fields = nil
+		} else if err != nil {
+			return err
 		}
-		t.names = first
 	}
-	if t.chosen, err = c.choose(t.names, t.width); err != nil {
-		return atLine(t.path, 1, "%w", err)
-	}
-	for _, at := range t.chosen.features {
-		if t.header && t.names[at] == "" {
-			return atLine(t.path, 1, "column %d has no name: if it numbers the rows, leave it out with "+
-				`data.skip: ["%d"], else give it a name`, at+1, at+1)
-		}
+	var doubt string
+	if t.header, doubt = head.decide(); doubt != "" {
+		t.notes = append(t.notes, doubt)
 	}
 	if t.header && second == nil {
 		return atLine(t.path, 2, "the file has a header, but no rows")
 	}
-	return nil
-}
-
-// hasHeader decides whether the first line has names. Where it is not told, a line without any number has names.
-func hasHeader(first []string, want string) (bool, error) {
-	if want == "present" || want == "absent" {
-		return want == "present", nil
+	if t.header {
+		t.names = first
 	}
-	numbers, counting := 0, true
-	for i, field := range first {
-		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-		if err != nil {
-			continue
+	var err error
+	if t.chosen, err = c.choose(t.names, t.width, indexColumns(t.names)); err != nil {
+		return atLine(t.path, 1, "%w", err)
+	}
+	for _, at := range t.chosen.features {
+		if t.header && t.names[at] == "" {
+			return atLine(t.path, 1, `column %d has no name: leave it out with data.skip: ["%d"], or give it a name`,
+				at+1, at+1)
 		}
-		numbers++
-		counting = counting && (v == float64(i) || v == float64(i+1))
 	}
-	if numbers > 2 && counting {
-		return false, fmt.Errorf("the first line counts its columns: set data.header to present if it has their names, " +
-			"to absent if it is a row")
-	}
-	return numbers == 0, nil
+	return nil
 }
 
 func (t *csvRows) form() form {
@@ -118,7 +110,9 @@ func (t *csvRows) form() form {
 	if t.header {
 		head = "a header"
 	}
-	return t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+	made := t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+	made.notes = append(made.notes, t.notes...)
+	return made
 }
 
 func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error) error {

@@ -35,6 +35,7 @@ type userSet struct {
 	names []string
 	known map[string]uint8 // names by position
 	y     [][]uint8        // by file and row: position in names
+	notes []Note
 }
 
 // OpenFiles opens sets of the user, which get one form: classes and features of all. It reads the files: it returns
@@ -176,17 +177,21 @@ func (s *userSet) scan() error {
 	s.y = make([][]uint8, len(s.files))
 	for k, f := range s.files {
 		features := f.form().shape.Features()
+		s.notes = append(s.notes, notesOf(f)...)
+		w := newWatch(f.form())
 		err := f.scan(func(i int, r record) error {
 			if (i+1)*features > libsvmDenseSize {
 				return fmt.Errorf("%d rows of %d values: more than %d values in a file", i+1, features, libsvmDenseSize)
 			}
 			at, err := s.class(r.label)
 			s.y[k] = append(s.y[k], at)
+			w.see(r)
 			return err
 		}, strict)
 		if err != nil {
 			return err
 		}
+		s.notes = append(s.notes, w.notes(f, s.spec.Columns)...)
 		if len(s.y[k]) == 0 {
 			return atFile(nameOf(f), "the file has no samples")
 		}
@@ -289,7 +294,7 @@ func (s *userSet) source(classes []string) (*Source, error) {
 			return nil, err
 		}
 	}
-	return &Source{Info: r.info, reader: r}, nil
+	return &Source{Info: r.info, Notes: s.notes, reader: r}, nil
 }
 
 // plainPixels maps bytes to 0..1.

@@ -4,10 +4,12 @@ package data
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -42,7 +44,7 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 			return t.at("the footer", "%d columns: want a label and values", len(columns))
 		}
 		var err error
-		if t.chosen, err = c.choose(t.names, len(columns)); err != nil {
+		if t.chosen, err = c.choose(t.names, len(columns), pandasIndex(f, t.names)); err != nil {
 			return t.at("the footer", "%w", err)
 		}
 		for _, at := range append([]int{t.chosen.label}, t.chosen.features...) {
@@ -54,6 +56,23 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 		t.made = t.chosen.tableForm(fmt.Sprintf("Parquet with %d columns", len(columns)), t.names)
 		return nil
 	})
+}
+
+// pandasIndex returns the columns that hold an index, by their names or by the note that pandas leaves in a file.
+func pandasIndex(f *parquet.File, names []string) []int {
+	index := indexColumns(names)
+	var said struct {
+		Columns []any `json:"index_columns"` // names, or objects that describe ranges without a column
+	}
+	text, _ := f.Lookup("pandas")
+	_ = json.Unmarshal([]byte(text), &said) // other texts name nothing
+	for _, column := range said.Columns {
+		name, _ := column.(string)
+		if at := slices.Index(names, name); at >= 0 && !slices.Contains(index, at) {
+			index = append(index, at)
+		}
+	}
+	return index
 }
 
 // unfit says why a column cannot be read, "" if it can.

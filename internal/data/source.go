@@ -4,6 +4,7 @@ package data
 // them into shards, and then reads the rows of its own shard only.
 type Source struct {
 	Info   Info
+	Notes  []Note // of the user's own files
 	dir    string
 	reader reader
 }

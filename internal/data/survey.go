@@ -19,9 +19,11 @@ type Survey struct {
 	Missing int            `json:"missing"` // values and labels
 	Wrong   int            `json:"wrong"`   // values that are no finite numbers
 	First   []string       `json:"first"`   // of the bad values, with their places
+	Notes   []Note         `json:"notes,omitempty"`
 
 	known map[string]int // classes by position
 	worst *CellError     // the first
+	watch *watch
 	sums  []running
 }
 
@@ -59,6 +61,7 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 			return all, err
 		}
 		survey.end()
+		survey.Notes = append(survey.Notes, survey.watch.notes(f, spec.Columns)...)
 		all = append(all, survey)
 	}
 	return all, nil
@@ -67,7 +70,7 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 func newSurvey(f rows) *Survey {
 	made := f.form()
 	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
-		known: map[string]int{}, sums: make([]running, made.shape.C)}
+		Notes: notesOf(f), watch: newWatch(made), known: map[string]int{}, sums: make([]running, made.shape.C)}
 	names := made.columns
 	if names == nil {
 		for c := range made.shape.C {
@@ -83,6 +86,7 @@ func newSurvey(f rows) *Survey {
 // see takes in a row.
 func (s *Survey) see(_ int, r record) error {
 	s.Rows++
+	s.watch.see(r)
 	channels := s.Shape.C
 	for k, v := range r.floats {
 		if v == v {

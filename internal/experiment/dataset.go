@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,6 +95,20 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	}
 	d.common = sync.OnceValues(d.allTests)
 	return d, nil
+}
+
+// addDataNotes adds the notes on the user's own files and returns the warnings.
+func (r *Run) addDataNotes() (warnings []string) {
+	if r.data == nil {
+		return nil
+	}
+	var all []data.Note
+	for _, s := range r.data.sources {
+		all = append(all, s.Notes...)
+	}
+	quiet, loud := data.Sentences(all)
+	r.notes = slices.Concat(r.notes, quiet)
+	return loud
 }
 
 // openData opens the source that all workers share, or one per worker.

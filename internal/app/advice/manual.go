@@ -25,6 +25,9 @@ type Remedy struct {
 func Remedies() []Remedy { return slices.Clone(remedies) }
 
 var remedies = []Remedy{
+	{"data-with-row-numbers", []string{
+		"%s: column %s %s, and the model learns from it: if it is no feature, leave it out with data.skip: [%s]",
+	}},
 	{"no-mdns", []string{"no mDNS: only peers with an address in the run file are found"}},
 	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
 	{"refused-connections", []string{
