@@ -145,7 +145,8 @@ type Data struct {
 	Label       Name      `json:"label" jsonschema_description:"file: the labels. In CSV, Parquet and a .npy table: a column by name, or by number, 1 for the first and -1 for the last. In an .npz: an array. Beside a .npy or IDX file: a file in the same folder. Empty = the column named label, else the last; arrays y or labels; the file whose name has y for x, or labels for images"`
 	Features    []Name    `json:"features" jsonschema:"maxItems=65536" jsonschema_description:"file: the columns that are read, or the array of an .npz; empty = all but the label"`
 	Skip        []Name    `json:"skip" jsonschema:"maxItems=65536" jsonschema_description:"file: columns that are not read"`
-	Header      string    `json:"header" jsonschema:"enum=auto,enum=present,enum=absent" jsonschema_description:"file: whether the first line of a CSV file has names; auto = if it has no number, if a text stands above numbers, or if its label or the order of its numbers occurs in no row"`
+	Header      string    `json:"header" jsonschema:"enum=auto,enum=present,enum=absent" jsonschema_description:"file: whether the first line of a CSV file has names. Value auto = if it has no number, or a text above numbers, or a label or an order of numbers that no row has"`
+	Missing     []Name    `json:"missing" jsonschema:"maxItems=256" jsonschema_description:"file: texts that count as missing values or labels, beside the empty text, like [NA, -999]; empty = NA, N/A, NaN, null, none, ? and - for values, NaN and ? for labels"`
 	Standardise bool      `json:"standardise" jsonschema_description:"file: subtract the mean and divide by the deviation of the train split, by column, or by channel of pictures"`
 	Partition   string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers divide the samples. The values iid, labels and dirichlet cut one set that all machines hold. With local each worker trains on all rows of its own files, which may differ"`
 	PerWorker   int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
@@ -301,7 +302,7 @@ func Default() Config {
 		},
 		Wire: Wire{Entropy: "none"},
 		Data: Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, TestShare: 0.2, Header: "auto",
-			Features: []Name{}, Skip: []Name{}, Labels: []Name{}, Weights: "workers", LabelNoise: []float64{},
+			Features: []Name{}, Skip: []Name{}, Missing: []Name{}, Labels: []Name{}, Weights: "workers", LabelNoise: []float64{},
 			Sizes: Sizes{Law: "natural", Shares: []float64{}, Exponent: 1, Alpha: 1}},
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Drop: Drop{Every: 1000, Factor: 0.1},

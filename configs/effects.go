@@ -50,6 +50,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"data.features", []need{samples, ofFile.or([]Name{})}},
 	{"data.skip", []need{samples, ofFile.or([]Name{})}},
 	{"data.header", []need{samples, ofFile}},
+	{"data.missing", []need{samples, ofFile.or([]Name{})}},
 	{"data.standardise", []need{samples, ofFile.or(false)}},
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},

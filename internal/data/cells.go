@@ -31,9 +31,10 @@ type form struct {
 
 // A record is one sample. It is valid during the call.
 type record struct {
-	label  string    // as classOf returns it
+	label  string    // its text, "" if it is missing
 	floats []float32 // or
 	bytes  []uint8   // of pixels
+	wide   []float64 // the floats with 64 bits; nil: they have no more than 32
 }
 
 // A CellError says which cell of a user's file is missing or no finite number.
@@ -69,41 +70,45 @@ func strict(e *CellError) error { return e.located() }
 const (
 	missingCell = "the value is missing: fill it in, or remove the row"
 	hugeCell    = "the value is not finite in 32 bits: scale the column, or remove the row"
-	noLabel     = "the label is missing: fill it in, or remove the row"
+	noLabel     = "the label is missing: fill it in, or remove the row; data.missing lists the texts that count as missing"
 )
 
-// number parses the text of a cell; the reason is "" for a finite number.
-func number(text string) (v float32, reason string) {
+// number parses the text of a cell, also in 64 bits; the reason is "" for a finite number.
+func number(text string, missing Absence) (v float32, wide float64, reason string) {
 	text = strings.TrimSpace(text)
-	if absent(text) {
-		return float32(math.NaN()), missingCell
+	if missing.value(text) {
+		return float32(math.NaN()), math.NaN(), missingCell
 	}
-	wide, err := strconv.ParseFloat(text, 32)
-	switch {
-	case err == nil && !math.IsInf(wide, 0) && !math.IsNaN(wide):
-		return float32(wide), ""
+	wide, err := strconv.ParseFloat(text, 64)
+	v = float32(wide)
+	if err == nil && twiceRounded(wide) {
+		once, _ := strconv.ParseFloat(text, 32)
+		v = float32(once)
+	}
+	switch infinite := math.IsInf(float64(v), 0) || math.IsNaN(wide); {
+	case err == nil && !infinite:
+		return v, wide, ""
 	case err == nil || math.IsInf(wide, 0):
-		return float32(math.NaN()), hugeCell
+		reason = hugeCell
 	case looksDecimal(text):
-		return float32(math.NaN()), fmt.Sprintf("%.30q has a decimal comma: write decimal points", text)
+		reason = fmt.Sprintf("%.30q has a decimal comma: write decimal points", text)
+	default:
+		reason = fmt.Sprintf("%.30q is no number: encode it as numbers, or leave the column out with data.skip", text)
 	}
-	return float32(math.NaN()), fmt.Sprintf("%.30q is no number: encode it as numbers, "+
-		"or leave the column out with data.skip", text)
+	return float32(math.NaN()), math.NaN(), reason
+}
+
+// twiceRounded reports whether a text that rounds to v in 64 bits can round to another number in 32 bits than v does.
+// It can if v lies in the middle between two of these, or is subnormal there.
+func twiceRounded(v float64) bool {
+	const below, half = 1<<29 - 1, 1 << 28
+	return math.Float64bits(v)&below == half || v != 0 && math.Abs(v) < 0x1p-126
 }
 
 // looksDecimal reports whether a text is a number with a decimal comma.
 func looksDecimal(text string) bool {
 	_, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
 	return err == nil
-}
-
-// absent reports whether a text stands for a missing value.
-func absent(text string) bool {
-	switch strings.ToLower(text) {
-	case "", "na", "n/a", "nan", "null", "none", "?", "-":
-		return true
-	}
-	return false
 }
 
 // narrow returns a value as float32, and the reason if it is not finite.
@@ -116,36 +121,4 @@ func narrow(v float64) (float32, string) {
 		return float32(math.NaN()), hugeCell
 	}
 	return f, ""
-}
-
-// classOf returns the name of a class: numbers that are equal have one name, other texts are taken as they are. It
-// returns "" for a missing label.
-func classOf(text string) string {
-	text = strings.TrimSpace(text)
-	if absent(text) {
-		return ""
-	}
-	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return classOfNumber(v)
-	}
-	return text
-}
-
-// classOfNumber is classOf for a number.
-func classOfNumber(v float64) string {
-	if v != v || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 makes −0 the number 0
-}
-
-// ClassNames returns names of classes in the form that samples have: numbers that are equal have one name.
-func ClassNames(texts []string) []string {
-	names := make([]string, len(texts))
-	for i, text := range texts {
-		if names[i] = classOf(text); names[i] == "" {
-			names[i] = text
-		}
-	}
-	return names
 }

@@ -16,6 +16,7 @@ type Columns struct {
 	Features []string // columns or array that are read; empty = all but the label
 	Skip     []string // columns that are not read
 	Header   string   // whether the first line has names: auto, present or absent; "" = auto
+	Missing  Absence  // texts that count as missing
 }
 
 // A selection is the label column and the feature columns, from 0.

@@ -27,6 +27,7 @@ type csvRows struct {
 	names  []string // of all columns; nil without a header
 	width  int      // columns
 	chosen selection
+	absent Absence
 	notes  []string // what people should know of the file
 }
 
@@ -34,7 +35,7 @@ var _ rows = (*csvRows)(nil)
 
 // openCSV reads the first rows of a CSV file, or more where these do not show whether the first line has names.
 func openCSV(path string, c Columns) (*csvRows, error) {
-	t := &csvRows{path: path}
+	t := &csvRows{path: path, absent: c.Missing}
 	err := withFile(path, func(cur *cursor) error {
 		r, err := t.reader(cur)
 		if err != nil {
@@ -126,7 +127,7 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return err
 			}
 		}
-		values := make([]float32, len(t.chosen.features))
+		out := record{floats: make([]float32, len(t.chosen.features)), wide: make([]float64, len(t.chosen.features))}
 		for i := 0; ; i++ {
 			fields, err := r.next()
 			if err == io.EOF {
@@ -139,11 +140,10 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line", i+1, len(fields),
 					t.width)
 			}
-			label, err := t.row(values, fields, i, r, judge)
-			if err != nil {
+			if err := t.row(&out, fields, i, r, judge); err != nil {
 				return err
 			}
-			if err := see(i, record{label: label, floats: values}); err != nil {
+			if err := see(i, out); err != nil {
 				return &FormatError{t.path, fmt.Sprintf("row %d (line %d)", i+1, r.line(0)), err}
 			}
 		}
@@ -151,25 +151,23 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 }
 
 // row parses the fields of row i.
-func (t *csvRows) row(values []float32, fields []string, i int, r *csvLines, judge func(*CellError) error) (string,
-	error) {
+func (t *csvRows) row(out *record, fields []string, i int, r *csvLines, judge func(*CellError) error) error {
 	bad := func(at int, reason string) error {
 		return judge(&CellError{File: t.path, Row: i + 1, Line: r.line(at), Column: columnName(t.names, at),
 			Missing: reason == missingCell || reason == noLabel, Reason: reason})
 	}
 	for k, at := range t.chosen.features {
 		var reason string
-		if values[k], reason = number(fields[at]); reason != "" {
+		if out.floats[k], out.wide[k], reason = number(fields[at], t.absent); reason != "" {
 			if err := bad(at, reason); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
-	label := classOf(fields[t.chosen.label])
-	if label == "" {
-		return "", bad(t.chosen.label, noLabel)
+	if out.label = t.absent.labelOf(fields[t.chosen.label]); out.label == "" {
+		return bad(t.chosen.label, noLabel)
 	}
-	return strings.Clone(label), nil
+	return nil
 }
 
 // csvLines reads records with a bound on their length.

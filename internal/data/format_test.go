@@ -75,7 +75,7 @@ func TestReadIDXLabels(t *testing.T) {
 // tiny describes sets of small pictures with three classes.
 func tiny(shape sample.Shape, n int) Info {
 	norm := Normalization{Scale: 1, Mean: make([]float64, shape.C), Std: slices.Repeat([]float64{1}, shape.C)}
-	return Info{Name: "tiny", Shape: shape, Classes: []string{"a", "b", "c"}, Train: n, Test: n, Norm: &norm}
+	return Info{Name: "tiny", Shape: shape, Classes: []string{"a", "b", "c"}, Train: n, Test: n, Pixels: true, Norm: &norm}
 }
 
 func TestReadIDXImages(t *testing.T) {

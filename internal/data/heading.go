@@ -16,6 +16,7 @@ type heading struct {
 	names   bool // the decision, once it is settled
 	label   int  // column of the labels if the first line has names
 	number  []bool
+	missing Absence
 	texts   []int // columns with a text in the first line and numbers beneath
 	order   order // of the numbers in the first line, orderless if a row beneath has it too
 
@@ -41,13 +42,13 @@ const (
 
 // newHeading begins with the first line, without blanks around its cells, and what the run file says.
 func newHeading(first []string, c Columns) *heading {
-	h := &heading{first: first, number: make([]bool, len(first)), labels: map[string]bool{}}
+	h := &heading{first: first, number: make([]bool, len(first)), missing: c.Missing, labels: map[string]bool{}}
 	numbers := 0
 	for i, cell := range first {
 		switch h.number[i] = isNumber(cell); {
 		case h.number[i]:
 			numbers++
-		case !absent(cell):
+		case !h.missing.value(cell):
 			h.texts = append(h.texts, i)
 		}
 	}
@@ -113,7 +114,7 @@ func (h *heading) see(fields []string) bool {
 	}
 	h.texts = slices.DeleteFunc(h.texts, func(i int) bool {
 		text := strings.TrimSpace(fields[i])
-		return !isNumber(text) && !absent(text)
+		return !isNumber(text) && !h.missing.value(text)
 	})
 	if h.order != orderless && h.orderOf(fields) == h.order {
 		h.order = orderless
@@ -141,7 +142,7 @@ func (h *heading) decide() (names bool, doubt string) {
 		return h.names, ""
 	case h.rows > 0 && len(h.texts) > 0:
 		return true, ""
-	case h.rows > 0 && text && !absent(h.first[h.label]) && (h.repeated || h.order != orderless):
+	case h.rows > 0 && text && !h.missing.label(h.first[h.label]) && (h.repeated || h.order != orderless):
 		return true, h.taken("the names of the columns", "absent makes it a row",
 			fmt.Sprintf(", because no row has its label %.40q", h.first[h.label]))
 	case h.rows > 0 && h.order != orderless:

@@ -17,7 +17,8 @@ type Info struct {
 	Classes []string       `json:"classes"`
 	Train   int            `json:"train"` // samples
 	Test    int            `json:"test"`
-	Norm    *Normalization `json:"normalization"`     // nil: values are used as they are
+	Pixels  bool           `json:"-"`                 // values are bytes in files and memory, else numbers
+	Norm    *Normalization `json:"normalization"`     // nil: numbers that are used as they are
 	Files   []File         `json:"files"`             // empty: built in
 	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files
 }

@@ -20,16 +20,17 @@ type reader interface {
 
 // A builder copies the wanted rows of a file into a set.
 type builder struct {
-	set Set
-	at  []int // by row of the file: position in the set, or −1
+	set  Set
+	norm *Normalization
+	at   []int // by row of the file: position in the set, or −1
 }
 
 func newBuilder(info Info, n int, rows []int) (*builder, error) {
 	kind := Set{Shape: info.Shape, Classes: info.Classes}
-	if info.Norm != nil {
+	if info.Pixels {
 		kind.table = info.Norm.table()
 	}
-	b := &builder{at: make([]int, n)}
+	b := &builder{norm: info.Norm, at: make([]int, n)}
 	if rows == nil {
 		for i := range b.at {
 			b.at[i] = i

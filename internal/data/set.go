@@ -1,15 +1,16 @@
 package data
 
 import (
+	"math"
 	"slices"
 
 	"gossiptrainer/model/sample"
 )
 
-// A Normalization maps a stored value v of channel c to
+// A Normalization maps a stored value v of channel c, or of column c of a table, to
 // (v/Scale − Mean[c]) / Std[c].
 type Normalization struct {
-	Scale float64   `json:"scale"`
+	Scale float64   `json:"scale"` // 1 for numbers
 	Mean  []float64 `json:"mean"`
 	Std   []float64 `json:"std"`
 }
@@ -24,6 +25,21 @@ func (n Normalization) table() []float32 {
 	}
 	return t
 }
+
+// number returns a number of a table as models see it, which a file has with 64 bits.
+func (n *Normalization) number(c int, v float32, wide float64) float32 {
+	if !n.fine(c) {
+		wide = float64(v)
+	}
+	return float32((wide - n.Mean[c]) / n.Std[c])
+}
+
+// fineRatio is a mean in deviations from which on numbers of 32 bits have fewer than ten bits of the deviation. Unix
+// times are an example.
+const fineRatio = 1 << 14
+
+// fine reports whether numbers of column c need 64 bits.
+func (n *Normalization) fine(c int) bool { return math.Abs(n.Mean[c]) > fineRatio*n.Std[c] }
 
 // A Set is a list of labelled samples in memory. Pixels stay bytes and are normalised when they are read. Features of
 // LIBSVM files are float32 and are not normalised.

@@ -45,7 +45,7 @@ func (t *sparseRows) scan(see func(int, record) error, _ func(*CellError) error)
 				}
 				values[f.index] = f.value
 			}
-			return see(i, record{label: classOfNumber(label), floats: values})
+			return see(i, record{label: numberLabel(label), floats: values})
 		})
 		return err
 	})

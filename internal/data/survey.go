@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"gossiptrainer/model/sample"
@@ -21,10 +22,16 @@ type Survey struct {
 	First   []string       `json:"first"`   // of the bad values, with their places
 	Notes   []Note         `json:"notes,omitempty"`
 
-	known map[string]int // classes by position
-	worst *CellError     // the first
-	watch *watch
-	sums  []running
+	under way
+}
+
+// A way is what a survey keeps while it reads a file.
+type way struct {
+	labels tally
+	others int        // rows with further labels
+	worst  *CellError // the first
+	watch  *watch
+	sums   []running // by column or channel
 }
 
 // A ClassCount is a class with its rows.
@@ -40,6 +47,7 @@ type ColumnSurvey struct {
 	Most      float64 `json:"most"`
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
+	Lost      int     `json:"lost,omitempty"` // distinct values that are equal to others in 32 bits
 }
 
 const (
@@ -55,22 +63,26 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 		return nil, err
 	}
 	var all []*Survey
+	var failed error
+	texts := spec.Classes
 	for _, f := range s.files {
 		survey := newSurvey(f)
-		if err := f.scan(survey.see, survey.count); err != nil {
-			return all, err
+		if failed = f.scan(survey.see, survey.count); failed != nil {
+			break
 		}
-		survey.end()
-		survey.Notes = append(survey.Notes, survey.watch.notes(f, spec.Columns)...)
-		all = append(all, survey)
+		survey.Notes = append(survey.Notes, survey.under.watch.notes(f, spec.Columns)...)
+		all, texts = append(all, survey), append(texts, survey.under.labels.texts...)
 	}
-	return all, nil
+	for _, survey := range all {
+		survey.end(naming(texts), spec)
+	}
+	return all, failed
 }
 
 func newSurvey(f rows) *Survey {
 	made := f.form()
 	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
-		Notes: notesOf(f), watch: newWatch(made), known: map[string]int{}, sums: make([]running, made.shape.C)}
+		Notes: notesOf(f), under: way{watch: newWatch(made), sums: make([]running, made.shape.C)}}
 	names := made.columns
 	if names == nil {
 		for c := range made.shape.C {
@@ -86,7 +98,7 @@ func newSurvey(f rows) *Survey {
 // see takes in a row.
 func (s *Survey) see(_ int, r record) error {
 	s.Rows++
-	s.watch.see(r)
+	s.under.watch.see(r)
 	channels := s.Shape.C
 	for k, v := range r.floats {
 		if v == v {
@@ -99,23 +111,16 @@ func (s *Survey) see(_ int, r record) error {
 	if r.label == "" {
 		return nil
 	}
-	at, ok := s.known[r.label]
-	switch {
-	case ok:
-		s.Classes[at].Rows++
-	case len(s.Classes) < surveyClasses:
-		s.known[r.label] = len(s.Classes)
-		s.Classes = append(s.Classes, ClassCount{r.label, 1})
-	case len(s.Classes) == surveyClasses:
-		s.Classes = append(s.Classes, ClassCount{"others", 1})
-	default:
-		s.Classes[surveyClasses].Rows++
+	if _, known := s.under.labels.at[r.label]; known || len(s.under.labels.texts) < surveyClasses {
+		s.under.labels.add(r.label)
+	} else {
+		s.under.others++
 	}
 	return nil
 }
 
 func (s *Survey) value(c int, v float64) {
-	column, m := &s.Columns[c], &s.sums[c]
+	column, m := &s.Columns[c], &s.under.sums[c]
 	if m.n == 0 {
 		column.Least, column.Most = v, v
 	}
@@ -130,8 +135,8 @@ func (s *Survey) count(e *CellError) error {
 	} else {
 		s.Wrong++
 	}
-	if s.worst == nil {
-		s.worst = e
+	if s.under.worst == nil {
+		s.under.worst = e
 	}
 	if len(s.First) < surveyFirst {
 		s.First = append(s.First, e.Place()+": "+e.Reason)
@@ -141,22 +146,35 @@ func (s *Survey) count(e *CellError) error {
 
 // Bad returns the first bad value as an error, nil if there is none.
 func (s *Survey) Bad() error {
-	if s.worst == nil {
+	if s.under.worst == nil {
 		return nil
 	}
-	return s.worst.located()
+	return s.under.worst.located()
 }
 
-func (s *Survey) end() {
-	for c, m := range s.sums {
+// end names the classes, and adds means, deviations and the notes on all rows.
+func (s *Survey) end(name func(label string) string, spec FileSpec) {
+	for c, m := range s.under.sums {
 		s.Columns[c].Mean, s.Columns[c].Deviation = m.mean, m.deviation()
 	}
-	names := make([]string, len(s.Classes))
-	for i, c := range s.Classes {
-		names[i] = c.Name
+	rows := map[string]int{}
+	for at, text := range s.under.labels.texts {
+		rows[name(text)] += s.under.labels.rows[at]
 	}
-	SortClasses(names)
-	slices.SortStableFunc(s.Classes, func(a, b ClassCount) int {
-		return slices.Index(names, a.Name) - slices.Index(names, b.Name)
-	})
+	classes := slices.Collect(maps.Keys(rows))
+	SortClasses(classes)
+	s.Classes = make([]ClassCount, len(classes))
+	for i, class := range classes {
+		s.Classes[i] = ClassCount{class, rows[class]}
+	}
+	if s.under.others > 0 {
+		s.Classes = append(s.Classes, ClassCount{"others", s.under.others})
+	}
+	s.Notes = append(s.Notes, s.under.labels.notes(s.File, name, spec.Columns.Missing)...)
+	for _, m := range s.under.watch.merges() {
+		s.Columns[m.column].Lost = m.distinct - m.left
+		if !spec.Standardise {
+			s.Notes = append(s.Notes, s.under.watch.merged(s.File, m))
+		}
+	}
 }

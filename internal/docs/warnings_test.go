@@ -59,7 +59,8 @@ var passedOn = map[string]string{
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
 	"internal/app/runfolder/space.go": {"Error"},
-	"internal/data/watch.go":          {"rowNumbers"},
+	"internal/data/labels.go":         {"missingClass"},
+	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},

@@ -155,9 +155,17 @@ func FileSpec(d configs.Data) data.FileSpec {
 	return data.FileSpec{
 		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
 		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
-			Header: d.Header},
+			Header: d.Header, Missing: missing(d)},
 		Standardise: d.Standardise, Features: d.Dimension, Classes: data.ClassNames(configs.Texts(d.Labels)),
 	}
+}
+
+// missing returns the texts that count as missing, nil for the usual ones.
+func missing(d configs.Data) data.Absence {
+	if len(d.Missing) == 0 {
+		return nil
+	}
+	return configs.Texts(d.Missing)
 }
 
 // CheckTogether refuses to start all workers on this machine if each needs files of its own and the run file names one

@@ -75,7 +75,7 @@ func (r *Run) dataBytes() int64 {
 		rows = info.Test + info.Train/r.N()
 	}
 	bytes := int64(rows) * int64(info.Shape.Features())
-	if info.Norm == nil { // pixels are bytes, features are floats
+	if !info.Pixels {
 		bytes *= floatBytes
 	}
 	return bytes

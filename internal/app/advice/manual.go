@@ -25,6 +25,13 @@ type Remedy struct {
 func Remedies() []Remedy { return slices.Clone(remedies) }
 
 var remedies = []Remedy{
+	{"values-that-become-equal", []string{
+		"%s: column %s: %d distinct values%s are only %d in 32 bits: data.standardise: true keeps them apart, or " +
+			"subtract an offset in the file",
+	}},
+	{"labels-that-look-missing", []string{
+		"%s: the label %q of %s is a class: if it stands for missing labels, set data.missing: [%q]",
+	}},
 	{"data-with-row-numbers", []string{
 		"%s: column %s %s, and the model learns from it: if it is no feature, leave it out with data.skip: [%s]",
 	}},
