@@ -24,7 +24,9 @@ type form struct {
 	format  string       // for people
 	shape   sample.Shape // of a sample
 	pixels  bool         // values are bytes 0..255
-	columns []string     // names of the values of a table; nil for pictures
+	sparse  bool         // values that a file does not have are 0
+	columns []string     // names of the values of a table, or their numbers; nil for pictures and LIBSVM text
+	named   bool         // columns are names
 	label   string       // where labels are, for people
 	notes   []string     // what people should know of the file
 }
@@ -35,7 +37,19 @@ type record struct {
 	floats []float32 // or
 	bytes  []uint8   // of pixels
 	wide   []float64 // the floats with 64 bits; nil: they have no more than 32
+	sparse []feature // the values other than 0, in place of floats
 }
+
+// wideOf returns float k with 64 bits.
+func (r record) wideOf(k int) float64 {
+	if r.wide != nil {
+		return r.wide[k]
+	}
+	return float64(r.floats[k])
+}
+
+// values returns the number of values that a record has in memory.
+func (r record) values() int { return len(r.floats) + len(r.bytes) + len(r.sparse) }
 
 // A CellError says which cell of a user's file is missing or no finite number.
 type CellError struct {

@@ -162,7 +162,7 @@ func (s selection) featureNames(names []string) []string {
 func (s selection) tableForm(format string, names []string) form {
 	made := form{
 		format: format, shape: sample.Shape{H: 1, W: 1, C: len(s.features)},
-		columns: s.featureNames(names), label: "column " + columnName(names, s.label),
+		columns: s.featureNames(names), named: names != nil, label: "column " + columnName(names, s.label),
 	}
 	for _, at := range s.index {
 		made.notes = append(made.notes, leftOut(at, names[at]))

@@ -21,20 +21,20 @@ func (r *fileReader) fill(p part, b *builder) error {
 			copy(b.bytes(i, label), rec.bytes)
 			return nil
 		}
+		if b.set.sparse != nil {
+			b.sparse(i, label, rec.sparse)
+			return nil
+		}
 		row := b.floats(i, label)
 		if row == nil {
 			return nil
 		}
-		copy(row, rec.floats)
-		for k, v := range row {
-			if b.norm == nil {
-				break
-			}
-			wide := float64(v)
-			if rec.wide != nil {
-				wide = rec.wide[k]
-			}
-			row[k] = b.norm.number(k%r.info.Shape.C, v, wide)
+		copy(row, b.zero)
+		for _, f := range rec.sparse {
+			row[f.index] = b.scaled(int(f.index), f.value, float64(f.value))
+		}
+		for k, v := range rec.floats {
+			row[k] = b.scaled(k%r.info.Shape.C, v, rec.wideOf(k))
 		}
 		return nil
 	})
@@ -76,6 +76,9 @@ func (r *fileReader) standardise() error {
 		for k, v := range rec.floats {
 			sums[k%channels].add(float64(v))
 		}
+		if rec.floats == nil && rec.bytes == nil {
+			addSparse(sums, rec.sparse)
+		}
 		for k, v := range rec.wide {
 			fine[k%channels].add(v)
 		}
@@ -101,6 +104,17 @@ func (r *fileReader) standardise() error {
 	return nil
 }
 
+// addSparse adds a sample of which only the values other than 0 are given.
+func addSparse(sums []running, features []feature) {
+	for c := range sums {
+		v := 0.
+		if len(features) > 0 && int(features[0].index) == c {
+			v, features = float64(features[0].value), features[1:]
+		}
+		sums[c].add(v)
+	}
+}
+
 // running has count, mean and squared deviations of values, by the method of B. P. Welford, "Note on a method for
 // calculating corrected sums of squares and products" (1962).
 type running struct{ n, mean, squares float64 }
@@ -110,6 +124,14 @@ func (m *running) add(v float64) {
 	d := v - m.mean
 	m.mean += d / m.n
 	m.squares += d * (v - m.mean)
+}
+
+// addZeros adds n values 0.
+func (m *running) addZeros(n float64) {
+	if all := m.n + n; all > 0 {
+		m.squares += m.mean * m.mean * m.n * n / all
+		m.mean, m.n = m.mean*m.n/all, all
+	}
 }
 
 // deviation returns the standard deviation of the values themselves, not of a larger population.

@@ -14,10 +14,13 @@ import (
 
 // A FileSpec names files of the user and how they are read.
 type FileSpec struct {
+	Set         string  // name of the set; "": that of the file
+	AnyNumber   bool    // labels may be numbers that are not whole
 	Path, Test  string  // files, or folders of pictures; Test "": a share of Path, or the test arrays of an .npz
 	TestShare   float64 // of the rows of Path, drawn at random but always the same, where there is no test file
 	Columns     Columns
 	Standardise bool     // subtract mean and divide by deviation of the train split, by column or channel
+	Indices     string   // of LIBSVM text: ZeroBased or OneBased; else as the files show
 	Features    int      // of a sample; 0 = as the files have
 	Classes     []string // in order; empty = those of the files
 }
@@ -97,45 +100,34 @@ func (s *userSet) open() error {
 	return err
 }
 
-// agree checks that all files have one form. Files in LIBSVM text get the most features of all.
+// agree checks that all files have one form. Files in LIBSVM text get the indices of all.
 func agree(sets []*userSet) error {
-	want := sets[0].spec.Features
-	most := want
+	spec := sets[0].spec
 	var all []rows
 	for _, s := range sets {
 		all = append(all, s.files...)
-		for _, f := range s.files {
-			if n := f.form().shape.Features(); want > 0 && (n > want || n < want && !isSparse(f)) {
-				return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, want)
-			}
-			most = max(most, f.form().shape.Features())
-		}
 	}
-	for _, f := range all {
-		if sparse, ok := f.(*sparseRows); ok {
-			sparse.features = most
-		}
+	if err := settleSparse(all, spec); err != nil {
+		return err
 	}
 	first := all[0].form()
-	for _, f := range all[1:] {
+	for k, f := range all {
 		other := f.form()
+		if n := other.shape.Features(); spec.Features > 0 && n != spec.Features {
+			return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, spec.Features)
+		}
 		if other.shape != first.shape || other.pixels != first.pixels {
 			return atFile(nameOf(f), "samples of %s (%s), but the first file has %s (%s)", shapeText(other), other.format,
 				shapeText(first), first.format)
 		}
-		for k := range other.columns {
-			if other.columns[k] != first.columns[k] && !isNumber(other.columns[k]) && !isNumber(first.columns[k]) {
-				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", k+1,
-					other.columns[k], first.columns[k])
+		for c := range other.columns {
+			if k > 0 && other.named && first.named && other.columns[c] != first.columns[c] {
+				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", c+1,
+					other.columns[c], first.columns[c])
 			}
 		}
 	}
 	return nil
-}
-
-func isSparse(f rows) bool {
-	_, ok := f.(*sparseRows)
-	return ok
 }
 
 // shapeText writes the shape of a sample: 28x28x1 or 4.
@@ -163,25 +155,15 @@ func nameOf(f rows) string {
 	return ""
 }
 
-// numbered returns the names 1..n.
-func numbered(n int) []string {
-	names := make([]string, n)
-	for k := range names {
-		names[k] = strconv.Itoa(k + 1)
-	}
-	return names
-}
-
 // scan reads the labels of all files, and checks all values.
 func (s *userSet) scan() error {
 	s.y, s.tallies = make([][]uint16, len(s.files)), make([]tally, len(s.files))
 	for k, f := range s.files {
-		features := f.form().shape.Features()
 		s.notes = append(s.notes, notesOf(f)...)
-		w := newWatch(f.form())
+		w, values := newWatch(f.form()), 0
 		err := f.scan(func(i int, r record) error {
-			if (i+1)*features > libsvmDenseSize {
-				return fmt.Errorf("%d rows of %d values: more than %d values in a file", i+1, features, libsvmDenseSize)
+			if values += r.values(); values > libsvmDenseSize {
+				return fmt.Errorf("%d rows and %d values: want at most %d values in a file", i+1, values, libsvmDenseSize)
 			}
 			at, err := s.label(k, r.label)
 			s.y[k] = append(s.y[k], at)
@@ -215,7 +197,7 @@ func (s *userSet) label(file int, text string) (uint16, error) {
 	if !whole {
 		short = text
 	}
-	if v, err := strconv.ParseFloat(text, 64); err == nil && v != math.Trunc(v) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil && v != math.Trunc(v) && !s.spec.AnyNumber {
 		return 0, fmt.Errorf("label %s is no whole number: models classify and learn no regression targets; "+
 			"name the column of the classes with data.label, or round its values", text)
 	}
@@ -267,6 +249,12 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	r.info = Info{
 		Name: filepath.Base(s.spec.Path), Title: f.format, Shape: f.shape, Classes: classes,
 		Train: len(r.y[trainPart]), Test: len(r.y[testPart]),
+	}
+	if s.spec.Set != "" {
+		r.info.Name = s.spec.Set
+	}
+	if t, ok := s.files[0].(*sparseRows); ok {
+		r.info.Sparse = t.average
 	}
 	if r.info.Pixels = f.pixels; f.pixels {
 		r.info.Norm = plainPixels(f.shape.C)

@@ -15,6 +15,23 @@ func (s *Source) TrainLabels() (Labels, error) {
 	return Labels{Of: y, Classes: s.Info.Classes}, err
 }
 
+// Counts returns the rows of each class in the train and the test split of the user's own files. It returns nil for
+// other sets, whose splits have all classes.
+func (s *Source) Counts() (train, test []int) {
+	r, own := s.reader.(*fileReader)
+	if !own {
+		return nil, nil
+	}
+	var counts [2][]int
+	for p, y := range r.y {
+		counts[p] = make([]int, len(s.Info.Classes))
+		for _, label := range y {
+			counts[p][label]++
+		}
+	}
+	return counts[trainPart], counts[testPart]
+}
+
 // Train reads the given rows of the train split, in that order; nil means all.
 // A row may occur once.
 func (s *Source) Train(rows []int) (Set, error) { return s.read(trainPart, s.Info.Train, rows) }

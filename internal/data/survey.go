@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"gossiptrainer/model/sample"
 )
@@ -31,6 +32,7 @@ type way struct {
 	others int        // rows with further labels
 	worst  *CellError // the first
 	watch  *watch
+	sparse bool
 	sums   []running // by column or channel
 }
 
@@ -62,6 +64,9 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
+	if err := settleSparse(s.files, spec); err != nil {
+		return nil, err
+	}
 	var all []*Survey
 	var failed error
 	texts := spec.Classes
@@ -82,15 +87,16 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 func newSurvey(f rows) *Survey {
 	made := f.form()
 	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
-		Notes: notesOf(f), under: way{watch: newWatch(made), sums: make([]running, made.shape.C)}}
-	names := made.columns
-	if names == nil {
-		for c := range made.shape.C {
-			names = append(names, fmt.Sprintf("channel %d", c+1))
+		Notes: notesOf(f), under: way{watch: newWatch(made), sparse: made.sparse, sums: make([]running, made.shape.C)}}
+	s.Columns = make([]ColumnSurvey, made.shape.C)
+	for c := range s.Columns {
+		name := fmt.Sprintf("channel %d", c+1)
+		if t, ok := f.(*sparseRows); ok {
+			name = strconv.Itoa(t.first + c)
+		} else if made.columns != nil {
+			name = made.columns[c]
 		}
-	}
-	for _, name := range names {
-		s.Columns = append(s.Columns, ColumnSurvey{Name: name})
+		s.Columns[c].Name = name
 	}
 	return s
 }
@@ -107,6 +113,9 @@ func (s *Survey) see(_ int, r record) error {
 	}
 	for k, v := range r.bytes {
 		s.value(k%channels, float64(v)/255)
+	}
+	for _, f := range r.sparse {
+		s.value(int(f.index), float64(f.value))
 	}
 	if r.label == "" {
 		return nil
@@ -155,6 +164,10 @@ func (s *Survey) Bad() error {
 // end names the classes, and adds means, deviations and the notes on all rows.
 func (s *Survey) end(name func(label string) string, spec FileSpec) {
 	for c, m := range s.under.sums {
+		if column, absent := &s.Columns[c], float64(s.Rows)-m.n; s.under.sparse && absent > 0 {
+			m.addZeros(absent)
+			column.Least, column.Most = min(column.Least, 0), max(column.Most, 0)
+		}
 		s.Columns[c].Mean, s.Columns[c].Deviation = m.mean, m.deviation()
 	}
 	rows := map[string]int{}

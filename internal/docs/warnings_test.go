@@ -61,6 +61,7 @@ var speakers = map[string][]string{
 	"internal/app/runfolder/space.go": {"Error"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
+	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -25,6 +24,8 @@ type dataset struct {
 	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
 	weights   func() ([]float64, error)  // of the workers in the objective
+	notes     []string                   // what people should know
+	warnings  []string
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
 }
@@ -68,6 +69,9 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	if err := d.checkUneven(); err != nil {
 		return nil, err
 	}
+	if err := d.checkClasses(); err != nil {
+		return nil, err
+	}
 	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
 		return nil, err
 	}
@@ -107,8 +111,8 @@ func (r *Run) addDataNotes() (warnings []string) {
 		all = append(all, s.Notes...)
 	}
 	quiet, loud := data.Sentences(all)
-	r.notes = slices.Concat(r.notes, quiet)
-	return loud
+	r.notes = slices.Concat(r.notes, quiet, r.data.notes)
+	return append(loud, r.data.warnings...)
 }
 
 // openData opens the source that all workers share, or one per worker.
@@ -136,15 +140,16 @@ func openData(cfg configs.Config) ([]*data.Source, error) {
 		}
 	}
 	if c.Name == "libsvm" {
-		form := data.Form{Features: c.Dimension}
-		for _, label := range c.Labels {
-			v, err := strconv.ParseFloat(string(label), 64)
-			if err != nil {
-				return nil, configs.Errorf("data.labels", "labels of libsvm are numbers, got %q", label)
+		specs := make([]data.FileSpec, len(dirs))
+		for i, dir := range dirs {
+			var err error
+			if specs[i], err = data.FolderSpec(dir); err != nil {
+				return nil, err
 			}
-			form.Labels = append(form.Labels, v)
+			specs[i].Indices, specs[i].Features = c.Indices, c.Dimension
+			specs[i].Classes = data.ClassNames(configs.Texts(c.Labels))
 		}
-		return data.OpenOwn(dirs, form)
+		return data.OpenFiles(specs)
 	}
 	source, err := data.Open(c.Name, dirs[0])
 	return []*data.Source{source}, err
@@ -156,7 +161,8 @@ func FileSpec(d configs.Data) data.FileSpec {
 		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
 		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
 			Header: d.Header, Missing: missing(d)},
-		Standardise: d.Standardise, Features: d.Dimension, Classes: data.ClassNames(configs.Texts(d.Labels)),
+		Standardise: d.Standardise, Indices: d.Indices, Features: d.Dimension,
+		Classes: data.ClassNames(configs.Texts(d.Labels)),
 	}
 }
 
