@@ -59,6 +59,9 @@ var passedOn = map[string]string{
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
 	"internal/app/runfolder/space.go": {"Error"},
+	"internal/data/labels.go":         {"missingClass"},
+	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
+	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},
