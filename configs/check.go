@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,21 +97,11 @@ func explain(e *jsonschema.ValidationError) []Problem {
 		p.Message = "lacks the key " + strings.Join(k.Missing, ", ")
 	case *kind.Type:
 		p.Message = fmt.Sprintf("must be %s, got %s", kindName(k.Want[0]), kindName(k.Got))
-		if s := find(key); s != nil && len(s.Examples) > 0 {
-			p.Hint = "write it like " + examples(s)
-		} else if k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean") {
-			p.Hint = "put it in quotes"
-		}
+		p.Hint = hintOfType(key, k)
 	case *kind.Enum:
 		p.Message, p.Hint = notAllowed(key, k)
-	case *kind.Minimum:
-		p.Message = fmt.Sprintf("must be at least %s, got %s", number(k.Want), number(k.Got))
-	case *kind.Maximum:
-		p.Message = fmt.Sprintf("must be at most %s, got %s", number(k.Want), number(k.Got))
-	case *kind.ExclusiveMinimum:
-		p.Message = fmt.Sprintf("must be above %s, got %s", number(k.Want), number(k.Got))
-	case *kind.ExclusiveMaximum:
-		p.Message = fmt.Sprintf("must be below %s, got %s", number(k.Want), number(k.Got))
+	case *kind.Minimum, *kind.Maximum, *kind.ExclusiveMinimum, *kind.ExclusiveMaximum:
+		p.Message = outOfBounds(find(key), k)
 	case *kind.MinLength:
 		p.Message = "must not be empty"
 	case *kind.MaxLength:
@@ -125,6 +116,38 @@ func explain(e *jsonschema.ValidationError) []Problem {
 		p.Message = fmt.Sprint(e.ErrorKind)
 	}
 	return []Problem{p}
+}
+
+// outOfBounds says which bound a number violates. A duration has bounds where its unit is missing.
+func outOfBounds(s *schema.Schema, violated jsonschema.ErrorKind) string {
+	words, bound, got := "", (*big.Rat)(nil), (*big.Rat)(nil)
+	switch k := violated.(type) {
+	case *kind.Minimum:
+		words, bound, got = "at least", k.Want, k.Got
+	case *kind.Maximum:
+		words, bound, got = "at most", k.Want, k.Got
+	case *kind.ExclusiveMinimum:
+		words, bound, got = "above", k.Want, k.Got
+	case *kind.ExclusiveMaximum:
+		words, bound, got = "below", k.Want, k.Got
+	}
+	if isDuration(s) {
+		return fmt.Sprintf("must have a unit, as %sms or %ss", number(got), number(got))
+	}
+	return fmt.Sprintf("must be %s %s, got %s", words, number(bound), number(got))
+}
+
+// hintOfType says how to write a value of a type that the key does not take.
+func hintOfType(key string, k *kind.Type) string {
+	switch s := find(key); {
+	case s != nil && len(s.Examples) > 0:
+		return "write it like " + examples(s)
+	case k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean"):
+		return "put it in quotes"
+	case k.Want[0] == "boolean" && k.Got == "string":
+		return "write true or false: to YAML, yes, no, on and off are texts"
+	}
+	return ""
 }
 
 // examples writes the examples of a key that has some.

@@ -1,6 +1,9 @@
 package configs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // comparisonTable describes the keys of comparison files, for the reference and for the reader.
 var comparisonTable = []Key{
@@ -61,6 +64,15 @@ var comparisonTable = []Key{
 
 // numbers is the type of a key that takes one number or several.
 const numbers = "number or list of numbers"
+
+// isLabel reports whether a path is that of a text in a list of a comparison file.
+func isLabel(path string) bool {
+	list, rest, _ := strings.Cut(path, ".")
+	_, name, _ := strings.Cut(rest, ".")
+	return slices.ContainsFunc(comparisonTable, func(k Key) bool {
+		return k.Name == list+".*."+name && k.Type == "string"
+	})
+}
 
 // ComparisonReference returns all keys of comparison files.
 func ComparisonReference() []Key { return comparisonTable }

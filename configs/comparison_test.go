@@ -281,7 +281,7 @@ func TestOneMistakeOfAComparisonIsOneError(t *testing.T) {
 	}
 	algorithms := "algorithms: [{label: a, name: dpsgd}, {label: b, name: d2}, {label: c, name: choco}]\n"
 	for text, want := range map[string]string{
-		"name: x\nbase: ring8\nnetworks:\n  - {name: slow, latency: 5}\n" + algorithms: "limit.latency: must be like 1.5ms",
+		"name: x\nbase: ring8\nnetworks:\n  - {name: slow, latency: 5}\n" + algorithms: "limit.latency: must have a unit",
 		"name: x\nbase: ring8\nnetworks: [{name: slow, burst: 9}]\n" + algorithms:      "limit.burst: has no effect",
 		"name: x\nbase: " + base + "\n" + algorithms:                                   "base.yaml:1:16",
 		"name: x\nbase: ring8\nalgorithms: hello\n":                                    "must be a list of 1 to 64 sections",

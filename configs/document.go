@@ -37,8 +37,11 @@ type document struct {
 
 type place struct{ key, value token.Position }
 
-// parseDocument reads text. It returns unreadable parts as problems.
-func parseDocument(name string, text []byte) *document {
+// parseDocument reads a file. It returns unreadable parts as problems.
+func parseDocument(name string, text []byte) *document { return parseValue(name, "", text) }
+
+// parseValue reads text as the value of a key, "" for a whole file. It returns unreadable parts as problems.
+func parseValue(name, key string, text []byte) *document {
 	d := &document{name: name, lines: strings.Split(string(text), "\n"), places: map[string]place{}}
 	if !d.readable(text) {
 		return d
@@ -66,7 +69,7 @@ func parseDocument(name string, text []byte) *document {
 	case 0:
 		d.problem("", 1, 1, "the file is empty: state at least a name")
 	case 1:
-		d.root = d.value("", bodies[0])
+		d.root = d.value(key, bodies[0])
 	default:
 		at := bodies[1].GetToken().Position
 		d.problem("", at.Line, 1, "a second document: a run file holds one")
@@ -179,16 +182,17 @@ func (d *document) value(path string, node ast.Node) any {
 	case *ast.BoolNode:
 		return n.Value
 	case *ast.IntegerNode:
-		return n.Value
+		return d.number(path, n.Token, n.Value)
 	case *ast.FloatNode:
-		return n.Value
+		return d.number(path, n.Token, n.Value)
 	case *ast.LiteralNode:
 		return n.Value.Value
 	case *ast.StringNode:
-		if n.Token.Type == token.StringType {
-			return d.number(path, n)
+		if s := find(path); n.Token.Type != token.StringType || !floatPattern.MatchString(n.Value) ||
+			s != nil && s.Type == "string" {
+			return n.Value
 		}
-		return n.Value
+		return d.number(path, n.Token, n.Value)
 	case *ast.InfinityNode, *ast.NanNode:
 		p := start(n)
 		d.problem(path, p.Line, p.Column, "must be a finite number, got "+n.GetToken().Value)
@@ -199,21 +203,46 @@ func (d *document) value(path string, node ast.Node) any {
 	return unusable{}
 }
 
-var floatPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+// floatPattern matches all numbers in decimal notation, decimalPattern those that every reader of YAML takes for the
+// same number: a leading zero means octal to some.
+var (
+	floatPattern   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	decimalPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+)
 
-// number reads the plain scalars that YAML 1.2 calls numbers and the parser leaves as strings, 5e-4 or integers beyond
-// 64 bit, unless the key wants text.
-func (d *document) number(path string, n *ast.StringNode) any {
-	s := find(path)
-	if !floatPattern.MatchString(n.Value) || s != nil && s.Type == "string" {
-		return n.Value
+// number reads a number, whose value is the parser's or, for 5e-4 and integers beyond 64 bit, a string. It refuses
+// 010, 0x10 and 1_000, in which people and programs read different numbers. A name or label is the text itself.
+func (d *document) number(path string, t *token.Token, value any) any {
+	at := t.Position
+	switch s := find(path); {
+	case isName(s) || isLabel(path):
+		return t.Value
+	case !decimalPattern.MatchString(t.Value):
+		d.problem(path, at.Line, at.Column, notDecimal(t.Value, value))
+		return unusable{}
 	}
-	v, err := strconv.ParseFloat(n.Value, 64)
+	if _, plain := value.(string); !plain {
+		return value
+	}
+	v, err := strconv.ParseFloat(t.Value, 64)
 	if err != nil || math.IsInf(v, 0) {
-		d.problem(path, n.Token.Position.Line, n.Token.Position.Column, "must be a finite number, got "+n.Value)
+		d.problem(path, at.Line, at.Column, "must be a finite number, got "+t.Value)
 		return unusable{}
 	}
 	return v
+}
+
+// leadingZeros matches those that stand before another digit.
+var leadingZeros = regexp.MustCompile(`^([-+]?)0+([0-9])`)
+
+// notDecimal says what to write in place of a number that is not in decimal notation. YAML may read it as value.
+func notDecimal(text string, value any) string {
+	said := "must be a number in decimal notation, got " + text
+	if floatPattern.MatchString(text) {
+		return fmt.Sprintf("%s: write %s; a leading zero means octal to some programs", said,
+			leadingZeros.ReplaceAllString(text, "$1$2"))
+	}
+	return fmt.Sprintf("%s: write %v", said, value)
 }
 
 func (d *document) mapping(path string, n *ast.MappingNode) map[string]any {

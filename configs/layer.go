@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,9 +64,9 @@ func (l *layer) giveText(key, written, text string) {
 
 // parse reads a value in YAML. It returns unreadable parts as problems.
 func (l *layer) parse(key, written, text string) (value any, ok bool) {
-	doc := parseDocument(written, []byte(text))
+	doc := parseValue(written, key, []byte(text))
 	for _, p := range doc.problems {
-		l.problems = append(l.problems, Problem{Key: key, Message: p.Message, Hint: p.Hint, Source: written})
+		l.problems = append(l.problems, Problem{Key: cmp.Or(p.Key, key), Message: p.Message, Hint: p.Hint, Source: written})
 	}
 	return doc.root, len(doc.problems) == 0
 }

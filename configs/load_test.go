@@ -81,7 +81,8 @@ func TestBadFiles(t *testing.T) {
 		{"text for a number", "topology: {size: many}\n", 1, 18, "must be a whole number, got text"},
 		{"fraction for a whole number", "topology: {size: 7.5}\n", 1, 18, "must be a whole number, got a number"},
 		{"number for a text", "data: {dir: 8}\n", 1, 13, "put it in quotes"},
-		{"number for a duration", "limit: {latency: 0}\n", 1, 18, "write it like 1.5ms"},
+		{"number for a duration", "limit: {latency: 5}\n", 1, 18, "must have a unit, as 5ms or 5s"},
+		{"a fraction for a duration", "limit: {latency: 0.5}\n", 1, 18, "write it like 1.5ms"},
 		{"list for a section", "topology: [ring]\n", 1, 11, "must be a section, got a list"},
 		{"section without content", "train:\n", 1, 1, "must be a section, got nothing"},
 		{"value out of its enumeration", "topology: {kind: rign}\n", 1, 18, "did you mean ring?"},
@@ -196,6 +197,8 @@ func TestBadFiles(t *testing.T) {
 		{"a rate below the least one", "limit: {rate: 0.5kbit}\n", 1, 15, "at least 1kbit"},
 		{"an eps that is 0 as a float32", "train: {optimizer: {name: adamw, eps: 1e-60}}\n", 1, 39, "eps"},
 		{"a duration without unit", "limit: {latency: \"3\"}\n", 1, 18, "must be like 1.5ms"},
+		{"minutes on the way", "limit: {latency: 1m}\n", 1, 18, "got 1m0s: m means minutes; did you mean 1ms?"},
+		{"minutes on the way of a link", "limit: {links: {\"0-1\": {latency: 1.5m}}}\n", 1, 34, "did you mean 1.5ms?"},
 		{"a negative duration", "limit: {latency: -1ms}\n", 1, 18, "must be like 1.5ms"},
 		{"a link that is none", "limit: {links: {\"0:1\": {rate: 1mbit}}}\n", 1, 24, "two ranks like 0-1"},
 		{"a link beyond the graph", "limit: {links: {\"0-8\": {rate: 1mbit}}}\n", 1, 24, "no worker 8 in a ring of 8"},
@@ -558,12 +561,12 @@ func TestUnits(t *testing.T) {
 			t.Errorf("rate %q: want an error, got %v", text, got)
 		}
 	}
-	l := mustLoad(t, "limit: {rate: 1gbit, latency: 1.5ms, links: {\"0-7\": {latency: 1m1s}}}")
+	l := mustLoad(t, "limit: {rate: 1gbit, latency: 1.5ms, links: {\"0-7\": {latency: 6.1s}}}")
 	if got := time.Duration(l.Config.Limit.Latency); got != 1500*time.Microsecond {
 		t.Errorf("latency: want 1.5ms, got %v", got)
 	}
-	if got := time.Duration(l.Config.Limit.Links["0-7"].Latency); got != 61*time.Second {
-		t.Errorf("latency of a link: want 1m1s, got %v", got)
+	if got := time.Duration(l.Config.Limit.Links["0-7"].Latency); got != 6100*time.Millisecond {
+		t.Errorf("latency of a link: want 6.1s, got %v", got)
 	}
 }
 

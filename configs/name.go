@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/invopop/jsonschema"
@@ -44,11 +45,17 @@ func (n *Name) UnmarshalJSON(text []byte) error {
 // MarshalYAML returns a number or a text.
 func (n Name) MarshalYAML() (any, error) { return n.plain(), nil }
 
+// nameTypes are the types of YAML in which a Name may be written.
+var nameTypes = []string{"string", "number"}
+
+// isName reports whether a key holds a Name.
+func isName(s *jsonschema.Schema) bool { return s != nil && slices.Equal(typesOf(s), nameTypes) }
+
 // JSONSchema describes both forms.
 func (Name) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Examples: []any{"species", -1},
-		Extras:   map[string]any{typesKeyword: []string{"string", "number"}},
+		Extras:   map[string]any{typesKeyword: nameTypes},
 	}
 }
 

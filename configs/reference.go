@@ -72,19 +72,30 @@ func typeName(s *jsonschema.Schema) string {
 	case s.Type == "array" && s.Items.Properties != nil:
 		return "list of sections"
 	case s.Type == "array":
-		return "list of " + s.Items.Type + "s"
+		return "list of " + strings.Join(typesOf(s.Items), "s or ") + "s"
 	case s.Type == "object":
 		return "sections by name"
 	}
-	if types, several := s.Extras[typesKeyword].([]string); several {
-		return strings.Join(types, " or ")
+	if isDuration(s) {
+		return "duration"
 	}
-	return s.Type
+	return strings.Join(typesOf(s), " or ")
+}
+
+// typesOf returns the types of YAML that a key takes.
+func typesOf(s *jsonschema.Schema) []string {
+	if types, several := s.Extras[typesKeyword].([]string); several {
+		return types
+	}
+	return []string{s.Type}
 }
 
 func allowed(s *jsonschema.Schema) string {
-	if len(s.Enum) > 0 {
+	switch {
+	case len(s.Enum) > 0:
 		return choice(s.Enum)
+	case isDuration(s):
+		return ""
 	}
 	var parts []string
 	for _, bound := range []struct {

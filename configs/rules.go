@@ -308,12 +308,15 @@ var otherRules = []rule{
 const slowest = 1000
 
 func checkLink(at string, l LinkLimit, wrong complain) {
-	const longest = time.Hour
+	const longest = 10 * time.Second
 	if _, err := ParseRate(l.Rate); err != nil {
 		wrong(at+".rate", "must be a rate of at least 1kbit like 100mbit, 1gbit or 500kbit, got %s", show(l.Rate))
 	}
-	if time.Duration(l.Latency) > longest {
-		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(l.Latency))
+	if way := time.Duration(l.Latency); way >= time.Minute {
+		wrong(at+".latency", "must be at most %v one way, got %v: m means minutes; did you mean %v?", longest, way,
+			way/60_000)
+	} else if way > longest {
+		wrong(at+".latency", "must be at most %v one way, got %v", longest, way)
 	}
 	if l.Jitter > l.Latency {
 		wrong(at+".jitter", "must be at most the latency, %s, got %s", time.Duration(l.Latency), time.Duration(l.Jitter))

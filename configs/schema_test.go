@@ -39,7 +39,7 @@ func TestTheReferenceHoldsUnitsRangesAndDefaults(t *testing.T) {
 		{Name: "algorithm.compressor.norm", Type: "string", Default: "linf", Allowed: "l2, linf", Same: true},
 		{Name: "algorithm.compressor.clip", Type: "number", Default: "0", Allowed: "at least 0, at most 1000000", Same: true},
 		{Name: "model.hidden", Type: "list of integers", Default: "[64]", Same: true},
-		{Name: "limit.latency", Type: "string", Default: "0s"},
+		{Name: "limit.latency", Type: "duration", Default: "0s"},
 		{Name: "peers.*.id", Type: "string", Same: true},
 		{Name: "limit.links.*.rate", Type: "string", Default: `""`},
 	}

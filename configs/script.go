@@ -71,7 +71,7 @@ func (Moment) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Minimum:  "0",
 		Maximum:  "10000000",
-		Pattern:  Duration(0).JSONSchema().Pattern,
+		Pattern:  durationPattern,
 		Examples: []any{40, "2s"},
 		Extras:   map[string]any{typesKeyword: []string{"integer", "string"}},
 	}
@@ -93,16 +93,16 @@ func (l Lasting) MarshalText() ([]byte, error) {
 	return Duration(l).MarshalText()
 }
 
-// UnmarshalText reads what MarshalText writes.
-func (l *Lasting) UnmarshalText(text []byte) error {
-	if string(text) == neverWord {
+// UnmarshalJSON reads the word, a duration with its unit, or 0.
+func (l *Lasting) UnmarshalJSON(text []byte) error {
+	if string(text) == `"`+neverWord+`"` {
 		*l = Never
 		return nil
 	}
-	return (*Duration)(l).UnmarshalText(text)
+	return (*Duration)(l).UnmarshalJSON(text)
 }
 
-// JSONSchema describes both forms.
+// JSONSchema describes all forms.
 func (Lasting) JSONSchema() *jsonschema.Schema {
 	s := Duration(0).JSONSchema()
 	s.Pattern = "^" + neverWord + "$|" + s.Pattern

@@ -1,8 +1,10 @@
 package configs
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,12 +14,25 @@ import (
 // typesKeyword is the keyword of the schema under which a type that takes several types of YAML lists them.
 const typesKeyword = "type"
 
-// A Duration is written like 1.5ms and never negative.
+// A Duration is written like 1.5ms, or 0 without a unit, and never negative.
 type Duration time.Duration
 
 // MarshalText writes d the way the standard library does.
 func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(time.Duration(d).String()), nil
+}
+
+// UnmarshalJSON reads a duration with its unit, or 0.
+func (d *Duration) UnmarshalJSON(text []byte) error {
+	if string(text) == "0" {
+		*d = 0
+		return nil
+	}
+	var word string
+	if err := json.Unmarshal(text, &word); err != nil {
+		return fmt.Errorf("configs: %s is not a duration like 1.5ms", text)
+	}
+	return d.UnmarshalText([]byte(word))
 }
 
 // UnmarshalText reads a duration with its unit.
@@ -30,12 +45,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// JSONSchema describes how a Duration is written.
+// durationTypes are the types of YAML in which a Duration may be written.
+var durationTypes = []string{"string", "integer"}
+
+// isDuration reports whether a key holds a Duration.
+func isDuration(s *jsonschema.Schema) bool {
+	return s != nil && slices.Equal(typesOf(s), durationTypes)
+}
+
+const durationPattern = `^(0|([0-9]{1,5}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,3})$`
+
+// JSONSchema describes how a Duration is written. The bounds are those of a number without a unit.
 func (Duration) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
-		Type:     "string",
-		Pattern:  `^([0-9]{1,5}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,3}$`,
+		Minimum:  "0",
+		Maximum:  "0",
+		Pattern:  durationPattern,
 		Examples: []any{"1.5ms"},
+		Extras:   map[string]any{typesKeyword: durationTypes},
 	}
 }
 

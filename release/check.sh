@@ -40,6 +40,14 @@ env -i HOME=/data TMPDIR=/data XDG_RUNTIME_DIR=/data TERM=dumb PATH="$PATH" \
 		exec chroot "$1" /usr/bin/peer lab ring8 --set train.rounds=20 --set output.dir=/data/runs --json' - "$root" \
 	> "$scratch/summary" 2> "$scratch/log" || { cat "$scratch/summary" "$scratch/log" >&2; exit 1; }
 grep -o '"digest":"[0-9a-f]*"' "$scratch/summary"
+# The pages that a doctor of a machine without data and secret names are in the package.
+env -i HOME=/data PATH="$PATH" unshare --user --map-root-user chroot "$root" /usr/bin/peer doctor lan-ring --wait 1ms \
+	--set data.name=mnist > "$scratch/log" 2>&1 && { echo 'the doctor of an empty root complains of nothing' >&2; exit 1; }
+pages=$(sed -n 's/^ *see: \([^#]*\)#.*/\1/p' "$scratch/log" | sort -u)
+[ -n "$pages" ] || { cat "$scratch/log" >&2; exit 1; }
+for page in $pages; do
+	[ -f "$root/$page" ] || { echo "the package lacks $page, which the program names" >&2; exit 1; }
+done
 rm -rf "$root/data" "$root/proc"
 package --purge gossiptrainer > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 listing | diff "$scratch/before" - || { echo 'the package has left files behind' >&2; exit 1; }

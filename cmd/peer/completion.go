@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
@@ -10,7 +14,7 @@ import (
 
 func newCompletion(c *console) *cobra.Command {
 	shells := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.File, true) },
+		"bash":       func(root *cobra.Command) error { return bashCompletion(c.out.File, root) },
 		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.File) },
 		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.File, true) },
 		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.File) },
@@ -31,6 +35,31 @@ func newCompletion(c *console) *cobra.Command {
 			return write(cmd.Root())
 		},
 	}
+}
+
+// bashCompletion writes the script for bash. Once in a shell it names the package that it needs, where that is missing.
+func bashCompletion(w io.Writer, root *cobra.Command) error {
+	var script strings.Builder
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	const call = `    _get_comp_words_by_ref "$@" cur prev words cword
+`
+	const check = `    if ! declare -F _get_comp_words_by_ref >/dev/null; then
+        if [[ -z ${__peer_told_needs-} ]]; then
+            __peer_told_needs=1
+            printf '\n%s\n' \
+                'peer: completion needs the package bash-completion: install it, start a new shell' >&2
+        fi
+        return 1
+    fi
+`
+	before, after, found := strings.Cut(script.String(), call)
+	if !found {
+		return errors.New("completion: the script does not call _get_comp_words_by_ref")
+	}
+	_, err := io.WriteString(w, before+check+call+after)
+	return err
 }
 
 // completeKeys completes key=value of a run file.

@@ -47,6 +47,7 @@ type console struct {
 	verbose int
 
 	resort *signals.Resort
+	job    *signals.Job
 	dash   *dashFlag
 
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
@@ -54,7 +55,7 @@ type console struct {
 
 func newConsole() *console {
 	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		resort: new(signals.Resort), lost: new(atomic.Pointer[func() string])}
+		resort: new(signals.Resort), job: new(signals.Job), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one message to the user.
@@ -74,7 +75,7 @@ func (c *console) talk() io.Writer {
 
 // next names a command for the next step.
 func (c *console) next(command string, why string) {
-	c.say("%s", advice.Next(command, why))
+	advice.Next(c.talk(), command, why)
 }
 
 // print writes a result: as JSON if asked for, otherwise by text.
@@ -107,7 +108,7 @@ func (c *console) complain(err error) {
 		fmt.Fprintln(c.err, "  | "+line)
 	}
 	if f.hint != "" {
-		fmt.Fprintln(c.err, "hint: "+f.hint)
+		fmt.Fprintln(report.Folded(c.err, c.err.Width()), "hint: "+f.hint)
 	}
 	if f.see != "" {
 		fmt.Fprintln(c.err, "see: "+f.see)
@@ -178,7 +179,9 @@ func (c *console) newDisplay(run live.Run) live.Display {
 	case c.quiet:
 		return live.Silent(c.err)
 	case live.Interactive(c.in, c.err):
-		return live.Terminal(c.in, c.err, run)
+		table := live.Terminal(c.in, c.err, run)
+		c.job.Add(func(rest func()) { table.Suspend(); rest() })
+		return table
 	}
 	return live.Plain(c.err, run)
 }

@@ -93,15 +93,12 @@ type complaint struct {
 	text    string
 	context []string // lines of context
 	hint    string
-	see     string // the section that explains the exit code
+	see     string // the section that explains the exit code, where it says more than the error
 }
 
-// describe returns the printed form of an error. A signal needs no explanation, because a user sent it.
+// describe returns the printed form of an error.
 func describe(err error) complaint {
 	c := complaint{text: "peer: " + err.Error()}
-	if code := exitCode(err); code < exitSignal {
-		c.see = advice.Section("exit-code-" + strconv.Itoa(code))
-	}
 	if hinted, ok := errors.AsType[interface {
 		error
 		Hint() string
@@ -114,8 +111,15 @@ func describe(err error) complaint {
 	if config, ok := errors.AsType[*configs.Error](err); ok {
 		c.text, c.hint = strings.TrimRight(advice.InOurVoice(config.Detail()), "\n"), "" // it has hints of its own
 	}
+	if code := exitCode(err); c.hint == "" && explained(code) {
+		c.see = advice.Section("exit-code-" + strconv.Itoa(code))
+	}
 	return c
 }
+
+// explained reports whether the section of an exit code says more than the errors with it. Those about a command line
+// or a run file name the place, and a user has sent a signal.
+func explained(code int) bool { return code != exitUsage && code != exitConfig && code < exitSignal }
 
 // stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.
 func stopped(ctx context.Context, err error) error {

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/app/supervise"
 	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
@@ -93,7 +94,11 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	s.EndAt(ends)
 	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
 		Quiet: c.quiet, Verbose: c.verbose}
+	still := signals.NewStandstill()
+	c.job.Add(still.Part)
+	all.Still = still.C
 	models, err := all.Run(ctx)
+	still.End()
 	if err != nil {
 		if ctx.Err() != nil {
 			c.sayStopped(s, again)

@@ -90,7 +90,9 @@ func describeCommand(page *strings.Builder, cmd *cobra.Command) {
 func keyReference() string {
 	var page strings.Builder
 	page.WriteString("# Keys\n\nThe keys of run files and comparisons, their defaults and their meaning.\n" +
-		"`go test ./cmd/peer -run Reference -update` writes this page.\n\n## Run files\n")
+		"`go test ./cmd/peer -run Reference -update` writes this page.\n\n## Run files\n\n" +
+		"Numbers are in decimal notation, as 10, 0.5 or 1e-3: 010, 0x10 and 1_000 are errors, here, with `--set` and in " +
+		"flags.\nDurations have a unit, as 1.5ms; 0 needs none. True and false are the only booleans.\n")
 	describeKeys(&page, configs.Reference())
 	page.WriteString("\n## Comparisons\n")
 	describeKeys(&page, configs.ComparisonReference())

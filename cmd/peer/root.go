@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ func run(args []string, c *console) int {
 		os.Exit(exitCode(err))
 	})
 	defer cancel()
+	c.job.Watch(ctx)
 	root := newRoot(c)
 	root.SetArgs(args)
 	root.SetOut(c.out)
@@ -71,7 +73,31 @@ func newRoot(c *console) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
 	addVersion(root)
+	readDecimals(root)
 	return root
+}
+
+// readDecimals makes the flags of a command and of those below it take whole numbers in decimal notation only: pflag
+// reads 010 as 8.
+func readDecimals(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if kind := f.Value.Type(); kind == "int" || kind == "uint" {
+			f.Value = decimal{f.Value}
+		}
+	})
+	for _, child := range cmd.Commands() {
+		readDecimals(child)
+	}
+}
+
+// A decimal is a flag for a whole number.
+type decimal struct{ pflag.Value }
+
+func (d decimal) Set(text string) error {
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || strconv.FormatInt(n, 10) != text {
+		return errors.New("want a whole number in decimal notation, like 10")
+	}
+	return d.Value.Set(text)
 }
 
 // flagError adds to the error of a wrong flag the flag that may have been meant.

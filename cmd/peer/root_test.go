@@ -74,3 +74,17 @@ func TestExamplesAreCommandsThatExist(t *testing.T) {
 		}
 	})
 }
+
+// Flags for whole numbers take decimal digits: 010 is not octal.
+func TestFlagsTakeDecimalNumbers(t *testing.T) {
+	for _, args := range [][]string{
+		{"sim", "--cores", "010"}, {"sim", "--cores", "0x2"}, {"compare", "x", "--jobs=010"}, {"run", "--rank", "01"},
+		{"invite", "x", "--port", "04001"}, {"quant", "show", "qsgd", "--count", "1_0"},
+	} {
+		root := newRoot(silentConsole(t))
+		root.SetArgs(args)
+		if err := root.Execute(); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "decimal notation, like 10") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

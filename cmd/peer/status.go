@@ -20,11 +20,11 @@ answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,
 		Example: "  peer status\n  peer status ring8 --json",
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := status.Folder()
+			dirs, err := status.Folders()
 			if err != nil {
 				return err
 			}
-			found := status.AskAll(dir)
+			found := status.AskAll(dirs...)
 			if len(args) > 0 {
 				of, absent := found.Of(args[0])
 				if err := c.print(of, func(w io.Writer) error { return of.Write(w, c.out.Width()) }); err != nil {

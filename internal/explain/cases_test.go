@@ -114,6 +114,20 @@ func learningCases() map[string]example {
 		"loss rises": {LossRises, loss(func(k float64) float64 { return 0.4 + math.Abs(k-120)/120 }),
 			"the training loss rises since round 1"},
 		"loss falls": {LossRises, healthy(), ""},
+		"loss that is learned rises a little": {LossRises, loss(func(k float64) float64 {
+			return 2*math.Exp(-k/10) + 0.002 + 0.0001*k
+		}), ""},
+		"loss of mini-batches varies": {LossRises, loss(func(k float64) float64 {
+			return map[bool]float64{true: 1, false: 0.01 + k/1000}[int(k)%20 == 0]
+		}), ""},
+		"records of one worker with harder data": {LossRises, healthy().each(func(s *record.Step) {
+			if s.Loss = 0.1; s.Rank == 2 {
+				s.Loss = 0.5
+			}
+			if s.Round > 150 && s.Rank != 2 {
+				s.Round = 150 // the others are behind
+			}
+		}), ""},
 		"loss is flat": {LossFlat, loss(func(k float64) float64 { return 0.7 + max(0, 60-k) }),
 			"does not fall any more: 0.7 around round 120"},
 		"never falls": {LossFlat, loss(func(float64) float64 { return 0.7 }), "does not fall at all"},

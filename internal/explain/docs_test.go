@@ -15,7 +15,7 @@ func TestTheTableOfKindsIsThatOfTheCode(t *testing.T) {
 	}
 	times := func(v float64) string { return fmt.Sprintf("%g times", v) }
 	thresholds := map[Kind][]string{
-		LossRises:     {times(risen)},
+		LossRises:     {times(risen), percent(undone)},
 		ThetaViolated: {percent(wrong), percent(many)},
 		Straggler:     {percent(awaited), percent(costly)},
 		LinkLimit:     {percent(limited)},

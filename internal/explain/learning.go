@@ -2,48 +2,67 @@ package explain
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"gossiptrainer/internal/record"
 )
 
 // Thresholds of sentences about the loss and the models.
 const (
-	bins  = 12   // equal parts of the rounds, over whose records a figure is averaged
-	risen = 1.5  // times the lowest loss
-	still = 0.02 // of the loss at most, by which one that is flat has fallen
-	grown = 4.0  // times the gap of the first half
+	bins   = 12   // equal parts of the rounds, over whose records a figure is averaged
+	risen  = 1.5  // times the lowest loss
+	undone = 0.05 // of what the loss had fallen by
+	sure   = 3.0  // standard errors
+	still  = 0.02 // of the loss at most, by which one that is flat has fallen
+	grown  = 4.0  // times the gap of the first half
 )
 
-// A bin sums up the steps of all workers over some rounds.
+// A bin sums up the steps of workers over some rounds.
 type bin struct {
-	from, to int // rounds: after from, up to to
-	loss     float64
+	from, to int     // rounds: after from, up to to
+	loss     float64 // mean
+	wrong    float64 // variance of this mean
 	gap      float64 // the largest
-	n        int
 }
 
-// bins returns the steps on record in equal parts of the rounds; nil unless every part has steps.
+// bins returns the steps on record in equal parts of the rounds. It takes the losses of the workers that have steps in
+// every part: the data of workers differ, and so their losses. Without such a worker it returns nil.
 func (r *Record) bins() []bin {
 	last, parts := r.round(), make([]bin, bins)
 	for i := range parts {
 		parts[i].from, parts[i].to = last*i/bins, last*(i+1)/bins
 	}
+	whole := 0
 	for i := range r.workers {
+		var losses [bins][]float64
 		for _, s := range r.workers[i].steps.kept {
-			if s.Round > last || s.Round < 1 {
+			if s.Round > last { // of a process that has gone back since
 				continue
 			}
-			b := &parts[(s.Round-1)*bins/last]
-			b.loss += s.Loss
-			b.gap = max(b.gap, s.Gap)
-			b.n++
+			part := (s.Round - 1) * bins / last
+			losses[part] = append(losses[part], s.Loss)
+			parts[part].gap = max(parts[part].gap, s.Gap)
+		}
+		if slices.ContainsFunc(losses[:], func(l []float64) bool { return len(l) == 0 }) {
+			continue
+		}
+		whole++
+		for part, of := range losses {
+			mean, variance := stat.MeanVariance(of, nil)
+			parts[part].loss += mean
+			if n := float64(len(of)); n > 1 {
+				parts[part].wrong += variance / n
+			}
 		}
 	}
+	if whole == 0 {
+		return nil
+	}
 	for i := range parts {
-		if parts[i].n == 0 {
-			return nil
-		}
-		parts[i].loss /= float64(parts[i].n)
+		parts[i].loss /= float64(whole)
+		parts[i].wrong /= float64(whole * whole)
 	}
 	return parts
 }
@@ -90,13 +109,11 @@ func lossOf(parts []bin) []Sentence {
 	if parts[low].loss <= 0 {
 		return nil // a script may log none
 	}
-	last, before := parts[end], parts[end-1]
-	const rising = (1 + risen) / 2
-	if low <= end-2 && last.loss >= risen*parts[low].loss && before.loss >= rising*parts[low].loss {
+	if last, before := parts[end], parts[end-1]; low <= end-2 && rises(parts[0], parts[low], before, last) {
 		return []Sentence{says(LossRises, Problem, "the training loss rises since round %d: %.3g in the rounds before, "+
 			"%.3g now", parts[low].to, parts[low].loss, last.loss).in(parts[low].to, last.to)}
 	}
-	middle := len(parts) / 2
+	last, middle := parts[end], len(parts)/2
 	then, now := mean(parts[middle-2:middle+1]), mean(parts[end-2:])
 	if fallen := then - now; fallen > still*then {
 		return nil
@@ -107,6 +124,15 @@ func lossOf(parts []bin) []Sentence {
 	}
 	return []Sentence{says(LossFlat, severity, "the training loss does not fall %s: %.4g around round %d, %.4g "+
 		"around round %d", ever, then, parts[middle-1].to, now, parts[end-1].to).in(parts[middle].to, last.to)}
+}
+
+// rises reports whether the loss has risen since its lowest point, by much of what it had fallen by and by more than
+// mini-batches vary.
+func rises(first, low, before, last bin) bool {
+	const rising = (1 + risen) / 2
+	rise := last.loss - low.loss
+	return last.loss >= risen*low.loss && before.loss >= rising*low.loss &&
+		rise >= undone*(first.loss-low.loss) && rise >= sure*math.Sqrt(low.wrong+last.wrong)
 }
 
 // mean returns the mean loss of some bins.

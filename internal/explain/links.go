@@ -54,7 +54,7 @@ func (t *timing) slowest() []Sentence {
 func (t *timing) gradients(rank int) string {
 	own, usual := t.splits[rank].compute, t.median(compute)
 	return fmt.Sprintf("the gradients of worker %d take %.2g times the median (%s, median %s)", rank, own/usual,
-		seconds(own), seconds(usual))
+		Seconds(own), Seconds(usual))
 }
 
 // An awaiting is how long the neighbours of a worker wait for it, as means over them.
@@ -115,7 +115,7 @@ func (t *timing) why(rank int) string {
 	case own.compute >= slower*t.median(compute):
 		return t.gradients(rank)
 	case own.codec >= slower*usualCodec && own.codec-usualCodec >= costly*own.round:
-		return fmt.Sprintf("its coding takes %s, the median %s", seconds(own.codec), seconds(usualCodec))
+		return fmt.Sprintf("its coding takes %s, the median %s", Seconds(own.codec), Seconds(usualCodec))
 	case load >= limited:
 		return fmt.Sprintf("it sends %s of what its limit of %s allows", percent(load), rate(limit))
 	case own.rest() >= beside && own.rest() >= 2*t.median(rest):

@@ -11,7 +11,7 @@ func (t *timing) bound(known bool) []Sentence {
 		end = "two of them at once for " + percent(twice)
 	}
 	said := []Sentence{says(TimeSplit, Note, "a round takes %s, in the median of the workers: gradients %s, waiting "+
-		"for messages %s, coding %s, %s", seconds(round), percent(compute), percent(wait), percent(codec), end)}
+		"for messages %s, coding %s, %s", Seconds(round), percent(compute), percent(wait), percent(codec), end)}
 	least := 1.0
 	for _, rank := range t.ranks {
 		least = min(least, waitShare(t.splits[rank]))
@@ -99,7 +99,7 @@ func (t *timing) processors() []Sentence {
 	}
 	return []Sentence{says(CPUShared, Warning, "gradients and coding of all workers took %s, in which their "+
 		"processes had a processor for %s: they share the processors, with each other or with other programs",
-		seconds(work), seconds(got))}
+		Seconds(work), Seconds(got))}
 }
 
 // beside names time that is neither gradients nor coding nor waiting.

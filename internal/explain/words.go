@@ -15,9 +15,11 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// seconds writes a time for people.
-func seconds(s float64) string {
+// Seconds writes a time for people.
+func Seconds(s float64) string {
 	switch {
+	case s == 0:
+		return "0 s"
 	case s < 1e-3:
 		return fmt.Sprintf("%.3g µs", 1e6*s)
 	case s < 1:

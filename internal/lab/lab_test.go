@@ -136,6 +136,8 @@ type stage struct {
 	restarts    int
 	goOnWithout func(Failure) bool
 	end         chan struct{}
+	still       chan func()
+	cmds        []*exec.Cmd
 	script      []fault.Fault
 	missed      []string
 }
@@ -152,8 +154,10 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 		Command: func(rank, life int) *exec.Cmd {
 			cmd := command(roles[rank], rank, life)
 			cmd.ExtraFiles = []*os.File{w}
+			s.cmds = append(s.cmds, cmd)
 			return cmd
 		},
+		Still: s.still,
 		Event: func(e record.Event) {
 			s.events = append(s.events, e)
 			if e.Step != nil && s.onStep != nil {

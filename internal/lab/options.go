@@ -33,6 +33,8 @@ type Options struct {
 	// End, when closed, ends the run before its rounds are over. All peers then end with the same
 	// round and report their results. Nil: never.
 	End <-chan struct{}
+	// Still delivers functions during which all processes stand still. Nil: none.
+	Still <-chan func()
 	// Script holds faults for the peers. It alone decides when killed peers start again, not Restarts.
 	// Lasted is the time that earlier parts of the run have taken.
 	Script []fault.Fault

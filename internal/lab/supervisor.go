@@ -41,6 +41,8 @@ func (s *supervisor) loop(ctx context.Context) error {
 			if !s.stopping {
 				s.ending.hold(s.procs)
 			}
+		case wait := <-s.options.Still:
+			s.rest(wait)
 		case <-cancelled:
 			cancelled = nil
 			s.stop()
@@ -60,6 +62,20 @@ func (s *supervisor) loop(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// rest stops all processes that do not hang already, and continues them when wait returns.
+func (s *supervisor) rest(wait func()) {
+	var resting []*process
+	for _, p := range s.procs {
+		if !p.hangs && !p.finished && p.suspend() == nil {
+			resting = append(resting, p)
+		}
+	}
+	wait()
+	for _, p := range resting {
+		p.wake()
+	}
 }
 
 // complete reports whether all peers that are not lost are done.

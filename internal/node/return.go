@@ -23,6 +23,10 @@ const betweenAsks = 300 * time.Millisecond
 // worker gives up.
 const mostRefusals = 5
 
+// withoutIt says what to do with a worker that its run cannot take back.
+const withoutIt = "the others finish without it, and nothing on this machine changes that; for the next run, " +
+	"faults.on_lost_neighbor: wait keeps the place of a lost worker on every graph"
+
 // ComeBack asks for a place in a run that has gone on without this worker. It asks the workers that
 // closing may put next to this one, nearest first, until one gives a place. It returns where to begin
 // and with which state. closing is nil where the run takes no worker back: in other graphs, and
@@ -30,7 +34,8 @@ const mostRefusals = 5
 // nil for none. It fails with a *NetworkError if no worker will ever give a place.
 func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Place, *state.Snapshot, error) {
 	if closing == nil {
-		return Place{}, nil, leftBehind(errors.New("only a synchronous run on a ring takes a lost worker back"))
+		return Place{}, nil, leftBehind(&handshake.UnwantedError{
+			Detail: "only a synchronous run on a ring takes a lost worker back", Advice: withoutIt})
 	}
 	defer idle(a)()
 	n.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -27,12 +28,12 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	if s.Gamma > 0 {
 		row("gamma", "%s", short(&s.Gamma))
 	}
-	row("rounds", "%d in %s s; the command took %s s", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("rounds", "%d in %s; the command took %s", s.Rounds, explain.Seconds(s.Time), explain.Seconds(s.Wall))
 	writeCosts(row, s)
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)
 	}
-	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
+	row("steps", "%d of all peers%s", s.Steps, pace(s))
 	if s.Parts != nil {
 		row("round", "%s", s.Parts)
 	}
@@ -70,6 +71,14 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// pace says how many steps a second took, of a run that lasted that long.
+func pace(s *record.Summary) string {
+	if s.Time < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %s a second", short(&s.Rate))
 }
 
 // digest writes the digest of a run, and of which peers it is.

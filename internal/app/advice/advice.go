@@ -6,12 +6,15 @@ package advice
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/report"
 )
 
 // A UsageError says that the arguments of a command are wrong.
@@ -81,8 +84,55 @@ func Command(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// Next is the line that names a command that leads on from here.
-func Next(command, why string) string { return "next: " + command + "   " + why }
+// Next writes the line that names a command that leads on from here. A terminal that is too narrow gets several lines,
+// which a shell reads as one command where they are copied.
+func Next(w io.Writer, command, why string) {
+	width := 0
+	if terminal, ok := w.(interface{ Width() int }); ok {
+		width = terminal.Width()
+	}
+	fmt.Fprintln(w, strings.Join(next(command, why, width), "\n"))
+}
+
+// next returns the lines of Next for a width; 0 is no bound.
+func next(command, why string, width int) []string {
+	const begin, gap, on = "next: ", "   ", ` \`
+	if whole := begin + command + gap + why; width <= 0 || utf8.RuneCountInString(whole) <= width {
+		return []string{whole}
+	}
+	var lines []string
+	line := begin
+	for i, word := range shellWords(command) {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line+" "+word+on) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, line+on), strings.Repeat(" ", len(begin))+word
+		}
+	}
+	return append(append(lines, line), report.Fold("  "+why, width)...)
+}
+
+// shellWords splits a command that Command has written at the blanks between its words.
+func shellWords(command string) []string {
+	var words []string
+	begin, quoted, escaped := 0, false, false
+	for i, r := range command {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && !quoted:
+			escaped = true
+		case r == '\'':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			words, begin = append(words, command[begin:i]), i+1
+		}
+	}
+	return append(words, command[begin:])
+}
 
 // InOurVoice rewrites lines that begin with "error: " to begin as all our errors.
 func InOurVoice(detail string) string {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -34,6 +36,43 @@ func TestCommandsAreReadBackByAShell(t *testing.T) {
 		}
 	}
 }
+
+// A long line is folded between words, and a shell reads its command as before.
+func TestTheNextCommandIsFoldedBetweenWords(t *testing.T) {
+	command := Command("peer", "lab", "it's a file.yaml", "--set", "model.hidden=[8, 8]", "--set", "train.rounds=20")
+	for width, want := range map[int]string{
+		0:   "next: " + command + "   the same run\n",
+		120: "next: " + command + "   the same run\n",
+		60: `next: peer lab 'it'\''s a file.yaml' --set \
+      'model.hidden=[8, 8]' --set train.rounds=20
+  the same run
+`,
+		30: `next: peer lab \
+      'it'\''s a file.yaml' \
+      --set \
+      'model.hidden=[8, 8]' \
+      --set train.rounds=20
+  the same run
+`,
+	} {
+		w := &narrow{width: width}
+		Next(w, command, "the same run")
+		if got := w.String(); got != want {
+			t.Errorf("%d columns:\n%swant\n%s", width, got, want)
+		}
+		if got := strings.Join(shellWords(command), "|"); strings.Count(got, "|") != 6 {
+			t.Errorf("words %s", got)
+		}
+	}
+}
+
+// A narrow writer leads to a terminal of a width.
+type narrow struct {
+	strings.Builder
+	width int
+}
+
+func (n *narrow) Width() int { return n.width }
 
 func TestACommandShowsNoSecret(t *testing.T) {
 	if got := Command("peer", "run", "--set", "node.join_secret=sesame"); strings.Contains(got, "sesame") {
@@ -78,6 +117,25 @@ func TestWarningsNameTheirSection(t *testing.T) {
 		if got := Warning(text); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Pages are named where a package has installed them, else in the source.
+func TestPagesAreNamedWhereTheyAre(t *testing.T) {
+	root := t.TempDir()
+	program := filepath.Join(root, "usr", "bin", "peer")
+	docs := filepath.Join(root, "usr", "share", "doc", "gossiptrainer", "docs")
+	if got := pagesOf(program); got != "docs" {
+		t.Errorf("%s, want those of the source", got)
+	}
+	if err := os.MkdirAll(docs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(docs, manual), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := pagesOf(program); got != docs {
+		t.Errorf("%s, want %s", got, docs)
 	}
 }
 

@@ -3,16 +3,44 @@ package advice
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"gossiptrainer/internal/regular"
 )
 
 // manual is the page that explains exit codes and warnings.
-const manual = "docs/troubleshooting.md"
+const manual = "troubleshooting.md"
 
 // Section names a section of the page that explains exit codes and warnings.
-func Section(anchor string) string { return manual + "#" + anchor }
+func Section(anchor string) string { return Page(manual + "#" + anchor) }
+
+// Page names a page of the documents, or a section of it, where this machine has them.
+func Page(name string) string { return pages() + "/" + name }
+
+var pages = sync.OnceValue(func() string {
+	program, err := os.Executable()
+	if err != nil {
+		return inSource
+	}
+	return pagesOf(program)
+})
+
+// inSource is the folder of the documents in the source.
+const inSource = "docs"
+
+// pagesOf returns the folder of the documents that a package installs with a program, or else that in the source.
+func pagesOf(program string) string {
+	installed := filepath.Join(filepath.Dir(program), "..", "share", "doc", "gossiptrainer", inSource)
+	if regular.Check(filepath.Join(installed, manual)) != nil {
+		return inSource
+	}
+	return installed
+}
 
 // A Remedy is a section of the manual with the warnings that it explains. A warning
 // stands here as in the code that prints it, with the verbs of package fmt.

@@ -22,9 +22,9 @@ func (m *Matrix) SayStopped(again string) {
 	}
 	m.say("%s %s finished, in %s; the others are run when the same command is started again",
 		plural.Part(done, len(m.cells), "cell"), plural.Verb(done, "is", "are"), m.Dir)
-	m.say("%s", advice.Next(again, "go on"))
+	advice.Next(m.Talk, again, "go on")
 	if done > 0 {
-		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on the finished cells"))
+		advice.Next(m.Talk, advice.Command("peer", "report", m.Dir), "report on the finished cells")
 	}
 }
 

@@ -141,11 +141,11 @@ func (d *Dash) Again() string {
 
 // answers asks the processes of this machine.
 func answers() []status.Answer {
-	dir, err := status.Folder()
+	dirs, err := status.Folders()
 	if err != nil {
 		return nil // the record says enough
 	}
-	return status.AskAll(dir).Peers
+	return status.AskAll(dirs...).Peers
 }
 
 // Serve shows a folder, as Show does, until ctx ends. It prints the address to talk.

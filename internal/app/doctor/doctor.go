@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/plural"
 )
 
@@ -78,7 +79,7 @@ func merge(rows []Row) []Row {
 	})
 	for i := range rows {
 		if r := &rows[i]; r.Verdict != OK {
-			r.See = "docs/doctor.md#" + strings.ToLower(strings.ReplaceAll(r.Check, " ", "-"))
+			r.See = advice.Page("doctor.md#") + strings.ToLower(strings.ReplaceAll(r.Check, " ", "-"))
 		}
 	}
 	return rows

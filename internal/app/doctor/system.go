@@ -21,8 +21,8 @@ func (p *patient) program() []Row {
 	if b.Commit != "" {
 		text = fmt.Sprintf("peer %s, commit %.12s, %s, %s", b.Version, b.Commit, b.Go, b.Platform)
 	}
-	if dir, err := status.Folder(); err == nil {
-		if n := len(status.AskAll(dir).Peers); n > 0 {
+	if dirs, err := status.Folders(); err == nil {
+		if n := len(status.AskAll(dirs...).Peers); n > 0 {
 			text += "; " + plural.Of(n, "peer") + " of yours " + plural.Verb(n, "runs", "run") + " on this machine"
 		}
 	}

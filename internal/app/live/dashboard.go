@@ -203,7 +203,8 @@ func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
 }
 
-// Means are averages over the present peers that have finished a round; Out and In are in bits per second.
+// Means are averages over the present peers that have finished a round; Out and In are in bits per second, NaN before
+// they are known.
 type Means struct {
 	Loss, Out, In float64
 	Gap           float64 // the largest, not the mean

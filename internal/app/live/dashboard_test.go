@@ -1,6 +1,7 @@
 package live
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -161,9 +162,14 @@ func TestARunThatGoesOnCountsFromItsRound(t *testing.T) {
 
 func TestMeterFollowsTheLastSeconds(t *testing.T) {
 	var m meter
-	if got := m.rate(); got != 0 {
+	if got := m.rate(); !math.IsNaN(got) {
 		t.Errorf("rate of nothing: %g", got)
 	}
+	m.add(4*time.Millisecond, 4e7)
+	if got := m.rate(); !math.IsNaN(got) {
+		t.Errorf("rate of four milliseconds: %g", got)
+	}
+	m = meter{}
 	m.add(time.Second, 1e6)
 	if got := m.rate(); got != 8e6 {
 		t.Errorf("rate of the first second: %g, want 8e6", got)

@@ -18,6 +18,8 @@ type Display interface {
 	Event(e record.Event)
 	// Write shows whole lines of a log. They never tear the display.
 	io.Writer
+	// Suspend ends the display for the time that this process stands still. It goes on by itself.
+	Suspend()
 	// Close ends the display, once. The last table stays on the screen. After
 	// Close, log lines are written plainly.
 	Close()
@@ -125,16 +127,11 @@ func (p *plain) Write(lines []byte) (int, error) {
 	return p.w.Write(lines)
 }
 
+func (p *plain) Suspend() {}
+
 func (p *plain) Close() {
 	p.close.Do(func() { close(p.stop) })
 	<-p.done
-}
-
-// interrupt sends the signal of Ctrl-C, where the terminal passes keys instead of signals.
-func interrupt() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Signal(os.Interrupt)
-	}
 }
 
 // Silent returns a display that shows log lines alone.
@@ -143,4 +140,5 @@ func Silent(w io.Writer) Display { return silent{w} }
 type silent struct{ io.Writer }
 
 func (silent) Event(record.Event) {}
+func (silent) Suspend()           {}
 func (silent) Close()             {}

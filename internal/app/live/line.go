@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -12,7 +13,10 @@ func (d *Dashboard) Line(now time.Time) string {
 	m := d.Means()
 	s := fmt.Sprintf("round=%d/%d", d.Round(), d.run.Rounds)
 	if m.Peers > 0 {
-		s += fmt.Sprintf(" loss=%.4g gap=%.2g out_mbit=%.1f", m.Loss, m.Gap, m.Out/1e6)
+		s += fmt.Sprintf(" loss=%.4g gap=%.2g", m.Loss, m.Gap)
+		if !math.IsNaN(m.Out) {
+			s += fmt.Sprintf(" out_mbit=%.1f", m.Out/1e6)
+		}
 	}
 	s += fmt.Sprintf(" peers=%d/%d", d.Present(), d.run.Peers)
 	if t, what, ok := d.testing(); ok {

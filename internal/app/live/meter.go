@@ -1,6 +1,9 @@
 package live
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // meterWindow is the span over which a rate is taken: long enough to hold
 // several rounds on a slow link, short enough to follow a change.
@@ -28,18 +31,22 @@ func (m *meter) add(at time.Duration, bytes int64) {
 	}
 }
 
-// rate returns bits per second.
+// leastSpan is the shortest span over which a rate means anything: the gradients of a simulation may take
+// microseconds, and links without a limit no time at all.
+const leastSpan = time.Second
+
+// rate returns bits per second, NaN before it is known.
 func (m *meter) rate() float64 {
 	if len(m.samples) == 0 {
-		return 0
+		return math.NaN()
 	}
 	last := m.samples[len(m.samples)-1]
 	first := sample{} // nothing had been sent when the run began
-	if len(m.samples) > 1 {
+	if len(m.samples) > 1 && last.at-m.samples[0].at >= leastSpan {
 		first = m.samples[0]
 	}
-	if last.at <= first.at {
-		return 0
+	if last.at-first.at < leastSpan {
+		return math.NaN()
 	}
 	return 8 * float64(last.bytes-first.bytes) / (last.at - first.at).Seconds()
 }

@@ -74,6 +74,7 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 	lines := []string{d.head(), d.progress(now, size.Width), "", faint.Render(titles(shown))}
 	rows := len(d.peers)
 	waits := d.folded(now, size.Width)
+	waits = waits[:max(0, min(len(waits), size.Height-linesAround-1))]
 	if room := max(size.Height-linesAround-max(len(waits), maxExplained), 1); rows > room {
 		rows = room
 	}
@@ -206,6 +207,9 @@ func millis(d time.Duration) string {
 }
 
 func megabits(bitsPerSecond float64) string {
+	if math.IsNaN(bitsPerSecond) {
+		return "-"
+	}
 	return strconv.FormatFloat(bitsPerSecond/1e6, 'f', 1, 64)
 }
 

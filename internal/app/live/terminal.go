@@ -1,162 +1,191 @@
 package live
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
 
 	"gossiptrainer/internal/record"
 )
 
-// frame is the time between two drawings of the table: fast enough to look
-// alive, slow enough to cost nothing beside training.
+// frame is the time between two drawings of the table: fast enough to look alive, slow enough to cost nothing beside
+// training.
 const frame = 250 * time.Millisecond
 
-// A terminal display redraws a table in place. Log lines queue until the program has printed them above the table.
-// After the end of the program, the last table stays, and remaining and later lines follow below it.
-type terminal struct {
-	out     io.Writer
-	program *tea.Program
-	done    chan struct{} // closed when the program has ended
+// Escape codes, which every terminal that knows any understands or ignores.
+const (
+	hideCursor, showCursor = "\x1b[?25l", "\x1b[?25h"
+	beginFrame, endFrame   = "\x1b[?2026h", "\x1b[?2026l" // the terminal shows a frame at once
+	eraseBelow, eraseLine  = "\x1b[J", "\x1b[2K"
+)
 
-	mu        sync.Mutex
-	dashboard *Dashboard
-	log       []string
-	printing  int    // lines at the head of log that the program prints now
-	last      string // table drawn
-	closed    bool   // last is the final table
-	ended     bool   // the program has released the terminal
+// A table display redraws a table in place, below the log. The cursor stays in the line below the table. After the end
+// the last table stays on the screen, and later lines follow below it.
+type table struct {
+	*Dashboard
+	out      io.Writer
+	keyboard keyboard
+	size     func() Size
+	front    func() bool // this process is in the foreground of the terminal
+	plain    bool        // without colours
+
+	mu    sync.Mutex
+	log   []string // lines that no frame has printed yet
+	shown []string // lines of the table on the screen
+	width int      // of the terminal when they were drawn
+	holds bool     // the terminal shows no cursor and no typed text
+	over  bool
+
+	stop func() // ends the redrawing, once
+	done chan struct{}
 }
 
-// Terminal returns a display for a terminal. It reads the keyboard only to keep
-// typed text off the table; Ctrl-C ends the table and interrupts the process
-// as usual.
-func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
-
-func newTerminal(in *os.File, out TTY, run Run, more ...tea.ProgramOption) *terminal {
-	t := &terminal{out: out, dashboard: NewDashboard(run, time.Now()), done: make(chan struct{})}
-	options := append(more, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
-	t.program = tea.NewProgram(&screen{terminal: t}, options...)
-	go t.run()
+// Terminal returns a display for a terminal. It keeps typed text off the table, apart from Ctrl-C and Ctrl-Z, which
+// work as usual.
+func Terminal(in *os.File, out TTY, run Run) Display {
+	t := &table{
+		Dashboard: NewDashboard(run, time.Now()), out: out, keyboard: keyboard{in: in},
+		front: func() bool { return inForeground(in) }, plain: os.Getenv("NO_COLOR") != "",
+		size: func() Size {
+			width, height, _ := term.GetSize(int(out.Fd())) // 0 where it fails: nothing is drawn
+			return Size{width, height}
+		},
+	}
+	t.start()
 	return t
 }
 
-func (t *terminal) run() {
-	defer close(t.done)
-	_, err := t.program.Run()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ended = true
-	for _, line := range t.log {
-		io.WriteString(t.out, line+"\n")
-	}
-	if err != nil {
-		io.WriteString(t.out, "live table: "+err.Error()+"\n")
-	}
+func (t *table) start() {
+	stopped := make(chan struct{})
+	t.stop, t.done = sync.OnceFunc(func() { close(stopped) }), make(chan struct{})
+	go func() {
+		defer close(t.done)
+		ticks := time.NewTicker(frame)
+		defer ticks.Stop()
+		for {
+			select {
+			case now := <-ticks.C:
+				t.draw(now)
+			case <-stopped:
+				t.end(time.Now())
+				return
+			}
+		}
+	}()
 }
 
-func (t *terminal) Event(e record.Event) {
+func (t *table) Event(e record.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dashboard.Add(e, time.Now())
+	t.Add(e, time.Now())
 }
 
-func (t *terminal) Write(lines []byte) (int, error) {
+func (t *table) Write(lines []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended {
+	if t.over {
 		return t.out.Write(lines)
 	}
-	t.log = append(t.log, strings.TrimRight(string(lines), "\n"))
+	t.log = append(t.log, strings.Split(strings.TrimRight(string(lines), "\n"), "\n")...)
 	return len(lines), nil
 }
 
-func (t *terminal) Close() {
-	t.program.Send(closing{})
+func (t *table) Close() {
+	t.stop()
 	<-t.done
 }
 
-// draw returns the table. Once the display is closed, it returns the last table again.
-func (t *terminal) draw(size Size) string {
+// Suspend leaves the terminal to others until it is in the foreground again.
+func (t *table) Suspend() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed && size.Width > 0 {
-		t.last = t.dashboard.Table(time.Now(), size)
+	t.release()
+}
+
+// draw puts a new frame in place of the last one. A process in the background draws nothing.
+func (t *table) draw(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if size := t.size(); size.Width > 0 && t.front() {
+		t.hold()
+		t.paint(now, size)
 	}
-	return t.last
 }
 
-// freeze draws the table once more and keeps it.
-func (t *terminal) freeze(size Size) {
-	table := t.draw(size)
+// end draws the last frame, which stays.
+func (t *table) end(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed && table != "" {
-		t.last = table + "\n" // the program erases the last line, in which it leaves the cursor
+	if size := t.size(); size.Width > 0 && t.front() {
+		t.paint(now, size)
+		t.log = nil
 	}
-	t.closed = true
-}
-
-// printLog returns the command that prints the waiting log lines above the table.
-func (t *terminal) printLog() tea.Cmd {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.printing > 0 || len(t.log) == 0 {
-		return nil
+	t.release()
+	for _, line := range t.log {
+		fmt.Fprintln(t.out, line)
 	}
-	t.printing = len(t.log)
-	return tea.Sequence(tea.Println(strings.Join(t.log, "\n")), func() tea.Msg { return printed{} })
+	t.over = true
 }
 
-func (t *terminal) forgetPrinted() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.log = t.log[t.printing:]
-	t.printing = 0
+// hold takes the terminal. What another process may have written stays above the next frame.
+func (t *table) hold() {
+	if !t.holds {
+		t.holds, t.shown = true, nil
+		t.keyboard.hush()
+		io.WriteString(t.out, hideCursor)
+	}
 }
 
-// A screen is the program's model: it holds only the terminal's size.
-type screen struct {
-	*terminal
-	size Size
+// release gives the terminal back as it was. A process in the background would be stopped for that.
+func (t *table) release() {
+	if t.holds && t.front() {
+		io.WriteString(t.out, showCursor)
+		t.keyboard.restore()
+	}
+	t.holds = false
 }
 
-// Messages of the program.
-type (
-	redraw  struct{} // time for the next frame
-	printed struct{} // log lines stand above the table
-	closing struct{} // Close was called
-)
-
-func tick() tea.Cmd {
-	return tea.Tick(frame, func(time.Time) tea.Msg { return redraw{} })
-}
-
-func (s *screen) Init() tea.Cmd { return tick() }
-
-func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		s.size = Size{msg.Width, msg.Height}
-	case tea.KeyPressMsg:
-		if msg.String() == "ctrl+c" {
-			s.freeze(s.size)
-			interrupt()
-			return s, tea.Quit
+// paint writes the lines of the log that wait, and the table below them.
+func (t *table) paint(now time.Time, size Size) {
+	lines := strings.Split(t.Table(now, size), "\n")
+	lines = lines[:min(len(lines), max(size.Height-1, 1))]
+	if len(t.log) == 0 && size.Width == t.width && slices.Equal(lines, t.shown) {
+		return
+	}
+	var b strings.Builder
+	b.WriteString(beginFrame)
+	if n := t.rows(size.Width); n > 0 {
+		fmt.Fprintf(&b, "\r\x1b[%dA", n)
+	}
+	if len(t.log) > 0 || size.Width != t.width { // of long lines, erasing by line would miss the second row
+		b.WriteString(eraseBelow)
+	}
+	for _, line := range t.log {
+		b.WriteString(line + "\n")
+	}
+	for _, line := range lines {
+		if t.plain {
+			line = ansi.Strip(line)
 		}
-	case closing:
-		s.freeze(s.size)
-		return s, tea.Quit
-	case redraw:
-		return s, tea.Batch(tick(), s.printLog())
-	case printed:
-		s.forgetPrinted()
+		b.WriteString(eraseLine + line + "\n")
 	}
-	return s, nil
+	b.WriteString(eraseBelow + endFrame)
+	io.WriteString(t.out, b.String())
+	t.log, t.shown, t.width = nil, lines, size.Width
 }
 
-func (s *screen) View() tea.View { return tea.NewView(s.draw(s.size)) }
+// rows returns how many rows the table on the screen takes. A terminal that has become narrower has folded its lines.
+func (t *table) rows(width int) int {
+	rows := 0
+	for _, line := range t.shown {
+		rows += max(1, (ansi.StringWidth(line)+width-1)/width)
+	}
+	return rows
+}

@@ -122,7 +122,7 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	}
 	if r.ofScript(head) {
 		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
-			"read its tensors as docs/models.md shows; peer average works for all models"}
+			"read its tensors as " + advice.Page("models.md") + " shows; peer average works for all models"}
 	}
 	set, err := r.data(head)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 		err := r.part(ctx, p)
 		if _, some := errors.AsType[*compare.CellsError](err); !some && err != nil {
 			if ctx.Err() != nil {
-				fmt.Fprintln(r.Talk, advice.Next(advice.Command("peer", "report", r.Dir), "judge by the finished cells"))
+				advice.Next(r.Talk, advice.Command("peer", "report", r.Dir), "judge by the finished cells")
 			}
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (s *Session) SayStopped(again string) {
 		return
 	}
 	s.Screen.say("%s", safe)
-	s.Screen.say("%s", advice.Next(again, "go on"))
+	advice.Next(s.Screen.Talk, again, "go on")
 }
 
 // SayResumed tells where a run resumes.

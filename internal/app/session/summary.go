@@ -123,8 +123,8 @@ func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) err
 		if s.Mode == "sim" {
 			held, planned = 0, 0
 		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.1f s\t", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
-			report.Size(f.Sent.Wire), f.Time.Seconds())
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
+			report.Size(f.Sent.Wire), explain.Seconds(f.Time.Seconds()))
 		if !narrow {
 			fmt.Fprintf(t, "%s\t%s\t", memory(held), memory(planned))
 		}

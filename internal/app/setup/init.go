@@ -68,8 +68,7 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	b.say("%s is the run file, %s the secret, which only you can read", files.runFile, files.secret)
 	complaints()
 	if b.Alone {
-		b.say("%s", advice.Next(advice.Command("peer", "invite", files.runFile),
-			"prints what to type on the other machines"))
+		advice.Next(b.Talk, advice.Command("peer", "invite", files.runFile), "prints what to type on the other machines")
 		return files.runFile, nil
 	}
 	loaded, err := configs.Load(configs.Source{File: files.runFile})

@@ -91,7 +91,7 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 		return nil
 	}
 	if err == nil {
-		i.say("%s", advice.Next(advice.Command("peer", "run", i.File), "on every machine starts the run"))
+		advice.Next(i.Talk, advice.Command("peer", "run", i.File), "on every machine starts the run")
 		return nil
 	}
 	if missing := terms.Seats - outcome.Joined; outcome.Members == nil && missing > 0 {

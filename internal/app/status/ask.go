@@ -89,8 +89,12 @@ func (e *AbsentError) Hint() string {
 }
 
 // AskAll asks all at once, and removes the sockets of processes that are gone.
-func AskAll(dir string) Answers {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock")) // the pattern is good
+func AskAll(dirs ...string) Answers {
+	var paths []string
+	for _, dir := range dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, "*.sock")) // the pattern is good
+		paths = append(paths, found...)
+	}
 	all := Answers{Peers: []Answer{}, Silent: []int{}}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -92,8 +93,41 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Folder returns the folder of the sockets of this user's peers, and creates it if necessary. It refuses a folder of
-// another user, or one that others may enter.
+// Folders returns the folders in which peers of this user may have their sockets, that of Folder first. Those of a login,
+// of cron and of a unit of systemd have other environments than the command that asks them.
+func Folders() ([]string, error) {
+	var all []string
+	own, err := Folder()
+	switch {
+	case err == nil:
+		all = append(all, own)
+	case !errors.Is(err, fs.ErrNotExist): // without a folder of the login there may be others
+		return nil, err
+	}
+	for _, pattern := range elsewhere(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), os.Getuid()) {
+		found, _ := filepath.Glob(pattern) // the patterns are good
+		for _, dir := range found {
+			if !slices.Contains(all, dir) && private(dir) == nil {
+				all = append(all, dir)
+			}
+		}
+	}
+	return all, nil
+}
+
+// elsewhere returns patterns of the usual folders of sockets. Who names a folder of his own asks there only.
+func elsewhere(runtime, temp string, user int) []string {
+	login := filepath.Join("/run/user", strconv.Itoa(user))
+	if runtime != "" && filepath.Clean(runtime) != login {
+		return nil
+	}
+	inTemp := "gossiptrainer-" + strconv.Itoa(user)
+	return []string{filepath.Join(login, "gossiptrainer"), filepath.Join(temp, inTemp), filepath.Join("/tmp", inTemp),
+		"/run/gossiptrainer/*/gossiptrainer"}
+}
+
+// Folder returns the folder of the sockets of the peers of this process, and creates it if necessary. It refuses a
+// folder of another user, or one that others may enter.
 func Folder() (string, error) {
 	dir := filepath.Join(os.TempDir(), "gossiptrainer-"+strconv.Itoa(os.Getuid()))
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
@@ -102,12 +136,17 @@ func Folder() (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("status: %w", err)
 	}
+	return dir, private(dir)
+}
+
+// private checks that a folder exists, and that others may not enter it.
+func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return "", fmt.Errorf("status: %w", err)
+		return fmt.Errorf("status: %w", err)
 	}
 	if !info.IsDir() || os.PathSeparator == '/' && info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("status: %s: want a folder that is this user's alone: run chmod 700 on it", dir)
+		return fmt.Errorf("status: %s: want a folder that is this user's alone: run chmod 700 on it", dir)
 	}
-	return dir, nil
+	return nil
 }

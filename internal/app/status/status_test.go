@@ -2,11 +2,13 @@ package status
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +100,32 @@ func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 	}
 	if _, err := os.Stat(stale); !os.IsNotExist(err) {
 		t.Errorf("the stale socket: %v", err)
+	}
+}
+
+// A peer that cron or ssh has started is found from a login, which has another folder for sockets. Who names a folder
+// asks there only.
+func TestPeersOfOtherEnvironmentsAreFound(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	there, err := Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", os.Getuid()))
+	if dirs, err := Folders(); err != nil || !slices.Contains(dirs, there) {
+		t.Errorf("a login asks in %q, error %v, want %s among them", dirs, err, there)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	if dirs, err := Folders(); err != nil || len(dirs) != 1 || slices.Contains(dirs, there) {
+		t.Errorf("with a folder of its own it asks in %q, error %v", dirs, err)
+	}
+	if err := os.Chmod(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", os.Getuid()))
+	if dirs, _ := Folders(); os.PathSeparator == '/' && slices.Contains(dirs, there) {
+		t.Errorf("it asks in %s, which others may enter", there)
 	}
 }
 

@@ -60,12 +60,13 @@ func ParseRestart(text string) (times int, err error) {
 // A Lab is a run with all peers as processes of this machine.
 type Lab struct {
 	*session.Session
-	Restarts int      // how many times a minute a dead peer is started again, or Unsaid
-	Resume   bool     // the peers go on from their checkpoints
-	Quiet    bool     // each peer logs errors alone
-	Verbose  int      // how much more each peer logs
-	Lost     int      // exit code of a peer that has lost the others
-	Script   []string // the command of the script that each peer starts; none for a built-in model
+	Restarts int           // how many times a minute a dead peer is started again, or Unsaid
+	Resume   bool          // the peers go on from their checkpoints
+	Quiet    bool          // each peer logs errors alone
+	Verbose  int           // how much more each peer logs
+	Lost     int           // exit code of a peer that has lost the others
+	Still    <-chan func() // delivers functions during which the peers stand still
+	Script   []string      // the command of the script that each peer starts; none for a built-in model
 }
 
 // Run starts the peers, attends them to their end, and returns their final models by rank.
@@ -85,6 +86,7 @@ func (l *Lab) Run(ctx context.Context) (models experiment.Replicas, err error) {
 		Lasted:     l.History.Trained(),
 		Missed:     l.Missed,
 		End:        l.Over(),
+		Still:      l.Still,
 		History:    l.History,
 		Event:      l.Event,
 		Log:        l.Log,

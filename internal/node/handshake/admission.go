@@ -71,6 +71,15 @@ func (a *Admission) challenge(nonce []byte) []byte {
 	return append(appendPadded(dst, a.Run, MaxRunID), nonce...)
 }
 
+// otherVersion refuses a peer of another protocol version, in words for either end. The other end may be older and not
+// know the remedy, so the words have it.
+func otherVersion(theirs uint16) *RefusedError {
+	const words = "another protocol version: theirs is %d, ours %d: " + sameProgram
+	no := Refusal(Protocol, words, theirs, version)
+	no.There = fmt.Sprintf(words, version, theirs)
+	return no
+}
+
 // understand reads the challenge of the other end.
 func (a *Admission) understand(b []byte) (nonce []byte, no *RefusedError) {
 	malformed := Refusal(Protocol, "malformed challenge")
@@ -78,9 +87,7 @@ func (a *Admission) understand(b []byte) (nonce []byte, no *RefusedError) {
 		return nil, malformed
 	}
 	if v := binary.LittleEndian.Uint16(b); v != version {
-		no := Refusal(Protocol, "another protocol version: theirs is %d, ours %d", v, version)
-		no.Advice = sameProgram
-		return nil, no
+		return nil, otherVersion(v)
 	}
 	if len(b) != challengeLen {
 		return nil, malformed

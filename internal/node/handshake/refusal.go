@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -48,7 +49,8 @@ type RefusedError struct {
 	Host    string // name of its machine, "" before it has proven the secret
 	Reason  Reason
 	Section string // OtherSection: the first one that differs
-	Detail  string // the difference, for users
+	Detail  string // the difference, for users of this end
+	There   string // the same for users of the other end; "" = Detail
 	Advice  string // the remedy, for users
 	Remote  bool   // the other end said so
 }
@@ -95,7 +97,8 @@ const refusalMax = 1 + 1 + MaxSectionName + maxDetail
 func (e *RefusedError) append(dst []byte) []byte {
 	dst = append(dst, byte(e.Reason))
 	dst = appendPadded(dst, e.Section[:min(len(e.Section), MaxSectionName)], MaxSectionName)
-	return append(dst, e.Detail[:min(len(e.Detail), maxDetail)]...)
+	told := cmp.Or(e.There, e.Detail)
+	return append(dst, told[:min(len(told), maxDetail)]...)
 }
 
 // parseRefusal decodes a refusal of this peer.

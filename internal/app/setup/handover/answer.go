@@ -64,7 +64,7 @@ func (i *Invitation) describe(with *seat, err error, here int) string {
 	case err == nil:
 		return fmt.Sprintf("has joined: %d of %d machines are here", 1+here, 1+i.terms.Seats)
 	case refused && no.Remote:
-		return "has not joined: " + no.Detail
+		return "has not joined, and says: " + no.Detail
 	case refused:
 		return "was refused: " + no.Detail
 	case with.stage >= granted:
@@ -72,6 +72,9 @@ func (i *Invitation) describe(with *seat, err error, here int) string {
 	}
 	return "has gone before it joined"
 }
+
+// otherProgram says that the versions of two machines differ: here, and on another one.
+const otherProgram = "another version of the program: here %v, on %s %v: install the same version on all machines"
 
 // receive reads the request of a machine and gives it a seat. The error is a *handshake.RefusedError if the machine is
 // refused.
@@ -86,8 +89,9 @@ func (i *Invitation) receive(t *handshake.Talk) (*seat, error) {
 	}
 	host := handshake.Printable(i.hello.Host)
 	if ours := i.terms.Offer.Program; !ours.fits(r.Program) {
-		return nil, handshake.Refusal(handshake.Protocol, "another version of the program: here %v, on %s %v",
-			r.Program, host, ours)
+		no := handshake.Refusal(handshake.Protocol, otherProgram, ours, "that machine", r.Program)
+		no.There = fmt.Sprintf(otherProgram, r.Program, host, ours)
+		return nil, no
 	}
 	i.mu.Lock()
 	undecided := i.seats.manner == Undecided

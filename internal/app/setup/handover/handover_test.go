@@ -244,7 +244,7 @@ func TestAMachineMayComeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Refuse(errors.New("no space left"))
-	b.await(t, "beta has not joined: no space left")
+	b.await(t, "beta has not joined, and says: no space left")
 	v = visit(t, p, to)
 	if _, err := v.Accept(); err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	as := visitor
 	as.Program = Program{Version: "v2", Commit: "0123456789abcdef"}
 	refused(t, l.appear(t, Guest), to, as, "another version of the program: here v2 (0123456789ab), on alpha v1")
-	b.await(t, "beta was refused: another version")
+	b.await(t, "beta was refused: another version of the program: here v1")
 }
 
 func TestARosterIsGatheredWithoutMulticast(t *testing.T) {

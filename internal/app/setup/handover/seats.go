@@ -1,6 +1,7 @@
 package handover
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -59,14 +60,17 @@ const (
 // enter gives a machine a seat. The first machine decides the manner. A machine that has the secret may come again.
 func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.RefusedError) {
 	if s.manner == Listed && !slices.Contains(s.listed, id) {
-		return nil, handshake.Refusal(handshake.Stranger, notListed, id)
+		return nil, turnedAway(handshake.Stranger, fmt.Sprintf(notListed, id),
+			fmt.Sprintf("its id %s is not in the roster of the run file: add it under peers: there", id))
 	}
 	if s.manner == Multicast && !heard {
-		return nil, handshake.Refusal(handshake.NotReady, noMulticast, self)
+		return nil, turnedAway(handshake.NotReady, fmt.Sprintf(noMulticast, self), "multicast from this machine does not "+
+			"arrive there: end the invitation with Ctrl-C, start again with --roster, and join on all machines")
 	}
 	if i := s.index(id); i >= 0 {
 		if s.taken[i].here {
-			return nil, handshake.Refusal(handshake.Duplicate, twice)
+			return nil, turnedAway(handshake.Duplicate, twice, "a process with the identity of that machine is joining "+
+				"already: end it there, or let that machine name another key with --key")
 		}
 		s.taken[i].here = true
 		return s.taken[i], nil
@@ -83,6 +87,11 @@ func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.Re
 	taken := &seat{id: id, here: true}
 	s.taken = append(s.taken, taken)
 	return taken, nil
+}
+
+// turnedAway returns a refusal with words for the machine that is refused, and for the one that invites.
+func turnedAway(why handshake.Reason, there, here string) *handshake.RefusedError {
+	return &handshake.RefusedError{Reason: why, Detail: here, There: there}
 }
 
 func (s *seats) index(id peer.ID) int {
