@@ -75,6 +75,7 @@ const (
 	Place                    // the sender is at (round, hop) and can take the messages from there on
 	Durable                  // the sender keeps a checkpoint from before (round, hop) and asks for no older message
 	Member                   // about an edge: hop is the statement of the sender, round the exchange
+	Missing                  // the sender no longer has a repair of the message of (round, hop), which was asked for
 	Bye                      // the sender sends nothing more and needs nothing more
 )
 

@@ -209,13 +209,19 @@ class Peer:
     """
 
     def __init__(self, values: Any, objects: list, rounds: Optional[int]) -> None:
-        self.rank, self.size, self.round, self.done, self.why = 0, 1, 0, rounds == 0, ""
+        self.rank, self.size, self.round, self._done, self.why = 0, 1, 0, rounds == 0, ""
         self.rounds, self.run, self.seed = rounds, "", 0
         self._values, self._objects = values, objects
         self._link: Optional[_Link] = None
         self._process = os.getpid()
         self._closed = False
         self._owed = False  # the peer waits for the state before this round
+        self._random: Optional[dict] = None  # numbers at the end of the last step, where the state is owed
+        self._spare: Optional[bytes] = None  # the state at the end of that step, of a script that steps by hand
+        self._forget: Callable = _nothing  # stops waiting for the next forward
+        self._by_hand = True  # the script calls step itself
+        self._named = False  # the script calls boundary
+        self._unable = False  # the last state could not be taken
         self._checkpoint: Optional[dict] = None  # what _give_state gave, if the run goes on from there
         self._restored = self._placed = True  # the objects, and the shard, are as the checkpoint says
         self._shard: Optional[_Shard] = None  # the one that runs
@@ -252,8 +258,16 @@ class Peer:
             if self._checkpoint["names"] == _names(self._objects):
                 self.state(*self._objects)
             _set_random(self._checkpoint["random"])
+        self._await_place()
 
     # -- rounds
+
+    @property
+    def done(self) -> bool:
+        """Tell whether the run has ended. The script that looks has come to the end of its last round."""
+        if self._done and self._owed and self._shard is None:
+            self._send_state(self._state_now(None))
+        return self._done
 
     def step(self) -> None:
         """Hand over the values, which the script has changed by its local step, and take back the mixed ones.
@@ -264,34 +278,36 @@ class Peer:
         self._stepped = True
         if self._link is None:
             self.round += 1
-            self.done = self.round == self.rounds
+            self._done = self.round == self.rounds
             return
         with self._link.whole():
             self._values.gather()
             self._link.send(_STEP, round=self.round, vector=True)
             self._turn()
+            self._await_place()
 
     def _turn(self) -> None:
         """Wait until the vector is the script's again, for the next round or for good."""
         kind, flags, self.round, body = self._await(_GO, _END)
         if kind == _END:
-            self.done, self.why = True, json.loads(body).get("why", "")
+            self._done, self.why = True, json.loads(body).get("why", "")
             self._link.ending = self.why
         self._values.scatter()
         self._owed = bool(flags & _WITH_STATE)
-        if self._owed and self._stepped and self._shard is None:  # a shard gives it before it fetches
-            self._give_state()
 
     def _ready(self) -> None:
         self._check_usable()
-        if self.done:
+        if self._done:
             raise Finished(f"the run ended after {self.round} rounds: leave the loop when peer.done is true "
                            "(peer.shard does so itself)")
         if not self._restored:
             raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}: "
                         "call peer.state with the same objects before the first step")
-        if self._owed:
-            self._give_state()
+        if self._owed and self._named:
+            self._tell_unable("this round did not begin at a call of peer.boundary()")
+            self._send_state(None)
+        elif self._owed:  # no place has come: the objects are at least as they were before the local step
+            self._send_state(self._spare if self._by_hand else self._state_now(self._random))
 
     def _check_usable(self) -> None:
         if os.getpid() != self._process:
@@ -330,6 +346,7 @@ class Peer:
 
         step.__dict__.update(local.__dict__)
         optimizer.step = types.MethodType(step, optimizer)
+        self._by_hand = False
 
     # -- data
 
@@ -389,6 +406,26 @@ class Peer:
 
     # -- checkpoints
 
+    # What a loop does after its step belongs to the round that has ended: it moves schedulers and counters. So the peer
+    # asks for the state in its answer to a step, and gets it when the loop has come to the next batch, forward or
+    # boundary.
+
+    def boundary(self) -> None:
+        """Say that each round begins here, at the top of the loop: a checkpoint holds the states as they are here.
+
+        Without it, the states of objects are taken at the next batch of peer.shard or at the next forward of the model
+        in training, whichever comes first. Random numbers are those at the next batch, else those at the end of the
+        step. A loop over peer.shard needs no boundary, and there it does nothing.
+        """
+        self._check_usable()
+        if self._shard is not None:
+            return
+        if self._checkpoint is not None and not self._stepped and not self._named:
+            _set_random(self._checkpoint["random"])  # lines between join and the loop may have drawn some
+        self._named = True
+        if self._owed:
+            self._send_state(self._state_now(None))
+
     def state(self, *objects: Any) -> None:
         """Say which objects' states a checkpoint holds beside the parameters, and restore them after a resume.
 
@@ -415,22 +452,50 @@ class Peer:
                 each.load_state_dict(saved)
         self._restored = True
 
-    def _give_state(self) -> None:
-        states = [each.copy() if _is_array(each) else self._values.kept() if each is self._values.model
-                  else each.state_dict() for each in self._objects]
-        shard = self._shard.place() if self._shard else {"epoch": self._epoch, "position": 0, "random": {}}
-        content = {"names": _names(self._objects), "objects": states, "random": _get_random(), "shard": shard,
-                   "averages": self._averages}
-        self._owed = False
+    def _await_place(self) -> None:
+        """Prepare for the place of the loop at which the state is due, if the peer waits for it."""
+        if not self._owed:
+            return
+        self._random = _get_random()
+        if self._by_hand and self._stepped and not self._named:
+            self._spare = self._state_now(self._random)
+        if not self._named and not self._done:
+            self._forget = self._values.at_forward(lambda: self._send_state(self._state_now(self._random)))
+
+    def _state_now(self, numbers: Optional[dict]) -> Optional[bytes]:
+        """Return the state, with these random numbers or those of now. None: an object has none to give."""
+        try:
+            states = [each.copy() if _is_array(each) else self._values.kept() if each is self._values.model
+                      else each.state_dict() for each in self._objects]
+            shard = self._shard.place() if self._shard else {"epoch": self._epoch, "position": 0, "random": {}}
+            blob = self._values.dump({"names": _names(self._objects), "objects": states,
+                                      "random": numbers or _get_random(), "shard": shard, "averages": self._averages})
+        except Exception as problem:  # costs a checkpoint, and not the run
+            what = traceback.format_exception_only(type(problem), problem)[-1].strip()
+            self._tell_unable(what + _where(problem.__traceback__))
+            return None
+        self._unable = False
+        return blob
+
+    def _tell_unable(self, why: str) -> None:
+        if not self._unable:
+            _say(f"no checkpoint of round {self.round}, as there is no state of this script: {why}. The run goes on; "
+                 "from an older checkpoint it would repeat more rounds")
+        self._unable = True
+
+    def _send_state(self, blob: Optional[bytes]) -> None:
+        """Give the peer the state that it waits for. An empty one says that there is none."""
+        self._forget()
+        self._owed, self._spare, self._forget = False, None, _nothing
         with self._link.whole():
-            self._link.send(_STATE, self._values.dump(content), round=self.round)
+            self._link.send(_STATE, blob or b"", round=self.round)
 
     # -- the end
 
     def close(self) -> None:
         """Tell the peer that the script ends well. The end of the with block, or of the script, does this."""
         if self._owed and not self._closed and os.getpid() == self._process:
-            self._give_state()
+            self._send_state(self._state_now(None if self._named else self._random))
         self._say_last(_BYE, {})
 
     def _fail(self, kind: type, problem: BaseException, trace: Any) -> None:
@@ -458,6 +523,10 @@ class Peer:
         if not issubclass(kind, (SystemExit, KeyboardInterrupt)):
             self._fail(kind, problem, trace)
         return False
+
+
+def _nothing() -> None:
+    pass
 
 
 def _names(objects: Iterable) -> str:
@@ -546,8 +615,8 @@ class _Shard:
                                 "or peer.step()")
         finally:
             if peer._shard is self:
-                if peer._owed and not peer._closed:  # the script left its loop just before the next batch
-                    peer._give_state()
+                if peer._owed and peer.done and not peer._closed:  # the script left its loop before the next batch
+                    peer._send_state(peer._state_now(None))
                 peer._shard, peer._batch_round = None, None
 
     def _pass(self) -> Iterator:
@@ -568,7 +637,7 @@ class _Shard:
             _set_random(resumed["random"])
         while True:
             if peer._owed:
-                peer._give_state()
+                peer._send_state(peer._state_now(None))
             if peer.done:
                 return
             try:
@@ -793,6 +862,19 @@ class _Module:
                     tensor.copy_(self.part(vector, slot))
         return twin
 
+    def at_forward(self, call: Callable) -> Callable:
+        """Call before the next forward in training of the model or of a part of it. Return what forgets that.
+
+        The hook is a global one. One of a module would get into its copies and into files of it.
+        """
+        own = {id(module) for module in self.model.modules()}
+
+        def before(module: Any, _: Any) -> None:
+            if module.training and id(module) in own and self.torch.is_grad_enabled():
+                call()
+
+        return self.torch.nn.modules.module.register_module_forward_pre_hook(before).remove
+
     # A checkpoint of the peer holds the vector. Of the model, only other buffers go into the script's part.
 
     def kept(self) -> dict:
@@ -840,6 +922,9 @@ class _Array:
 
     def adopt(self) -> None:
         pass
+
+    def at_forward(self, call: Callable) -> Callable:
+        return _nothing
 
     def copy(self, mean: Optional[bytearray]) -> Any:
         if mean is None:
@@ -1007,6 +1092,8 @@ def _watch_over(peer: Peer) -> None:
             earlier(kind, problem, trace)
         elif issubclass(kind, KeyboardInterrupt):
             _say(f"interrupted in round {peer.round}" + _where(trace))
+            if peer._owed and not peer._closed:  # objects may be halfway to their next state
+                peer._send_state(peer._spare)
             peer.close()
         else:
             peer._fail(kind, problem, trace)
@@ -1022,11 +1109,14 @@ def _watch_over(peer: Peer) -> None:
 
 
 def _on_interrupt(peer: Peer) -> Callable:
-    """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish."""
+    """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
+
+    One that comes just after the end waits for the script to leave its loop, and so for its last state.
+    """
     link = peer._link
 
     def handle(number: int, frame: Any) -> None:
-        spared = link.busy or link.ending == "interrupted"
+        spared = link.busy or link.ending == "interrupted" or link.ending and peer._owed
         if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
             link.interrupted = True
             _say(f"interrupted in round {peer.round}: the script may finish, in ten seconds")

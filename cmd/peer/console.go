@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -207,10 +208,7 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 		}
 		return explained.Write(report.Folded(w, c.out.Width()))
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.Keep(summary); err != nil {
+	if err := errors.Join(s.Keep(summary), err); err != nil { // it is kept even if the terminal is gone
 		return err
 	}
 	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")

@@ -70,7 +70,7 @@ func exitCode(err error) int {
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
 		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
-		isA[*models.FileError](err), isA[*state.Error](err):
+		isA[*models.FileError](err), isA[*state.Error](err), isA[*node.RepeatError](err):
 		return exitState
 	case isA[*script.Error](err):
 		return exitScript

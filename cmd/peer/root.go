@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,9 +17,13 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
+// lastLine is how long a command that gives up waits for the reader of its last line.
+const lastLine = 200 * time.Millisecond
+
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
 	ctx, cancel := signals.Context(context.Background(), c.resort, func(err error) {
+		time.AfterFunc(lastLine, func() { os.Exit(exitCode(err)) })
 		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})

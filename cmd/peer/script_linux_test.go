@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,6 +77,32 @@ func TestAScriptThatIsKilledTooOftenEndsTheRun(t *testing.T) {
 	said, code := c.end()
 	if code != exitScript || !strings.Contains(said, "the script (toy fork) was ended by a signal (killed) after round ") {
 		t.Errorf("exit code %d; said %q", code, said)
+	}
+}
+
+// A script that does not repeat its rounds may need a repair that its neighbours no longer have. The run then says who
+// lacks which round, and does not hang.
+func TestAScriptThatDoesNotRepeatItsRoundsEndsTheRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "drift.yaml"), []byte(interruptedRun), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("peer", "lab", "drift.yaml", "--set", "checkpoint.every=0", "--", "toy", "kill=30", "drift=10",
+		"mark=killed")
+	cmd.Dir = dir
+	said, err := cmd.CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != exitState {
+		t.Fatalf("error %v, want exit code %d\n%s", err, exitState, said)
+	}
+	for _, want := range []string{
+		"worker 3: it repeats the rounds from 0 on, but not as it did them before: in round 1",
+		"needs a repair of the message of worker", "hint: no worker can go on from these checkpoints: start again without",
+	} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
 	}
 }
 

@@ -36,11 +36,17 @@ type longCommand struct {
 // startLong starts the command and returns when training has begun.
 func startLong(t *testing.T, args ...string) *longCommand {
 	t.Helper()
+	return startLongAs(t, exec.Command, args...)
+}
+
+// startLongAs is startLong by another program.
+func startLongAs(t *testing.T, command func(program string, args ...string) *exec.Cmd, args ...string) *longCommand {
+	t.Helper()
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &longCommand{Cmd: exec.Command(program, args...), t: t}
+	c := &longCommand{Cmd: command(program, args...), t: t}
 	c.Dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(c.Dir, "long.yaml"), []byte(longRun), 0o666); err != nil {
 		t.Fatal(err)
@@ -73,17 +79,22 @@ func (c *longCommand) end() (said string, code int) {
 		c.t.Error(err)
 	}
 	c.Wait()
-	left := c.within()
-	for looks := 0; len(left) > 0 && looks < 1000; looks++ { // the kernel ends those of a killed process, one by one
-		left = c.within()
-	}
-	if len(left) > 0 {
+	if left := c.leftBehind(); len(left) > 0 {
 		c.t.Errorf("processes left behind: %v", left)
 	}
 	if c.stdout.Len() > 0 {
 		c.t.Errorf("on standard output: %q", c.stdout.String())
 	}
 	return string(rest), c.ProcessState.ExitCode()
+}
+
+// leftBehind returns the processes that do not end with the command.
+func (c *longCommand) leftBehind() map[int][]string {
+	left := c.within()
+	for looks := 0; len(left) > 0 && looks < 1000; looks++ { // the kernel ends those of a killed process, one by one
+		left = c.within()
+	}
+	return left
 }
 
 // within returns the words of all processes that live in the folder of the command, by number.

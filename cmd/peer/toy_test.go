@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -18,8 +19,12 @@ import (
 // toy is a script without Python, for tests that need no more. It trains the mean of a square distance by momentum.
 //
 // An argument like raise=5 says that something goes wrong in that round: raise, exit0, exit3 or stuck. So does kill,
-// which needs the file of mark and does it once. With nojoin, small and fork it goes wrong at the beginning, and with
-// late at the end. With wait=FILE no round ends before that file is there.
+// which needs the file of mark and does it once. With drift, a toy that was killed takes another step. With nojoin,
+// small and fork it goes wrong at the beginning, and with late at the end. With wait=FILE no round ends before that
+// file is there.
+//
+// With tell=FIFO worker of=R writes into that file in round at=K, at the place=go, state or step. All workers then say
+// their states at the end.
 func toy() {
 	t := toyScript{rank: 3, args: map[string]string{}}
 	for _, arg := range os.Args[1:] {
@@ -83,6 +88,11 @@ func (t *toyScript) train() error {
 				return err
 			}
 		case bridge.KindEnd:
+			if h.Flags&bridge.FlagState != 0 {
+				if err := t.send(bridge.KindState, int(h.Round), t.bytes(t.speed)); err != nil {
+					return err
+				}
+			}
 			return t.end(int(h.Round))
 		case bridge.KindError:
 			return fmt.Errorf("the peer refuses: %s", body)
@@ -108,11 +118,13 @@ func (t *toyScript) join() (err error) {
 
 // step takes the local step of a round, or does what goes wrong in it.
 func (t *toyScript) step(k int, save bool) error {
+	t.tell(k, "go")
 	if save {
 		if err := t.send(bridge.KindState, k, t.bytes(t.speed)); err != nil {
 			return err
 		}
 	}
+	t.tell(k, "state")
 	if file, ok := t.args["wait"]; ok {
 		if pipe, err := os.Open(file); err == nil { // a fifo, that opens when the test does
 			pipe.Close()
@@ -134,6 +146,12 @@ func (t *toyScript) step(k int, save bool) error {
 			os.Exit(3)
 		case "stuck":
 			select {}
+		case "drift":
+			if _, err := os.Stat(t.args["mark"]); err == nil {
+				for i := range t.x {
+					t.x[i] += 5
+				}
+			}
 		case "kill":
 			mark, err := os.OpenFile(t.args["mark"], os.O_CREATE|os.O_EXCL, 0o600)
 			if err == nil {
@@ -155,12 +173,27 @@ func (t *toyScript) step(k int, save bool) error {
 	if err := t.send(bridge.KindStep, k, t.bytes(t.x)); err != nil {
 		return err
 	}
+	t.tell(k, "step")
 	return t.say(bridge.KindLog, k, bridge.Loss{Loss: &loss})
+}
+
+// tell opens the file of a test that waits for this place.
+func (t *toyScript) tell(k int, place string) {
+	if t.args["at"] != strconv.Itoa(k) || t.args["of"] != strconv.Itoa(t.rank) || t.args["place"] != place {
+		return
+	}
+	if pipe, err := os.OpenFile(t.args["tell"], os.O_WRONLY, 0); err == nil {
+		fmt.Fprintln(pipe, k)
+		pipe.Close()
+	}
 }
 
 func (t *toyScript) end(rounds int) error {
 	if _, ok := t.args["late"]; ok && t.rank == 3 {
 		return fmt.Errorf("no room for the model")
+	}
+	if _, ok := t.args["tell"]; ok {
+		fmt.Printf("toy: worker %d ends with %x\n", t.rank, sha256.Sum256(t.bytes(t.speed)))
 	}
 	accuracy, loss := 0.25*float64(t.rank), float64(t.x[0])
 	if err := t.say(bridge.KindScore, rounds, bridge.Score{Accuracy: &accuracy, Loss: &loss}); err != nil {

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
@@ -54,12 +55,17 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	case gossip.Place:
 		n.at(r.slotOf(f), r.Slots.Lead)
 		return r.feed(n)
+	case gossip.Missing:
+		return r.missing(n, f)
 	case gossip.Request:
 		if done, err := r.recall(n, f); done || err != nil {
 			return err
 		}
 	}
 	err := r.Layer.Receive(f)
+	if f.Kind == gossip.Request && r.Repairs && (errors.Is(err, gossip.ErrStale) || errors.Is(err, gossip.ErrUnasked)) {
+		r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Missing, Round: f.Round, Hop: f.Hop})
+	}
 	if !errors.Is(err, gossip.ErrEarly) {
 		return err
 	}
@@ -70,6 +76,15 @@ func (r *Replay) Receive(f gossip.Frame) error {
 		r.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: n.rank, Why: err})
 	}
 	return err
+}
+
+// missing ends a worker that needs a repair which is lost. The log of the neighbour has all repairs for which it asked
+// before it died. So it repeats its rounds in another way.
+func (r *Replay) missing(n *neighbour, f gossip.Frame) error {
+	if slot := r.slotOf(f); n.asked != slot+1 || slot != r.place || !slices.Contains(r.said.Waiting, n.rank) {
+		return gossip.ErrUnasked
+	}
+	return &RepeatError{Peer: n.rank}
 }
 
 // recall answers a request for a repair that is in the log, once per link.

@@ -68,10 +68,16 @@ type neighbour struct {
 	tells telling
 	knows int // the last place of this worker that it was told
 
-	durable  int            // the place of its oldest known checkpoint, or gossip.Undurable
-	recalled recalled       // repairs that the log has sent on this link
-	early    []gossip.Frame // its requests for repairs of a message that does not exist yet
-	owed     owed           // repairs that the log needs
+	durable  int      // the place of its oldest known checkpoint, or gossip.Undurable
+	recalled recalled // repairs that the log has sent on this link
+	owed     owed     // repairs that the log needs
+	requests
+}
+
+// Requests are those for repairs, of both ends.
+type requests struct {
+	early []gossip.Frame // of the neighbour, for a message that does not exist yet
+	asked int            // the slot of the newest message of the neighbour that needs one, and one
 }
 
 // An owed is the next piece whose repair the log needs, and the slot with which they end.

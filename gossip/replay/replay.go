@@ -41,6 +41,7 @@ package replay
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"gossiptrainer/gossip"
@@ -73,6 +74,14 @@ func (e *LogError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error of the log.
 func (e *LogError) Unwrap() error { return e.Err }
+
+// A RepeatError says that a worker that has come back does not repeat its rounds as it did them before. It needs a
+// repair of a message of the present exchange, and needed none then.
+type RepeatError struct{ Peer topology.Rank }
+
+func (e *RepeatError) Error() string {
+	return fmt.Sprintf("it needs a repair of the message of worker %d, which is lost", e.Peer)
+}
 
 func failed(err error) error {
 	if err == nil {
@@ -151,9 +160,13 @@ func (r *Replay) Ready() gossip.Ready {
 	}
 	out := r.said
 	for _, f := range out.Send {
-		if r.passes(f) {
-			r.say.Send(f)
+		if !r.passes(f) {
+			continue
 		}
+		if n := r.find(f.To); n != nil && f.Kind == gossip.Request {
+			n.asked = r.slotOf(f) + 1
+		}
+		r.say.Send(f)
 	}
 	out.Send = nil
 	return r.finished(out)

@@ -37,6 +37,7 @@ func (n *neighbour) State(v *state.Visit) {
 	state.Int(v, "tells", &n.tells, silent, seldom)
 	state.Int(v, "knows", &n.knows, 0, math.MaxInt)
 	state.Int(v, "durable", &n.durable, gossip.Undurable, math.MaxInt)
+	state.Int(v, "asked", &n.asked, 0, math.MaxInt)
 	state.Int(v, "owed", &n.owed.slot, 0, math.MaxInt)
 	state.Int(v, "owed.piece", &n.owed.piece, 0, math.MaxInt)
 	state.Int(v, "owed.end", &n.owed.end, 0, math.MaxInt)

@@ -195,6 +195,9 @@ func play(role string, args []string) {
 	case "parent":
 		playParent()
 		return
+	case "chatty":
+		fmt.Print(strings.Repeat("a line of the output\n", 50_000))
+		return
 	case "sleeper":
 		fmt.Println("ready")
 		select {}

@@ -125,7 +125,9 @@ func (c *child) live(started chan<- error) {
 	var readers sync.WaitGroup
 	for _, p := range c.pipes {
 		readers.Go(func() {
-			_, _ = io.Copy(p.to, p.from)
+			if _, err := io.Copy(p.to, p.from); err != nil {
+				_, _ = io.Copy(io.Discard, p.from) // a script must not wait for a terminal that is gone
+			}
 			p.end()
 		})
 	}

@@ -70,6 +70,9 @@ func (s *Script) hearOne(c *conn) error {
 		if err == nil {
 			s.lock.Lock()
 			s.state = blob{int(h.Round), data}
+			if s.save == int(h.Round) {
+				s.save = -1 // the END after a GO of this round finds another state
+			}
 			s.lock.Unlock()
 			wake(s.stated)
 		}

@@ -9,6 +9,9 @@ import (
 // DefaultGrace is the time that a script has between an interrupt and being killed.
 const DefaultGrace = 10 * time.Second
 
+// LastStep is the time that a script has, before that, for the step under way and for its state.
+const LastStep = 5 * time.Second
+
 // defaultLinger is how long the bridge waits for the second of two signs of a script's end: the end of the process and
 // the end of its connection or output.
 const defaultLinger = 500 * time.Millisecond

@@ -175,13 +175,19 @@ func (s *Script) flags(k int) uint32 {
 	return 0
 }
 
+// ErrNoState says that the script could not give its state this time.
+var ErrNoState = errors.New("the script had none to give: its output says why")
+
 // State waits for the state before round k, for which SaveBefore(k) has asked.
 func (s *Script) State(k int) ([]byte, error) {
 	for {
 		s.lock.Lock()
 		b := s.state
 		s.lock.Unlock()
-		if b.round == k {
+		switch {
+		case b.round == k && len(b.data) == 0:
+			return nil, ErrNoState
+		case b.round == k:
 			return b.data, nil
 		}
 		select {

@@ -55,7 +55,7 @@ func frame(want wire.Header, carried string) decoder {
 // The tables of kinds and coders have all names and numbers of the code.
 func TestKindsAndCodersAreThoseOfTheCode(t *testing.T) {
 	var kinds, coders [][]string
-	for k := wire.Data; k <= wire.Rest; k++ {
+	for k := wire.Data; k <= wire.Missing; k++ {
 		kinds = append(kinds, []string{strconv.Itoa(int(k)), k.String()})
 	}
 	for c := entropy.Plain; c.Valid(); c++ {
@@ -70,7 +70,7 @@ func TestKindsAndCodersAreThoseOfTheCode(t *testing.T) {
 			t.Errorf("format/frames.md has\n%v, the code\n%v", got, want)
 		}
 	}
-	if err := wire.PutHeader(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Rest + 1}, nil); err == nil {
-		t.Error("there is a kind after rest")
+	if err := wire.PutHeader(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Missing + 1}, nil); err == nil {
+		t.Error("there is a kind after missing")
 	}
 }

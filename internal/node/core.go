@@ -35,6 +35,9 @@ func (d *driver) cause(err error) error {
 	if alone, ok := errors.AsType[*elastic.AloneError](err); ok {
 		return &NetworkError{Op: opJoin, Err: alone.Err}
 	}
+	if repeats, ok := errors.AsType[*replay.RepeatError](err); ok {
+		return &RepeatError{Rank: d.w.Rank, From: d.w.saved(), Round: d.round, Peer: repeats.Peer}
+	}
 	if log, ok := errors.AsType[*replay.LogError](err); ok {
 		return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, log)
 	}

@@ -44,7 +44,11 @@ func (d *driver) unwanted() error {
 			return nil
 		}
 		if n.why != nil && !d.w.Asynchronous && d.round == d.w.saved() && lostState(n.why) {
-			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", n.rank, n.why)}
+			no, _ := errors.AsType[*RefusedError](n.why)
+			hinted := *no
+			hinted.Advice = cmp.Or(no.Advice, "give this peer the folder that it wrote last; without it, start the run again "+
+				"on all machines without --resume")
+			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", n.rank, &hinted)}
 		}
 	}
 	var why []string

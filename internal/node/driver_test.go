@@ -324,6 +324,8 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isUnwanted(err) ||
 		!strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
 		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
+	} else if no, ok := errors.AsType[*RefusedError](err); !ok || !strings.Contains(no.Hint(), "without --resume") {
+		t.Errorf("hint %q, want what to do", no.Hint())
 	}
 	d.round = 3
 	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); err != nil {

@@ -37,6 +37,27 @@ func (e *TrainingError) Error() string {
 // Unwrap returns the cause.
 func (e *TrainingError) Unwrap() error { return e.Err }
 
+// A RepeatError says that a worker went back to a checkpoint, but does not do the rounds since then as it did them
+// before. Its neighbours cannot help it any further.
+type RepeatError struct {
+	Rank  topology.Rank
+	From  int           // the round of the checkpoint
+	Round int           // the round that it cannot end
+	Peer  topology.Rank // whose message it cannot use
+}
+
+func (e *RepeatError) Error() string {
+	return fmt.Sprintf("node: worker %d: it repeats the rounds from %d on, but not as it did them before: "+
+		"in round %d it needs a repair of the message of worker %d, and it needed none then",
+		e.Rank, e.From, e.Round, e.Peer)
+}
+
+// Hint says what to do.
+func (e *RepeatError) Hint() string {
+	return "no worker can go on from these checkpoints: start again without --resume. A script repeats its rounds if " +
+		"its checkpoints hold all that changes: name it in peer.state, and call peer.boundary() at the top of its loop"
+}
+
 // A RefusedError says that two peers cannot work together, and why.
 type RefusedError = handshake.RefusedError
 

@@ -127,7 +127,7 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case <-d.cancelled:
 		return d.interrupted(ctx)
 	case <-d.ending.deadline:
-		return d.leave()
+		return d.overdue()
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // journals of its neighbours. So workers need not agree on a round, and none waits for another.
 
 // Times after a worker has been told to end. Users wait two seconds at most, of which the gradient
-// under way may take cutoff.
+// under way may take cutoff. They wait longer if the worker has Patience.
 const (
 	lastBoundary = 400 * time.Millisecond  // then it no longer goes on to the next boundary
 	lastWrite    = 1100 * time.Millisecond // then it no longer waits for the disk
@@ -66,6 +66,15 @@ func (d *driver) end(why error, now bool) error {
 	return nil
 }
 
+// overdue leaves before the next boundary, unless the gradient that leads to it may still come.
+func (d *driver) overdue() error {
+	if d.oracle.busy && time.Since(d.ending.began) < d.keeper.Patience {
+		d.ending.deadline = time.After(lastBoundary)
+		return nil
+	}
+	return d.leave()
+}
+
 // leaves reports whether a worker that was told to end has reached the next boundary.
 func (d *driver) leaves() bool { return d.ending.why != nil && !d.keeper.asked }
 
@@ -73,7 +82,8 @@ func (d *driver) leaves() bool { return d.ending.why != nil && !d.keeper.asked }
 // ends. The machine does nothing more.
 func (d *driver) leave() error {
 	d.passOn(d.ending.why)
-	late := time.NewTimer(lastWrite - time.Since(d.ending.began))
+	allowed := lastWrite + d.keeper.Patience
+	late := time.NewTimer(allowed - time.Since(d.ending.began))
 	defer late.Stop()
 	for {
 		if d.core.Done() {
@@ -90,7 +100,7 @@ func (d *driver) leave() error {
 			}
 			d.keeper.enter(n.round)
 		case <-late.C:
-			return d.unsaved(d.keeper.copied.round, fmt.Errorf("not done in %v", lastWrite))
+			return d.unsaved(d.keeper.copied.round, fmt.Errorf("not done in %v", allowed))
 		}
 	}
 }

@@ -248,6 +248,46 @@ func TestAWorkerWithoutRoundsGoesOnToTheNextBoundary(t *testing.T) {
 	}
 }
 
+// A script's step may take longer than users wait for others. The worker waits for it, and for its state, but not for
+// ever.
+func TestAWorkerWithPatienceWaitsForItsGradient(t *testing.T) {
+	for name, test := range map[string]struct {
+		gradient time.Duration
+		want     int
+	}{
+		"in time":  {3 * time.Second, 2},
+		"too late": {time.Minute, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := task{n: 1, dim: 4, rounds: 50}.worker(t, 0)
+				w.Gradient = func([]float32, int, []float32) (float32, error) {
+					time.Sleep(test.gradient)
+					return 0, nil
+				}
+				var written []int
+				w.Checkpoints = &Checkpoints{Take: func(int) {}, Patience: 5 * time.Second, Write: func(k int) error {
+					time.Sleep(time.Second / 2) // as a script that gives its state late
+					written = append(written, k)
+					return nil
+				}}
+				ctx, interrupt := context.WithCancel(t.Context())
+				go func() {
+					time.Sleep(test.gradient + 10*time.Millisecond)
+					interrupt()
+				}()
+				if err := driverOf(t, w, newScript()).run(ctx); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				if len(written) == 0 || slices.Max(written) != test.want {
+					t.Errorf("checkpoints of rounds %v, want %d", written, test.want)
+				}
+				time.Sleep(2 * test.gradient)
+			})
+		})
+	}
+}
+
 // A linked machine notes the links of which it is told.
 type linked struct {
 	gossip.Machine

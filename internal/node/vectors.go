@@ -38,6 +38,10 @@ func (n *Node) Start(ctx context.Context, x []float32) error {
 	return vectorError(n.vectors.Start(ctx, x))
 }
 
+// LendStart is Start for a worker that has begun before. Workers that have not may fetch the vector, which read gives:
+// nil if it is not kept. Call it between Join and Run.
+func (n *Node) LendStart(read func() ([]float32, error)) { n.vectors.LendStart(read) }
+
 // Average returns the mean of the vectors x that all workers pass to their call number call, from 1.
 // They are summed by rank in float64, and all workers get the same bits. It waits for the slowest one.
 //

@@ -75,6 +75,9 @@ type Checkpoints struct {
 	// Cost is how long the last copy has kept the gradient waiting; nil: not at all. The node copies less often where it
 	// is long.
 	Cost func() time.Duration
+	// Patience is how much longer than others this worker may take at its end: for the gradient under way, which leads to
+	// the last boundary, and for Write.
+	Patience time.Duration
 	// Round is the round in which the worker begins: that of its checkpoint, 0 without one.
 	Round int
 	// Every is the number of rounds between two checkpoints, Period the time; 0 means never. The

@@ -45,6 +45,8 @@ const (
 	Alive   Kind = 7 // heartbeat without a payload
 	Member  Kind = 8 // about an edge: hop is the statement, round the exchange
 	Rest    Kind = 9 // hop 0: the sender does not need the link now; hop 1: it does again
+	// the sender no longer has a repair of the message of (round, hop), for which the receiver has asked
+	Missing Kind = 10
 )
 
 // String returns the name of k.
@@ -68,6 +70,8 @@ func (k Kind) String() string {
 		return "member"
 	case Rest:
 		return "rest"
+	case Missing:
+		return "missing"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -214,7 +218,7 @@ func (h *Header) Complete() error {
 // check returns an error if the format cannot express h.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Rest:
+	case h.Kind < Data || h.Kind > Missing:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)

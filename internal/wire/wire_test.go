@@ -44,6 +44,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"resend", wire.Header{Kind: wire.Resend, Round: 4, Hop: 1, Epoch: 3}, nil},
 		{"member", wire.Header{Kind: wire.Member, Round: 9, Hop: 2}, nil},
 		{"rest", wire.Header{Kind: wire.Rest, Hop: 1}, nil},
+		{"missing", wire.Header{Kind: wire.Missing, Round: 31, Hop: 1}, nil},
 		{"durable", wire.Header{Kind: wire.Durable, Round: math.MaxUint32}, nil},
 		{"goodbye with a reason", wire.Header{Kind: wire.Bye, Round: 600, Epoch: 9}, []byte("all rounds are over")},
 	}
@@ -110,7 +111,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
-		{"kind of the future", func(b []byte) []byte { b[5] = 10; return b }, wire.ErrKind},
+		{"kind of the future", func(b []byte) []byte { b[5] = 11; return b }, wire.ErrKind},
 		{"sign of life with a payload", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrTooLong},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
@@ -209,8 +210,8 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 func TestKindsHaveNames(t *testing.T) {
 	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request",
 		wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", wire.Member: "member",
-		wire.Rest: "rest",
-		10:        "kind 10"} {
+		wire.Rest: "rest", wire.Missing: "missing",
+		11: "kind 11"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

@@ -80,6 +80,7 @@ var remedies = []Remedy{
 		"the script has not called gossip.join yet",
 		"the script has not taken its step yet",
 		"the script begins without its state",
+		"the state of the script after its last round is not kept",
 	}},
 	{"no-entropy-coding", []string{"a message is sent without entropy coding"}},
 	{"checkpoints-not-written", []string{

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/train"
@@ -23,6 +25,8 @@ type Program interface {
 	State(k int) ([]byte, error)
 	// Cost is how long the last state has kept the script from training.
 	Cost() time.Duration
+	// AtEnd has keep called with the state after the last round, for which SaveBefore has asked.
+	AtEnd(keep func(blob []byte) error)
 }
 
 // startFile holds the vector at round 0 of an external model. A worker that dies before its first checkpoint begins
@@ -34,8 +38,8 @@ func (s *Store) keepStart(run *experiment.Run, p Program) error {
 	return train.Write(filepath.Join(s.dir, startFile), train.Saved{X: p.Start(), Layout: run.Layout()})
 }
 
-// startVector returns the vector at round 0, nil if none is kept.
-func (s *Store) startVector() ([]float32, error) {
+// StartVector returns the vector at round 0, nil if none is kept.
+func (s *Store) StartVector() ([]float32, error) {
 	if cfg := s.run.Config(); !cfg.External() {
 		return nil, nil
 	}
@@ -58,10 +62,27 @@ func blobOf(s *state.Snapshot) []byte {
 	return s.Tensors[at].Data
 }
 
-// keepScript adds the script's state to the checkpoints. The script gives it before it trains in that round, so none
-// follows after the last round.
-func keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
+// endFolder holds the state of the script after the last round, as a checkpoint that has nothing else. The script gives
+// it when it has left its loop. The checkpoint of the worker is written before, so that its neighbours may go.
+const endFolder = "script"
+
+// blobAt returns the state of the script in a checkpoint, or after the last round. It is nil if there is none.
+func (s *Store) blobAt(found *checkpoint.Found) []byte {
+	if blob := blobOf(found.State); blob != nil {
+		return blob
+	}
+	end, err := checkpoint.Latest(filepath.Join(s.dir, endFolder))
+	if err != nil || end.Round != found.Round {
+		return nil
+	}
+	return blobOf(end.State)
+}
+
+// keepScript adds the script's state to the checkpoints. The script gives it before it trains in that round. After the
+// last round the state follows later.
+func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 	take, write, final := kept.Take, kept.Write, false
+	holding := func(blob []byte) state.Tensor { return state.Tensor{Name: blobTensor, Type: "U8", Data: blob} }
 	kept.Take = func(k int) {
 		take(k)
 		p.SaveBefore(k)
@@ -69,8 +90,13 @@ func keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 	kept.Last = func(k int) {
 		take(k)
 		final = true
+		p.SaveBefore(k)
+		p.AtEnd(func(blob []byte) error {
+			end := state.Snapshot{Tensors: []state.Tensor{holding(blob)}}
+			return s.explain(checkpoint.Write(filepath.Join(s.dir, endFolder), s.manifest(k), &end, 1), end.Bytes())
+		})
 	}
-	kept.Cost = p.Cost
+	kept.Cost, kept.Patience = p.Cost, bridge.LastStep
 	kept.Write = func(k int) error {
 		if k == 0 || final {
 			return write(k)
@@ -79,9 +105,7 @@ func keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 		if err != nil {
 			return fmt.Errorf("the state of the script: %w", err)
 		}
-		if len(blob) > 0 {
-			taken.Tensors = append(taken.Tensors, state.Tensor{Name: blobTensor, Type: "U8", Data: blob})
-		}
+		taken.Tensors = append(taken.Tensors, holding(blob))
 		return write(k)
 	}
 }

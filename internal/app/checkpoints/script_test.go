@@ -33,12 +33,15 @@ type program struct {
 	blob  []byte
 	gone  error
 	asked []int
+	keep  func(blob []byte) error
 }
 
 func (p *program) Start() []float32            { return p.start }
 func (p *program) SaveBefore(k int)            { p.asked = append(p.asked, k) }
 func (p *program) State(k int) ([]byte, error) { return p.blob, p.gone }
 func (p *program) Cost() time.Duration         { return 0 }
+
+func (p *program) AtEnd(keep func(blob []byte) error) { p.keep = keep }
 
 func TestACheckpointHoldsTheStateOfTheScript(t *testing.T) {
 	p := &program{start: []float32{1, 2, 3}, blob: []byte("optimizer")}
@@ -92,8 +95,32 @@ func TestNoCheckpointWithoutTheScript(t *testing.T) {
 	if o, err := s.Find(Return); err != nil || o.State != nil {
 		t.Errorf("begins at %+v, error %v; want round 0", o, err)
 	}
-	kept.Last(20) // no gradient follows, which would ask the script
-	if err := kept.Write(20); err != nil {
-		t.Errorf("after the last round: %v", err)
+}
+
+// After the last round the neighbours may go before the script has left its loop. Its state follows.
+func TestTheStateOfAScriptAfterItsLastRoundIsKept(t *testing.T) {
+	p := &program{start: []float32{1, 2, 3}, gone: errors.New("it has not left its loop")}
+	run := external(t, p.start)
+	s := storeOf(run, t.TempDir(), 3)
+	o, err := s.Find(Fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, kept, err := s.Begin(o, run, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Journal.Close()
+	kept.Last(20)
+	if err := kept.Write(20); err != nil || !slices.Equal(p.asked, []int{20}) {
+		t.Errorf("the script was asked before rounds %v, error %v", p.asked, err)
+	}
+	for _, want := range []string{"", "counters"} {
+		if o, err = s.Find(Return); err != nil || o.Round != 20 || string(o.Blob) != want {
+			t.Errorf("begins at round %d with the state %q, error %v; want %q", o.Round, o.Blob, err, want)
+		}
+		if err := p.keep([]byte("counters")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -124,11 +124,11 @@ func (s *Store) Find(from Start) (Origin, error) {
 	}
 	o := Origin{Kept: found != nil || s.keeps()}
 	if found != nil && found.Round > 0 {
-		o.Round, o.State, o.Blob = found.Round, found.State, blobOf(found.State)
+		o.Round, o.State, o.Blob = found.Round, found.State, s.blobAt(found)
 		return o, nil
 	}
 	if from != Fresh {
-		o.Start, err = s.startVector()
+		o.Start, err = s.StartVector()
 	}
 	return o, err
 }
@@ -219,7 +219,7 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 	// goes to disk without one: training waits until the kernel has it, and a worker that must end has its checkpoint.
 	switch shown := state.Share(); {
 	case p != nil:
-		keepScript(kept, p, s.copies(kept, w))
+		s.keepScript(kept, p, s.copies(kept, w))
 	case sizeOf(w, shown) > budget.MostCopied:
 		s.streams(kept, w, shown)
 	default:

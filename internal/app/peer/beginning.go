@@ -81,6 +81,9 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 	}
 	b.Tell(int(b.rank), observe)
 	b.Enter(ctx, n)
+	if b.at.State != nil || b.at.Start != nil {
+		n.LendStart(b.store.StartVector)
+	}
 	p := experiment.Program{Gradient: b.Gradient}
 	if b.at.State == nil {
 		if err := b.Meet(ctx, n, b.at.Start); err != nil {

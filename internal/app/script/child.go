@@ -73,6 +73,7 @@ type turns struct {
 	usual  time.Duration
 	spent  time.Duration // in hand-over, up to the last step
 	cost   atomic.Int64  // nanoseconds of the last state
+	keep   func(blob []byte) error
 }
 
 // scores is what a script has told of its model.
@@ -151,7 +152,7 @@ type Place struct {
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
-	if p.Round > 0 && blob == nil && p.Round < p.Rounds {
+	if p.Round > 0 && blob == nil {
 		c.o.Log.Warn("the script begins without its state", "round", p.Round)
 	}
 	err := c.script.Welcome(bridge.Welcome{

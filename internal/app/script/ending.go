@@ -44,11 +44,12 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, c.script.Interrupt)()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(turnover, c.script.Interrupt) })()
 	c.turn.Lock()
 	err = c.script.End(end, x)
 	c.turn.Unlock()
 	if err == nil {
+		c.keepEnd(rounds)
 		err = c.script.Wait()
 	}
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	return loss, accuracy, nil
 }
 
-// turnover is how long a script that is to end may keep the vector before it is interrupted.
+// turnover is how long a script that is to end may keep the vector, or its last state, before it is interrupted.
 const turnover = 200 * time.Millisecond
 
 // Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
@@ -81,6 +82,9 @@ func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	c.turn.Lock()
 	err := c.script.End(end, x)
 	c.turn.Unlock()
+	if err == nil {
+		c.keepEnd(rounds)
+	}
 	c.script.Interrupt()
 	if err == nil {
 		_ = c.script.Wait() // the worker's own error counts

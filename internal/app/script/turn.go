@@ -47,5 +47,22 @@ func (c *Child) SaveBefore(k int) {
 // State waits for the state before round k.
 func (c *Child) State(k int) ([]byte, error) { return c.script.State(k) }
 
+// AtEnd has keep called with the state of the script after its last round, for which SaveBefore has asked.
+func (c *Child) AtEnd(keep func(blob []byte) error) { c.keep = keep }
+
+// keepEnd waits for that state, if it is wanted.
+func (c *Child) keepEnd(k int) {
+	if c.keep == nil {
+		return
+	}
+	blob, err := c.script.State(k)
+	if err == nil {
+		err = c.keep(blob)
+	}
+	if err != nil {
+		c.o.Log.Warn("the state of the script after its last round is not kept", "why", err)
+	}
+}
+
 // Cost is how much longer the last step with a state took than the one before.
 func (c *Child) Cost() time.Duration { return time.Duration(c.cost.Load()) }

@@ -1,5 +1,5 @@
-// Package signals ends a command after an interrupt or a termination signal. The first one ends it in order. The second
-// one ends it at once, and so does a command that takes too long.
+// Package signals ends a command after an interrupt, a termination signal, or the end of its terminal. The first one
+// ends it in order. The second one ends it at once, and so does a command that takes too long.
 package signals
 
 import (
@@ -29,22 +29,39 @@ func (r *Resort) after() <-chan time.Time { return time.After(usual + time.Durat
 
 // Context returns a context that the first signal cancels with an *Error. A second signal, or the end of the resort,
 // calls giveUp with the error of that signal. giveUp must end the process and not return.
+//
+// A hangup counts unless it is ignored, as under nohup. It never gives up: the kernel and the shell both send one when
+// a terminal closes, also to a command that ends already.
 func Context(parent context.Context, r *Resort, giveUp func(error)) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
+			ignoreBrokenPipes()
 			cancel(&Error{s})
-			select {
-			case s = <-signals:
-			case <-r.after():
-			}
-			giveUp(&Error{s})
+			giveUp(&Error{await(signals, r.after(), s)})
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, func() { cancel(context.Canceled) }
+}
+
+// await waits for a signal after the first one, or for the end of the resort, and returns the signal that counts.
+func await(signals <-chan os.Signal, late <-chan time.Time, first os.Signal) os.Signal {
+	for {
+		select {
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				return s
+			}
+		case <-late:
+			return first
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the protocol between peers: of the handshake, and of the frames after it (wire.Version).
 // Peers compare it first, so that one of another version gets a reason and not bytes that it cannot read.
-const version = 6
+const version = 7
 
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1

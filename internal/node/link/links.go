@@ -246,7 +246,7 @@ func (l *Links) stop(err error) {
 	text := handshake.EncodeStop(why)
 	for _, e := range l.all() {
 		if k := e.current(); k != nil {
-			k.out.only(outgoing{frame: gossip.Frame{Kind: gossip.Bye, Payload: text}})
+			k.out.last(outgoing{frame: gossip.Frame{Kind: gossip.Bye, Payload: text}})
 		}
 	}
 }

@@ -223,8 +223,8 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 			no, ok := errors.AsType[*handshake.RefusedError](err)
 			if !ok || no.Reason != handshake.Protocol || no.Remote != (end == "older") || !no.Permanent() ||
 				!strings.HasPrefix(no.Detail, map[string]string{
-					"newer": "another protocol version: theirs is 5, ours 6: install the same version",
-					"older": "another protocol version: theirs is 6, ours 5: install the same version",
+					"newer": "another protocol version: theirs is 5, ours 7: install the same version",
+					"older": "another protocol version: theirs is 7, ours 5: install the same version",
 				}[end]) {
 				t.Errorf("the %s end: %v, want both versions and what to do", end, err)
 			}

@@ -109,14 +109,24 @@ func (q *queue) sent() {
 	}
 }
 
-// only replaces all waiting frames by o.
-func (q *queue) only(o outgoing) {
-	q.mu.Lock()
-	clear(q.urgent)
-	clear(q.items)
-	q.urgent, q.items = q.urgent[:0], q.items[:0]
-	q.mu.Unlock()
-	q.put(o)
+// lastWords is how long the frames before a last one may take.
+const lastWords = 400 * time.Millisecond
+
+// last puts a bye that nothing follows. A neighbour needs the frames before it to end its round, so they have some time
+// to leave. Those that still wait then are dropped.
+func (q *queue) last(bye outgoing) {
+	q.put(bye)
+	time.AfterFunc(lastWords, func() {
+		q.mu.Lock()
+		at := slices.IndexFunc(q.items, func(o outgoing) bool { return o.frame.Kind == gossip.Bye })
+		if at >= 0 {
+			q.items = slices.Delete(q.items, 0, at)
+			clear(q.urgent)
+			q.urgent = q.urgent[:0]
+		}
+		q.mu.Unlock()
+		q.rouse()
+	})
 }
 
 // take waits for the next frame, or until over is closed. When idle ticks and no frame waits, it returns a sign of

@@ -50,7 +50,7 @@ func (k *link) read() error {
 				return err
 			}
 			continue
-		case wire.Resend, wire.Durable, wire.Member:
+		case wire.Resend, wire.Durable, wire.Member, wire.Missing:
 			to.pool.Put(payload)
 			payload = nil
 		}

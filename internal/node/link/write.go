@@ -148,11 +148,12 @@ func (w *writer) put(b []byte) error {
 var (
 	toWire = [...]wire.Kind{
 		gossip.Data: wire.Data, gossip.Request: wire.Request, gossip.Repair: wire.Repair,
-		gossip.Place: wire.Resend, gossip.Durable: wire.Durable, gossip.Member: wire.Member, gossip.Bye: wire.Bye,
+		gossip.Place: wire.Resend, gossip.Durable: wire.Durable, gossip.Member: wire.Member, gossip.Missing: wire.Missing,
+		gossip.Bye: wire.Bye,
 	}
 	fromWire = map[wire.Kind]gossip.FrameKind{
 		wire.Data: gossip.Data, wire.Request: gossip.Request, wire.Repair: gossip.Repair,
-		wire.Resend: gossip.Place, wire.Durable: gossip.Durable, wire.Member: gossip.Member,
+		wire.Resend: gossip.Place, wire.Durable: gossip.Durable, wire.Member: gossip.Member, wire.Missing: gossip.Missing,
 	}
 )
 

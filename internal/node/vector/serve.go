@@ -82,11 +82,16 @@ func (s *Service) serve(t *handshake.Talk, to topology.Rank) error {
 	if err != nil {
 		return err
 	}
-	if n := uint64(len(p.x)); n != r.Elements {
+	x, err := p.vector()
+	if x == nil {
+		s.Log.Info("a vector cannot be read", "vector", r.key().String(), "err", err)
+		return t.Refuse(notKept(r.key()))
+	}
+	if n := uint64(len(x)); n != r.Elements {
 		return t.Refuse(handshake.Refusal(handshake.OtherShape, "vector %s has %d elements here, %d are wanted",
 			r.key(), n, r.Elements))
 	}
-	if err := s.send(t, r, p.x[r.From:r.From+r.Count]); err != nil {
+	if err := s.send(t, r, x[r.From:r.From+r.Count]); err != nil {
 		return err
 	}
 	t.Stream.SetReadDeadline(time.Now().Add(stall))

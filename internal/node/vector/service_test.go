@@ -296,6 +296,28 @@ func TestAResumedWorkerHasNoStart(t *testing.T) {
 	refused(t, services[1].Start(t.Context(), make([]float32, 6)), handshake.LostState, "vector start of worker 0")
 }
 
+// A run is interrupted before all have the start. Those that have it lend it to the others.
+func TestAResumedWorkerLendsTheStart(t *testing.T) {
+	services, want, reads := group(t, 3), values(0, 6), 0
+	services[0].LendStart(func() ([]float32, error) { reads++; return want, nil })
+	services[0].NoStart()
+	if reads != 0 {
+		t.Error("the start is read although no worker has asked")
+	}
+	for _, s := range services[1:] {
+		x := make([]float32, 6)
+		if err := s.Start(t.Context(), x); err != nil || !slices.Equal(x, want) {
+			t.Errorf("has the start %v, error %v; want %v", x, err, want)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("the start is read %d times", reads)
+	}
+	services = group(t, 2)
+	services[0].LendStart(func() ([]float32, error) { return nil, nil })
+	refused(t, services[1].Start(t.Context(), make([]float32, 6)), handshake.LostState, "vector start of worker 0")
+}
+
 func TestALostWorkerEndsOrLeavesTheAverage(t *testing.T) {
 	services := group(t, 3)
 	x := []float32{3, 6, 9}

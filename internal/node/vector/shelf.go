@@ -24,8 +24,23 @@ func (k key) String() string {
 
 // A publication is a vector that others may fetch.
 type publication struct {
-	x    []float32
 	left map[topology.Rank]bool // workers that have not fetched it; nil: kept until expire
+
+	mu   sync.Mutex // guards the rest
+	x    []float32
+	read func() ([]float32, error) // gives x to the first that asks; nil: x is there
+}
+
+// vector returns the vector. It is nil if it cannot be read.
+func (p *publication) vector() ([]float32, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.read == nil || p.x != nil {
+		return p.x, nil
+	}
+	var err error
+	p.x, err = p.read()
+	return p.x, err
 }
 
 // A shelf holds the publications of a worker.
@@ -48,7 +63,15 @@ func (s *shelf) change() {
 
 // publish adds a copy of x for some workers, or for all until expire if audience is nil.
 func (s *shelf) publish(k key, x []float32, audience []topology.Rank) {
-	p := &publication{x: slices.Clone(x)}
+	s.add(k, &publication{x: slices.Clone(x)}, audience)
+}
+
+// lend adds a vector that is read when a worker asks for it.
+func (s *shelf) lend(k key, read func() ([]float32, error), audience []topology.Rank) {
+	s.add(k, &publication{read: read}, audience)
+}
+
+func (s *shelf) add(k key, p *publication, audience []topology.Rank) {
 	if audience != nil {
 		p.left = make(map[topology.Rank]bool, len(audience))
 		for _, rank := range audience {
@@ -70,15 +93,19 @@ func (s *shelf) find(k key) (p *publication, no *handshake.RefusedError, changed
 	case p != nil:
 		return p, nil, nil
 	case k.call < s.expired[k.tag]:
-		no := handshake.Refusal(handshake.LostState, "its vector %s is not kept any more", k)
-		no.Advice = "a worker that comes back needs a checkpoint that is newer than this vector"
-		return nil, no, nil
+		return nil, notKept(k), nil
 	case s.over:
 		no := handshake.Refusal(handshake.RunOver, "it has finished without a vector %s", k)
 		no.Advice = "call average the same number of times on all workers"
 		return nil, no, nil
 	}
 	return nil, nil, s.changed
+}
+
+func notKept(k key) *handshake.RefusedError {
+	no := handshake.Refusal(handshake.LostState, "its vector %s is not kept any more", k)
+	no.Advice = "a worker that comes back needs a checkpoint that is newer than this vector"
+	return no
 }
 
 // fetched notes that a worker has all of p, and drops p when all workers have it.

@@ -15,7 +15,7 @@ const tagStart = "start"
 
 // Start gives all workers the vector x of worker 0. Workers form a binary tree: worker r fetches from
 // worker (r−1)/2 and passes the vector on to workers 2r+1 and 2r+2. The call returns when x is there,
-// and goes on to serve. A worker with a checkpoint calls NoStart instead.
+// and goes on to serve. A worker with a checkpoint calls LendStart or NoStart instead.
 //
 // A worker of other settings than the one before it fails if all other workers refuse it too. If one of
 // them accepts it, the one before it has the wrong settings, and Start waits until that one has been
@@ -27,17 +27,30 @@ func (s *Service) Start(ctx context.Context, x []float32) error {
 			return err
 		}
 	}
-	var next []topology.Rank
-	for child := 2*m.Self + 1; child <= 2*m.Self+2 && int(child) < len(m.IDs); child++ {
-		next = append(next, child)
-	}
-	if len(next) > 0 {
+	if next := s.next(); len(next) > 0 {
 		s.shelf.publish(key{tag: tagStart}, x, next)
 	}
 	return nil
 }
 
-// NoStart refuses the start to workers that ask this one, unless Start has been called.
+// LendStart is Start for a worker that has begun before, and can read the vector. It does so when a worker asks that
+// has not begun, because the run was interrupted before.
+func (s *Service) LendStart(read func() ([]float32, error)) {
+	if next := s.next(); len(next) > 0 {
+		s.shelf.lend(key{tag: tagStart}, read, next)
+	}
+}
+
+// next returns the workers to which this one passes the start on.
+func (s *Service) next() (next []topology.Rank) {
+	m := s.members.Load()
+	for child := 2*m.Self + 1; child <= 2*m.Self+2 && int(child) < len(m.IDs); child++ {
+		next = append(next, child)
+	}
+	return next
+}
+
+// NoStart refuses the start to workers that ask this one, unless Start or LendStart has been called.
 func (s *Service) NoStart() { s.shelf.expire(tagStart, 1) }
 
 // betweenStarts is how long a worker waits before it asks one again that has other settings.
