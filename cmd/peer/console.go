@@ -33,7 +33,7 @@ import (
 //   - A command with a useful next step ends with "next: " and a command that works.
 //   - Escape codes are written only to a terminal that knows them, and colours
 //     only if NO_COLOR is not set.
-//   - -q prints errors alone, -v adds the logs of the peers.
+//   - -q prints errors alone, -v adds the logs of the peers, and -v -v those of libraries.
 //   - Where the locale is not UTF-8, our signs are written in ASCII: see output.
 //     JSON, run files and scripts for shells are UTF-8 everywhere.
 
@@ -46,15 +46,16 @@ type console struct {
 	quiet   bool
 	verbose int
 
-	resort *signals.Resort
-	dash   *dashFlag
+	resort    *signals.Resort
+	dash      *dashFlag
+	libraries *libraries
 
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
 	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		resort: new(signals.Resort), lost: new(atomic.Pointer[func() string])}
+		resort: new(signals.Resort), libraries: newLibraries(), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one message to the user.
@@ -125,7 +126,7 @@ func (c *console) breakOff(err error) {
 	c.complain(err)
 }
 
-// logger returns the logger of a node, whose lines go to w.
+// logger returns the logger of a node, whose lines go to w. Libraries log there from now on.
 func (c *console) logger(w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	switch {
@@ -136,7 +137,9 @@ func (c *console) logger(w io.Writer) *slog.Logger {
 	case c.verbose > 1:
 		level = slog.LevelDebug
 	}
-	return slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
+	l := slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
+	c.libraries.to.Store(l)
+	return l
 }
 
 // colours reports whether standard error may have colours.
