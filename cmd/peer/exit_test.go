@@ -38,6 +38,7 @@ func TestExitCodes(t *testing.T) {
 		{"an identity that another process has", &identity.ClaimError{Path: "f", Err: cause}, 4},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
+		{"no address", &node.SecludedError{}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
 		{"no checkpoint", checkpoint.ErrNone, 7},
 		{"a folder in use", &runfolder.LockedError{}, 7},
