@@ -194,7 +194,7 @@ func (c *console) watch(run int) {
 }
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
-// final ones by rank, nil if they are not on this machine.
+// final ones by rank, nil if they are not on this machine. It fails if workers trained by themselves.
 func (c *console) summarize(s *session.Session, models experiment.Replicas) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
@@ -211,6 +211,9 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 		return err
 	}
 	if err := s.Keep(summary); err != nil {
+		return err
+	}
+	if err := session.Together(summary); err != nil {
 		return err
 	}
 	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")
