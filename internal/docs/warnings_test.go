@@ -59,6 +59,7 @@ var passedOn = map[string]string{
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
 	"internal/app/runfolder/space.go": {"Error"},
+	"internal/node/reach.go":          {"CheckReach", "judgeReach"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},

@@ -14,7 +14,7 @@ const opJoin = "join"
 // A NetworkError says that this peer could not take part: it found too few peers, was refused, or lost
 // a neighbour that it needs.
 type NetworkError struct {
-	Op  string // the operation that failed: "join", "link", "listen"
+	Op  string // the operation that failed: "join", "link", "start"
 	Err error
 }
 

@@ -54,6 +54,13 @@ func Remedies() []Remedy { return slices.Clone(remedies) }
 
 var remedies = []Remedy{
 	{"no-mdns", []string{"no mDNS: only peers with an address in the run file are found"}},
+	{"addresses-of-this-machine", []string{
+		"the roster gives this machine %v, which no interface here has: it listens on that port of all interfaces, to " +
+			"which a router must forward it",
+		"the roster gives this machine %v, and node.listen has another port: the others reach it only where a router " +
+			"forwards that one",
+		"%s, and QUIC needs %d: no connection opens there",
+	}},
 	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",

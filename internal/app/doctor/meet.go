@@ -25,7 +25,7 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 	}
 	facts := meeting.Facts{
 		Host: p.links.Host, Version: p.Build.Version, Commit: p.Build.Commit, Platform: p.Build.Platform,
-		MTU: leastOf(interfaces()), Sections: sectionsOf(p.links.Sections),
+		MTU: leastOf(socket.Interfaces()), Sections: sectionsOf(p.links.Sections),
 	}
 	r, err := meeting.Hold(ctx, meeting.Config{Node: p.links, Facts: facts, Rates: p.Pairs, Wait: p.Wait, Now: now})
 	if err != nil {
@@ -37,7 +37,11 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 
 // judge judges the result of a meeting.
 func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
-	rows := []Row{judgePort(r.Listen, p.links.Listen, r.Addrs), p.judgePeers(r)}
+	tried := p.links.Listen
+	if taken, ok := errors.AsType[*socket.ListenError](r.Listen); ok {
+		tried = taken.Addrs // those of the roster, where the run file has no others
+	}
+	rows := []Row{judgePort(r.Listen, tried, r.Addrs), p.judgePeers(r)}
 	rows = append(rows, judgeFirewall(r)...)
 	rows = append(rows, judgePackets(r, mine.MTU)...)
 	rows = append(rows, judgeVersions(r, mine), judgeSettings(r, mine), judgeSecrets(r), p.judgeHearing(r),
@@ -48,11 +52,11 @@ func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
 	return rows
 }
 
-func leastOf(ports []port) int {
+func leastOf(all []socket.Interface) int {
 	least := 0
-	for _, p := range ports {
-		if least == 0 || p.mtu < least {
-			least = p.mtu
+	for _, i := range all {
+		if least == 0 || i.MTU < least {
+			least = i.MTU
 		}
 	}
 	return least

@@ -1,17 +1,17 @@
 package doctor
 
 import (
-	"net"
+	"net/netip"
 	"slices"
 	"time"
 
 	ma "github.com/multiformats/go-multiaddr"
-	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/socket"
 )
 
 // Wait is how long the doctor waits for the other machines unless the user says otherwise.
@@ -60,18 +60,18 @@ func (p *patient) missing() Verdict {
 }
 
 // listed returns the IP addresses that the roster gives this machine.
-func (p *patient) listed() []net.IP {
+func (p *patient) listed() []netip.Addr {
 	if p.run == nil || p.links.Identity == nil {
 		return nil
 	}
-	var all []net.IP
+	var all []netip.Addr
 	for _, one := range p.run.Config().Peers {
 		for _, text := range one.Addrs {
 			at, err := ma.NewMultiaddr(text)
 			if err != nil || one.ID != p.links.Identity.ID() {
 				continue
 			}
-			if ip, err := manet.ToIP(at); err == nil && !ip.IsLoopback() {
+			if ip, numeric := socket.AddrOf(at); numeric && !ip.IsLoopback() {
 				all = append(all, ip)
 			}
 		}

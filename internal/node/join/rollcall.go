@@ -74,7 +74,7 @@ func (r *RollCall) Found(who peer.AddrInfo) {
 	if who.ID == r.c.Host.ID() || r.ctx.Err() != nil || !r.census.hasRoom(who.ID) {
 		return
 	}
-	r.c.Host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+	r.c.Host.Peerstore().AddAddrs(who.ID, who.Addrs, peerstore.PermanentAddrTTL)
 	if r.census.sought[who.ID] || r.census.complete() {
 		return
 	}

@@ -94,10 +94,13 @@ func (m *meeting) enter(t *handshake.Talk, f Facts) *other {
 			addrs = append(addrs, a)
 		}
 	}
+	if ip, _ := socket.AddrOf(t.Stream.Conn().RemoteMultiaddr()); !ip.IsLoopback() {
+		addrs = socket.Reachable(addrs)
+	}
 	rank, _ := m.rankOf(t.Peer)
 	o := m.known(t.Peer)
 	if o == nil || len(m.addresses(o)) == 0 {
-		o = m.meetAt(t.Peer, rank, socket.Reachable(addrs))
+		o = m.meetAt(t.Peer, rank, addrs)
 	}
 	if o != nil {
 		m.change(func() { o.Facts = f })

@@ -177,6 +177,9 @@ func (m *meeting) open() (err error) {
 		if m.roster, err = join.ParseRoster(o.Roster, o.N, self); err != nil {
 			return err
 		}
+		if len(o.Listen) == 0 {
+			o.Listen, _ = m.roster.Listening(o.Transport, socket.Here)
+		}
 	}
 	silent := slog.New(slog.DiscardHandler)
 	m.gate = join.NewGate(o.N, new(socket.Refusals), silent)
@@ -249,7 +252,7 @@ func (m *meeting) found(who peer.AddrInfo) {
 	if !listed {
 		return
 	}
-	if o := m.meetAt(who.ID, rank, socket.Reachable(who.Addrs)); o != nil {
+	if o := m.meetAt(who.ID, rank, who.Addrs); o != nil {
 		m.change(func() { o.Heard.Multicast = true })
 	}
 }
