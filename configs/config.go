@@ -137,24 +137,27 @@ type Wire struct {
 
 // Data names the data set and how it is cut into shards.
 type Data struct {
-	Name        string    `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm,enum=file" jsonschema_description:"data set; glyphs is built in and needs no download; file = your own file, named by path; libsvm = your own files train.libsvm and test.libsvm in dir"`
-	Dir         string    `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
-	Path        string    `json:"path" jsonschema_description:"file: your samples: a file in CSV, Parquet, .npy, .npz, IDX or LIBSVM text, or a folder with one folder of pictures per class. The name is relative to the run file. With the partition local, {rank} in it stands for the rank of a worker"`
-	Test        string    `json:"test" jsonschema_description:"file: the test samples, in the form of path; empty = a share of path, or the test arrays of an .npz"`
-	TestShare   float64   `json:"test_share" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"file: share of the rows of path that are test rows where there is no test file. The draw is at random but always the same, whatever the seed"`
-	Label       Name      `json:"label" jsonschema_description:"file: the labels. In CSV, Parquet and a .npy table: a column by name, or by number, 1 for the first and -1 for the last. In an .npz: an array. Beside a .npy or IDX file: a file in the same folder. Empty = the column named label, else the last; arrays y or labels; the file whose name has y for x, or labels for images"`
-	Features    []Name    `json:"features" jsonschema:"maxItems=65536" jsonschema_description:"file: the columns that are read, or the array of an .npz; empty = all but the label"`
-	Skip        []Name    `json:"skip" jsonschema:"maxItems=65536" jsonschema_description:"file: columns that are not read"`
-	Header      string    `json:"header" jsonschema:"enum=auto,enum=present,enum=absent" jsonschema_description:"file: whether the first line of a CSV file has names; auto = if it has no number"`
-	Standardise bool      `json:"standardise" jsonschema_description:"file: subtract the mean and divide by the deviation of the train split, by column, or by channel of pictures"`
-	Partition   string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers divide the samples. The values iid, labels and dirichlet cut one set that all machines hold. With local each worker trains on all rows of its own files, which may differ"`
-	PerWorker   int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
-	Alpha       float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
-	Sizes       Sizes     `json:"sizes" jsonschema_description:"how many samples each worker has"`
-	Weights     string    `json:"weights" jsonschema:"enum=workers,enum=samples" jsonschema_description:"what the objective is the mean over: workers = all workers count equally; samples = all samples do. The gradients of a worker are then multiplied by workers x its samples / all samples. Not for adamw, lion and <asynchronous>"`
-	LabelNoise  []float64 `json:"label_noise" jsonschema:"maxItems=65536" jsonschema_description:"experiments: shares of the training labels, 0 to 1, that are replaced by another label at random. One number for all workers, or one for each, like [0, 0, 0.4, 0]; empty = none"`
-	Dimension   int       `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm, file: values of a sample; 0 = as in the files"`
-	Labels      []Name    `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm, file: all labels in ascending order, one per class; empty = those in the files. Labels of libsvm are numbers"`
+	Name             string    `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm,enum=file" jsonschema_description:"data set; glyphs is built in and needs no download; file = your own file, named by path; libsvm = your own files train.libsvm and test.libsvm in dir"`
+	Dir              string    `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
+	Path             string    `json:"path" jsonschema_description:"file: your samples: a file in CSV, Parquet, .npy, .npz, IDX or LIBSVM text, or a folder with one folder of pictures per class. The name is relative to the run file. With the partition local, {rank} in it stands for the rank of a worker"`
+	Test             string    `json:"test" jsonschema_description:"file: the test samples, in the form of path; empty = a share of path, or the test arrays of an .npz"`
+	TestShare        float64   `json:"test_share" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"file: share of the rows of path that are test rows where there is no test file. The draw is at random but always the same, whatever the seed"`
+	Label            Name      `json:"label" jsonschema_description:"file: the labels. In CSV, Parquet and a .npy table: a column by name, or by number, 1 for the first and -1 for the last. In an .npz: an array. Beside a .npy or IDX file: a file in the same folder. Empty = the column named label, else the last; arrays y or labels; the file whose name has y for x, or labels for images"`
+	Features         []Name    `json:"features" jsonschema:"maxItems=65536" jsonschema_description:"file: the columns that are read, or the array of an .npz; empty = all but the label"`
+	Skip             []Name    `json:"skip" jsonschema:"maxItems=65536" jsonschema_description:"file: columns that are not read"`
+	Header           string    `json:"header" jsonschema:"enum=auto,enum=present,enum=absent" jsonschema_description:"file: whether the first line of a CSV file has names. Value auto = if it has no number, or a text above numbers, or a label or an order of numbers that no row has"`
+	Missing          []Name    `json:"missing" jsonschema:"maxItems=256" jsonschema_description:"file: texts that count as missing values or labels, beside the empty text, like [NA, -999]; empty = NA, N/A, NaN, null, none, ? and - for values, NaN and ? for labels"`
+	UntrainedClasses string    `json:"untrained_classes" jsonschema:"enum=refuse,enum=allow" jsonschema_description:"file, libsvm: test rows of a class that no row to train on has. Value refuse = an error; allow = they count as wrong"`
+	Standardise      bool      `json:"standardise" jsonschema_description:"file: subtract the mean and divide by the deviation of the train split, by column, or by channel of pictures"`
+	Partition        string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how the workers divide the samples. The values iid, labels and dirichlet cut one set that all machines hold. With local each worker trains on all rows of its own files, which may differ"`
+	PerWorker        int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
+	Alpha            float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
+	Sizes            Sizes     `json:"sizes" jsonschema_description:"how many samples each worker has"`
+	Weights          string    `json:"weights" jsonschema:"enum=workers,enum=samples" jsonschema_description:"what the objective is the mean over: workers = all workers count equally; samples = all samples do. The gradients of a worker are then multiplied by workers x its samples / all samples. Not for adamw, lion and <asynchronous>"`
+	LabelNoise       []float64 `json:"label_noise" jsonschema:"maxItems=65536" jsonschema_description:"experiments: shares of the training labels, 0 to 1, that are replaced by another label at random. One number for all workers, or one for each, like [0, 0, 0.4, 0]; empty = none"`
+	Indices          string    `json:"indices" jsonschema:"enum=auto,enum=zero-based,enum=one-based" jsonschema_description:"libsvm, file: the first index of LIBSVM text. Value auto = 0 where a file has an index 0 or a comment says so, else 1"`
+	Dimension        int       `json:"dimension" jsonschema:"minimum=0,maximum=33554432" jsonschema_description:"libsvm, file: values of a sample; 0 = as in the files"`
+	Labels           []Name    `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm, file: all labels in ascending order, one per class; empty = those in the files. Labels of libsvm are numbers"`
 }
 
 // Sizes says how many samples each worker has.
@@ -301,7 +304,8 @@ func Default() Config {
 		},
 		Wire: Wire{Entropy: "none"},
 		Data: Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, TestShare: 0.2, Header: "auto",
-			Features: []Name{}, Skip: []Name{}, Labels: []Name{}, Weights: "workers", LabelNoise: []float64{},
+			UntrainedClasses: "refuse", Indices: "auto",
+			Features: []Name{}, Skip: []Name{}, Missing: []Name{}, Labels: []Name{}, Weights: "workers", LabelNoise: []float64{},
 			Sizes: Sizes{Law: "natural", Shares: []float64{}, Exponent: 1, Alpha: 1}},
 		Model: Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train: Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Drop: Drop{Every: 1000, Factor: 0.1},

@@ -50,6 +50,8 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"data.features", []need{samples, ofFile.or([]Name{})}},
 	{"data.skip", []need{samples, ofFile.or([]Name{})}},
 	{"data.header", []need{samples, ofFile}},
+	{"data.missing", []need{samples, ofFile.or([]Name{})}},
+	{"data.untrained_classes", []need{samples, only("data.name", "file", "libsvm")}},
 	{"data.standardise", []need{samples, ofFile.or(false)}},
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
@@ -59,6 +61,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"data.sizes.exponent", []need{samples, only("data.sizes.law", "power")}},
 	{"data.sizes.alpha", []need{samples, only("data.sizes.law", "dirichlet")}},
 	{"data.label_noise", []need{samples.or([]float64{})}},
+	{"data.indices", []need{samples, only("data.name", "file", "libsvm")}},
 	{"data.dimension", []need{samples, only("data.name", "file", "libsvm").or(0)}},
 	{"data.labels", []need{samples, only("data.name", "file", "libsvm").or([]Name{})}},
 

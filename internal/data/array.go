@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -123,9 +124,8 @@ func (a *array) visitColumns(c *cursor, see func(i int, raw []byte) error) error
 	return c.end()
 }
 
-// value returns a number; the type must be one of numbers.
-func (e elementType) value(p []byte) float64 {
-	var u uint64
+// bits returns an element as a number of bytes.
+func (e elementType) bits(p []byte) (u uint64) {
 	for k := range e.size {
 		at := e.size - 1 - k
 		if e.big {
@@ -133,6 +133,18 @@ func (e elementType) value(p []byte) float64 {
 		}
 		u = u<<8 | uint64(p[at])
 	}
+	return u
+}
+
+// whole returns an element of the kind i.
+func (e elementType) whole(p []byte) int64 {
+	shift := 64 - 8*e.size
+	return int64(e.bits(p)<<shift) >> shift
+}
+
+// value returns a number; the type must be one of numbers.
+func (e elementType) value(p []byte) float64 {
+	u := e.bits(p)
 	switch e.kind {
 	case 'f':
 		switch e.size {
@@ -143,8 +155,7 @@ func (e elementType) value(p []byte) float64 {
 		}
 		return math.Float64frombits(u)
 	case 'i':
-		shift := 64 - 8*e.size
-		return float64(int64(u<<shift) >> shift)
+		return float64(e.whole(p))
 	}
 	return float64(u)
 }
@@ -170,11 +181,15 @@ func halfFloat(h uint16) float64 {
 // isText reports whether elements are texts.
 func (e elementType) isText() bool { return e.kind == 'S' || e.kind == 'U' }
 
-// class returns the label that an element names, "" if it is missing.
-func (e elementType) class(p []byte) string {
+// label returns the label that an element names, "" if it is missing.
+func (e elementType) label(p []byte, missing Absence) string {
 	switch e.kind {
+	case 'i':
+		return strconv.FormatInt(e.whole(p), 10)
+	case 'u', 'b':
+		return strconv.FormatUint(e.bits(p), 10)
 	case 'S':
-		return classOf(strings.TrimRight(string(p), "\x00"))
+		return missing.labelOf(strings.TrimRight(string(p), "\x00"))
 	case 'U':
 		var b strings.Builder
 		for ; len(p) >= 4; p = p[4:] {
@@ -190,9 +205,9 @@ func (e elementType) class(p []byte) string {
 			}
 			b.WriteRune(rune(r))
 		}
-		return classOf(b.String())
+		return missing.labelOf(b.String())
 	}
-	return classOfNumber(e.value(p))
+	return numberLabel(e.value(p))
 }
 
 // describe names an array for people: NumPy float32 of 150x4.

@@ -16,6 +16,7 @@ type arrayRows struct {
 	x      *array
 	y      *array // nil: column chosen.label of x
 	chosen selection
+	absent Absence
 	made   form
 	planes int // channels of pictures that lie one after the other; 0: values are in order
 }
@@ -24,7 +25,7 @@ var _ rows = (*arrayRows)(nil)
 
 // pairArrays makes rows of two arrays, or of one with a column of labels if y is nil.
 func pairArrays(x, y *array, c Columns) (*arrayRows, error) {
-	t := &arrayRows{x: x, y: y}
+	t := &arrayRows{x: x, y: y, absent: c.Missing}
 	if x.element.isText() {
 		return nil, atOffset(x.name, 0, "values are texts: want numbers")
 	}
@@ -34,7 +35,7 @@ func pairArrays(x, y *array, c Columns) (*arrayRows, error) {
 				"or save both in one .npz as X and y", x.dims)
 		}
 		var err error
-		if t.chosen, err = c.choose(nil, x.dims[1]); err != nil {
+		if t.chosen, err = c.choose(nil, x.dims[1], nil); err != nil {
 			return nil, atOffset(x.name, 0, "%w", err)
 		}
 		t.made = t.chosen.tableForm(x.describe(), nil)
@@ -87,9 +88,10 @@ func (t *arrayRows) scan(see func(int, record) error, judge func(*CellError) err
 	if err != nil {
 		return err
 	}
-	out := record{floats: make([]float32, t.made.shape.Features())}
+	features := t.made.shape.Features()
+	out := record{floats: make([]float32, features), wide: make([]float64, features)}
 	if t.made.pixels {
-		out = record{bytes: make([]uint8, t.made.shape.Features())}
+		out = record{bytes: make([]uint8, features)}
 	}
 	return t.x.visit(func(i int, raw []byte) error {
 		bad := func(at int, reason string) error {
@@ -98,7 +100,7 @@ func (t *arrayRows) scan(see func(int, record) error, judge func(*CellError) err
 		}
 		if t.y == nil {
 			at, size := t.chosen.label, t.x.element.size
-			if out.label = t.x.element.class(raw[at*size:]); out.label == "" {
+			if out.label = t.x.element.label(raw[at*size:], t.absent); out.label == "" {
 				if err := bad(at, noLabel); err != nil {
 					return err
 				}
@@ -124,7 +126,7 @@ func (t *arrayRows) labels(judge func(*CellError) error) ([]string, error) {
 	var labels []string
 	known := map[string]string{} // one copy of each
 	err := t.y.visit(func(i int, raw []byte) error {
-		label := t.y.element.class(raw)
+		label := t.y.element.label(raw, t.absent)
 		if label == "" {
 			if err := judge(&CellError{File: t.y.name, Row: i + 1, Column: "1", Missing: true, Reason: noLabel}); err != nil {
 				return err
@@ -157,7 +159,8 @@ func (t *arrayRows) values(out record, raw []byte, bad func(at int, reason strin
 			at = t.chosen.features[k]
 		}
 		var reason string
-		out.floats[k], reason = narrow(t.x.element.value(raw[at*size : (at+1)*size]))
+		out.wide[k] = t.x.element.value(raw[at*size : (at+1)*size])
+		out.floats[k], reason = narrow(out.wide[k])
 		if reason == "" {
 			continue
 		}

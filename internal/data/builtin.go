@@ -15,7 +15,7 @@ func glyphsInfo() Info {
 		Name: "glyphs", Title: "digits drawn from the Go fonts", Home: "built in",
 		Terms: "drawn from fonts by Bigelow & Holmes, under the licence of Go (BSD 3-clause)",
 		Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: digits(), Train: 12_000, Test: 2_000,
-		Norm: greyImages(0.1289, 0.2229),
+		Pixels: true, Norm: greyImages(0.1289, 0.2229),
 	}
 }
 

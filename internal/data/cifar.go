@@ -35,6 +35,7 @@ func cifarInfo() Info {
 		Terms: "no licence stated; the publisher asks to cite A. Krizhevsky (2009)",
 		Shape: sample.Shape{H: 32, W: 32, C: 3}, Train: 5 * cifarRecords, Test: cifarRecords,
 		Classes: []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
+		Pixels:  true,
 		Norm:    &Normalization{Scale: 255, Mean: []float64{0.4914, 0.4822, 0.4465}, Std: []float64{0.2470, 0.2435, 0.2616}},
 		Archive: &archive,
 		Files: []File{

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,13 +27,15 @@ type csvRows struct {
 	names  []string // of all columns; nil without a header
 	width  int      // columns
 	chosen selection
+	absent Absence
+	notes  []string // what people should know of the file
 }
 
 var _ rows = (*csvRows)(nil)
 
-// openCSV reads the first rows of a CSV file.
+// openCSV reads the first rows of a CSV file, or more where these do not show whether the first line has names.
 func openCSV(path string, c Columns) (*csvRows, error) {
-	t := &csvRows{path: path}
+	t := &csvRows{path: path, absent: c.Missing}
 	err := withFile(path, func(cur *cursor) error {
 		r, err := t.reader(cur)
 		if err != nil {
@@ -52,13 +53,16 @@ func openCSV(path string, c Columns) (*csvRows, error) {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		return t.begin(first, second, c)
+		if n := len(second); n == len(first)+1 && second[n-1] != "" && !slices.ContainsFunc(first, isNumber) {
+			first = slices.Insert(first, 0, "") // R writes no name above its row numbers
+		}
+		return t.begin(first, second, r, c)
 	})
 	return t, err
 }
 
 // begin decides about the header and the columns.
-func (t *csvRows) begin(first, second []string, c Columns) error {
+func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	t.width = len(first)
 	switch {
 	case t.width == 1:
@@ -66,50 +70,39 @@ func (t *csvRows) begin(first, second []string, c Columns) error {
 	case t.width > csvColumns:
 		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
 	}
-	var err error
-	if t.header, err = hasHeader(first, c.Header); err != nil {
-		return atLine(t.path, 1, "%w", err)
+	for i, name := range first {
+		first[i] = strings.TrimSpace(name)
 	}
-	if t.header {
-		for i, name := range first {
-			first[i] = strings.TrimSpace(name)
+	head := newHeading(first, c)
+	for fields := second; fields != nil && head.see(fields); {
+		var err error
+		if fields, err = r.next(); err == io.EOF {
+			fields = nil
+		} else if err != nil {
+			return err
 		}
-		t.names = first
 	}
-	if t.chosen, err = c.choose(t.names, t.width); err != nil {
-		return atLine(t.path, 1, "%w", err)
-	}
-	for _, at := range t.chosen.features {
-		if t.header && t.names[at] == "" {
-			return atLine(t.path, 1, "column %d has no name: if it numbers the rows, leave it out with "+
-				`data.skip: ["%d"], else give it a name`, at+1, at+1)
-		}
+	var doubt string
+	if t.header, doubt = head.decide(); doubt != "" {
+		t.notes = append(t.notes, doubt)
 	}
 	if t.header && second == nil {
 		return atLine(t.path, 2, "the file has a header, but no rows")
 	}
-	return nil
-}
-
-// hasHeader decides whether the first line has names. Where it is not told, a line without any number has names.
-func hasHeader(first []string, want string) (bool, error) {
-	if want == "present" || want == "absent" {
-		return want == "present", nil
+	if t.header {
+		t.names = first
 	}
-	numbers, counting := 0, true
-	for i, field := range first {
-		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-		if err != nil {
-			continue
+	var err error
+	if t.chosen, err = c.choose(t.names, t.width, indexColumns(t.names)); err != nil {
+		return atLine(t.path, 1, "%w", err)
+	}
+	for _, at := range t.chosen.features {
+		if t.header && t.names[at] == "" {
+			return atLine(t.path, 1, `column %d has no name: leave it out with data.skip: ["%d"], or give it a name`,
+				at+1, at+1)
 		}
-		numbers++
-		counting = counting && (v == float64(i) || v == float64(i+1))
 	}
-	if numbers > 2 && counting {
-		return false, fmt.Errorf("the first line counts its columns: set data.header to present if it has their names, " +
-			"to absent if it is a row")
-	}
-	return numbers == 0, nil
+	return nil
 }
 
 func (t *csvRows) form() form {
@@ -118,7 +111,9 @@ func (t *csvRows) form() form {
 	if t.header {
 		head = "a header"
 	}
-	return t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+	made := t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+	made.notes = append(made.notes, t.notes...)
+	return made
 }
 
 func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error) error {
@@ -132,7 +127,7 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return err
 			}
 		}
-		values := make([]float32, len(t.chosen.features))
+		out := record{floats: make([]float32, len(t.chosen.features)), wide: make([]float64, len(t.chosen.features))}
 		for i := 0; ; i++ {
 			fields, err := r.next()
 			if err == io.EOF {
@@ -145,11 +140,10 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line", i+1, len(fields),
 					t.width)
 			}
-			label, err := t.row(values, fields, i, r, judge)
-			if err != nil {
+			if err := t.row(&out, fields, i, r, judge); err != nil {
 				return err
 			}
-			if err := see(i, record{label: label, floats: values}); err != nil {
+			if err := see(i, out); err != nil {
 				return &FormatError{t.path, fmt.Sprintf("row %d (line %d)", i+1, r.line(0)), err}
 			}
 		}
@@ -157,25 +151,23 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 }
 
 // row parses the fields of row i.
-func (t *csvRows) row(values []float32, fields []string, i int, r *csvLines, judge func(*CellError) error) (string,
-	error) {
+func (t *csvRows) row(out *record, fields []string, i int, r *csvLines, judge func(*CellError) error) error {
 	bad := func(at int, reason string) error {
 		return judge(&CellError{File: t.path, Row: i + 1, Line: r.line(at), Column: columnName(t.names, at),
 			Missing: reason == missingCell || reason == noLabel, Reason: reason})
 	}
 	for k, at := range t.chosen.features {
 		var reason string
-		if values[k], reason = number(fields[at]); reason != "" {
+		if out.floats[k], out.wide[k], reason = number(fields[at], t.absent); reason != "" {
 			if err := bad(at, reason); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
-	label := classOf(fields[t.chosen.label])
-	if label == "" {
-		return "", bad(t.chosen.label, noLabel)
+	if out.label = t.absent.labelOf(fields[t.chosen.label]); out.label == "" {
+		return bad(t.chosen.label, noLabel)
 	}
-	return strings.Clone(label), nil
+	return nil
 }
 
 // csvLines reads records with a bound on their length.

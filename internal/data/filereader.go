@@ -8,13 +8,9 @@ type fileReader struct {
 	files []rows     // train and test, or one that is split
 	where [][]int32  // by file and row: the row of its part; of one file that is split, ^row for a test row
 	y     [2][]uint8 // by part
-	scale *scaling   // of floats; nil: as they are
 }
 
 var _ reader = (*fileReader)(nil)
-
-// A scaling holds mean and deviation of every column, or channel of a picture.
-type scaling struct{ Mean, Std []float64 }
 
 func (r *fileReader) labels(p part) ([]uint8, error) { return r.y[p], nil }
 
@@ -25,17 +21,20 @@ func (r *fileReader) fill(p part, b *builder) error {
 			copy(b.bytes(i, label), rec.bytes)
 			return nil
 		}
+		if b.set.sparse != nil {
+			b.sparse(i, label, rec.sparse)
+			return nil
+		}
 		row := b.floats(i, label)
 		if row == nil {
 			return nil
 		}
-		copy(row, rec.floats)
-		if r.scale != nil {
-			channels := r.info.Shape.C
-			for k, v := range row {
-				c := k % channels
-				row[k] = float32((float64(v) - r.scale.Mean[c]) / r.scale.Std[c])
-			}
+		copy(row, b.zero)
+		for _, f := range rec.sparse {
+			row[f.index] = b.scaled(int(f.index), f.value, float64(f.value))
+		}
+		for k, v := range rec.floats {
+			row[k] = b.scaled(k%r.info.Shape.C, v, rec.wideOf(k))
 		}
 		return nil
 	})
@@ -72,10 +71,16 @@ func (r *fileReader) visit(p part, see func(i int, rec record) error) error {
 // one value keeps its deviation 0 as 1.
 func (r *fileReader) standardise() error {
 	channels := r.info.Shape.C
-	sums := make([]running, channels)
+	sums, fine := make([]running, channels), make([]running, channels)
 	err := r.visit(trainPart, func(_ int, rec record) error {
 		for k, v := range rec.floats {
 			sums[k%channels].add(float64(v))
+		}
+		if rec.floats == nil && rec.bytes == nil {
+			addSparse(sums, rec.sparse)
+		}
+		for k, v := range rec.wide {
+			fine[k%channels].add(v)
 		}
 		for k, v := range rec.bytes {
 			sums[k%channels].add(float64(v) / 255)
@@ -85,19 +90,29 @@ func (r *fileReader) standardise() error {
 	if err != nil {
 		return err
 	}
-	mean, std := make([]float64, channels), make([]float64, channels)
+	n := &Normalization{Scale: 1}
+	if r.info.Norm != nil {
+		n.Scale = r.info.Norm.Scale
+	}
 	for c, m := range sums {
-		mean[c], std[c] = m.mean, m.deviation()
-		if std[c] == 0 {
-			std[c] = 1
+		n.Mean, n.Std = append(n.Mean, m.mean), append(n.Std, m.spread())
+		if exact := fine[c]; exact.n > 0 && math.Abs(exact.mean) > fineRatio*exact.spread() {
+			n.Mean[c], n.Std[c] = exact.mean, exact.spread()
 		}
 	}
-	if r.info.Norm != nil {
-		r.info.Norm = &Normalization{Scale: 255, Mean: mean, Std: std}
-	} else {
-		r.scale = &scaling{mean, std}
-	}
+	r.info.Norm = n
 	return nil
+}
+
+// addSparse adds a sample of which only the values other than 0 are given.
+func addSparse(sums []running, features []feature) {
+	for c := range sums {
+		v := 0.
+		if len(features) > 0 && int(features[0].index) == c {
+			v, features = float64(features[0].value), features[1:]
+		}
+		sums[c].add(v)
+	}
 }
 
 // running has count, mean and squared deviations of values, by the method of B. P. Welford, "Note on a method for
@@ -111,10 +126,26 @@ func (m *running) add(v float64) {
 	m.squares += d * (v - m.mean)
 }
 
+// addZeros adds n values 0.
+func (m *running) addZeros(n float64) {
+	if all := m.n + n; all > 0 {
+		m.squares += m.mean * m.mean * m.n * n / all
+		m.mean, m.n = m.mean*m.n/all, all
+	}
+}
+
 // deviation returns the standard deviation of the values themselves, not of a larger population.
 func (m *running) deviation() float64 {
 	if m.n == 0 {
 		return 0
 	}
 	return math.Sqrt(m.squares / m.n)
+}
+
+// spread is deviation, and 1 where that is 0.
+func (m *running) spread() float64 {
+	if d := m.deviation(); d > 0 {
+		return d
+	}
+	return 1
 }

@@ -86,34 +86,42 @@ func TestOwnSetsHaveOneForm(t *testing.T) {
 		writeFiles(t, map[string]string{libsvmTrain: "1 1:1 5:1\n", libsvmTest: "1 1:1\n"}),
 		writeFiles(t, map[string]string{libsvmTrain: "-1 2:1\n-1 3:1\n", libsvmTest: "1 1:1\n"}),
 	}
-	check := func(form Form, features int, classes ...string) {
+	open := func(features int, classes ...string) ([]*Source, error) {
+		var specs []FileSpec
+		for _, dir := range dirs {
+			spec, err := FolderSpec(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Features, spec.Classes = features, classes
+			specs = append(specs, spec)
+		}
+		return OpenFiles(specs)
+	}
+	check := func(sources []*Source, err error) func(features int, classes ...string) {
 		t.Helper()
-		sources, err := OpenOwn(dirs, form)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, s := range sources {
-			if s.Info.Shape.C != features || !slices.Equal(s.Info.Classes, classes) {
-				t.Errorf("set %d: %d features, classes %v, want %d and %v", i, s.Info.Shape.C, s.Info.Classes, features, classes)
-			}
-			if set, err := s.Train(nil); err != nil || set.Len() != i+1 || set.Label(0) != (1+i)%2+len(classes)-2 {
-				t.Errorf("set %d: %d rows, label %d (%v)", i, set.Len(), set.Label(0), err)
+		return func(features int, classes ...string) {
+			t.Helper()
+			for i, s := range sources {
+				if s.Info.Shape.C != features || !slices.Equal(s.Info.Classes, classes) {
+					t.Errorf("set %d: %d features, classes %v, want %d and %v", i, s.Info.Shape.C, s.Info.Classes, features,
+						classes)
+				}
+				if set, err := s.Train(nil); err != nil || set.Len() != i+1 || set.Label(0) != (1+i)%2+len(classes)-2 {
+					t.Errorf("set %d: %d rows, label %d (%v)", i, set.Len(), set.Label(0), err)
+				}
 			}
 		}
 	}
-	check(Form{}, 5, "-1", "1")
-	check(Form{Features: 9, Labels: []float64{-2, -1, 1}}, 9, "-2", "-1", "1")
-	for _, test := range []struct {
-		form Form
-		want string
-	}{
-		{Form{Features: 4}, "line 1: index 5: data.dimension allows 1..4"},
-		{Form{Labels: []float64{-1, 2}}, "line 1: label 1: data.labels has [-1 2]"},
-	} {
-		if _, err := OpenOwn(dirs, test.form); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.form, err, test.want)
-		}
-	}
+	check(open(0))(5, "-1", "1")
+	check(open(9, "-2", "-1", "1"))(9, "-2", "-1", "1")
+	_, err := open(4)
+	wantError(t, err, "line 1: index 5: data.dimension allows 1..4")
+	_, err = open(0, "-1", "2")
+	wantError(t, err, `line 1: label "1": data.labels has -1, 2`)
 }
 
 func TestConcatKeepsOrder(t *testing.T) {

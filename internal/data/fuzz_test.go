@@ -48,16 +48,17 @@ func FuzzCIFAR(f *testing.F) {
 func FuzzLIBSVM(f *testing.F) {
 	f.Add([]byte("+1 1:1 3:0.5 \n-1\n"))
 	f.Add([]byte("1e309 1:1\n+1 9999999999999999999:1\n"))
+	f.Add([]byte("# zero-based\n1 qid:1 0:1 # x\n\n-1.5\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		next := 0
-		rows, err := readLIBSVM(cursorOn(content), func(i int, label float64, features []feature) error {
-			if i != next || label != label {
-				t.Errorf("row %d, want %d; label %v", i, next, label)
+		rows, err := readLIBSVM(cursorOn(content), func(i int, row libsvmRow) error {
+			if i != next || !isNumber(row.label) {
+				t.Errorf("row %d, want %d; label %s", i, next, row.label)
 			}
 			next++
-			last := -1
-			for _, x := range features {
-				if x.index <= last || x.index >= libsvmDim || x.value != x.value || x.value-x.value != 0 {
+			last := int32(-1)
+			for _, x := range row.features {
+				if x.index <= last || x.index > libsvmDim || x.value != x.value || x.value-x.value != 0 {
 					t.Errorf("row %d: feature %v after index %d", i, x, last)
 				}
 				last = x.index

@@ -22,7 +22,7 @@ func mnistInfo() Info {
 		Name: "mnist", Title: "MNIST handwritten digits", Home: "http://yann.lecun.com/exdb/mnist/",
 		Terms: "CC BY-SA 3.0, Y. LeCun and C. Cortes",
 		Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: digits(), Train: 60_000, Test: 10_000,
-		Norm: greyImages(0.1307, 0.3081),
+		Pixels: true, Norm: greyImages(0.1307, 0.3081),
 		Files: []File{
 			file("train-images-idx3-ubyte.gz", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
 			file("train-labels-idx1-ubyte.gz", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
@@ -41,7 +41,7 @@ func fashionInfo() Info {
 		Shape: sample.Shape{H: 28, W: 28, C: 1}, Train: 60_000, Test: 10_000,
 		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
 			"ankle boot"},
-		Norm: greyImages(0.2860, 0.3530),
+		Pixels: true, Norm: greyImages(0.2860, 0.3530),
 		Files: []File{
 			file("train-images-idx3-ubyte.gz", 26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
 			file("train-labels-idx1-ubyte.gz", 29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),

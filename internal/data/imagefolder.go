@@ -77,10 +77,7 @@ func (t *imageFolder) addClass(name string) error {
 			return atFile(path, "a folder in the class %s: want pictures only; name the folder above the classes with data.path",
 				name)
 		}
-		t.files = append(t.files, imageFile{path, classOf(name)})
-		if t.files[len(t.files)-1].class == "" {
-			t.files[len(t.files)-1].class = name // a folder may have the name none
-		}
+		t.files = append(t.files, imageFile{path, name})
 	}
 	if len(t.files) == before {
 		return atFile(dir, "no picture of this class")

@@ -17,9 +17,23 @@ type Info struct {
 	Classes []string       `json:"classes"`
 	Train   int            `json:"train"` // samples
 	Test    int            `json:"test"`
-	Norm    *Normalization `json:"normalization"`     // nil: values are used as they are
+	Pixels  bool           `json:"-"`                 // values are bytes in files and memory, else numbers
+	Sparse  int            `json:"-"`                 // values other than 0 in a sample, on average; 0: kept dense
+	Norm    *Normalization `json:"normalization"`     // nil: numbers that are used as they are
 	Files   []File         `json:"files"`             // empty: built in
 	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files
+}
+
+// zeros returns the values 0 of a sample as models see them, nil if they are 0.
+func (i Info) zeros() []float32 {
+	if i.Norm == nil {
+		return nil
+	}
+	row := make([]float32, i.Shape.Features())
+	for c := range row {
+		row[c] = i.Norm.number(c, 0, 0)
+	}
+	return row
 }
 
 // A File is one file of a set.
@@ -47,13 +61,6 @@ type Content struct {
 	SHA256 string `json:"sha256"` // hex
 	Note   string `json:"note,omitempty"`
 }
-
-// A set of the user has this name and two files, and is in no list.
-const (
-	libsvmName  = "libsvm"
-	libsvmTrain = "train.libsvm"
-	libsvmTest  = "test.libsvm"
-)
 
 func greyImages(mean, std float64) *Normalization {
 	return &Normalization{Scale: 255, Mean: []float64{mean}, Std: []float64{std}}

@@ -1,11 +1,12 @@
 package data
 
 // The text form of LIBSVM, C.-C. Chang and C.-J. Lin, "LIBSVM: A library for
-// support vector machines" (2011): one sample a line, "label index:value ...". Indices begin
-// at 1 and rise. Missing values are 0.
+// support vector machines" (2011): one sample a line, "label index:value ...". Indices rise, from 1
+// or, as scikit-learn writes them, from 0. Missing values are 0. A # begins a comment.
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,10 +17,10 @@ import (
 )
 
 const (
-	libsvmLine      = 1 << 20 // bytes, longest line
-	libsvmDim       = 1 << 20 // largest index
+	libsvmLine      = 1 << 26 // bytes, longest line
+	libsvmDim       = 1 << 25 // largest index
 	libsvmClasses   = 256
-	libsvmDenseSize = 1 << 29 // values of a split that is kept dense
+	libsvmDenseSize = 1 << 29 // values of a split that is kept dense, or values other than 0 of a sparse one
 )
 
 func a9aInfo() Info {
@@ -36,52 +37,52 @@ func a9aInfo() Info {
 	return i.from("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/")
 }
 
-// libsvmReader reads sets in LIBSVM text.
-type libsvmReader struct {
-	name, dir string
-	files     [2]string // by part
-	info      Info
-	values    []float64 // values[c] is the label in the file of class c, ascending
+// a9aReader reads the set a9a.
+type a9aReader struct {
+	dir  string
+	info Info
 }
 
-var _ reader = (*libsvmReader)(nil)
+var _ reader = a9aReader{}
 
-func (r *libsvmReader) labels(p part) ([]uint8, error) {
+func (r a9aReader) labels(p part) ([]uint8, error) {
 	var y []uint8
 	err := r.scan(p, func(_ int, label uint8, _ []feature) { y = append(y, label) })
 	return y, err
 }
 
-func (r *libsvmReader) fill(p part, b *builder) error {
+func (r a9aReader) fill(p part, b *builder) error {
 	return r.scan(p, func(i int, label uint8, features []feature) {
 		if row := b.floats(i, label); row != nil {
 			for _, f := range features {
-				row[f.index] = f.value
+				row[f.index-1] = f.value
 			}
 		}
 	})
 }
 
 // scan visits the samples of a split, checked against the set's numbers.
-func (r *libsvmReader) scan(p part, visit func(i int, label uint8, features []feature)) error {
-	path, err := locate(r.name, r.dir, r.files[p])
+func (r a9aReader) scan(p part, visit func(i int, label uint8, features []feature)) error {
+	path, err := locate(r.info.Name, r.dir, [...]string{"a9a", "a9a.t"}[p])
 	if err != nil {
 		return err
 	}
 	want := [...]int{r.info.Train, r.info.Test}[p]
 	return withFile(path, func(c *cursor) error {
-		rows, err := readLIBSVM(c, func(i int, label float64, features []feature) error {
-			class, ok := slices.BinarySearch(r.values, label)
-			if !ok {
-				return fmt.Errorf("label %v: want one of %s", label, strings.Join(r.info.Classes, ", "))
+		rows, err := readLIBSVM(c, func(i int, l libsvmRow) error {
+			class := slices.Index([]string{"-1", "1"}, l.label)
+			if class < 0 {
+				return fmt.Errorf("label %s: want one of %s", l.label, strings.Join(r.info.Classes, ", "))
 			}
-			if n := len(features); n > 0 && features[n-1].index >= r.info.Shape.C {
-				return fmt.Errorf("index %d: want 1..%d", features[n-1].index+1, r.info.Shape.C)
+			for _, f := range l.features {
+				if f.index < 1 || int(f.index) > r.info.Shape.C {
+					return fmt.Errorf("index %d: want 1..%d", f.index, r.info.Shape.C)
+				}
 			}
 			if i >= want {
-				return fmt.Errorf("the file continues where it should end")
+				return errors.New("the file continues where it should end")
 			}
-			visit(i, uint8(class), features)
+			visit(i, uint8(class), l.features)
 			return nil
 		})
 		if err == nil && rows != want {
@@ -91,57 +92,91 @@ func (r *libsvmReader) scan(p part, visit func(i int, label uint8, features []fe
 	})
 }
 
-// A feature is one index:value pair; index counts from 0.
+// A feature is one index:value pair.
 type feature struct {
-	index int
+	index int32
 	value float32
 }
 
-// readLIBSVM visits every line and returns how many there are. features is
-// ascending and valid during the call.
-func readLIBSVM(c *cursor, visit func(i int, label float64, features []feature) error) (rows int, err error) {
+// A libsvmRow is a line. It is valid during the call that passes it.
+type libsvmRow struct {
+	line     int    // of the file, from 1
+	label    string // a number, in the form of numberLabel
+	query    bool   // it has a qid
+	features []feature
+}
+
+// readLIBSVM visits every line with a sample and returns how many there are.
+func readLIBSVM(c *cursor, visit func(i int, row libsvmRow) error) (rows int, err error) {
+	return readCommented(c, func(string) {}, visit)
+}
+
+// readCommented is readLIBSVM that also passes the comments.
+func readCommented(c *cursor, comment func(text string), visit func(i int, row libsvmRow) error) (rows int, err error) {
 	lines := bufio.NewScanner(c)
 	lines.Buffer(make([]byte, 0, 4096), libsvmLine)
-	var features []feature
-	for ; lines.Scan(); rows++ {
-		label, rest := lines.Text(), ""
-		if at := strings.IndexAny(label, " \t"); at >= 0 {
-			label, rest = label[:at], label[at:]
+	var row libsvmRow
+	for lines.Scan() {
+		row.line++
+		text, note, commented := strings.Cut(lines.Text(), "#")
+		if commented {
+			comment(note)
 		}
-		value, err := strconv.ParseFloat(label, 64)
-		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return rows, atLine(c.file, rows+1, "label %.20q: not a number", label)
+		if text = strings.TrimSpace(text); text == "" {
+			continue
 		}
-		if features, err = parseFeatures(features[:0], rest); err != nil {
-			return rows, atLine(c.file, rows+1, "%w", err)
+		if err := row.parse(text); err != nil {
+			return rows, atLine(c.file, row.line, "%w", err)
 		}
-		if err := visit(rows, value, features); err != nil {
-			return rows, atLine(c.file, rows+1, "%w", err)
+		if err := visit(rows, row); err != nil {
+			return rows, atLine(c.file, row.line, "%w", err)
 		}
+		rows++
 	}
 	if err := lines.Err(); err != nil {
-		return rows, atLine(c.file, rows+1, "%w", err)
+		return rows, atLine(c.file, row.line+1, "%w", err)
 	}
 	return rows, nil
 }
 
-func parseFeatures(dst []feature, s string) ([]feature, error) {
-	last := 0
-	for pair := range strings.FieldsSeq(s) {
+// parse reads a line without blanks around it.
+func (r *libsvmRow) parse(line string) error {
+	label, rest := line, ""
+	if at := strings.IndexAny(line, " \t"); at >= 0 {
+		label, rest = line[:at], line[at:]
+	}
+	value, err := strconv.ParseFloat(label, 64)
+	switch short, whole := wholeNumber(label); {
+	case strings.Contains(label, ","):
+		return fmt.Errorf("label %.20q: several labels of a sample: want one", label)
+	case err != nil || math.IsNaN(value) || math.IsInf(value, 0):
+		return fmt.Errorf("label %.20q: not a number", label)
+	case whole:
+		r.label = short
+	default:
+		r.label = numberLabel(value)
+	}
+	r.features, r.query = r.features[:0], false
+	last := int32(-1)
+	for pair := range strings.FieldsSeq(rest) {
 		left, right, ok := strings.Cut(pair, ":")
-		index, err := strconv.Atoi(left)
-		if !ok || err != nil || index < 1 || index > libsvmDim {
-			return dst, fmt.Errorf("%.30q: want index:value with an index 1..%d", pair, libsvmDim)
+		if left == "qid" && ok && len(r.features) == 0 && !r.query {
+			r.query = true
+			continue
 		}
-		if index <= last {
-			return dst, fmt.Errorf("index %d after %d: indices must rise", index, last)
+		index, err := strconv.Atoi(left)
+		if !ok || err != nil || index < 0 || index > libsvmDim {
+			return fmt.Errorf("%.30q: want index:value with an index 0..%d", pair, libsvmDim)
+		}
+		if int32(index) <= last {
+			return fmt.Errorf("index %d after %d: indices must rise", index, last)
 		}
 		value, err := strconv.ParseFloat(right, 32)
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return dst, fmt.Errorf("%.30q: the value is no finite number", pair)
+			return fmt.Errorf("%.30q: the value is no finite number", pair)
 		}
-		dst = append(dst, feature{index - 1, float32(value)})
-		last = index
+		last = int32(index)
+		r.features = append(r.features, feature{last, float32(value)})
 	}
-	return dst, nil
+	return nil
 }

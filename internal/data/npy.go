@@ -197,7 +197,7 @@ func openNPZ(path string, c Columns, p part) (rows, error) {
 		return nil, err
 	}
 	x.format = "NumPy archive, " + xName + ":"
-	return pairArrays(x, y, Columns{})
+	return pairArrays(x, y, Columns{Missing: c.Missing})
 }
 
 // samplesNames and labelsNames are the names that arrays usually have, the names of the part first.

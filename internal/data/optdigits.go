@@ -18,7 +18,7 @@ func optdigitsInfo() Info {
 		Name: "optdigits", Title: "optical recognition of handwritten digits, 8×8", Home: "https://doi.org/10.24432/C50P49",
 		Terms: "CC BY 4.0 (E. Alpaydin and C. Kaynak, UCI Machine Learning Repository)",
 		Shape: sample.Shape{H: 8, W: 8, C: 1}, Classes: digits(), Train: 3_823, Test: 1_797,
-		Norm: &Normalization{Scale: optdigitsInk, Mean: []float64{0}, Std: []float64{1}},
+		Pixels: true, Norm: &Normalization{Scale: optdigitsInk, Mean: []float64{0}, Std: []float64{1}},
 		Files: []File{
 			file("optdigits.tra", 563_639, "e1b683cc211604fe8fd8c4417e6a69f31380e0c61d4af22e93cc21e9257ffedd"),
 			file("optdigits.tes", 264_712, "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"),

@@ -14,10 +14,13 @@ import (
 
 // A FileSpec names files of the user and how they are read.
 type FileSpec struct {
+	Set         string  // name of the set; "": that of the file
+	AnyNumber   bool    // labels may be numbers that are not whole
 	Path, Test  string  // files, or folders of pictures; Test "": a share of Path, or the test arrays of an .npz
 	TestShare   float64 // of the rows of Path, drawn at random but always the same, where there is no test file
 	Columns     Columns
 	Standardise bool     // subtract mean and divide by deviation of the train split, by column or channel
+	Indices     string   // of LIBSVM text: ZeroBased or OneBased; else as the files show
 	Features    int      // of a sample; 0 = as the files have
 	Classes     []string // in order; empty = those of the files
 }
@@ -30,11 +33,14 @@ var errChanged = errors.New("the file has changed while it was read")
 
 // A userSet is one set of the user while its form is determined.
 type userSet struct {
-	spec  FileSpec
-	files []rows // train and test, or one that is split
-	names []string
-	known map[string]uint8 // names by position
-	y     [][]uint8        // by file and row: position in names
+	spec    FileSpec
+	files   []rows                    // train and test, or one that is split
+	names   func(label string) string // of classes, where the run file names them all
+	forms   map[string]bool           // of the labels, by wholeNumber
+	tallies []tally                   // by file
+	y       [][]uint16                // by file and row: position in the tally
+	watches []*watch                  // by file
+	notes   []Note
 }
 
 // OpenFiles opens sets of the user, which get one form: classes and features of all. It reads the files: it returns
@@ -42,7 +48,7 @@ type userSet struct {
 func OpenFiles(specs []FileSpec) ([]*Source, error) {
 	sets := make([]*userSet, len(specs))
 	for i, spec := range specs {
-		sets[i] = &userSet{spec: spec, known: map[string]uint8{}}
+		sets[i] = &userSet{spec: spec, names: naming(spec.Classes), forms: map[string]bool{}}
 		if err := sets[i].open(); err != nil {
 			return nil, err
 		}
@@ -50,22 +56,25 @@ func OpenFiles(specs []FileSpec) ([]*Source, error) {
 	if err := agree(sets); err != nil {
 		return nil, err
 	}
-	classes := specs[0].Classes
+	texts := specs[0].Classes
 	for _, s := range sets {
 		if err := s.scan(); err != nil {
 			return nil, err
 		}
-		if len(specs[0].Classes) == 0 {
-			classes = append(classes, s.names...)
+		for _, t := range s.tallies {
+			if len(specs[0].Classes) == 0 {
+				texts = append(texts, t.texts...)
+			}
 		}
 	}
-	classes, err := settleClasses(specs[0], classes)
+	name := naming(texts)
+	classes, err := settleClasses(specs[0], ClassNames(texts))
 	if err != nil {
 		return nil, err
 	}
 	sources := make([]*Source, len(sets))
 	for i, s := range sets {
-		if sources[i], err = s.source(classes); err != nil {
+		if sources[i], err = s.source(classes, name); err != nil {
 			return nil, err
 		}
 	}
@@ -91,50 +100,34 @@ func (s *userSet) open() error {
 	return err
 }
 
-// agree checks that all files have one form. Files in LIBSVM text get the most features of all.
+// agree checks that all files have one form. Files in LIBSVM text get the indices of all.
 func agree(sets []*userSet) error {
-	want := sets[0].spec.Features
-	most := want
+	spec := sets[0].spec
 	var all []rows
 	for _, s := range sets {
 		all = append(all, s.files...)
-		for _, f := range s.files {
-			if n := f.form().shape.Features(); want > 0 && (n > want || n < want && !isSparse(f)) {
-				return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, want)
-			}
-			most = max(most, f.form().shape.Features())
-		}
 	}
-	for _, f := range all {
-		if sparse, ok := f.(*sparseRows); ok {
-			sparse.features = most
-		}
+	if err := settleSparse(all, spec); err != nil {
+		return err
 	}
 	first := all[0].form()
-	for _, f := range all[1:] {
+	for k, f := range all {
 		other := f.form()
+		if n := other.shape.Features(); spec.Features > 0 && n != spec.Features {
+			return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, spec.Features)
+		}
 		if other.shape != first.shape || other.pixels != first.pixels {
 			return atFile(nameOf(f), "samples of %s (%s), but the first file has %s (%s)", shapeText(other), other.format,
 				shapeText(first), first.format)
 		}
-		for k := range other.columns {
-			if other.columns[k] != first.columns[k] && !isNumber(other.columns[k]) && !isNumber(first.columns[k]) {
-				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", k+1,
-					other.columns[k], first.columns[k])
+		for c := range other.columns {
+			if k > 0 && other.named && first.named && other.columns[c] != first.columns[c] {
+				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", c+1,
+					other.columns[c], first.columns[c])
 			}
 		}
 	}
 	return nil
-}
-
-func isSparse(f rows) bool {
-	_, ok := f.(*sparseRows)
-	return ok
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
 }
 
 // shapeText writes the shape of a sample: 28x28x1 or 4.
@@ -162,31 +155,25 @@ func nameOf(f rows) string {
 	return ""
 }
 
-// numbered returns the names 1..n.
-func numbered(n int) []string {
-	names := make([]string, n)
-	for k := range names {
-		names[k] = strconv.Itoa(k + 1)
-	}
-	return names
-}
-
 // scan reads the labels of all files, and checks all values.
 func (s *userSet) scan() error {
-	s.y = make([][]uint8, len(s.files))
+	s.y, s.tallies = make([][]uint16, len(s.files)), make([]tally, len(s.files))
 	for k, f := range s.files {
-		features := f.form().shape.Features()
+		s.notes = append(s.notes, notesOf(f)...)
+		w, values := newWatch(f.form()), 0
 		err := f.scan(func(i int, r record) error {
-			if (i+1)*features > libsvmDenseSize {
-				return fmt.Errorf("%d rows of %d values: more than %d values in a file", i+1, features, libsvmDenseSize)
+			if values += r.values(); values > libsvmDenseSize {
+				return fmt.Errorf("%d rows and %d values: want at most %d values in a file", i+1, values, libsvmDenseSize)
 			}
-			at, err := s.class(r.label)
+			at, err := s.label(k, r.label)
 			s.y[k] = append(s.y[k], at)
+			w.see(r)
 			return err
 		}, strict)
 		if err != nil {
 			return err
 		}
+		s.watches, s.notes = append(s.watches, w), append(s.notes, w.notes(f, s.spec.Columns)...)
 		if len(s.y[k]) == 0 {
 			return atFile(nameOf(f), "the file has no samples")
 		}
@@ -197,27 +184,28 @@ func (s *userSet) scan() error {
 	return nil
 }
 
-// class returns the position of a label among the names so far.
-func (s *userSet) class(label string) (uint8, error) {
-	if at, ok := s.known[label]; ok {
-		return at, nil
+// label returns the position of a label in the tally of a file.
+func (s *userSet) label(file int, text string) (uint16, error) {
+	t := &s.tallies[file]
+	if _, known := t.at[text]; known {
+		return uint16(t.add(text)), nil
 	}
-	if want := s.spec.Classes; len(want) > 0 && !slices.Contains(want, label) {
-		return 0, fmt.Errorf("label %.40q: data.labels has %s", label, several(want))
+	if want := s.spec.Classes; len(want) > 0 && !slices.Contains(want, s.names(text)) {
+		return 0, fmt.Errorf("label %.40q: data.labels has %s", text, several(want))
 	}
-	if v, err := strconv.ParseFloat(label, 64); err == nil && v != math.Trunc(v) {
+	short, whole := wholeNumber(text)
+	if !whole {
+		short = text
+	}
+	if v, err := strconv.ParseFloat(text, 64); err == nil && v != math.Trunc(v) && !s.spec.AnyNumber {
 		return 0, fmt.Errorf("label %s is no whole number: models classify and learn no regression targets; "+
-			"name the column of the classes with data.label, or round its values", label)
+			"name the column of the classes with data.label, or round its values", text)
 	}
-	if len(s.names) == libsvmClasses {
+	if s.forms[strings.Clone(short)] = true; len(s.forms) > libsvmClasses || len(t.texts) > math.MaxUint16 {
 		return 0, fmt.Errorf("label %.40q: more than %d different labels: models classify and learn no regression "+
-			"targets; name the column of the classes with data.label", label, libsvmClasses)
+			"targets; name the column of the classes with data.label", text, libsvmClasses)
 	}
-	at := uint8(len(s.names))
-	label = strings.Clone(label)
-	s.known[label] = at
-	s.names = append(s.names, label)
-	return at, nil
+	return uint16(t.add(text)), nil
 }
 
 // settleClasses returns the classes in order, each once.
@@ -237,51 +225,38 @@ func settleClasses(spec FileSpec, classes []string) ([]string, error) {
 	return classes, nil
 }
 
-// SortClasses sorts names of classes: by value if all are numbers, else by their bytes.
-func SortClasses(classes []string) {
-	if slices.ContainsFunc(classes, func(c string) bool { return !isNumber(c) }) {
-		slices.Sort(classes)
-		return
-	}
-	slices.SortStableFunc(classes, func(a, b string) int {
-		x, _ := strconv.ParseFloat(a, 64)
-		y, _ := strconv.ParseFloat(b, 64)
-		return compareFloats(x, y)
-	})
-}
-
-func compareFloats(x, y float64) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
-
-// source returns the set with these classes.
-func (s *userSet) source(classes []string) (*Source, error) {
+// source returns the set with these classes, and the name of the class for each label.
+func (s *userSet) source(classes []string, name func(label string) string) (*Source, error) {
 	f := s.files[0].form()
 	r := &fileReader{files: s.files, where: make([][]int32, len(s.files))}
-	for k, y := range s.y {
-		for i, at := range y {
-			y[i] = uint8(slices.Index(classes, s.names[at]))
+	y := make([][]uint8, len(s.files))
+	for k, t := range s.tallies {
+		s.notes = append(s.notes, t.notes(nameOf(s.files[k]), name, s.spec.Columns.Missing)...)
+		class := make([]uint8, len(t.texts))
+		for at, text := range t.texts {
+			class[at] = uint8(slices.Index(classes, name(text)))
 		}
-		r.where[k] = make([]int32, len(y))
-		for i := range y {
-			r.where[k][i] = int32(i)
+		y[k], r.where[k] = make([]uint8, len(s.y[k])), make([]int32, len(s.y[k]))
+		for i, at := range s.y[k] {
+			y[k][i], r.where[k][i] = class[at], int32(i)
 		}
 	}
-	r.y = [2][]uint8{s.y[0], s.y[len(s.y)-1]}
+	s.y = nil
+	r.y = [2][]uint8{y[0], y[len(y)-1]}
 	if len(s.files) == 1 {
-		r.split(s.y[0], s.spec.TestShare)
+		r.split(y[0], s.spec.TestShare)
 	}
 	r.info = Info{
 		Name: filepath.Base(s.spec.Path), Title: f.format, Shape: f.shape, Classes: classes,
 		Train: len(r.y[trainPart]), Test: len(r.y[testPart]),
 	}
-	if f.pixels {
+	if s.spec.Set != "" {
+		r.info.Name = s.spec.Set
+	}
+	if t, ok := s.files[0].(*sparseRows); ok {
+		r.info.Sparse = t.average
+	}
+	if r.info.Pixels = f.pixels; f.pixels {
 		r.info.Norm = plainPixels(f.shape.C)
 	}
 	if s.spec.Standardise {
@@ -289,7 +264,20 @@ func (s *userSet) source(classes []string) (*Source, error) {
 			return nil, err
 		}
 	}
-	return &Source{Info: r.info, reader: r}, nil
+	s.addMerges(r.info.Norm)
+	return &Source{Info: r.info, Notes: s.notes, reader: r}, nil
+}
+
+// addMerges notes the columns whose values are merged, unless the set is standardised with 64 bits.
+func (s *userSet) addMerges(n *Normalization) {
+	for k, w := range s.watches {
+		for _, m := range w.merges() {
+			if n == nil || !n.fine(m.column) {
+				s.notes = append(s.notes, w.merged(nameOf(s.files[k]), m))
+			}
+		}
+	}
+	s.watches = nil
 }
 
 // plainPixels maps bytes to 0..1.

@@ -4,10 +4,13 @@ package data
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -24,6 +27,7 @@ type parquetRows struct {
 	path   string
 	names  []string // of all columns
 	chosen selection
+	absent Absence
 	made   form
 }
 
@@ -31,7 +35,7 @@ var _ rows = (*parquetRows)(nil)
 
 // openParquet reads the footer of a Parquet file.
 func openParquet(path string, c Columns) (*parquetRows, error) {
-	t := &parquetRows{path: path}
+	t := &parquetRows{path: path, absent: c.Missing}
 	c.Header = ""
 	return t, t.with(func(f *parquet.File) error {
 		columns := f.Schema().Columns()
@@ -42,7 +46,7 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 			return t.at("the footer", "%d columns: want a label and values", len(columns))
 		}
 		var err error
-		if t.chosen, err = c.choose(t.names, len(columns)); err != nil {
+		if t.chosen, err = c.choose(t.names, len(columns), pandasIndex(f, t.names)); err != nil {
 			return t.at("the footer", "%w", err)
 		}
 		for _, at := range append([]int{t.chosen.label}, t.chosen.features...) {
@@ -54,6 +58,23 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 		t.made = t.chosen.tableForm(fmt.Sprintf("Parquet with %d columns", len(columns)), t.names)
 		return nil
 	})
+}
+
+// pandasIndex returns the columns that hold an index, by their names or by the note that pandas leaves in a file.
+func pandasIndex(f *parquet.File, names []string) []int {
+	index := indexColumns(names)
+	var said struct {
+		Columns []any `json:"index_columns"` // names, or objects that describe ranges without a column
+	}
+	text, _ := f.Lookup("pandas")
+	_ = json.Unmarshal([]byte(text), &said) // other texts name nothing
+	for _, column := range said.Columns {
+		name, _ := column.(string)
+		if at := slices.Index(names, name); at >= 0 && !slices.Contains(index, at) {
+			index = append(index, at)
+		}
+	}
+	return index
 }
 
 // unfit says why a column cannot be read, "" if it can.
@@ -153,7 +174,7 @@ func (t *parquetRows) form() form { return t.made }
 
 func (t *parquetRows) scan(see func(int, record) error, judge func(*CellError) error) error {
 	return t.with(func(f *parquet.File) error {
-		out := record{floats: make([]float32, len(t.chosen.features))}
+		out := record{floats: make([]float32, len(t.chosen.features)), wide: make([]float64, len(t.chosen.features))}
 		row := 0
 		for _, group := range f.RowGroups() {
 			read := group.Rows()
@@ -210,52 +231,48 @@ func (t *parquetRows) row(out *record, values parquet.Row, i int, judge func(*Ce
 	}
 	for k, at := range t.chosen.features {
 		var reason string
-		if out.floats[k], reason = parquetNumber(values[at]); reason != "" {
+		if out.floats[k], out.wide[k], reason = parquetNumber(values[at]); reason != "" {
 			if err := bad(at, reason); err != nil {
 				return err
 			}
 		}
 	}
-	out.label = parquetClass(values[t.chosen.label])
+	out.label = parquetLabel(values[t.chosen.label], t.absent)
 	if out.label == "" {
 		return bad(t.chosen.label, noLabel)
 	}
 	return nil
 }
 
-func parquetNumber(v parquet.Value) (float32, string) {
+func parquetNumber(v parquet.Value) (narrowed float32, wide float64, reason string) {
 	switch v.Kind() {
 	case parquet.Boolean:
 		if v.Boolean() {
-			return 1, ""
+			return 1, 1, ""
 		}
-		return 0, ""
+		return 0, 0, ""
 	case parquet.Int32:
-		return float32(v.Int32()), ""
+		return float32(v.Int32()), float64(v.Int32()), ""
 	case parquet.Int64:
-		return float32(v.Int64()), ""
+		return float32(v.Int64()), float64(v.Int64()), ""
 	case parquet.Float:
-		return narrow(float64(v.Float()))
+		wide = float64(v.Float())
 	case parquet.Double:
-		return narrow(v.Double())
+		wide = v.Double()
+	default:
+		wide = math.NaN()
 	}
-	return number("")
+	narrowed, reason = narrow(wide)
+	return narrowed, wide, reason
 }
 
-func parquetClass(v parquet.Value) string {
-	switch {
-	case v.IsNull():
-		return ""
-	case v.Kind() == parquet.ByteArray:
-		return classOf(string(v.ByteArray()))
-	case v.Kind() == parquet.Int64:
-		return classOf(v.String())
-	case v.Kind() == parquet.Double:
-		return classOfNumber(v.Double())
+func parquetLabel(v parquet.Value, missing Absence) string {
+	switch v.Kind() {
+	case parquet.ByteArray:
+		return missing.labelOf(string(v.ByteArray()))
+	case parquet.Int32, parquet.Int64:
+		return v.String()
 	}
-	f, reason := parquetNumber(v)
-	if reason != "" {
-		return ""
-	}
-	return classOfNumber(float64(f))
+	_, wide, _ := parquetNumber(v)
+	return numberLabel(wide)
 }

@@ -20,16 +20,24 @@ type reader interface {
 
 // A builder copies the wanted rows of a file into a set.
 type builder struct {
-	set Set
-	at  []int // by row of the file: position in the set, or −1
+	set  Set
+	norm *Normalization
+	zero []float32 // a sample of zeros as models see them, nil if these are 0
+	at   []int     // by row of the file: position in the set, or −1
 }
 
 func newBuilder(info Info, n int, rows []int) (*builder, error) {
 	kind := Set{Shape: info.Shape, Classes: info.Classes}
-	if info.Norm != nil {
+	if info.Pixels {
 		kind.table = info.Norm.table()
 	}
-	b := &builder{at: make([]int, n)}
+	b := &builder{norm: info.Norm, at: make([]int, n)}
+	if !info.Pixels {
+		b.zero = info.zeros()
+	}
+	if info.Sparse > 0 {
+		kind.sparse = &sparseValues{zero: b.zero}
+	}
 	if rows == nil {
 		for i := range b.at {
 			b.at[i] = i
@@ -62,6 +70,29 @@ func (b *builder) bytes(i int, label uint8) []uint8 {
 	f := b.set.Shape.Features()
 	b.set.labels[k] = label
 	return b.set.bytes[k*f : (k+1)*f]
+}
+
+// sparse takes the values other than 0 of row i into a sparse set.
+func (b *builder) sparse(i int, label uint8, features []feature) {
+	k := b.at[i]
+	if k < 0 {
+		return
+	}
+	b.set.labels[k] = label
+	s := b.set.sparse
+	s.spans[k] = span{len(s.index), len(s.index) + len(features)}
+	for _, f := range features {
+		s.index = append(s.index, f.index)
+		s.values = append(s.values, b.scaled(int(f.index), f.value, float64(f.value)))
+	}
+}
+
+// scaled returns a number of column c as models see it.
+func (b *builder) scaled(c int, v float32, wide float64) float32 {
+	if b.norm == nil {
+		return v
+	}
+	return b.norm.number(c, v, wide)
 }
 
 // floats is bytes for a set of floats.

@@ -1,15 +1,16 @@
 package data
 
 import (
+	"math"
 	"slices"
 
 	"gossiptrainer/model/sample"
 )
 
-// A Normalization maps a stored value v of channel c to
+// A Normalization maps a stored value v of channel c, or of column c of a table, to
 // (v/Scale − Mean[c]) / Std[c].
 type Normalization struct {
-	Scale float64   `json:"scale"`
+	Scale float64   `json:"scale"` // 1 for numbers
 	Mean  []float64 `json:"mean"`
 	Std   []float64 `json:"std"`
 }
@@ -25,16 +26,32 @@ func (n Normalization) table() []float32 {
 	return t
 }
 
-// A Set is a list of labelled samples in memory. Pixels stay bytes and are normalised when they are read. Features of
-// LIBSVM files are float32 and are not normalised.
+// number returns a number of a table as models see it, which a file has with 64 bits.
+func (n *Normalization) number(c int, v float32, wide float64) float32 {
+	if !n.fine(c) {
+		wide = float64(v)
+	}
+	return float32((wide - n.Mean[c]) / n.Std[c])
+}
+
+// fineRatio is a mean in deviations from which on numbers of 32 bits have fewer than ten bits of the deviation. Unix
+// times are an example.
+const fineRatio = 1 << 14
+
+// fine reports whether numbers of column c need 64 bits.
+func (n *Normalization) fine(c int) bool { return math.Abs(n.Mean[c]) > fineRatio*n.Std[c] }
+
+// A Set is a list of labelled samples in memory. Pixels stay bytes and are normalised when they are read. Numbers are
+// float32 as models see them; of sparse samples those are kept that a file has.
 type Set struct {
 	Shape   sample.Shape
 	Classes []string // names; class c has label c
 
 	labels []uint8
-	bytes  []uint8   // Shape.Features() per sample, or
-	floats []float32 // the same
-	table  []float32 // of bytes, see Normalization.table
+	bytes  []uint8       // Shape.Features() per sample, or
+	floats []float32     // the same
+	table  []float32     // of bytes, see Normalization.table
+	sparse *sparseValues // in place of bytes and floats
 }
 
 // Len returns the number of samples.
@@ -51,6 +68,10 @@ func (s Set) Labels() Labels { return Labels{Of: s.labels, Classes: s.Classes} }
 func (s Set) Sample(dst []float32, i int) {
 	f := s.Shape.Features()
 	dst = dst[:f]
+	if s.sparse != nil {
+		s.sparse.sample(dst, i)
+		return
+	}
 	if s.floats != nil {
 		copy(dst, s.floats[i*f:(i+1)*f])
 		return
@@ -105,11 +126,19 @@ func (s Set) Subset(rows []int) Set {
 
 // Concat returns one set with the samples of all, which must be of one kind.
 func Concat(sets []Set) Set {
-	all := sets[0]
-	for _, s := range sets[1:] {
-		all.labels = slices.Concat(all.labels, s.labels)
-		all.bytes = slices.Concat(all.bytes, s.bytes)
-		all.floats = slices.Concat(all.floats, s.floats)
+	if len(sets) == 1 {
+		return sets[0]
+	}
+	n := 0
+	for _, s := range sets {
+		n += s.Len()
+	}
+	all, k := sets[0].empty(n), 0
+	for _, s := range sets {
+		for i := range s.Len() {
+			all.copyRow(k, s, i)
+			k++
+		}
 	}
 	return all
 }
@@ -118,9 +147,12 @@ func Concat(sets []Set) Set {
 func (s Set) empty(n int) Set {
 	f := s.Shape.Features()
 	s.labels = make([]uint8, n)
-	if s.table != nil {
+	switch {
+	case s.sparse != nil:
+		s.sparse = &sparseValues{spans: make([]span, n), zero: s.sparse.zero}
+	case s.table != nil:
 		s.bytes = make([]uint8, n*f)
-	} else {
+	default:
 		s.floats = make([]float32, n*f)
 	}
 	return s
@@ -129,9 +161,12 @@ func (s Set) empty(n int) Set {
 func (s Set) copyRow(k int, from Set, i int) {
 	f := s.Shape.Features()
 	s.labels[k] = from.labels[i]
-	if s.table != nil {
+	switch {
+	case s.sparse != nil:
+		s.sparse.copyRow(k, from.sparse, i)
+	case s.table != nil:
 		copy(s.bytes[k*f:(k+1)*f], from.bytes[i*f:])
-	} else {
+	default:
 		copy(s.floats[k*f:(k+1)*f], from.floats[i*f:])
 	}
 }

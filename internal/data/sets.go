@@ -43,7 +43,11 @@ func Load(name, dir string) (train, test Set, err error) {
 // Open finds a set, see Load. It reads no samples, except of "libsvm", whose files determine dimension and labels.
 func Open(name, dir string) (*Source, error) {
 	if name == libsvmName {
-		own, err := OpenOwn([]string{dir}, Form{})
+		spec, err := FolderSpec(dir)
+		if err != nil {
+			return nil, err
+		}
+		own, err := OpenFiles([]FileSpec{spec})
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +64,7 @@ func Open(name, dir string) (*Source, error) {
 	case "cifar-10":
 		s.reader = cifarReader{dir}
 	case "a9a":
-		s.reader = &libsvmReader{name: name, dir: dir, info: info, files: [2]string{"a9a", "a9a.t"}, values: []float64{-1, 1}}
+		s.reader = a9aReader{dir, info}
 	case "optdigits":
 		s.reader = optdigitsReader{info, dir}
 	default:

@@ -4,6 +4,7 @@ package data
 // them into shards, and then reads the rows of its own shard only.
 type Source struct {
 	Info   Info
+	Notes  []Note // of the user's own files
 	dir    string
 	reader reader
 }
@@ -12,6 +13,23 @@ type Source struct {
 func (s *Source) TrainLabels() (Labels, error) {
 	y, err := s.reader.labels(trainPart)
 	return Labels{Of: y, Classes: s.Info.Classes}, err
+}
+
+// Counts returns the rows of each class in the train and the test split of the user's own files. It returns nil for
+// other sets, whose splits have all classes.
+func (s *Source) Counts() (train, test []int) {
+	r, own := s.reader.(*fileReader)
+	if !own {
+		return nil, nil
+	}
+	var counts [2][]int
+	for p, y := range r.y {
+		counts[p] = make([]int, len(s.Info.Classes))
+		for _, label := range y {
+			counts[p][label]++
+		}
+	}
+	return counts[trainPart], counts[testPart]
 }
 
 // Train reads the given rows of the train split, in that order; nil means all.

@@ -2,7 +2,9 @@ package data
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"gossiptrainer/model/sample"
 )
@@ -19,10 +21,19 @@ type Survey struct {
 	Missing int            `json:"missing"` // values and labels
 	Wrong   int            `json:"wrong"`   // values that are no finite numbers
 	First   []string       `json:"first"`   // of the bad values, with their places
+	Notes   []Note         `json:"notes,omitempty"`
 
-	known map[string]int // classes by position
-	worst *CellError     // the first
-	sums  []running
+	under way
+}
+
+// A way is what a survey keeps while it reads a file.
+type way struct {
+	labels tally
+	others int        // rows with further labels
+	worst  *CellError // the first
+	watch  *watch
+	sparse bool
+	sums   []running // by column or channel
 }
 
 // A ClassCount is a class with its rows.
@@ -38,6 +49,7 @@ type ColumnSurvey struct {
 	Most      float64 `json:"most"`
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
+	Lost      int     `json:"lost,omitempty"` // distinct values that are equal to others in 32 bits
 }
 
 const (
@@ -52,30 +64,39 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
+	if err := settleSparse(s.files, spec); err != nil {
+		return nil, err
+	}
 	var all []*Survey
+	var failed error
+	texts := spec.Classes
 	for _, f := range s.files {
 		survey := newSurvey(f)
-		if err := f.scan(survey.see, survey.count); err != nil {
-			return all, err
+		if failed = f.scan(survey.see, survey.count); failed != nil {
+			break
 		}
-		survey.end()
-		all = append(all, survey)
+		survey.Notes = append(survey.Notes, survey.under.watch.notes(f, spec.Columns)...)
+		all, texts = append(all, survey), append(texts, survey.under.labels.texts...)
 	}
-	return all, nil
+	for _, survey := range all {
+		survey.end(naming(texts), spec)
+	}
+	return all, failed
 }
 
 func newSurvey(f rows) *Survey {
 	made := f.form()
 	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
-		known: map[string]int{}, sums: make([]running, made.shape.C)}
-	names := made.columns
-	if names == nil {
-		for c := range made.shape.C {
-			names = append(names, fmt.Sprintf("channel %d", c+1))
+		Notes: notesOf(f), under: way{watch: newWatch(made), sparse: made.sparse, sums: make([]running, made.shape.C)}}
+	s.Columns = make([]ColumnSurvey, made.shape.C)
+	for c := range s.Columns {
+		name := fmt.Sprintf("channel %d", c+1)
+		if t, ok := f.(*sparseRows); ok {
+			name = strconv.Itoa(t.first + c)
+		} else if made.columns != nil {
+			name = made.columns[c]
 		}
-	}
-	for _, name := range names {
-		s.Columns = append(s.Columns, ColumnSurvey{Name: name})
+		s.Columns[c].Name = name
 	}
 	return s
 }
@@ -83,6 +104,7 @@ func newSurvey(f rows) *Survey {
 // see takes in a row.
 func (s *Survey) see(_ int, r record) error {
 	s.Rows++
+	s.under.watch.see(r)
 	channels := s.Shape.C
 	for k, v := range r.floats {
 		if v == v {
@@ -92,26 +114,22 @@ func (s *Survey) see(_ int, r record) error {
 	for k, v := range r.bytes {
 		s.value(k%channels, float64(v)/255)
 	}
+	for _, f := range r.sparse {
+		s.value(int(f.index), float64(f.value))
+	}
 	if r.label == "" {
 		return nil
 	}
-	at, ok := s.known[r.label]
-	switch {
-	case ok:
-		s.Classes[at].Rows++
-	case len(s.Classes) < surveyClasses:
-		s.known[r.label] = len(s.Classes)
-		s.Classes = append(s.Classes, ClassCount{r.label, 1})
-	case len(s.Classes) == surveyClasses:
-		s.Classes = append(s.Classes, ClassCount{"others", 1})
-	default:
-		s.Classes[surveyClasses].Rows++
+	if _, known := s.under.labels.at[r.label]; known || len(s.under.labels.texts) < surveyClasses {
+		s.under.labels.add(r.label)
+	} else {
+		s.under.others++
 	}
 	return nil
 }
 
 func (s *Survey) value(c int, v float64) {
-	column, m := &s.Columns[c], &s.sums[c]
+	column, m := &s.Columns[c], &s.under.sums[c]
 	if m.n == 0 {
 		column.Least, column.Most = v, v
 	}
@@ -126,8 +144,8 @@ func (s *Survey) count(e *CellError) error {
 	} else {
 		s.Wrong++
 	}
-	if s.worst == nil {
-		s.worst = e
+	if s.under.worst == nil {
+		s.under.worst = e
 	}
 	if len(s.First) < surveyFirst {
 		s.First = append(s.First, e.Place()+": "+e.Reason)
@@ -137,22 +155,39 @@ func (s *Survey) count(e *CellError) error {
 
 // Bad returns the first bad value as an error, nil if there is none.
 func (s *Survey) Bad() error {
-	if s.worst == nil {
+	if s.under.worst == nil {
 		return nil
 	}
-	return s.worst.located()
+	return s.under.worst.located()
 }
 
-func (s *Survey) end() {
-	for c, m := range s.sums {
+// end names the classes, and adds means, deviations and the notes on all rows.
+func (s *Survey) end(name func(label string) string, spec FileSpec) {
+	for c, m := range s.under.sums {
+		if column, absent := &s.Columns[c], float64(s.Rows)-m.n; s.under.sparse && absent > 0 {
+			m.addZeros(absent)
+			column.Least, column.Most = min(column.Least, 0), max(column.Most, 0)
+		}
 		s.Columns[c].Mean, s.Columns[c].Deviation = m.mean, m.deviation()
 	}
-	names := make([]string, len(s.Classes))
-	for i, c := range s.Classes {
-		names[i] = c.Name
+	rows := map[string]int{}
+	for at, text := range s.under.labels.texts {
+		rows[name(text)] += s.under.labels.rows[at]
 	}
-	SortClasses(names)
-	slices.SortStableFunc(s.Classes, func(a, b ClassCount) int {
-		return slices.Index(names, a.Name) - slices.Index(names, b.Name)
-	})
+	classes := slices.Collect(maps.Keys(rows))
+	SortClasses(classes)
+	s.Classes = make([]ClassCount, len(classes))
+	for i, class := range classes {
+		s.Classes[i] = ClassCount{class, rows[class]}
+	}
+	if s.under.others > 0 {
+		s.Classes = append(s.Classes, ClassCount{"others", s.under.others})
+	}
+	s.Notes = append(s.Notes, s.under.labels.notes(s.File, name, spec.Columns.Missing)...)
+	for _, m := range s.under.watch.merges() {
+		s.Columns[m.column].Lost = m.distinct - m.left
+		if !spec.Standardise {
+			s.Notes = append(s.Notes, s.under.watch.merged(s.File, m))
+		}
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +24,8 @@ type dataset struct {
 	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
 	weights   func() ([]float64, error)  // of the workers in the objective
+	notes     []string                   // what people should know
+	warnings  []string
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
 }
@@ -67,6 +69,9 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	if err := d.checkUneven(); err != nil {
 		return nil, err
 	}
+	if err := d.checkClasses(); err != nil {
+		return nil, err
+	}
 	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
 		return nil, err
 	}
@@ -96,6 +101,20 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	return d, nil
 }
 
+// addDataNotes adds the notes on the user's own files and returns the warnings.
+func (r *Run) addDataNotes() (warnings []string) {
+	if r.data == nil {
+		return nil
+	}
+	var all []data.Note
+	for _, s := range r.data.sources {
+		all = append(all, s.Notes...)
+	}
+	quiet, loud := data.Sentences(all)
+	r.notes = slices.Concat(r.notes, quiet, r.data.notes)
+	return append(loud, r.data.warnings...)
+}
+
 // openData opens the source that all workers share, or one per worker.
 func openData(cfg configs.Config) ([]*data.Source, error) {
 	c := cfg.Data
@@ -121,15 +140,16 @@ func openData(cfg configs.Config) ([]*data.Source, error) {
 		}
 	}
 	if c.Name == "libsvm" {
-		form := data.Form{Features: c.Dimension}
-		for _, label := range c.Labels {
-			v, err := strconv.ParseFloat(string(label), 64)
-			if err != nil {
-				return nil, configs.Errorf("data.labels", "labels of libsvm are numbers, got %q", label)
+		specs := make([]data.FileSpec, len(dirs))
+		for i, dir := range dirs {
+			var err error
+			if specs[i], err = data.FolderSpec(dir); err != nil {
+				return nil, err
 			}
-			form.Labels = append(form.Labels, v)
+			specs[i].Indices, specs[i].Features = c.Indices, c.Dimension
+			specs[i].Classes = data.ClassNames(configs.Texts(c.Labels))
 		}
-		return data.OpenOwn(dirs, form)
+		return data.OpenFiles(specs)
 	}
 	source, err := data.Open(c.Name, dirs[0])
 	return []*data.Source{source}, err
@@ -140,9 +160,18 @@ func FileSpec(d configs.Data) data.FileSpec {
 	return data.FileSpec{
 		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
 		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
-			Header: d.Header},
-		Standardise: d.Standardise, Features: d.Dimension, Classes: data.ClassNames(configs.Texts(d.Labels)),
+			Header: d.Header, Missing: missing(d)},
+		Standardise: d.Standardise, Indices: d.Indices, Features: d.Dimension,
+		Classes: data.ClassNames(configs.Texts(d.Labels)),
 	}
+}
+
+// missing returns the texts that count as missing, nil for the usual ones.
+func missing(d configs.Data) data.Absence {
+	if len(d.Missing) == 0 {
+		return nil
+	}
+	return configs.Texts(d.Missing)
 }
 
 // CheckTogether refuses to start all workers on this machine if each needs files of its own and the run file names one

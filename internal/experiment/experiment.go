@@ -69,7 +69,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.warnings = slices.Concat(clipping, compressing, r.checkSecurity())
+	r.warnings = slices.Concat(r.addDataNotes(), clipping, compressing, r.checkSecurity())
 	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.dim > 0 {
 		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
 			return nil, err

@@ -46,14 +46,13 @@ func (r *Run) MatchModel(saved train.Saved, path string) error {
 	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
 }
 
-// An input says how PyTorch makes inputs of stored values v of channel c: (v/Scale − Mean[c]) / Std[c]. Data that are
-// standardised by their train split have none of the three.
+// An input says how PyTorch makes inputs of stored values v of channel or column c: (v/Scale − Mean[c]) / Std[c].
 type input struct {
 	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
 	Classes []string  `json:"classes"`
-	Scale   float64   `json:"scale,omitempty"`
-	Mean    []float64 `json:"mean,omitempty"`
-	Std     []float64 `json:"std,omitempty"`
+	Scale   float64   `json:"scale"`
+	Mean    []float64 `json:"mean"`
+	Std     []float64 `json:"std"`
 }
 
 // described returns the metadata of model and data.
@@ -65,11 +64,9 @@ func (r *Run) described() map[string]string {
 	metadata[MetaData] = text(r.cfg.DataSet())
 	info := r.data.sources[0].Info
 	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes}
-	switch n := info.Norm; {
-	case r.cfg.Data.Standardise:
-	case n != nil:
+	if n := info.Norm; n != nil {
 		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
-	default:
+	} else {
 		in.Scale, in.Mean, in.Std = 1, make([]float64, info.Shape.C), slices.Repeat([]float64{1}, info.Shape.C)
 	}
 	metadata[MetaInput] = text(in)

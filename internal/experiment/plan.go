@@ -75,7 +75,10 @@ func (r *Run) dataBytes() int64 {
 		rows = info.Test + info.Train/r.N()
 	}
 	bytes := int64(rows) * int64(info.Shape.Features())
-	if info.Norm == nil { // pixels are bytes, features are floats
+	switch {
+	case info.Sparse > 0: // an index and a value each
+		bytes = int64(rows) * int64(info.Sparse) * 2 * floatBytes
+	case !info.Pixels:
 		bytes *= floatBytes
 	}
 	return bytes

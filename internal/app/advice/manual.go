@@ -53,6 +53,23 @@ type Remedy struct {
 func Remedies() []Remedy { return slices.Clone(remedies) }
 
 var remedies = []Remedy{
+	{"values-that-become-equal", []string{
+		"%s: column %s: %d distinct values%s are only %d in 32 bits: data.standardise: true keeps them apart, or " +
+			"subtract an offset in the file",
+	}},
+	{"labels-that-look-missing", []string{
+		"%s: the label %q of %s is a class: if it stands for missing labels, set data.missing: [%q]",
+	}},
+	{"classes-of-one-split", []string{
+		"%s: classes whose names differ only in case, blanks or a point at the end: %s: if they are one class, write " +
+			"them alike",
+		"%s: no row to train on has a class of these test rows: %s: they count as wrong",
+		"%s: no worker has rows of these classes, but test rows are of them: %s: %d workers with data.per_worker: %d " +
+			"leave them out",
+	}},
+	{"data-with-row-numbers", []string{
+		"%s: column %s %s, and the model learns from it: if it is no feature, leave it out with data.skip: [%s]",
+	}},
 	{"no-mdns", []string{"no mDNS: only peers with an address in the run file are found"}},
 	{"addresses-of-this-machine", []string{
 		"the roster gives this machine %v, which no interface here has: it listens on that port of all interfaces, to " +

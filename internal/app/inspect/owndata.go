@@ -47,6 +47,7 @@ func CheckData(loaded *configs.Loaded) (*DataCheck, error) {
 			return check, err
 		}
 	}
+	check.told()
 	for _, f := range check.Files {
 		if err := f.Bad(); err != nil {
 			return check, err
@@ -54,6 +55,16 @@ func CheckData(loaded *configs.Loaded) (*DataCheck, error) {
 		check.note(f, cfg)
 	}
 	return check, check.divide(loaded)
+}
+
+// told adds the notes of all files.
+func (d *DataCheck) told() {
+	var all []data.Note
+	for _, f := range d.Files {
+		all = append(all, f.Notes...)
+	}
+	quiet, loud := data.Sentences(all)
+	d.Notes = append(append(d.Notes, loud...), quiet...)
 }
 
 // divide adds the split. The batch of the run file may be too large for it, which is noted.
@@ -66,6 +77,11 @@ func (d *DataCheck) divide(loaded *configs.Loaded) error {
 	}
 	if d.Split, err = NewSplit(run); err != nil {
 		return loaded.Locate(err)
+	}
+	for _, note := range append(run.Warnings(), run.Notes()...) {
+		if !slices.Contains(d.Notes, note) {
+			d.Notes = append(d.Notes, note)
+		}
 	}
 	d.Train, d.Test = run.Samples()
 	least := slices.Min(d.Split.Sizes)
@@ -97,7 +113,7 @@ func (d *DataCheck) note(f *data.Survey, cfg configs.Config) {
 		add("the deviations of columns differ by a factor of %.0f: data.standardise: true helps training", most/least)
 	}
 	if constant > 0 && constant < len(f.Columns) {
-		add("%s one value only", plural.Of(constant, "column has"))
+		add("%s one value only", plural.Of(constant, "column")+" "+plural.Verb(constant, "has", "have"))
 	}
 	if n := len(f.Classes); n > 10 && f.Rows < 5*n {
 		add("%d classes for %d rows: is %s the column of the classes?", n, f.Rows, f.Label)
