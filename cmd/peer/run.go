@@ -103,19 +103,29 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if file.resume {
 		s.SayResumed()
 	}
-	options, err := peer.LANOptions(run, secret)
+	options, err := peer.LANOptions(run, secret, s.Version)
 	if err != nil {
 		return err
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
 	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child}
 	if err := part.Take(ctx); err != nil {
-		if ctx.Err() != nil || isA[*node.StoppedError](err) {
-			c.sayStopped(s, again)
-		}
+		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
 	return c.summarize(s, nil)
+}
+
+// sayEnded tells which state of a run is safe that a signal or another worker has ended with err.
+func (c *console) sayEnded(ctx context.Context, s *session.Session, again string, err error) {
+	stop, byOther := errors.AsType[*node.StoppedError](err)
+	switch {
+	case byOther && stop.Diverged:
+		c.lost.Store(nil)
+		s.SayDiverged(stop.Rank)
+	case byOther || ctx.Err() != nil:
+		c.sayStopped(s, again)
+	}
 }
 
 // advise handles the refusal of this peer by the others. It removes a folder that this start has made, so that --resume

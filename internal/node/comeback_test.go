@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A worker whose graph takes nobody back is told what happens now, and which policy would have kept its place.
+// A worker whose graph takes no worker back is told what happens now, and which policy would have kept its place.
 func TestAWorkerThatCannotComeBackIsToldWhatToDo(t *testing.T) {
 	_, _, err := new(Node).ComeBack(t.Context(), nil, nil)
 	hinted, ok := errors.AsType[interface {

@@ -39,10 +39,15 @@ func (d *driver) stoppedBy(e link.Event) error {
 
 // stop ends a worker because another one has stopped the run. A stopped worker may lack messages from
 // then on, so it leaves with the copy of the last boundary. An asynchronous worker's copy lacks the
-// exchanges since then, so it goes on to the next boundary. Any other error ends the worker at once.
+// exchanges since then, so it goes on to the next boundary. Any other error ends the worker at once. So does the stop
+// of a worker that has diverged: a copy may hold its model, and would replace a checkpoint from before.
 func (d *driver) stop(err error) error {
 	var stop *StoppedError
 	if !errors.As(err, &stop) {
+		return err
+	}
+	if stop.Diverged {
+		d.passOn(err)
 		return err
 	}
 	fresh := d.keeper.copied.round == d.round
@@ -116,6 +121,15 @@ func (d *driver) reason(err error) string {
 	return strings.TrimPrefix(err.Error(), fmt.Sprintf("node: worker %d: ", d.w.Rank))
 }
 
+// diverged reports whether an error says that the model of this worker has diverged.
+func diverged(err error) bool {
+	why, ok := errors.AsType[interface {
+		error
+		Diverged() bool
+	}](err)
+	return ok && why.Diverged()
+}
+
 // passOn tells the others, once, why this worker stops, or which worker stopped it.
 func (d *driver) passOn(err error) {
 	if !d.ending.told.IsZero() {
@@ -124,7 +138,7 @@ func (d *driver) passOn(err error) {
 	d.ending.told = time.Now()
 	var why *StoppedError
 	if !errors.As(err, &why) {
-		why = &StoppedError{Rank: d.w.Rank, Reason: d.reason(err)}
+		why = &StoppedError{Rank: d.w.Rank, Reason: d.reason(err), Diverged: diverged(err)}
 	}
 	d.t.Control(gossip.Control{Kind: gossip.StopRun, Why: why})
 	if why.Rank == d.w.Rank {

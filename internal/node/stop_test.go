@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
 
@@ -87,6 +89,7 @@ type interruption struct {
 	soon    bool          // the worker is told to end at once, not a minute later
 	gone    bool          // a neighbour has crashed
 	stopped bool          // by another worker, not by a signal
+	lie     bool          // because the model of that worker has diverged
 	every   int           // rounds between two checkpoints
 	take    time.Duration // to copy the state
 	disk    time.Duration // to write a checkpoint
@@ -147,7 +150,8 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 			}
 			asked = time.Now()
 			if in.stopped {
-				s.events <- link.Event{Kind: link.Stopped, Peer: 0, Err: &StoppedError{Rank: 0, Reason: "somebody pressed ctrl-c"}}
+				s.events <- link.Event{Kind: link.Stopped, Peer: 0, Err: &StoppedError{
+					Rank: 0, Reason: "somebody pressed ctrl-c", Diverged: in.lie}}
 				return
 			}
 			interrupt()
@@ -198,6 +202,35 @@ func TestAWorkerThatIsToldToEndLosesNoRound(t *testing.T) {
 				t.Errorf("error %v", got.err)
 			}
 		})
+	}
+}
+
+// A worker that ends because another one's model has diverged keeps its checkpoints from before. A new one may hold
+// what that worker sent.
+func TestADivergedModelReplacesNoCheckpoint(t *testing.T) {
+	got := interruption{rounds: 19, stopped: true, lie: true, every: 10}.run(t, nil)
+	if len(got.written) == 0 || slices.Max(got.written) != 10 {
+		t.Errorf("checkpoints of rounds %v, want 10 as the newest", got.written)
+	}
+	if len(got.stops) != 1 || !got.stops[0].Diverged || got.stops[0].Rank != 0 {
+		t.Errorf("the others are told %+v", got.stops)
+	}
+	var stop *StoppedError
+	if !errors.As(got.err, &stop) || !stop.Diverged {
+		t.Errorf("error %v", got.err)
+	}
+}
+
+// A worker whose own model has diverged says so to the others.
+func TestADivergedWorkerSaysSo(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("round 3: loss is NaN: %w", train.ErrDiverged): true, errors.New("disk full"): false,
+	} {
+		s := newScript()
+		driverOf(t, task{n: 3, dim: 4, rounds: 5}.worker(t, 1), s).passOn(err)
+		if len(s.stops) != 1 || s.stops[0].Diverged != want {
+			t.Errorf("%v: the others hear %+v", err, s.stops)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -18,7 +17,15 @@ import (
 
 // ErrDiverged is wrapped by the error of a round in which the loss or the update direction is not finite, or the model
 // is too large.
-var ErrDiverged = errors.New("training diverged")
+const ErrDiverged divergence = "training diverged"
+
+// A divergence tells packages that do not train that a model has diverged.
+type divergence string
+
+func (d divergence) Error() string { return string(d) }
+
+// Diverged reports true.
+func (divergence) Diverged() bool { return true }
 
 // Limits beyond which training never recovers.
 const (

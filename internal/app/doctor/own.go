@@ -54,7 +54,7 @@ func (p *patient) own() []Row {
 	rows := []Row{judgeSecret(cfg, err)}
 	if p.run != nil {
 		missing := p.run.FindData()
-		if p.links, err = peer.LANOptions(p.run, secret); missing == nil {
+		if p.links, err = peer.LANOptions(p.run, secret, ""); missing == nil {
 			missing = err
 		}
 		p.links.JoinSecret = secret

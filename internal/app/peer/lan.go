@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
@@ -78,9 +79,17 @@ func OwnFolder(loaded *configs.Loaded) error {
 	return nil
 }
 
-// LANOptions returns the options of a peer on a LAN, from its run file and its machine.
-func LANOptions(run *experiment.Run, secret string) (node.Options, error) {
+// sameProgram is the advice for machines whose programs differ.
+const sameProgram = "install the same version of the program on all machines; peer version prints it"
+
+// LANOptions returns the options of a peer on a LAN, from its run file and its machine. All peers must have the version
+// of the program, "" for any.
+func LANOptions(run *experiment.Run, secret, version string) (node.Options, error) {
 	o := nodeOptions(run)
+	if version != "" {
+		o.Sections = append(o.Sections, node.Section{Name: "program", JSON: strconv.AppendQuoteToASCII(nil, version),
+			Advice: sameProgram})
+	}
 	held, err := run.DataHeld()
 	if err != nil {
 		return o, err

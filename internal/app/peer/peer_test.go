@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,13 +59,16 @@ func TestOptionsAreThoseOfTheRunFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := LANOptions(run, "sesame")
+	o, err := LANOptions(run, "sesame", "0.2.0")
 	if err != nil || o.N != 5 || o.Dim != 10 || o.JoinSecret != "sesame" || o.Detect.Seconds() != 4 ||
 		o.Network.Uplink.Rate != 1e6 {
 		t.Errorf("%+v, error %v", o, err)
 	}
-	if o.RunID != configs.RunID("tulip") || len(o.Sections) == 0 {
-		t.Errorf("run %v with %d sections", o.RunID, len(o.Sections))
+	same := func(s node.Section) bool {
+		return s.Name == "program" && string(s.JSON) == `"0.2.0"` && strings.Contains(s.Advice, "same version")
+	}
+	if o.RunID != configs.RunID("tulip") || !slices.ContainsFunc(o.Sections, same) || len(o.Sections) < 2 {
+		t.Errorf("run %v with the sections %+v", o.RunID, o.Sections)
 	}
 }
 

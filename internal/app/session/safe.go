@@ -6,6 +6,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/topology"
 )
 
 // safe describes the safe state, if there is one.
@@ -44,6 +45,16 @@ func (s *Session) SayStopped(again string) {
 	}
 	s.Screen.say("%s", safe)
 	advice.Next(s.Screen.Talk, again, "go on")
+}
+
+// SayDiverged tells the user of a run that has ended because another worker's model diverged why no state is offered.
+// No record shows which messages of that worker the states on disk hold. With --resume they would be mixed again.
+func (s *Session) SayDiverged(rank topology.Rank) {
+	s.Display.Close()
+	s.Screen.say("no state is offered: the model of worker %d has diverged, and checkpoints of all workers may hold what "+
+		"it sent, or what made it diverge", rank)
+	s.Screen.say("start again on all machines, without --resume: the error of worker %d says what to change; against "+
+		"false models of a machine, see algorithm.clip", rank)
 }
 
 // SayResumed tells where a run resumes.

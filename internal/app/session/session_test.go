@@ -161,6 +161,12 @@ func TestARunThatGoesOnCountsOn(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said.String())
 		}
 	}
+	said.Reset()
+	s.SayDiverged(3)
+	if text := said.String(); !strings.Contains(text, "no state is offered: the model of worker 3 has diverged") ||
+		!strings.Contains(text, "without --resume") || strings.Contains(text, "next:") {
+		t.Errorf("after a divergence the user is told %q", text)
+	}
 	if lost := s.Lost("peer run x"); !strings.Contains(lost, "round 10 is safe") ||
 		!strings.HasSuffix(lost, "go on with: peer run x") {
 		t.Errorf("lost: %q", lost)

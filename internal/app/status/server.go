@@ -93,8 +93,8 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Folders returns the folders in which peers of this user may have their sockets, that of Folder first. Those of a login,
-// of cron and of a unit of systemd have other environments than the command that asks them.
+// Folders returns the folders in which peers of this user may have their sockets, that of Folder first. Peers of a
+// login, of cron and of a unit of systemd have other environments than the command that asks them.
 func Folders() ([]string, error) {
 	var all []string
 	own, err := Folder()
@@ -115,7 +115,7 @@ func Folders() ([]string, error) {
 	return all, nil
 }
 
-// elsewhere returns patterns of the usual folders of sockets. Who names a folder of his own asks there only.
+// elsewhere returns patterns of the usual folders of sockets. A user who names another folder asks there only.
 func elsewhere(runtime, temp string, user int) []string {
 	login := filepath.Join("/run/user", strconv.Itoa(user))
 	if runtime != "" && filepath.Clean(runtime) != login {

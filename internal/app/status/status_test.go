@@ -103,8 +103,8 @@ func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 	}
 }
 
-// A peer that cron or ssh has started is found from a login, which has another folder for sockets. Who names a folder
-// asks there only.
+// A peer that cron or ssh has started is found from a login, which has another folder for sockets. A user who names
+// a folder asks there only.
 func TestPeersOfOtherEnvironmentsAreFound(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", t.TempDir())

@@ -15,6 +15,7 @@ import (
 // be passed on.
 func FuzzHalt(f *testing.F) {
 	f.Add(EncodeStop(&StoppedError{Rank: 3, Reason: "the cat is on the keyboard"}), 8)
+	f.Add(EncodeStop(&StoppedError{Rank: 3, Reason: "loss is NaN", Diverged: true}), 8)
 	f.Add([]byte(`{"rank":-1,"reason":"\u001b[2J"}`), 8)
 	f.Add([]byte(`{"rank":7,"reason":"\ud800"}`), 8)
 	f.Fuzz(func(t *testing.T, text []byte, n int) {

@@ -11,8 +11,9 @@ import (
 
 // A StoppedError says that another worker ended the run for all.
 type StoppedError struct {
-	Rank   topology.Rank // of the worker that stopped
-	Reason string
+	Rank     topology.Rank // of the worker that stopped
+	Reason   string
+	Diverged bool // its model did, so that those of the others may hold what it sent
 }
 
 func (e *StoppedError) Error() string {
@@ -22,8 +23,9 @@ func (e *StoppedError) Error() string {
 // stopWords encode a StoppedError for two ways: the links, which reach the neighbours reliably, and
 // the control topic, which reaches the rest sooner.
 type stopWords struct {
-	Rank   int    `json:"rank"`
-	Reason string `json:"reason"`
+	Rank     int    `json:"rank"`
+	Reason   string `json:"reason"`
+	Diverged bool   `json:"diverged,omitempty"`
 }
 
 const maxReason = 512 // bytes
@@ -37,7 +39,7 @@ var ErrStop = errors.New("malformed stop")
 // EncodeStop encodes why, with its reason cut at 512 bytes.
 func EncodeStop(why *StoppedError) []byte {
 	reason := strings.ToValidUTF8(why.Reason[:min(len(why.Reason), maxReason)], "")
-	text, err := json.Marshal(stopWords{Rank: int(why.Rank), Reason: reason})
+	text, err := json.Marshal(stopWords{Rank: int(why.Rank), Reason: reason, Diverged: why.Diverged})
 	if err != nil {
 		panic(fmt.Sprintf("internal error: handshake: %v", err)) // cannot fail for an int and a string
 	}
@@ -53,5 +55,5 @@ func ParseStop(text []byte, n int) (*StoppedError, error) {
 	if h.Rank < 0 || h.Rank >= n || len(h.Reason) > maxReason {
 		return nil, ErrStop
 	}
-	return &StoppedError{Rank: topology.Rank(h.Rank), Reason: Printable(h.Reason)}, nil
+	return &StoppedError{Rank: topology.Rank(h.Rank), Reason: Printable(h.Reason), Diverged: h.Diverged}, nil
 }
