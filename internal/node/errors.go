@@ -37,8 +37,11 @@ func (e *TrainingError) Error() string {
 // Unwrap returns the cause.
 func (e *TrainingError) Unwrap() error { return e.Err }
 
-// A RefusedError says that two peers cannot work together, and why.
+// A RefusedError says that two peers cannot work together, and why. The other one has proven the join secret.
 type RefusedError = handshake.RefusedError
+
+// An UnprovenError says that two peers have parted before the other one had proven the join secret.
+type UnprovenError = handshake.UnprovenError
 
 // A StoppedError says that another worker ended the run for all.
 type StoppedError = handshake.StoppedError

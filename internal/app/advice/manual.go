@@ -26,7 +26,10 @@ func Remedies() []Remedy { return slices.Clone(remedies) }
 
 var remedies = []Remedy{
 	{"no-mdns", []string{"no mDNS: only peers with an address in the run file are found"}},
-	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
+	{"refused-peers", []string{
+		"refused a peer", "link refused", "peer refused", "a peer has not proven that it belongs to this run",
+	}},
+	{"copied-keys", []string{"another machine shows the identity of this peer"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
 		"refused a stranger silently",

@@ -9,11 +9,14 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	ma "github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/internal/node/socket"
 )
@@ -31,11 +34,49 @@ type notifee func(peer.AddrInfo)
 func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
 
 // Discover looks for peers of a run by multicast until ctx ends. It announces the current addresses:
-// the host must listen already.
+// the host must listen already. found hears this host's own announcements too, see Others.
 func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
 	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {
 		<-ctx.Done()
 		closeSoon(s)
+	}
+}
+
+// An announcer is a host for the library of mDNS, which drops announcements under the id of its host. After its own
+// announcement the id is gone, so that a machine with a copy of the key is heard.
+type announcer struct {
+	host.Host
+	announced atomic.Bool
+}
+
+// ID returns the id of the host, and none after its announcement.
+func (a *announcer) ID() peer.ID {
+	if a.announced.Load() {
+		return ""
+	}
+	return a.Host.ID()
+}
+
+// Others returns a receiver of announcements that passes on those of other peers. twin hears announcements under this
+// host's own id at addresses that it never had. They come from a machine with a copy of its key, or from a stranger.
+func Others(h *socket.Host, found func(peer.AddrInfo), twin func(*socket.TwinError)) func(peer.AddrInfo) {
+	var mu sync.Mutex
+	own := make(map[string]bool)
+	return func(who peer.AddrInfo) {
+		if who.ID != h.ID() {
+			found(who)
+			return
+		}
+		listening, _ := h.Network().InterfaceListenAddresses() // without interfaces there are none
+		mu.Lock()
+		defer mu.Unlock()
+		for _, a := range slices.Concat(listening, h.Addrs()) {
+			own[a.String()] = true
+		}
+		foreign := slices.DeleteFunc(socket.Reachable(who.Addrs), func(a ma.Multiaddr) bool { return own[a.String()] })
+		if len(foreign) > 0 {
+			twin(h.Twin(foreign...))
+		}
 	}
 }
 
@@ -62,8 +103,10 @@ func startMDNS(ctx context.Context, h host.Host, service string, found notifee, 
 	for told := false; ; told = true {
 		err := errNoMulticast
 		if hasMulticast() {
-			s := mdns.NewMdnsService(h, service, found)
+			own := &announcer{Host: h}
+			s := mdns.NewMdnsService(own, service, found)
 			if err = s.Start(); err == nil {
+				own.announced.Store(true)
 				log.Debug("looking for peers by mDNS", "service", service)
 				return s
 			}
