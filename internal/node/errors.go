@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -75,7 +76,7 @@ func leftBehind(why error) error {
 	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
 }
 
-// checkSecurity checks the encryption of the links.
+// checkSecurity checks the encryption of the links and the join secret.
 func (o *Options) checkSecurity() error {
 	switch {
 	case o.Security != "" && o.Security != TLS && o.Security != Noise && o.Security != None:
@@ -84,6 +85,9 @@ func (o *Options) checkSecurity() error {
 		return errors.New("node: quic is always encrypted: choose transport tcp for security none")
 	case len(o.Trusted) > 0 && o.Security != None:
 		return fmt.Errorf("node: trusted %v: has a meaning for security %q alone", o.Trusted, None)
+	}
+	if weak, ok := errors.AsType[*identity.WeakError](identity.CheckSecret(o.JoinSecret)); ok && o.JoinSecret != "" {
+		return fmt.Errorf("node: join secret: %w: %s", weak, weak.Hint())
 	}
 	return nil
 }
