@@ -74,13 +74,13 @@ func (c *Comparison) scoreCells(env []string) {
 // CheckTargets refuses the run file of a cell which cannot tell when a target is reached.
 func (c *Comparison) CheckTargets(cell Config) error {
 	if c.Targets.Accuracy > 0 && cell.Output.Evaluate == 0 && !cell.External() {
-		return Errorf("output.evaluate", "is 0, so that nobody knows when accuracy %g is reached: give the rounds between "+
+		return Errorf("output.evaluate", "is 0, so that no cell tells when accuracy %g is reached: give the rounds between "+
 			"evaluations, or leave it out", c.Targets.Accuracy)
 	}
 	if records := cell.Train.Rounds / cell.Output.Every; c.Targets.Loss > 0 && cell.Train.Epochs == 0 &&
 		records < record.Smoothing {
-		return Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared with loss %g: "+
-			"give fewer rounds between records", cell.Output.Every, cell.Train.Rounds, record.Smoothing, c.Targets.Loss)
+		return Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared with "+
+			"loss %g: give fewer rounds between records", cell.Output.Every, cell.Train.Rounds, record.Smoothing, c.Targets.Loss)
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func TestComparison(t *testing.T) {
 		t.Errorf("cell %q in folder %q", last, last.ID())
 	}
 	got := strings.Join(Arguments(cells[0].Set), " ")
-	if want := "seed=3 train.rounds=50 output.evaluate=1 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 " +
-		"algorithm.name=dpsgd"; got != want {
+	if want := "seed=3 train.rounds=50 output.evaluate=1 limit.rate=1mbit limit.latency=1ms train.rounds=10 " +
+		"algorithm.bits=32 algorithm.name=dpsgd"; got != want {
 		t.Errorf("first cell sets %q, want %q", got, want)
 	}
 }
@@ -244,7 +244,7 @@ func TestComparisonMistakes(t *testing.T) {
 		"network no section": {change("{name: fast}", "{name: fast, set: 3}"), "networks.1.set: must be a section"},
 		"network that tunes": {change("{name: fast}", "{name: fast, set: {train: {batch: \"tune(1, 2)\"}}}"),
 			"networks.1.set: train.batch: tune(...) belongs to an algorithm"},
-		"no evaluations":     {everywhere("output: {evaluate: 0}"), "nobody knows when accuracy 0.85 is reached"},
+		"no evaluations":     {everywhere("output: {evaluate: 0}"), "no cell tells when accuracy 0.85 is reached"},
 		"too few records":    {everywhere("output: {every: 11}"), "50 rounds have fewer records than the 5"},
 		"wrong in a network": {change("{name: fast}", "{name: fast, set: {data: {alpha: -1}}}"), "data.alpha"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},

@@ -81,8 +81,8 @@ func exitCode(err error) int {
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
-		isA[*node.StoppedError](err), isA[*handover.UnreachableError](err), isA[*handover.ExpiredError](err),
-		isA[*node.SecludedError](err):
+		isA[*node.UnprovenError](err), isA[*node.StoppedError](err), isA[*handover.UnreachableError](err),
+		isA[*handover.ExpiredError](err), isA[*node.SecludedError](err):
 		return exitNetwork
 	}
 	return exitOther

@@ -133,7 +133,8 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	h, err := socket.New(socket.Config{
-		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
+		Key: o.Identity.Key(), KeyFile: o.Identity.Path(),
+		Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
 		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
@@ -311,11 +312,23 @@ func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 
 // discover looks for peers of the run by multicast until the node is closed.
 func (n *Node) discover(found func(peer.AddrInfo)) {
+	found = join.Others(n.host, found, n.sameIdentity)
 	if n.opts.find != nil {
 		n.opts.find(found)
 		return
 	}
 	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
+}
+
+// sameIdentity tells the user of a machine that announces the identity of this one.
+func (n *Node) sameIdentity(twin *socket.TwinError) {
+	twin.Tell(&n.refused.Refusals, n.log)
+	n.mu.Lock()
+	roll := n.roll
+	n.mu.Unlock()
+	if roll != nil {
+		roll.Twin(twin)
+	}
 }
 
 // located stores the address of a worker that the roster names without one.

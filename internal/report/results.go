@@ -45,7 +45,7 @@ func (s *Study) metricsOf(g *Group) []metric {
 // column bound says that high is all that is known.
 func (s *Study) WriteResults(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high", "bound"}) // Flush reports the error
+	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high", "bound"}) // see Flush
 	for _, g := range s.Groups {
 		for _, m := range s.metricsOf(g) {
 			if line := g.line(m); line != nil {

@@ -160,8 +160,8 @@ func rivals(fastest *Group, groups []*Group, target record.Target) []string {
 }
 
 // fastestOf returns the group with the least mean time to the target among those that reached it in every run; nil if
-// there is none. A group whose time is only a bound may have been there at any earlier time. So it is the fastest only if
-// no other is bounded and its bound lies below the times of all others. Else nobody is, and these groups may be first.
+// there is none. A group whose time is only a bound may have been there at any earlier time. So it is the fastest only
+// if no other is bounded and its bound lies below the times of all others. Else none is, and these groups may be first.
 func fastestOf(groups []*Group, target record.Target) (fastest *Group, open []*Group) {
 	for _, g := range groups {
 		switch {

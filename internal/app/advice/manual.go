@@ -78,7 +78,10 @@ var remedies = []Remedy{
 			"forwards that one",
 		"%s, and QUIC needs %d: no connection opens there",
 	}},
-	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
+	{"refused-peers", []string{
+		"refused a peer", "link refused", "peer refused", "a peer has not proven that it belongs to this run",
+	}},
+	{"copied-keys", []string{"another machine shows the identity of this peer"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
 		"refused a stranger silently",

@@ -141,10 +141,13 @@ func loaded(t *testing.T, set ...string) *configs.Loaded {
 	return l
 }
 
+// sesame is a join secret.
+const sesame = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
+
 func TestSecrets(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "lan.secret")
-	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(sesame+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	judged := func(set ...string) Row {
@@ -153,7 +156,8 @@ func TestSecrets(t *testing.T) {
 		return judgeSecret(l.Config, err)
 	}
 	expect(t, judged("node.join_secret_file="+file), OK, file)
-	expect(t, judged("node.join_secret=sesame"), Look, "in the run file")
+	expect(t, judged("node.join_secret="+sesame), Look, "in the run file")
+	expect(t, judged("node.join_secret=open sesame"), Broken, "too easy to guess", "peer id secret")
 	expect(t, judged(), Broken, "anybody could join", "peer id secret")
 	expect(t, judged("node.join_secret_file="+file+"x"), Broken, "peer id secret "+file+"x")
 	if err := os.Chmod(file, 0o644); err != nil {
@@ -216,7 +220,7 @@ func TestFolders(t *testing.T) {
 
 // A whole examination alone: the machines that are missing are a risk, or broken if all are wanted.
 func TestAnExaminationAlone(t *testing.T) {
-	set := []string{"node.join_secret=sesame", "node.listen=[/ip4/127.0.0.1/tcp/0]", "output.dir=" + t.TempDir(),
+	set := []string{"node.join_secret=" + sesame, "node.listen=[/ip4/127.0.0.1/tcp/0]", "output.dir=" + t.TempDir(),
 		"node.key=" + filepath.Join(t.TempDir(), "peer.key"), "name=alone-" + filepath.Base(t.TempDir())}
 	for pairs, want := range map[bool]Verdict{false: Look, true: Broken} {
 		r := Request{Load: load(set...), Pairs: pairs, Wait: time.Millisecond, Build: inspect.ReadBuild()}

@@ -49,7 +49,11 @@ type patient struct {
 	run    *experiment.Run // nil: there is none
 	links  node.Options    // of the run
 	secret bool            // the secret can be used
+	mine   ownKey
 }
+
+// An ownKey is the key of this machine.
+type ownKey struct{ file, id string } // id is "" if there is none yet
 
 // missing is the verdict if machines are missing.
 func (p *patient) missing() Verdict {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -39,7 +40,8 @@ func serviceName(run string) string {
 
 // Discover looks for peers of a run by multicast until ctx ends. It announces the current addresses: the host must
 // listen already. If no interface has multicast, one may still come up: it tries again. An announcement counts only
-// with addresses to which this machine can connect. found also hears other processes with the id of h.
+// with addresses to which this machine can connect. found also hears other processes with the id of h, see
+// Others.
 func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
 	for told := false; ; told = true {
 		err := discover(ctx, h, serviceName(run), found, log)
@@ -51,6 +53,29 @@ func Discover(ctx context.Context, h host.Host, run string, found func(peer.Addr
 		}
 		if !socket.Sleep(ctx, socket.LastRetry) {
 			return
+		}
+	}
+}
+
+// Others returns a receiver of announcements that passes on those of other peers. twin hears announcements under this
+// host's own id at addresses that it never had. They come from a machine with a copy of its key, or from a stranger.
+func Others(h *socket.Host, found func(peer.AddrInfo), twin func(*socket.TwinError)) func(peer.AddrInfo) {
+	var mu sync.Mutex
+	own := make(map[string]bool)
+	return func(who peer.AddrInfo) {
+		if who.ID != h.ID() {
+			found(who)
+			return
+		}
+		listening, _ := h.Network().InterfaceListenAddresses() // without interfaces there are none
+		mu.Lock()
+		defer mu.Unlock()
+		for _, a := range slices.Concat(listening, h.Addrs()) {
+			own[a.String()] = true
+		}
+		foreign := slices.DeleteFunc(socket.Reachable(who.Addrs), func(a ma.Multiaddr) bool { return own[a.String()] })
+		if len(foreign) > 0 {
+			twin(h.Twin(foreign...))
 		}
 	}
 }

@@ -26,12 +26,13 @@ const (
 const dialTime = 5 * time.Second
 
 // Open connects to id if there is no connection, and opens a stream. That succeeds even if id does not
-// serve the protocol: only an answer shows that it does.
+// serve the protocol: only an answer shows that it does. It fails with a *TwinError if this host's own
+// identity answers in the place of id.
 func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	if err := h.connect(ctx, id); err != nil {
-		return nil, err
+		return nil, h.recognise(id, err)
 	}
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
 }
@@ -60,6 +61,9 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 func Cause(err error) string {
 	if errors.Is(err, swarm.ErrNoAddresses) {
 		return "no address: the run file has none, and multicast (mDNS) has not found one"
+	}
+	if twin, ok := errors.AsType[*TwinError](err); ok {
+		return twin.Error() + ": " + twin.Hint()
 	}
 	var dial *swarm.DialError
 	if !errors.As(err, &dial) {

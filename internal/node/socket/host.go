@@ -51,6 +51,7 @@ const (
 // A Config holds the addresses, the transport and the limits of a host.
 type Config struct {
 	Key       crypto.PrivKey
+	KeyFile   string   // of Key, for messages; "" without one
 	Listen    []string // multiaddrs; empty: all interfaces, free ports
 	Transport string   // TCP (also "") or QUIC
 	Security  string   // for TCP: TLS (also ""), Noise or None
@@ -115,7 +116,8 @@ func (c *Config) trusts(at net.Addr) error {
 // A Host is a libp2p host whose bytes are counted and shaped below the encryption.
 type Host struct {
 	host.Host
-	bytes *traffic
+	bytes   *traffic
+	keyFile string
 }
 
 // New starts a libp2p host with the services of a run only: no relay, no NAT mapping, no DHT, no
@@ -137,7 +139,7 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, &ListenError{c.listenAddrs(), err}
 	}
-	return &Host{h, bytes}, nil
+	return &Host{h, bytes, c.KeyFile}, nil
 }
 
 // Close closes all connections and waits until shaped ones have sent their last bytes.
