@@ -52,7 +52,8 @@ func (u Until) Check(run *experiment.Run) error {
 	cfg := run.Config()
 	if records := cfg.Train.Rounds / cfg.Output.Every; u.Targets.Loss > 0 && records < record.Smoothing {
 		return configs.Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared "+
-			"with loss %g: give fewer rounds between records", cfg.Output.Every, cfg.Train.Rounds, record.Smoothing, u.Targets.Loss)
+			"with loss %g: give fewer rounds between records",
+			cfg.Output.Every, cfg.Train.Rounds, record.Smoothing, u.Targets.Loss)
 	}
 	if u.Targets.Accuracy > 0 && cfg.Output.Evaluate == 0 && !cfg.External() {
 		return configs.Errorf("output.evaluate",
