@@ -62,6 +62,7 @@ func (p *Part) Take(ctx context.Context) error {
 	if err := begin.meet(ctx, n, p.Hear); err != nil {
 		return err
 	}
+	begin.spends(p.Saver)
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
 		Script: p.Script,
@@ -69,6 +70,7 @@ func (p *Part) Take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	store.Finish()
 	_, err = n.Finish(ctx, final)
 	return err
 }
