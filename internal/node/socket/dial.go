@@ -28,14 +28,14 @@ const dialTime = 5 * time.Second
 func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	if err := h.connect(ctx, id); err != nil {
+	if err := h.Reach(ctx, id); err != nil {
 		return nil, err
 	}
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
 }
 
-// connect connects to id, unless it is connected already.
-func (h *Host) connect(ctx context.Context, id peer.ID) error {
+// Reach connects to id, unless it is connected already.
+func (h *Host) Reach(ctx context.Context, id peer.ID) error {
 	if sw, ok := h.Network().(*swarm.Swarm); ok {
 		sw.Backoff().Clear(id) // libp2p waits far longer than this package
 	}
