@@ -87,6 +87,8 @@ var tables = map[string]reflect.Type{
 	"Links":               reflect.TypeFor[record.Links](),
 	"Spent":               reflect.TypeFor[record.Spent](),
 	"Link":                reflect.TypeFor[record.Link](),
+	"Path":                reflect.TypeFor[record.Path](),
+	"Way":                 reflect.TypeFor[record.Way](),
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),
 	"Missed faults":       reflect.TypeFor[record.MissedFault](),

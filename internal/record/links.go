@@ -30,11 +30,18 @@ type Spent struct {
 	CPU     time.Duration `json:"cpu_ns,omitempty"` // processor time of the worker's process; 0: unknown
 }
 
-// Brief returns the account without the bytes of the edges, for messages that must be small.
+// mostPaths is how many edges a worker may have whose brief account tells their paths.
+const mostPaths = 16
+
+// Brief returns the account without the bytes of the edges, for messages that must be small. It also lacks the paths of
+// the edges where a worker has many.
 func (l Links) Brief() Links {
 	l.Links = slices.Clone(l.Links)
 	for i := range l.Links {
 		l.Links[i].Sent, l.Links[i].Received = Bytes{}, Bytes{}
+		if len(l.Links) > mostPaths {
+			l.Links[i].Path = nil
+		}
 	}
 	return l
 }
@@ -59,6 +66,8 @@ type Link struct {
 	// Limit bounds what this worker sends on the edge, in bits per second; 0: nothing but Links.Uplink does.
 	Limit float64 `json:"limit_bit_s,omitempty"`
 	Lost  int64   `json:"lost,omitempty"` // connections that ended without a bye
+	// Path is how the worker reaches the neighbour, where there are several ways.
+	Path *Path `json:"path,omitempty"`
 }
 
 // after returns an account that goes on after that of earlier processes of the worker.
