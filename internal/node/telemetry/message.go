@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"encoding/json"
+	"net/netip"
+	"slices"
 	"time"
 
 	"gossiptrainer/internal/node/handshake"
@@ -35,10 +37,32 @@ func parse(from topology.Rank, text []byte) (m message, ok bool) {
 	if wrong {
 		return message{}, false
 	}
+	if m.Links != nil && slices.ContainsFunc(m.Links.Links, func(l record.Link) bool { return !sensible(l.Path) }) {
+		return message{}, false
+	}
 	if m.Status != nil {
 		m.Status.Detail = handshake.Printable(m.Status.Detail)
 	}
 	return m, true
+}
+
+// Bounds of a path.
+const (
+	mostWays      = 16
+	mostInterface = 64 // bytes of its name
+)
+
+// sensible reports whether a path, if there is one, has addresses and figures that a worker can measure.
+func sensible(p *record.Path) bool {
+	if p == nil {
+		return true
+	}
+	wrong := func(w record.Way) bool {
+		_, err := netip.ParseAddr(w.Address)
+		return err != nil || w.Rate < 0 || w.RTT < 0
+	}
+	return !wrong(p.Way) && !slices.ContainsFunc(p.Others, wrong) && len(p.Others) <= mostWays &&
+		len(p.Interface) <= mostInterface && handshake.Printable(p.Interface) == p.Interface
 }
 
 // Messages come every second, or less often where they would take more than newsShare of a link: every

@@ -86,3 +86,27 @@ func FuzzNews(f *testing.F) {
 		k.look(time.Time{})
 	})
 }
+
+// A path of another worker is shown to users.
+func TestPathsThatNoWorkerMeasuresAreRefused(t *testing.T) {
+	good := record.Way{Address: "10.1.0.2", Rate: 1e9}
+	for _, test := range []struct {
+		path record.Path
+		ok   bool
+	}{
+		{record.Path{Way: good, Interface: "eth0", Others: []record.Way{good}}, true},
+		{record.Path{Way: record.Way{Address: "\x1b[2J"}}, false},
+		{record.Path{Way: good, Interface: "\x1b[2J"}, false},
+		{record.Path{Way: good, Interface: strings.Repeat("e", 65)}, false},
+		{record.Path{Way: good, Others: []record.Way{{Address: "10.1.0.3", Rate: -1}}}, false},
+		{record.Path{Way: good, Others: make([]record.Way, 17)}, false},
+	} {
+		text, err := json.Marshal(message{Rank: 1, Links: &record.Links{Rank: 1, Links: []record.Link{{Path: &test.path}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := parse(1, text); ok != test.ok {
+			t.Errorf("%s: accepted %t, want %t", text, ok, test.ok)
+		}
+	}
+}
