@@ -158,6 +158,10 @@ type Data struct {
 	Indices          string    `json:"indices" jsonschema:"enum=auto,enum=zero-based,enum=one-based" jsonschema_description:"libsvm, file: the first index of LIBSVM text. Value auto = 0 where a file has an index 0 or a comment says so, else 1"`
 	Dimension        int       `json:"dimension" jsonschema:"minimum=0,maximum=33554432" jsonschema_description:"libsvm, file: values of a sample; 0 = as in the files"`
 	Labels           []Name    `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm, file: all labels in ascending order, one per class; empty = those in the files. Labels of libsvm are numbers"`
+
+	// Trained is what the file of a model that is evaluated or trained further says of its samples, as JSON; "" for a new
+	// model.
+	Trained string `json:"-"`
 }
 
 // Sizes says how many samples each worker has.

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -26,16 +27,18 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// pageScript writes the Python of docs/models.md into a file.
-func pageScript(t *testing.T) string {
+// pageScript writes the Python of docs/models.md into a file, without a block of the given name.
+func pageScript(t *testing.T, without string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all bytes.Buffer
-	for _, block := range regexp.MustCompile("(?ms)^```python \\w+\n(.*?)^```$").FindAllSubmatch(page, -1) {
-		all.Write(block[1])
+	for _, block := range regexp.MustCompile("(?ms)^```python (\\w+)\n(.*?)^```$").FindAllSubmatch(page, -1) {
+		if string(block[1]) != without {
+			all.Write(block[2])
+		}
 	}
 	path := filepath.Join(t.TempDir(), "page.py")
 	if err := os.WriteFile(path, all.Bytes(), 0o666); err != nil || all.Len() == 0 {
@@ -74,7 +77,7 @@ func agree(t *testing.T, got, want torchScore, samples int) {
 
 func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 	python := torchPython(t)
-	page, images := pageScript(t), glyphImages(t)
+	page, images := pageScript(t, "table"), glyphImages(t)
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +112,55 @@ func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The page's lines for tables score a standardised model as the product does, whatever the order of the columns.
+func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
+	python, dir := torchPython(t), t.TempDir()
+	program, err := exec.LookPath("peer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, head string, from, to int, row func(i int, u func(k int) float64) string) string {
+		text := head + "\n"
+		for i := from; i < to; i++ {
+			random := rng.At(rng.Stream(7, 0), i)
+			text += row(i, func(k int) float64 { return float64(random.Uniform(uint32(k))) }) + "\n"
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	kind := func(i int) string { return []string{"cat", "cow", "dog"}[i%3] }
+	weight := func(i int, u func(k int) float64) float64 { return 1000*u(0) + 300*float64(i%3) }
+	row := func(i int, u func(k int) float64) string {
+		return fmt.Sprintf("%g,%g,%s", weight(i, u), u(1)/50, kind(i))
+	}
+	turned := func(i int, u func(k int) float64) string {
+		return fmt.Sprintf("%s,%g,%g", kind(i), u(1)/50, weight(i, u))
+	}
+	rows := write("train.csv", "weight,noise,kind", 0, 300, row)
+	test := write("test.csv", "weight,noise,kind", 300, 500, row)
+	other := write("turned.csv", "kind,noise,weight", 300, 500, turned)
+	args := []string{"sim", "--quiet", "--compute=1ms", "--set=output.dir=" + filepath.Join(dir, "runs"),
+		"--set=topology={kind: complete, size: 2}", "--set=train.rounds=100",
+		"--set=data={name: file, path: " + rows + ", test: " + test + ", standardise: true}"}
+	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "runs", "*", "model.safetensors"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	page := pageScript(t, "accuracy")
+	want := scoreOf(t, program, "evaluate", files[0], "--data", rows, "--set", "data.test="+test, "--json")
+	if want.Accuracy < 0.4 {
+		t.Errorf("an accuracy of %v compares nothing", want.Accuracy)
+	}
+	agree(t, scoreOf(t, python, page, files[0], test), want, 200)
+	agree(t, scoreOf(t, python, page, files[0], other), want, 200)
 }
 
 // glyphImages writes the test split of the built-in data in the format of MNIST.
@@ -213,5 +265,5 @@ func scoreVGG(t *testing.T, python string, m configs.Model) {
 		t.Fatal(err)
 	}
 	score := f.Evaluate(x, batch)
-	agree(t, scoreOf(t, python, pageScript(t), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
+	agree(t, scoreOf(t, python, pageScript(t, "table"), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
 }

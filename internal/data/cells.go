@@ -21,14 +21,24 @@ type rows interface {
 
 // A form is how the samples of a file look.
 type form struct {
-	format  string       // for people
-	shape   sample.Shape // of a sample
-	pixels  bool         // values are bytes 0..255
-	sparse  bool         // values that a file does not have are 0
-	columns []string     // names of the values of a table, or their numbers; nil for pictures and LIBSVM text
-	named   bool         // columns are names
-	label   string       // where labels are, for people
-	notes   []string     // what people should know of the file
+	format    string       // for people
+	shape     sample.Shape // of a sample
+	pixels    bool         // values are bytes 0..255
+	sparse    bool         // values that a file does not have are 0
+	columns   []string     // names of the values of a table, or their numbers; nil for pictures and LIBSVM text
+	named     bool         // columns are names
+	first     *int         // index of the first value in LIBSVM text
+	labelName string       // of the label column, "" if it has none
+	label     string       // where labels are, for people
+	notes     []string     // what people should know of the file
+}
+
+// names returns the names of the values, nil if they have none.
+func (f form) names() []string {
+	if !f.named {
+		return nil
+	}
+	return f.columns
 }
 
 // A record is one sample. It is valid during the call.

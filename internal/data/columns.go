@@ -17,6 +17,7 @@ type Columns struct {
 	Skip     []string // columns that are not read
 	Header   string   // whether the first line has names: auto, present or absent; "" = auto
 	Missing  Absence  // texts that count as missing
+	trained  *Trained // nil: the columns are for a new model
 }
 
 // A selection is the label column and the feature columns, from 0.
@@ -46,7 +47,10 @@ func indexColumns(names []string) []int {
 // numbers: they are used only where the run file names them.
 func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 	var s selection
-	var err error
+	c, err := c.trained.choose(c, names)
+	if err != nil {
+		return s, err
+	}
 	if s.label, err = c.labelColumn(names, n, index); err != nil {
 		return s, err
 	}
@@ -163,6 +167,9 @@ func (s selection) tableForm(format string, names []string) form {
 	made := form{
 		format: format, shape: sample.Shape{H: 1, W: 1, C: len(s.features)},
 		columns: s.featureNames(names), named: names != nil, label: "column " + columnName(names, s.label),
+	}
+	if names != nil {
+		made.labelName = names[s.label]
 	}
 	for _, at := range s.index {
 		made.notes = append(made.notes, leftOut(at, names[at]))

@@ -17,11 +17,19 @@ type Info struct {
 	Classes []string       `json:"classes"`
 	Train   int            `json:"train"` // samples
 	Test    int            `json:"test"`
+	Table   Table          `json:"-"`                 // of the user's own tables
 	Pixels  bool           `json:"-"`                 // values are bytes in files and memory, else numbers
 	Sparse  int            `json:"-"`                 // values other than 0 in a sample, on average; 0: kept dense
 	Norm    *Normalization `json:"normalization"`     // nil: numbers that are used as they are
 	Files   []File         `json:"files"`             // empty: built in
 	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files
+}
+
+// A Table has the names by which a model knows the values of a sample.
+type Table struct {
+	Columns []string // in order; nil: they have no names
+	Label   string   // of the label column
+	First   *int     // index of the first value in LIBSVM text
 }
 
 // zeros returns the values 0 of a sample as models see them, nil if they are 0.

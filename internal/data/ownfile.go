@@ -23,6 +23,7 @@ type FileSpec struct {
 	Indices     string   // of LIBSVM text: ZeroBased or OneBased; else as the files show
 	Features    int      // of a sample; 0 = as the files have
 	Classes     []string // in order; empty = those of the files
+	Trained     *Trained // of the model that reads the files; nil: a new one
 }
 
 // testDomain addresses the random numbers that choose test rows. They do not change with the seed of a run, because no
@@ -48,6 +49,14 @@ type userSet struct {
 func OpenFiles(specs []FileSpec) ([]*Source, error) {
 	sets := make([]*userSet, len(specs))
 	for i, spec := range specs {
+		if spec.Columns.trained = spec.Trained; spec.Trained != nil {
+			spec.Classes = spec.Trained.Classes
+			if spec.Trained.First != nil {
+				spec.Features = spec.Trained.Values
+				spec.Indices = [...]string{ZeroBased, OneBased}[min(1, *spec.Trained.First)]
+			}
+			specs[i] = spec
+		}
 		sets[i] = &userSet{spec: spec, names: naming(spec.Classes), forms: map[string]bool{}}
 		if err := sets[i].open(); err != nil {
 			return nil, err
@@ -177,6 +186,9 @@ func (s *userSet) scan() error {
 		if len(s.y[k]) == 0 {
 			return atFile(nameOf(f), "the file has no samples")
 		}
+		if err := s.spec.Trained.check(nameOf(f), s.tallies[k], s.names); err != nil {
+			return err
+		}
 	}
 	if len(s.files) == 1 && len(s.y[0]) < 2 {
 		return atFile(nameOf(s.files[0]), "one sample cannot be split: want at least 2, or a file of its own as data.test")
@@ -190,7 +202,7 @@ func (s *userSet) label(file int, text string) (uint16, error) {
 	if _, known := t.at[text]; known {
 		return uint16(t.add(text)), nil
 	}
-	if want := s.spec.Classes; len(want) > 0 && !slices.Contains(want, s.names(text)) {
+	if want := s.spec.Classes; len(want) > 0 && s.spec.Trained == nil && !slices.Contains(want, s.names(text)) {
 		return 0, fmt.Errorf("label %.40q: data.labels has %s", text, several(want))
 	}
 	short, whole := wholeNumber(text)
@@ -259,10 +271,16 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	if r.info.Pixels = f.pixels; f.pixels {
 		r.info.Norm = plainPixels(f.shape.C)
 	}
-	if s.spec.Standardise {
-		if err := r.standardise(); err != nil {
-			return nil, err
-		}
+	r.info.Table = Table{f.names(), f.labelName, f.first}
+	var err error
+	switch {
+	case s.spec.Trained != nil:
+		r.info.Norm, err = s.spec.Trained.scale(r.info, s.spec.Standardise)
+	case s.spec.Standardise:
+		err = r.standardise()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.addMerges(r.info.Norm)
 	return &Source{Info: r.info, Notes: s.notes, reader: r}, nil

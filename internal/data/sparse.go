@@ -57,7 +57,7 @@ func openSparse(path string, c Columns) (*sparseRows, error) {
 }
 
 func (t *sparseRows) form() form {
-	made := form{format: "LIBSVM", label: "the first field", sparse: true,
+	made := form{format: "LIBSVM", label: "the first field", sparse: true, first: &t.first,
 		shape: sample.Shape{H: 1, W: 1, C: max(1, t.last-t.first+1)}}
 	if t.first == 0 {
 		made.notes = append(made.notes, "indices begin with 0")

@@ -40,11 +40,13 @@ func countClasses(sources []*data.Source) *classes {
 
 // checkClasses refuses test rows of classes that no row to train on has, and notes classes that only one split or one
 // machine has.
-func (d *dataset) checkClasses() error {
-	if c := countClasses(d.sources); c != nil {
-		alone := d.local && len(d.sources) == 1 && d.cfg.Topology.Size > 1 // other machines may have rows of any class
+func checkClasses(cfg configs.Config, sources []*data.Source) (said remarks, err error) {
+	d := classCheck{cfg: cfg, names: sources[0].Info.Classes}
+	if c := countClasses(sources); c != nil {
+		// Other machines may have rows of any class.
+		alone := cfg.Data.Partition == "local" && len(sources) == 1 && cfg.Topology.Size > 1
 		if err := d.checkUntrained(c, alone); err != nil {
-			return err
+			return d.remarks, err
 		}
 		untested := c.which(func(k int) bool { return c.trained[k] > 0 && c.tested[k] == 0 })
 		if len(untested) > 0 {
@@ -60,11 +62,21 @@ func (d *dataset) checkClasses() error {
 	if unused := d.unusedClasses(); unused != "" {
 		d.warnings = append(d.warnings, unused)
 	}
-	return nil
+	return d.remarks, nil
+}
+
+// remarks are what people should know of their data.
+type remarks struct{ notes, warnings []string }
+
+// A classCheck collects what is said of the classes of a run.
+type classCheck struct {
+	remarks
+	cfg   configs.Config
+	names []string
 }
 
 // name returns the name of the data for people.
-func (d *dataset) name() string {
+func (d *classCheck) name() string {
 	if path := d.cfg.Data.Path; d.cfg.Data.Name == "file" && path != "" {
 		return path
 	}
@@ -73,7 +85,10 @@ func (d *dataset) name() string {
 
 // checkUntrained refuses classes that only test rows have, unless the run file allows them or alone says that other
 // machines may train on them.
-func (d *dataset) checkUntrained(c *classes, alone bool) error {
+func (d *classCheck) checkUntrained(c *classes, alone bool) error {
+	if Trained(d.cfg.Data.Trained) != nil {
+		return nil // the model knows all classes
+	}
 	untrained := c.which(func(k int) bool { return c.trained[k] == 0 && c.tested[k] > 0 })
 	if len(untrained) == 0 {
 		return nil
@@ -186,8 +201,8 @@ func (c *classes) alike() (groups [][]int) {
 }
 
 // unusedClasses warns of classes that the partition labels leaves out, "" if there are none.
-func (d *dataset) unusedClasses() string {
-	names := d.sources[0].Info.Classes
+func (d *classCheck) unusedClasses() string {
+	names := d.names
 	used := d.cfg.Topology.Size * d.cfg.Data.PerWorker
 	if d.cfg.Data.Partition != "labels" || used >= len(names) {
 		return ""

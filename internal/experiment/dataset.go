@@ -24,8 +24,7 @@ type dataset struct {
 	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
 	weights   func() ([]float64, error)  // of the workers in the objective
-	notes     []string                   // what people should know
-	warnings  []string
+	remarks
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
 }
@@ -49,6 +48,9 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	if !cfg.LearnsFromData() {
 		return nil, nil
 	}
+	if err := startsWith(&cfg); err != nil {
+		return nil, err
+	}
 	c := cfg.Data
 	d := &dataset{cfg: cfg, local: c.Partition == "local"}
 	var err error
@@ -69,7 +71,7 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	if err := d.checkUneven(); err != nil {
 		return nil, err
 	}
-	if err := d.checkClasses(); err != nil {
+	if d.remarks, err = checkClasses(cfg, d.sources); err != nil {
 		return nil, err
 	}
 	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
@@ -161,7 +163,7 @@ func FileSpec(d configs.Data) data.FileSpec {
 		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
 		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
 			Header: d.Header, Missing: missing(d)},
-		Standardise: d.Standardise, Indices: d.Indices, Features: d.Dimension,
+		Trained: trainedOf(d), Standardise: d.Standardise, Indices: d.Indices, Features: d.Dimension,
 		Classes: data.ClassNames(configs.Texts(d.Labels)),
 	}
 }

@@ -18,7 +18,6 @@ const (
 	MetaDigest = "digest" // of the replica, or of the run whose replicas are averaged
 	MetaModel  = "model"  // JSON: the section model of the run file, keys with effect alone
 	MetaData   = "data"   // JSON: the same of the section data
-	MetaInput  = "input"  // JSON: how PyTorch makes inputs of stored values, see input
 )
 
 // SavedModel returns a replica as files hold it: names and layout of PyTorch, and metadata of the run. A model without
@@ -46,15 +45,6 @@ func (r *Run) MatchModel(saved train.Saved, path string) error {
 	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
 }
 
-// An input says how PyTorch makes inputs of stored values v of channel or column c: (v/Scale − Mean[c]) / Std[c].
-type input struct {
-	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
-	Classes []string  `json:"classes"`
-	Scale   float64   `json:"scale"`
-	Mean    []float64 `json:"mean"`
-	Std     []float64 `json:"std"`
-}
-
 // described returns the metadata of model and data.
 func (r *Run) described() map[string]string {
 	metadata := map[string]string{MetaModel: text(r.cfg.ModelSettings())}
@@ -63,7 +53,8 @@ func (r *Run) described() map[string]string {
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
 	info := r.data.sources[0].Info
-	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes}
+	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes, Columns: info.Table.Columns,
+		Label: info.Table.Label, First: info.Table.First}
 	if n := info.Norm; n != nil {
 		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
 	} else {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
 )
@@ -38,6 +40,9 @@ func AverageFiles(files []string, out string, watch func(done, all int64)) (Aver
 	if out == "" {
 		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
 	}
+	if err := alikeInputs(files); err != nil {
+		return Average{}, err
+	}
 	done, err := train.Averaging{Files: files, Watch: watch}.Write(out)
 	if err != nil {
 		hint := "all files must come from one model"
@@ -50,6 +55,30 @@ func AverageFiles(files []string, out string, watch func(done, all int64)) (Aver
 		done.Kept = []string{}
 	}
 	return Average{File: out, Of: files, Tensors: done.Tensors, Elements: done.Elements, Kept: done.Kept}, nil
+}
+
+// alikeInputs refuses files of models that read other columns or classes, or other scales: their mean is no model.
+func alikeInputs(files []string) error {
+	var first *data.Trained
+	var of string
+	for _, file := range files {
+		head, err := train.ReadLayout(file)
+		if err != nil {
+			return nil // which the average tells
+		}
+		t := experiment.Trained(head.Metadata[experiment.MetaInput])
+		if t == nil {
+			continue
+		}
+		if first == nil {
+			first, of = t, file
+		}
+		if what := first.Differs(t); what != "" {
+			return &FileError{fmt.Errorf("average: %s and %s were trained on other %s: their mean is no model", of, file, what),
+				"all files must come from one run"}
+		}
+	}
+	return nil
 }
 
 // Write prints the result.

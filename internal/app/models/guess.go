@@ -18,7 +18,7 @@ func (r Request) guess(head train.Saved, set []string) (*experiment.Run, error) 
 	var failed error // of the first model that cannot learn these data
 	var tried []string
 	for _, settings := range candidates(head.Layout) {
-		run, err := assemble("", slices.Concat(set, []string{settings}, r.Set))
+		run, err := assemble("", slices.Concat(set, []string{settings}, r.Set), "{}")
 		if err != nil {
 			if _, unfit := errors.AsType[*configs.Error](err); !unfit {
 				return nil, err

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,8 +118,9 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 
 // run assembles the run that evaluates a file.
 func (r Request) run(head train.Saved) (*experiment.Run, error) {
+	trained := cmp.Or(head.Metadata[experiment.MetaInput], "{}")
 	if r.RunFile != "" {
-		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set))
+		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set), trained)
 	}
 	if r.ofScript(head) {
 		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
@@ -133,7 +135,7 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	} else if !r.sets("model", "model.name") {
 		return r.guess(head, set)
 	}
-	return assemble("", slices.Concat(set, r.Set))
+	return assemble("", slices.Concat(set, r.Set), trained)
 }
 
 // ofScript reports whether a script trained the model, and the request names no other one.
@@ -244,10 +246,11 @@ func (s Score) Write(w io.Writer) error {
 }
 
 // assemble builds the run of a run file, or of none for "", with settings and the environment.
-func assemble(file string, set []string) (*experiment.Run, error) {
+func assemble(file string, set []string, trained string) (*experiment.Run, error) {
 	loaded, err := configs.Load(configs.Source{File: file, Env: os.Environ(), Set: set})
 	if err != nil {
 		return nil, err
 	}
+	loaded.Config.Data.Trained = trained
 	return preflight.Assemble(loaded)
 }
