@@ -77,12 +77,20 @@ func (c *Comparison) CheckTargets(cell Config) error {
 		return Errorf("output.evaluate", "is 0, so that no cell tells when accuracy %g is reached: give the rounds between "+
 			"evaluations, or leave it out", c.Targets.Accuracy)
 	}
-	if records := cell.Train.Rounds / cell.Output.Every; c.Targets.Loss > 0 && cell.Train.Epochs == 0 &&
-		records < record.Smoothing {
-		return Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared with "+
-			"loss %g: give fewer rounds between records", cell.Output.Every, cell.Train.Rounds, record.Smoothing, c.Targets.Loss)
+	if cell.Train.Epochs > 0 { // the rounds are not known yet
+		return nil
 	}
-	return nil
+	return cell.CheckRecords(c.Targets.Loss)
+}
+
+// CheckRecords refuses a run of so few records that they cannot tell when a loss is reached; 0 is no target.
+func (c *Config) CheckRecords(loss float64) error {
+	rounds, every := c.Train.Rounds, c.Output.Every
+	if loss == 0 || rounds/every >= record.Smoothing {
+		return nil
+	}
+	return Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared with "+
+		"loss %g: give fewer rounds between records", every, rounds, record.Smoothing, loss)
 }
 
 // checkCells loads the first cell of every algorithm on every network, because no rule depends on the seed. It reports

@@ -62,7 +62,7 @@ func (w *PairWorker) Open(e topology.Edge, _ int) error {
 	return w.advance()
 }
 
-// gone returns the position of a worker that was a neighbour, −1 if there is none.
+// gone returns the position in peers of a former neighbour, or −1 if the worker never was one.
 func (w *PairWorker) gone(peer topology.Rank) int {
 	return slices.IndexFunc(w.peers, func(p pairPeer) bool { return p.rank == peer && p.state == gone })
 }

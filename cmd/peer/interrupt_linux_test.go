@@ -117,7 +117,7 @@ type interruptedLab struct {
 // An end is what a whole run ends with.
 type end struct {
 	digest string
-	ends   []string // what the scripts say, sorted
+	ends   []string // last lines of the scripts, sorted
 }
 
 var endLine = regexp.MustCompile(`(?m)^.*(ends: .*|toy: worker \d+ ends with .*)$`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An empty state says that there is none: the checkpoint of that round is lost, and not the run.
+// An empty state means that the script has none to give. This costs the checkpoint of that round, not the run.
 func TestAnEmptyStateIsNone(t *testing.T) {
 	s := &Script{stated: make(chan struct{}, 1), gone: make(chan struct{})}
 	s.state = blob{5, nil}

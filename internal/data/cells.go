@@ -28,7 +28,7 @@ type form struct {
 	columns []string     // names of the values of a table, or their numbers; nil for pictures and LIBSVM text
 	named   bool         // columns are names
 	label   string       // where labels are, for people
-	notes   []string     // what people should know of the file
+	notes   []string     // for users, about the file
 }
 
 // A record is one sample. It is valid during the call.

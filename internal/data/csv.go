@@ -28,7 +28,7 @@ type csvRows struct {
 	width  int      // columns
 	chosen selection
 	absent Absence
-	notes  []string // what people should know of the file
+	notes  []string // for users, about the file
 }
 
 var _ rows = (*csvRows)(nil)

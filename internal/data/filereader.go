@@ -104,7 +104,7 @@ func (r *fileReader) standardise() error {
 	return nil
 }
 
-// addSparse adds a sample of which only the values other than 0 are given.
+// addSparse adds a sample, given by its nonzero values.
 func addSparse(sums []running, features []feature) {
 	for c := range sums {
 		v := 0.

@@ -124,7 +124,7 @@ func settleSparse(files []rows, spec FileSpec) error {
 // A span is the place of a sample among sparse values.
 type span struct{ from, to int }
 
-// sparseValues are samples of which only some values are kept.
+// sparseValues stores, by sample, the values that are not 0 in the file; zero has all others.
 type sparseValues struct {
 	spans  []span // by sample
 	index  []int32

@@ -24,7 +24,7 @@ type dataset struct {
 	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
 	weights   func() ([]float64, error)  // of the workers in the objective
-	notes     []string                   // what people should know
+	notes     []string                   // for users, about the data
 	warnings  []string
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut

@@ -43,7 +43,7 @@ func (m *mob) lie() {
 	m.after(m.wait(30), m.lie)
 }
 
-// listener draws a worker that has a link to the liar, −1 if there is none.
+// listener draws a worker with a link to the liar. It returns −1 if no worker has one.
 func (m *mob) listener(p *member) topology.Rank {
 	first := m.dice.below(len(m.members))
 	for i := range m.members {

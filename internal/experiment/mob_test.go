@@ -144,7 +144,7 @@ func (m *mob) after(d time.Duration, do func()) {
 	m.events = append(m.events, event{m.now + d, m.serial, do})
 }
 
-// wait returns a time of at most so many milliseconds.
+// wait draws a time up to the given number of milliseconds.
 func (m *mob) wait(most int) time.Duration {
 	return time.Duration(1+m.dice.IntN(most)) * time.Millisecond
 }

@@ -93,12 +93,8 @@ func (g *Group) missing(target record.Target) string {
 
 // nameBars puts the labels of the groups below their bars and ends the axis above the highest bar.
 func nameBars(p *panel, groups []*Group, highest float64) {
-	var labels []string
-	for _, g := range groups {
-		labels = append(labels, g.Label)
-	}
-	p.NominalX(labels...)
-	p.names = labels
+	p.names = labelsOf(groups)
+	p.NominalX(p.names...)
 	p.X.Tick.Label.Rotation = slant(len(groups))
 	p.X.Padding = vg.Points(4) // keeps labels off the bars
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/model"
 )
 
@@ -74,9 +75,9 @@ func TestACheckpointHoldsTheStateOfTheScript(t *testing.T) {
 	}
 }
 
-// A checkpoint without the state of its script would go on with another optimizer.
-func TestNoCheckpointWithoutTheScript(t *testing.T) {
-	p := &program{start: []float32{1, 2, 3}, gone: errors.New("killed")}
+// begun returns the store of a run that has begun with a program, and its checkpoints.
+func begun(t *testing.T, p *program) (*Store, *node.Checkpoints) {
+	t.Helper()
 	run := external(t, p.start)
 	s := storeOf(run, t.TempDir(), 3)
 	o, err := s.Find(Fresh)
@@ -87,7 +88,14 @@ func TestNoCheckpointWithoutTheScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer kept.Journal.Close()
+	t.Cleanup(func() { kept.Journal.Close() })
+	return s, kept
+}
+
+// A checkpoint without the state of its script would go on with another optimizer.
+func TestNoCheckpointWithoutTheScript(t *testing.T) {
+	p := &program{start: []float32{1, 2, 3}, gone: errors.New("killed")}
+	s, kept := begun(t, p)
 	kept.Take(5)
 	if err := kept.Write(5); !errors.Is(err, p.gone) {
 		t.Errorf("error %v, want that of the script", err)
@@ -100,23 +108,13 @@ func TestNoCheckpointWithoutTheScript(t *testing.T) {
 // After the last round the neighbours may go before the script has left its loop. Its state follows.
 func TestTheStateOfAScriptAfterItsLastRoundIsKept(t *testing.T) {
 	p := &program{start: []float32{1, 2, 3}, gone: errors.New("it has not left its loop")}
-	run := external(t, p.start)
-	s := storeOf(run, t.TempDir(), 3)
-	o, err := s.Find(Fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, kept, err := s.Begin(o, run, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Journal.Close()
+	s, kept := begun(t, p)
 	kept.Last(20)
 	if err := kept.Write(20); err != nil || !slices.Equal(p.asked, []int{20}) {
 		t.Errorf("the script was asked before rounds %v, error %v", p.asked, err)
 	}
 	for _, want := range []string{"", "counters"} {
-		if o, err = s.Find(Return); err != nil || o.Round != 20 || string(o.Blob) != want {
+		if o, err := s.Find(Return); err != nil || o.Round != 20 || string(o.Blob) != want {
 			t.Errorf("begins at round %d with the state %q, error %v; want %q", o.Round, o.Blob, err, want)
 		}
 		if err := p.keep([]byte("counters")); err != nil {

@@ -134,7 +134,7 @@ func (t *table) end(now time.Time) {
 	t.over = true
 }
 
-// hold takes the terminal. What another process may have written stays above the next frame.
+// hold takes the terminal. Output of other processes stays above the next frame.
 func (t *table) hold() {
 	if !t.holds {
 		t.holds, t.shown = true, nil

@@ -50,10 +50,8 @@ func ParseUntil(command string, settings []string) (Until, error) {
 // Check says why the condition cannot end a run.
 func (u Until) Check(run *experiment.Run) error {
 	cfg := run.Config()
-	if records := cfg.Train.Rounds / cfg.Output.Every; u.Targets.Loss > 0 && records < record.Smoothing {
-		return configs.Errorf("output.every", "is %d, so %d rounds have fewer records than the %d whose mean is compared "+
-			"with loss %g: give fewer rounds between records",
-			cfg.Output.Every, cfg.Train.Rounds, record.Smoothing, u.Targets.Loss)
+	if err := cfg.CheckRecords(u.Targets.Loss); err != nil {
+		return err
 	}
 	if u.Targets.Accuracy > 0 && cfg.Output.Evaluate == 0 && !cfg.External() {
 		return configs.Errorf("output.evaluate",
