@@ -20,7 +20,7 @@ name: tiny
 base: ring8
 mode: sim
 compute: 5ms
-networks: [{name: slow, rate: 1mbit, latency: 1ms}]
+networks: [{name: slow, rate: 1mbit, latency: 1ms, set: {output: {every: 5}}}]
 algorithms:
   - {label: D-PSGD, name: dpsgd, bits: 32, set: {topology: {size: 3}}}
   - {label: Moniqua, name: dpsgd, codec: moniqua, bits: 8, set: {topology: {size: 3}}}

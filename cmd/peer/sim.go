@@ -50,7 +50,7 @@ reached a loss or an accuracy as a report sees it. All workers then finish the r
 that one of them has begun; the result is that of a run of so many rounds.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit
-  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.rate=1mbit,limit.loss=0.01
+  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit,limit.loss=0.01
   peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -78,10 +78,11 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	return err
 }
 
-// missing ends a worker that needs a repair which is lost. The log of the neighbour has all repairs for which it asked
-// before it died. So it repeats its rounds in another way.
+// missing ends a worker that has come back and needs a repair which is lost. The log of the neighbour
+// has all repairs for which it asked before it died. So it repeats its rounds in another way. Only the worker itself
+// knows that it has come back: what a neighbour says of that may be a lie.
 func (r *Replay) missing(n *neighbour, f gossip.Frame) error {
-	if slot := r.slotOf(f); n.asked != slot+1 || slot != r.place || !slices.Contains(r.said.Waiting, n.rank) {
+	if slot := r.slotOf(f); !r.back || n.asked != slot+1 || slot != r.place || !slices.Contains(r.said.Waiting, n.rank) {
 		return gossip.ErrUnasked
 	}
 	return &RepeatError{Peer: n.rank}

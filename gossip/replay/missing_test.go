@@ -85,3 +85,17 @@ func TestAMissingRepairEndsOnlyTheWorkerThatNeedsIt(t *testing.T) {
 		})
 	}
 }
+
+// A worker that has not come back has no lost repairs. A neighbour that names one lies, wherever it claims to be.
+func TestAMissingRepairEndsNoWorkerBeforeItsFirstDeath(t *testing.T) {
+	for _, theirs := range []int{0, 1, 9} {
+		s := &stub{}
+		r := stubbed(t, s)
+		r.meet(0, theirs)
+		s.asks = true
+		r.advance()
+		if err := r.Receive(gossip.Frame{From: 0, To: 1, Kind: gossip.Missing}); !errors.Is(err, gossip.ErrUnasked) {
+			t.Errorf("from place %d: error %v, want that the frame is refused", theirs, err)
+		}
+	}
+}

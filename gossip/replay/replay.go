@@ -96,6 +96,8 @@ type Start struct {
 	Rows  topology.Sequence // of Self
 	Slots gossip.Slots      // of the machine
 	Log   Log               // at the same place as the machine
+	// Returned says that an earlier process of the worker took part in the run, even if this one begins at round 0.
+	Returned bool
 	// Most is the limit of the log in bytes, even if a neighbour without recent checkpoints needs more; 0: no limit.
 	Most int64
 	// Repairs says that the codec verifies messages: then the log also keeps repairs.
@@ -126,6 +128,7 @@ type Replay struct {
 	kept  int          // pieces in the log of the message that is not whole
 	said  gossip.Ready // the last work of the layer inside
 	place int          // exchanges finished
+	back  bool         // the worker has come back
 	moved bool         // since the last places were sent
 	owed  []topology.Rank
 	say   gossip.Output
@@ -144,7 +147,7 @@ func New(inside gossip.Layer, s Start) *Replay {
 		m.Log()
 	}
 	_, next := s.Log.Span()
-	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next}
+	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next, back: s.Returned || next > 0}
 }
 
 // Ready hands out the frames of the layer inside, and asks for another call to keep them.

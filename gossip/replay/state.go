@@ -22,6 +22,7 @@ func (r *Replay) State(v *state.Visit) {
 	state.Int(v, "kept", &r.kept, 0, math.MaxInt)
 	state.Int(v, "place", &r.place, 0, math.MaxInt)
 	v.Bool("moved", &r.moved)
+	v.Bool("back", &r.back)
 	for i := range r.peers {
 		v.Part(strconv.Itoa(int(r.peers[i].rank)), &r.peers[i])
 	}
