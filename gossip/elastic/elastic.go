@@ -34,6 +34,8 @@ type Start struct {
 	Row     topology.Row
 	Closing *topology.Closing // the workers that may take the place of a neighbour; nil: none
 	Rounds  int               // of the run
+	// Returned says that the worker is known to have had an earlier process. The others may have continued without it.
+	Returned bool
 	// Sponsored says that the worker has come back. Its Row has one edge, to its sponsor,
 	// which is on from the exchange Seat.From.
 	Sponsored bool
@@ -43,6 +45,8 @@ type Start struct {
 // A Seat is the place at which a worker that comes back begins.
 type Seat struct {
 	Round, From int // the round, and its exchange; ≥ 0
+	// Process is that of the sponsor, which may die before the two meet; 0: unknown.
+	Process uint64
 }
 
 // A LeftBehindError says that the worker began at round 0 although the others have continued without it. All neighbours
@@ -83,13 +87,16 @@ type Elastic struct {
 	err       error
 }
 
-// A behind holds the words of neighbours that say that the others have continued without this worker. It has met none
-// of them. One of them may lie: another neighbour that is at the beginning, too, shows that.
+// A behind holds the words of workers that say that the others have continued without this worker. One of them may lie.
+// That another neighbour is at the beginning, too, speaks against it, and is no proof: both may have started again.
 type behind struct {
 	said  []topology.Rank
 	since time.Duration // when the first one said so
 	why   error         // its evidence
 }
+
+// voices is how many workers are believed against a neighbour that is at the beginning, too: one alone may lie.
+const voices = 2
 
 // A pace measures the time of a round.
 type pace struct {
@@ -123,7 +130,7 @@ func New(inside gossip.Layer, machine gossip.Machine, s Start) (*Elastic, error)
 	}
 	e.pace.round = s.Seat.Round
 	if s.Sponsored {
-		e.members = NewGuest(s.Self, s.Row.In[0].Peer, s.Closing, s.Seat.From)
+		e.members = NewGuest(s.Self, s.Row.In[0].Peer, s.Closing, s.Seat)
 	} else {
 		e.members = NewMembership(s.Self, s.Row, s.Closing)
 	}
@@ -193,16 +200,17 @@ func (e *Elastic) End(rounds int) error {
 // Met notes a new link. A neighbour of the first graph may be further ahead than one that waited for this worker can
 // be. It has then continued without this worker, or lies: see LeftBehindError.
 func (e *Elastic) Met(peer topology.Rank, m gossip.Meeting) error {
-	ahead := m.Ours == 0 && m.Theirs > e.slots.Lead && !e.free
-	if ahead && !e.start.Sponsored && e.members.Neighbour(peer) {
+	ahead := m.Ours == 0 && m.Theirs > e.slots.Lead && !e.free && !e.start.Sponsored
+	switch {
+	case ahead && (e.members.Neighbour(peer) || len(e.behind.said) > 0):
 		why := fmt.Errorf("worker %d has finished %d exchanges", peer, m.Theirs)
-		if len(e.met) > 0 {
-			return &algos.MessageError{From: peer, Err: fmt.Errorf("%w, and cannot have without this worker", why)}
-		}
 		if err := e.hears(peer, why); err != nil {
 			return err
 		}
-	} else if !slices.Contains(e.met, peer) {
+		if len(e.met) > 0 {
+			return &algos.MessageError{From: peer, Err: fmt.Errorf("%w, and cannot have without this worker", why)}
+		}
+	case !slices.Contains(e.met, peer):
 		e.met = append(e.met, peer)
 		e.doubt()
 	}
@@ -225,17 +233,20 @@ func (e *Elastic) Parted(peer topology.Rank, cause error) error {
 	case !refused && !gossip.Ended(cause):
 		e.members.Down(peer, e.pace.now)
 		e.mend()
-	case refused && no.Place && no.Remote && !e.start.Sponsored && len(e.met) == 0:
-		return errors.Join(err, e.hears(peer, no.Err))
 	case refused && no.Place && no.Remote:
-		e.members.Denied(peer)
-		e.left = no.Err
+		if !e.start.Sponsored && e.pace.round == 0 && !slices.Contains(e.met, peer) {
+			err = errors.Join(err, e.hears(peer, no.Err))
+		}
+		if e.start.Sponsored || len(e.met) > 0 {
+			e.members.Denied(peer)
+			e.left = no.Err
+		}
 	}
 	return err
 }
 
-// hears notes that a neighbour which this process has not met says that the others have continued without it. If all
-// neighbours say so, they are believed.
+// hears notes that a worker which this process has not met says that the others have continued without it. A worker
+// that has had an earlier process believes any of them. A new one believes all its neighbours, or as many as voices.
 func (e *Elastic) hears(peer topology.Rank, why error) error {
 	b := &e.behind
 	if len(b.said) == 0 {
@@ -244,10 +255,10 @@ func (e *Elastic) hears(peer topology.Rank, why error) error {
 	if !slices.Contains(b.said, peer) {
 		b.said = append(b.said, peer)
 	}
-	if len(e.met) > 0 || len(b.said) < len(e.start.Row.In) {
-		return nil
+	if e.start.Returned || len(b.said) >= voices || len(e.met) == 0 && len(b.said) == len(e.start.Row.In) {
+		return &LeftBehindError{b.why}
 	}
-	return &LeftBehindError{b.why}
+	return nil
 }
 
 // doubt notes that this process has met a neighbour, which waited for it. Those that say otherwise count as lost.
@@ -257,7 +268,6 @@ func (e *Elastic) doubt() {
 		e.left = e.behind.why
 		e.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: peer, Why: e.behind.why})
 	}
-	e.behind = behind{}
 }
 
 // believe ends a worker that has heard only from neighbours that have continued without it.

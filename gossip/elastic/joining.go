@@ -15,10 +15,12 @@ import (
 
 // NewGuest returns the membership of a worker that has come back. Its one edge is to
 // its sponsor, from an exchange on.
-func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange int) *Membership {
+func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, at Seat) *Membership {
 	m := NewMembership(self, topology.Row{}, closing)
 	m.sides[0].near, m.sides[1].near = 0, 0
-	m.seat(sponsor, edge{state: agreed, from: exchange}).link.expect(0, held)
+	r := m.seat(sponsor, edge{state: agreed, from: at.From})
+	r.process = at.Process
+	r.link.expect(0, held)
 	return m
 }
 

@@ -102,7 +102,7 @@ func TestASponsorIsExpectedFromTheBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	const start = 100 * grace
-	m := elastic.NewGuest(1, 0, g.Closing(1), 9)
+	m := elastic.NewGuest(1, 0, g.Closing(1), elastic.Seat{From: 9})
 	m.Begin(start)
 	for _, late := range []time.Duration{0, 2 * grace, 4 * grace} {
 		m.Step(elastic.Moment{Now: start + late, Grace: grace, Next: 10, Waiting: []topology.Rank{0}})

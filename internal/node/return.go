@@ -120,5 +120,6 @@ func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Place, *state.Snap
 	if err != nil {
 		return Place{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
 	}
-	return Place{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.Say(handshake.AboutYes, nil)
+	at := Place{Sponsor: sponsor, Round: int(round), Exchange: int(exchange), Process: t.Theirs.Epoch}
+	return at, s, t.Say(handshake.AboutYes, nil)
 }

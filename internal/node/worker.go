@@ -43,6 +43,9 @@ type Worker struct {
 	// Place is the place of a worker that ComeBack has brought back, with Row of its one edge; nil for
 	// others.
 	Place *Place
+	// Returned says that an earlier process of this worker took part in the run. The worker then believes a neighbour that
+	// has continued without it, or that lacks what it needs to repeat its rounds.
+	Returned bool
 	// Checkpoints are taken while the worker trains; nil for none. A worker with checkpoints waits for
 	// neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
@@ -112,6 +115,7 @@ type Arbiter interface {
 type Place struct {
 	Sponsor         topology.Rank // its one neighbour at first
 	Round, Exchange int
+	Process         uint64 // of the sponsor
 }
 
 // core returns the machine of w in the layers that w asks for. through reports whether another worker
@@ -129,7 +133,8 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 			w.Rank)
 	case log != nil:
 		s.Replay = &replay.Start{
-			Self: w.Rank, Rows: w.Rows, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
+			Self: w.Rank, Rows: w.Rows, Slots: gossip.SlotsOf(w.Machine), Log: log,
+			Returned: w.Returned, Most: w.Checkpoints.room(),
 			Repairs: gossip.RepairsOf(w.Machine)().Verified, Through: through,
 		}
 	}
@@ -137,9 +142,11 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	case Fail:
 		s.Judge.Sentence = judge.StopRun
 	case Reweight:
-		s.Elastic = &elastic.Start{Self: w.Rank, Row: w.Rows.At(0), Closing: w.Closing, Rounds: w.Rounds}
+		s.Elastic = &elastic.Start{
+			Self: w.Rank, Row: w.Rows.At(0), Closing: w.Closing, Rounds: w.Rounds, Returned: w.Returned,
+		}
 		if g := w.Place; g != nil {
-			s.Elastic.Sponsored, s.Elastic.Seat = true, elastic.Seat{Round: g.Round, From: g.Exchange}
+			s.Elastic.Sponsored, s.Elastic.Seat = true, elastic.Seat{Round: g.Round, From: g.Exchange, Process: g.Process}
 		}
 	}
 	core, err := peer.New(w.Machine, s)

@@ -19,6 +19,7 @@ type faultSim struct {
 	links   linkTable
 	agenda  agenda
 	planned time.Duration // when the script is read next; −1: not planned
+	idle    int           // items of the agenda since the last event of a worker
 	begun   int           // the highest round that a worker has begun; −1: none
 	effects effects
 }

@@ -46,6 +46,7 @@ func (s *faultSim) kill(p *peer) {
 	s.cancel(p)
 	p.held, p.lost, p.delay = nil, nil, 0
 	for _, l := range s.links.of(p.Rank) {
+		l.refused[l.end(p.Rank)] = 0 // the next process knows nothing of that
 		if l.up {
 			s.lose(l, max(s.latency(l, 0), s.latency(l, 1)))
 		}

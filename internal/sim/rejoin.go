@@ -9,7 +9,8 @@ import (
 )
 
 // askAll asks the other workers of the ring, nearest first, for a place in the run that has gone on without a worker.
-// The worker is lost for good if no other worker can have a place for it, now or later.
+// The worker is lost for good if no other worker can have a place for it, now or later. If all are dead, the state of
+// the run is lost.
 func (s *faultSim) askAll(p *peer) error {
 	if p.Closing == nil || p.Asynchronous || s.Join == nil {
 		s.giveUp(p, "it cannot return: only a synchronous run on a ring takes a worker back")
@@ -19,7 +20,7 @@ func (s *faultSim) askAll(p *peer) error {
 	for _, rank := range nearest(p.Closing) {
 		host := &s.peers[rank]
 		if host.status != running || s.play.Apart(p.Rank, rank) {
-			hope = hope || !host.gone
+			hope = hope || host.status != dead // another dead one needs a place itself
 			continue
 		}
 		answer, err := s.ask(host, p)
@@ -69,6 +70,8 @@ func (s *faultSim) ask(host, p *peer) (elastic.Answer, error) {
 	}
 	if answer == elastic.Welcome {
 		host.keeps = &reservation{p.Rank, p.number, seat}
+		l := s.links.between(host.Rank, p.Rank)
+		l.refused[l.end(host.Rank)] = 0 // it may have given up an earlier process when this one was there
 	}
 	return answer, s.act(host)
 }
@@ -81,6 +84,7 @@ func (s *faultSim) invite(host *peer, k int) {
 		return
 	}
 	host.keeps = nil
+	v.seat.Process = uint64(host.number)
 	own := new(state.Snapshot)
 	host.Save(own)
 	p := &s.peers[v.rank]

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -36,7 +37,7 @@ type mixingRun struct {
 
 const mixingRunDim = 3
 
-func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
+func newMixingRun(t rapid.TB, spec topology.Spec, rounds, piece int) *mixingRun {
 	t.Helper()
 	g, err := topology.New(spec)
 	if err != nil {
@@ -44,7 +45,7 @@ func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 	}
 	c := &mixingRun{
 		graph: g, rounds: rounds, initial: make([]float64, mixingRunDim),
-		codec: algos.Full{Piece: rapid.SampledFrom([]int{0, 2}).Draw(t, "piece")},
+		codec: algos.Full{Piece: piece},
 	}
 	for i, row := range g.Rows(0) {
 		x := make([]float32, mixingRunDim)
@@ -115,7 +116,7 @@ func (c *mixingRun) merged() (all []*witness.Witness, ok bool) {
 
 // check tests the exchanges of the workers. Both ends of an edge mix with one weight, except in a few exchanges of a
 // lost edge, and every row of weights sums to 1. It returns the number of exchanges in which only one end mixed.
-func (c *mixingRun) check(t *rapid.T) (lopsided int) {
+func (c *mixingRun) check(t rapid.TB) (lopsided int) {
 	all, ok := c.merged()
 	if !ok {
 		return 0
@@ -168,6 +169,33 @@ func (c *mixingRun) views(events []record.Event, gone []topology.Rank) error {
 	return err
 }
 
+// survive runs the workers under a script. It fails unless every mixing matrix is doubly stochastic and the models keep
+// their mean.
+func (c *mixingRun) survive(t rapid.TB, script []fault.Fault) {
+	t.Helper()
+	var events []record.Event
+	result, err := Run(context.Background(), c.tasks, Options{
+		Compute: takes(20 * time.Millisecond),
+		Network: shape.Network{Uplink: shape.Link{Latency: 2 * time.Millisecond}},
+		Observe: func(e record.Event) {
+			if e.Edge != nil {
+				events = append(events, e)
+			}
+		},
+		Faults: &Faults{Script: script, Lost: layers.Reweight, Join: c.join, Detect: 2 * time.Second},
+	})
+	if err != nil {
+		t.Fatalf("%v after %v", err, script)
+	}
+	if err := c.views(events, result.Gone); err != nil {
+		t.Fatalf("%v after %v", err, script)
+	}
+	lopsided := c.check(t)
+	if most := 2 * 2 * c.graph.N() * len(script); lopsided > most {
+		t.Fatalf("in %d exchanges only one end mixed, want at most %d", lopsided, most)
+	}
+}
+
 // Workers that go on without each other keep the mean of their models under any script. W is symmetric
 // and doubly stochastic except in a few exchanges for each lost edge.
 func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
@@ -178,7 +206,7 @@ func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
 			{Kind: topology.Ring, N: 8, Slack: 1},
 			{Kind: topology.Complete, N: 5, Slack: 1}, {Kind: topology.Torus, Rows: 3, Cols: 3, Slack: 1},
 		}).Draw(t, "graph")
-		c := newMixingRun(t, spec, 300)
+		c := newMixingRun(t, spec, 300, rapid.SampledFrom([]int{0, 2}).Draw(t, "piece"))
 		var script []fault.Fault
 		n := c.graph.N()
 		someone := func(name string) topology.Rank { return topology.Rank(rapid.IntRange(0, n-1).Draw(t, name)) }
@@ -202,30 +230,52 @@ func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
 			}
 			script = append(script, f)
 		}
-		var events []record.Event
-		result, err := Run(t.Context(), c.tasks, Options{
-			Compute: takes(20 * time.Millisecond),
-			Network: shape.Network{Uplink: shape.Link{Latency: 2 * time.Millisecond}},
-			Observe: func(e record.Event) {
-				if e.Edge != nil {
-					events = append(events, e)
-				}
-			},
-			Faults: &Faults{Script: script, Lost: layers.Reweight, Join: c.join, Detect: 2 * time.Second},
-		})
-		if err != nil {
-			t.Fatalf("%v after %v", err, script)
-		}
-		if err := c.views(events, result.Gone); err != nil {
-			t.Fatalf("%v after %v", err, script)
-		}
-		lopsided := c.check(t)
-		if most := 2 * 2 * n * len(script); lopsided > most {
-			t.Fatalf("in %d exchanges only one end mixed, want at most %d", lopsided, most)
-		}
+		c.survive(t, script)
 		back += c.back
 	})
 	if back == 0 {
 		t.Error("nobody came back: the test has not seen that")
+	}
+}
+
+// killed is a script in which the process of a worker dies at a round, and another starts after some milliseconds; 0:
+// never.
+func killed(round int, who topology.Rank, ms int) fault.Fault {
+	f := fault.Fault{
+		At: fault.Moment{Round: round}, Kind: fault.Kill, Lasts: fault.Never, Peers: []topology.Rank{who},
+	}
+	if ms > 0 {
+		f.Lasts = time.Duration(ms) * time.Millisecond
+	}
+	return f
+}
+
+func partedAt(round int, who topology.Rank, ms int) fault.Fault {
+	f := killed(round, who, ms)
+	f.Kind, f.Sides = fault.Split, [][]topology.Rank{f.Peers}
+	return f
+}
+
+// Each of these scripts once left workers that waited for each other for ever.
+func TestWorkersThatDieOneAfterTheOtherDoNotWaitForEver(t *testing.T) {
+	three, five := topology.Spec{Kind: topology.Ring, N: 3, Slack: 1}, topology.Spec{Kind: topology.Ring, N: 5, Slack: 0.5}
+	for name, test := range map[string]struct {
+		ring   topology.Spec
+		script []fault.Fault
+	}{
+		"its sponsor has refused an earlier process": {three, []fault.Fault{
+			killed(69, 2, 485), killed(90, 0, 0), killed(6, 0, 7), killed(5, 1, 4394),
+		}},
+		"an earlier process has refused its sponsor": {five, []fault.Fault{
+			killed(11, 0, 192), killed(107, 0, 21), killed(9, 4, 5),
+		}},
+		"its sponsor dies before the two meet": {five, []fault.Fault{
+			partedAt(3, 3, 4944), killed(18, 1, 10), killed(20, 0, 18), killed(8, 4, 63),
+		}},
+		"all die": {three, []fault.Fault{
+			killed(2, 1, 2751), killed(106, 0, 31), killed(3, 2, 0), partedAt(4, 1, 161), killed(2, 0, 5), killed(5, 1, 0),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { newMixingRun(t, test.ring, 300, 0).survive(t, test.script) })
 	}
 }

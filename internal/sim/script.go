@@ -53,9 +53,22 @@ func (s *faultSim) start() error {
 	return nil
 }
 
-// next handles the next event or item.
+// mostIdle bounds the items of the agenda, for each worker, in which no worker computes or hears anything. A worker may
+// wait that way for 120 graces, of a few pulses each.
+const mostIdle = 10_000
+
+// changes reports whether a fault begins or ends at a time to come.
+func (s *faultSim) changes() bool {
+	_, ok := s.play.Next()
+	return ok
+}
+
+// next handles the next event or item. It fails where workers wait for each other and only look at the clock.
 func (s *faultSim) next() error {
 	if len(s.agenda) > 0 && s.agendaIsNext() {
+		if s.idle++; s.idle > mostIdle*len(s.peers) && !s.changes() {
+			return s.stuck()
+		}
 		item := s.agenda.pop()
 		s.now = item.at
 		if err := s.simulation.end(); err != nil {
@@ -63,6 +76,7 @@ func (s *faultSim) next() error {
 		}
 		return item.do()
 	}
+	s.idle = 0
 	if at, ok := s.jobEnds(); ok {
 		return s.endJob(at)
 	}

@@ -95,8 +95,8 @@ func (s *simulation) stuck() error {
 	var errs []error
 	for i := range s.peers {
 		if p := &s.peers[i]; !p.ended {
-			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for workers %v, and no event is left",
-				p.Rank, p.round, p.core.Ready().Waiting))
+			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for workers %v, and no event is left "+
+				"that could change that", p.Rank, p.round, p.core.Ready().Waiting))
 		}
 	}
 	return errors.Join(errs...)

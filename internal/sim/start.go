@@ -75,7 +75,8 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 	switch {
 	case s.Lost == layers.Reweight:
 		start.Durable = gossip.Undurable
-		start.Elastic = &elastic.Start{Self: p.Rank, Row: p.Rows.At(0), Closing: p.Closing, Rounds: p.Rounds}
+		start.Elastic = &elastic.Start{Self: p.Rank, Row: p.Rows.At(0), Closing: p.Closing, Rounds: p.Rounds,
+			Returned: p.number > 1}
 		if seat != nil {
 			start.Elastic.Sponsored, start.Elastic.Seat = true, *seat
 		}
@@ -85,7 +86,8 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 		}
 		p.log.Rewind(place)
 		start.Replay = &replay.Start{
-			Self: p.Rank, Rows: p.Rows, Slots: slots, Log: p.log, Repairs: gossip.RepairsOf(p.Machine)().Verified,
+			Self: p.Rank, Rows: p.Rows, Slots: slots, Log: p.log, Returned: p.number > 1,
+			Repairs: gossip.RepairsOf(p.Machine)().Verified,
 		}
 	}
 	core, err = layers.New(p.Machine, start)

@@ -64,7 +64,7 @@ func (p *Part) Take(ctx context.Context) error {
 	}
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
-		Script: p.Script,
+		Returned: p.From != checkpoints.Fresh, Script: p.Script,
 	})
 	if err != nil {
 		return err

@@ -77,11 +77,11 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
 		Observe:     o.Observe,
-		Checkpoints: begin.kept,
-		Script:      child,
-		Arbiter:     client,
-		Trial:       tryOn(run, client, n),
-		Through:     func(other topology.Rank) bool { return client.Finished(int(other)) },
+		Checkpoints: begin.kept, Returned: p.From != checkpoints.Fresh,
+		Script:  child,
+		Arbiter: client,
+		Trial:   tryOn(run, client, n),
+		Through: func(other topology.Rank) bool { return client.Finished(int(other)) },
 	})
 	if err != nil {
 		return err

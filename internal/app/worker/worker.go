@@ -24,6 +24,8 @@ type Options struct {
 	Observe func(record.Event)
 	// Checkpoints keep the state of the worker, nil: nothing keeps it.
 	Checkpoints *node.Checkpoints
+	// Returned says that an earlier process of this worker took part in the run.
+	Returned bool
 	// Arbiter may end the run before its rounds are over; nil: it does not end early.
 	Arbiter node.Arbiter
 	// Through reports which workers have ended well and are gone; nil: unknown.
@@ -65,7 +67,9 @@ func Train(
 func (o *Options) train(
 	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker,
 ) (record.Final, *experiment.Worker, error) {
-	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{Checkpoints: o.Checkpoints}))
+	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{
+		Checkpoints: o.Checkpoints, Returned: o.Returned,
+	}))
 	if !errors.Is(err, node.ErrLeftBehind) {
 		return final, w, err
 	}
