@@ -253,7 +253,7 @@ type Node struct {
 	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise,enum=none" jsonschema_description:"encryption over tcp; quic always has TLS. none = bytes travel readable and unprotected, over loopback and the networks in trusted alone, between peers that all say none"`
 	Trusted        []string `json:"trusted" jsonschema_description:"networks like 192.168.1.0/24 where security none is allowed besides loopback, because you trust all machines and cables there"`
 	Key            string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
-	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
+	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret of at least 128 random bits that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
 	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour counts as lost after so long a silence, or a quarter more; 4s on a fast LAN"`
 	OpenLinks      int      `json:"open_links" jsonschema:"minimum=4,maximum=65535" jsonschema_description:"links that a peer keeps open, and dials ahead, where it meets more others than that. Take fewer if a router or the system allows few connections"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/registry"
@@ -87,13 +88,24 @@ func checkRoster(c *Config, wrong complain) {
 			first[p.ID] = i
 		}
 		checkAddrs(at+".addrs", p.Addrs, wrong)
+		for j, a := range p.Addrs {
+			if all, err := multiaddr.NewMultiaddr(a); err == nil && manet.IsIPUnspecified(all) {
+				wrong(fmt.Sprintf("%s.addrs.%d", at, j), "%s is no address to call: give the one at which the others reach "+
+					"this machine, and all interfaces only in node.listen", show(a))
+			}
+		}
 	}
 }
 
 func checkAddrs(key string, addrs []string, wrong complain) {
 	for i, a := range addrs {
-		if _, err := multiaddr.NewMultiaddr(a); err != nil {
+		at, err := multiaddr.NewMultiaddr(a)
+		switch {
+		case err != nil:
 			wrong(fmt.Sprintf("%s.%d", key, i), "%s is not an address like /ip4/192.168.1.10/tcp/4001: %v", show(a), err)
+		case manet.IsIP6LinkLocal(at):
+			wrong(fmt.Sprintf("%s.%d", key, i), "%s is a link-local address, and peers do not connect to those: give the "+
+				"machine another one, as with ip address add 192.168.77.1/24 dev eth0", show(a))
 		}
 	}
 }

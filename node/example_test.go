@@ -67,7 +67,7 @@ func ExampleTrain() {
 	t := node.Training{
 		Run: "numbers", Workers: 2, Rounds: 300,
 		StepSize: func(k int) float32 { return 2 / float32(4+k) },
-		Network:  node.Network{Secret: "open sesame", Listen: []string{"/ip4/127.0.0.1/tcp/0"}},
+		Network:  node.Network{Secret: "2cf24dba5fb0a30e26e83b2ac5b9e29e", Listen: []string{"/ip4/127.0.0.1/tcp/0"}},
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

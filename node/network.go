@@ -17,8 +17,9 @@ import (
 // A Network says how a worker reaches the others. With a Secret alone it listens on all interfaces and
 // finds the others by multicast DNS. The zero value trains with processes on this machine.
 type Network struct {
-	// Secret keeps strangers out: only peers that know it take part. Without a secret, a worker listens
-	// on the loopback interface alone.
+	// Secret keeps strangers out: only peers that know it take part. It has at least 128 random bits,
+	// such as 32 hexadecimal digits; Train refuses secrets that are easy to guess. Without a secret, a
+	// worker listens on the loopback interface alone, and all processes there may take part or end the run.
 	Secret string
 	// Listen has the multiaddrs to listen at, such as /ip4/192.168.1.7/tcp/4001. Empty stands for free
 	// ports on all interfaces, or on the loopback interface without a secret. Without a secret every

@@ -127,7 +127,7 @@ func TestNetworkGivesTheBitsOfOneProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := training(3)
-			run.Algorithm, run.Network.Secret = algorithm, "open sesame"
+			run.Algorithm, run.Network.Secret = algorithm, "2cf24dba5fb0a30e26e83b2ac5b9e29e"
 			want, err := node.TrainAll(ctx, run, same(0), same(1), same(2))
 			if err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ import (
 //   - A command with a useful next step ends with "next: " and a command that works.
 //   - Escape codes are written only to a terminal that knows them, and colours
 //     only if NO_COLOR is not set.
-//   - -q prints errors alone, -v adds the logs of the peers.
+//   - -q prints errors alone, -v adds the logs of the peers, and -v -v those of libraries.
 //   - Where the locale is not UTF-8, our signs are written in ASCII: see output.
 //     JSON, run files and scripts for shells are UTF-8 everywhere.
 
@@ -47,16 +47,18 @@ type console struct {
 	quiet   bool
 	verbose int
 
-	resort *signals.Resort
-	job    *signals.Job
-	dash   *dashFlag
+	resort    *signals.Resort
+	job       *signals.Job
+	dash      *dashFlag
+	libraries *libraries
 
 	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
 	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		resort: new(signals.Resort), job: new(signals.Job), lost: new(atomic.Pointer[func() string])}
+		resort: new(signals.Resort), job: new(signals.Job), libraries: newLibraries(),
+		lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one message to the user.
@@ -127,7 +129,7 @@ func (c *console) breakOff(err error) {
 	c.complain(err)
 }
 
-// logger returns the logger of a node, whose lines go to w.
+// logger returns the logger of a node, whose lines go to w. Libraries log there from now on.
 func (c *console) logger(w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	switch {
@@ -138,7 +140,9 @@ func (c *console) logger(w io.Writer) *slog.Logger {
 	case c.verbose > 1:
 		level = slog.LevelDebug
 	}
-	return slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
+	l := slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
+	c.libraries.to.Store(l)
+	return l
 }
 
 // colours reports whether standard error may have colours.
@@ -195,7 +199,7 @@ func (c *console) watch(run int) {
 }
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
-// final ones by rank, nil if they are not on this machine.
+// final ones by rank, nil if they are not on this machine. It fails if workers trained by themselves.
 func (c *console) summarize(s *session.Session, models experiment.Replicas) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
@@ -209,6 +213,9 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 		return explained.Write(report.Folded(w, c.out.Width()))
 	})
 	if err := errors.Join(s.Keep(summary), err); err != nil { // it is kept even if the terminal is gone
+		return err
+	}
+	if err := session.Together(summary); err != nil {
 		return err
 	}
 	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")

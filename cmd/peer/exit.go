@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
@@ -38,6 +39,7 @@ const (
 	exitState    = 7   // checkpoint missing, of another run, or in use; model file of another model
 	exitScript   = 8   // the user's script failed, or ended before the run
 	exitCells    = 9   // some cells of a comparison failed
+	exitAlone    = 10  // the run ended, and workers trained without any neighbour to its end
 	exitSignal   = 128 // plus the signal's number
 )
 
@@ -64,6 +66,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case isA[*compare.CellsError](err):
 		return exitCells
+	case isA[*session.AloneError](err):
+		return exitAlone
 	case isA[*configs.Error](err), isA[*identity.SecretError](err):
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
@@ -77,7 +81,8 @@ func exitCode(err error) int {
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
-		isA[*node.StoppedError](err), isA[*handover.UnreachableError](err), isA[*handover.ExpiredError](err):
+		isA[*node.UnprovenError](err), isA[*node.StoppedError](err), isA[*handover.UnreachableError](err),
+		isA[*handover.ExpiredError](err), isA[*node.SecludedError](err):
 		return exitNetwork
 	}
 	return exitOther

@@ -14,12 +14,14 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 )
 
@@ -38,10 +40,13 @@ func TestExitCodes(t *testing.T) {
 		{"an identity that another process has", &identity.ClaimError{Path: "f", Err: cause}, 4},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
+		{"no address", &node.SecludedError{}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
 		{"no checkpoint", checkpoint.ErrNone, 7},
 		{"a folder in use", &runfolder.LockedError{}, 7},
 		{"cells of a comparison", &compare.CellsError{}, 9},
+		{"workers without neighbours", session.Together(record.Summary{Alone: []record.Alone{{Rank: 1}}}), 10},
+		{"workers together", session.Together(record.Summary{}), 0},
 		{"diverged", train.ErrDiverged, 5},
 		{"arithmetic of a worker", &node.TrainingError{Err: cause}, 5},
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},
@@ -95,7 +100,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for code := exitOther; code <= exitCells; code++ {
+	for code := exitOther; code <= exitAlone; code++ {
 		if !strings.Contains(string(page), fmt.Sprintf("\n### Exit code %d\n", code)) {
 			t.Errorf("docs/troubleshooting.md has no section of exit code %d", code)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -135,10 +136,16 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		}
 		return stopped(ctx, err)
 	}
+	var alone error
 	for i, s := range sims {
-		if err := talks[i].summarize(s.Session, s.Models); err != nil {
+		err := talks[i].summarize(s.Session, s.Models)
+		if err != nil && !isA[*session.AloneError](err) {
 			return err
 		}
+		alone = cmp.Or(alone, err)
+	}
+	if alone != nil {
+		return alone
 	}
 	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
 	return nil

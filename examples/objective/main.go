@@ -5,8 +5,8 @@
 //	objective -part 0                  one of two processes; it prints its address
 //	objective -part 1 -peer ADDRESS    the other one
 //
-// With -secret WORDS, the same for both, the processes may be on two machines of one network. They then find each other
-// by multicast DNS, without -peer.
+// With -secret SECRET, the same for both, the processes may be on two machines of one network. They then find each
+// other by multicast DNS, without -peer. "openssl rand -hex 32" makes a secret.
 package main
 
 import (

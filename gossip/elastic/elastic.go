@@ -67,6 +67,14 @@ func (e *AloneError) Error() string { return e.Err.Error() }
 // Unwrap returns the refusal of that neighbour.
 func (e *AloneError) Unwrap() error { return e.Err }
 
+// An UnmetError says that the worker has never had a link to a neighbour. It goes on without neighbours that it loses,
+// and a run that it trains by itself is none.
+type UnmetError struct{ Worker topology.Rank }
+
+func (e *UnmetError) Error() string {
+	return fmt.Sprintf("worker %d has met none of its neighbours", e.Worker)
+}
+
 // An Elastic is the layer that continues without lost neighbours. The Membership decides, and
 // the machine carries the decisions out.
 type Elastic struct {
@@ -153,9 +161,18 @@ func (e *Elastic) Ready() gossip.Ready {
 	} else {
 		e.rest = rest{waiting: append(e.rest.waiting[:0], r.Waiting...), done: r.Done}
 		r.More = e.mend()
+		if e.unmet() {
+			e.fail(&UnmetError{e.start.Self})
+		}
 	}
 	r.Failed, e.err = errors.Join(r.Failed, e.err), nil
 	return e.say.Add(r)
+}
+
+// unmet reports whether the worker has given up all neighbours, or has done its rounds, and never had a link to one.
+func (e *Elastic) unmet() bool {
+	begins := len(e.start.Row.In) > 0 && !e.start.Sponsored
+	return begins && len(e.met) == 0 && (e.rest.done || e.members.Alone())
 }
 
 // begin notes the time at which the worker begins, and puts its first edges on record.

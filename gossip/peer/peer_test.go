@@ -335,3 +335,28 @@ func TestReweight(t *testing.T) {
 		t.Error("a machine that cannot go on without neighbours is accepted")
 	}
 }
+
+// A run that began with several workers expects to meet them. A worker that meets none of its neighbours does not train
+// by itself, and one that has met a neighbour goes on without those that it loses.
+func TestAWorkerThatMeetsNoNeighbourFails(t *testing.T) {
+	const meeting = 3 * time.Minute // longer than neighbours may take to meet
+	for name, test := range map[string]struct {
+		met   []topology.Rank
+		fails bool
+	}{"none": {nil, true}, "one": {[]topology.Rank{2}, false}, "both": {[]topology.Rank{0, 2}, false}} {
+		s := play(t, func(_ gossip.Machine, s *peer.Start) {
+			s.Lost = peer.Reweight
+			s.Elastic = &elastic.Start{Self: 1, Row: s.Rows.At(0), Rounds: rounds}
+		})
+		s.meet(test.met...)
+		s.do(s.Gradient(make([]float32, 4), 0, 0))
+		for _, rank := range test.met {
+			s.do(s.Parted(rank, errLost))
+		}
+		err := s.tick(0, meeting)
+		unmet, ok := errors.AsType[*elastic.UnmetError](err)
+		if ok != test.fails || !ok && err != nil || ok && unmet.Worker != 1 {
+			t.Errorf("met %s: error %v, want a failure: %v", name, err, test.fails)
+		}
+	}
+}

@@ -92,6 +92,7 @@ var tables = map[string]reflect.Type{
 	"Rows":                reflect.TypeFor[record.Rows](),
 	"Missed faults":       reflect.TypeFor[record.MissedFault](),
 	"Parts":               reflect.TypeFor[record.Parts](),
+	"Alone":               reflect.TypeFor[record.Alone](),
 	"Gone":                reflect.TypeFor[record.Gone](),
 	"Bytes":               reflect.TypeFor[record.Bytes](),
 	"Messages":            reflect.TypeFor[record.Messages](),

@@ -50,15 +50,17 @@ func name(e ast.Expr) string {
 
 // passedOn are arguments that are no constant texts. The test finds their texts where they are created.
 var passedOn = map[string]string{
-	"internal/node/audience.go":        "a Note of the core",
-	"internal/node/socket/refusals.go": "an argument of Tell",
-	"gossip/peer/neighbour.go":         "an argument of warn",
+	"internal/node/audience.go":          "a Note of the core",
+	"internal/node/socket/refusals.go":   "an argument of Tell",
+	"internal/node/handshake/refusal.go": "an argument of Tell",
+	"gossip/peer/neighbour.go":           "an argument of warn",
 }
 
 // A speaker is a function whose texts are warnings that others print.
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
 	"internal/app/runfolder/space.go": {"Error"},
+	"internal/node/reach.go":          {"CheckReach", "judgeReach"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
 	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
@@ -84,8 +86,10 @@ func warnings(path string, file *ast.File) (said []string, unknown bool) {
 			switch called := name(n.Fun); {
 			case (called == "Warn" || called == "Error") && logger(n.Fun):
 				hear(n.Args[0])
-			case called == "Tell" && len(n.Args) > 2 && strings.EqualFold(name(n.Args[0]), "log"):
+			case (called == "Tell" || called == "TellOnce") && len(n.Args) > 2 && strings.EqualFold(name(n.Args[0]), "log"):
 				hear(n.Args[1])
+			case called == "Tell" && len(n.Args) > 3 && strings.EqualFold(name(n.Args[1]), "log"): // of package handshake
+				hear(n.Args[2])
 			case called == "warn" && strings.HasPrefix(path, "gossip/"):
 				hear(n.Args[1])
 			}

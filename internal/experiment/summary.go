@@ -64,6 +64,9 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 		}
 	}
 	r.sumGone(&s, res)
+	if r.Reweights() {
+		s.Alone = record.SumAlone(res.Edges, res.Finals, max(1, r.cfg.Algorithm.LocalSteps))
+	}
 	if s.Digest, err = r.digest(res.Finals); err != nil {
 		return record.Summary{}, err
 	}

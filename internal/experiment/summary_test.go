@@ -229,6 +229,27 @@ func TestADigestThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
+// A summary says first which workers trained by themselves.
+func TestASummarySaysWhoWasAlone(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=2", "faults.on_lost_neighbor=reweight"}, quick...)...)
+	edge := func(exchange int, weight float64) record.Event {
+		return record.Event{Edge: &record.Edge{Rank: 1, Peer: 0, Exchange: exchange, Weight: weight}}
+	}
+	res := Results{Mode: "run", Finals: []record.Final{{Rank: 1, Rounds: 90, Digest: strings.Repeat("0", 64)}},
+		Edges: []record.Event{edge(0, 0.5), edge(40, 0)}}
+	s := summarize(t, r, res)
+	if want := []record.Alone{{Rank: 1, Since: 40}}; !slices.Equal(s.Alone, want) {
+		t.Errorf("alone %+v, want %+v", s.Alone, want)
+	}
+	var text bytes.Buffer
+	if err := report.WriteSummary(&text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text.String(), "alone          worker 1 trained without any neighbour since round 40") {
+		t.Errorf("the table does not begin with it:\n%s", text.String())
+	}
+}
+
 // After a loss under the policy reweight the summary names the lost workers and their rounds, and has the digest of the
 // remaining ones.
 func TestASummarySaysWhoIsGone(t *testing.T) {

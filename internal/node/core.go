@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/elastic"
@@ -38,10 +39,22 @@ func (d *driver) cause(err error) error {
 	if repeats, ok := errors.AsType[*replay.RepeatError](err); ok {
 		return &RepeatError{Rank: d.w.Rank, From: d.w.saved(), Round: d.round, Peer: repeats.Peer}
 	}
+	if unmet, ok := errors.AsType[*elastic.UnmetError](err); ok {
+		return &NetworkError{Op: opJoin, Err: d.unmet(unmet)}
+	}
 	if log, ok := errors.AsType[*replay.LogError](err); ok {
 		return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, log)
 	}
 	return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+}
+
+// unmet adds to an error why each neighbour was not met.
+func (d *driver) unmet(err error) error {
+	var why []string
+	for _, e := range d.w.Rows.At(0).In {
+		why = append(why, fmt.Sprintf("worker %d: %s", e.Peer, d.meter.Trouble(e.Peer)))
+	}
+	return fmt.Errorf("%w: %s", err, strings.Join(why, "; "))
 }
 
 // refusal converts the reason why a link was refused to the core's type.

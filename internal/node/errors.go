@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -14,7 +15,7 @@ const opJoin = "join"
 // A NetworkError says that this peer could not take part: it found too few peers, was refused, or lost
 // a neighbour that it needs.
 type NetworkError struct {
-	Op  string // the operation that failed: "join", "link", "listen"
+	Op  string // the operation that failed: "join", "link", "start"
 	Err error
 }
 
@@ -58,8 +59,11 @@ func (e *RepeatError) Hint() string {
 		"its checkpoints hold all that changes: name it in peer.state, and call peer.boundary() at the top of its loop"
 }
 
-// A RefusedError says that two peers cannot work together, and why.
+// A RefusedError says that two peers cannot work together, and why. The other one has proven the join secret.
 type RefusedError = handshake.RefusedError
+
+// An UnprovenError says that two peers have parted before the other one had proven the join secret.
+type UnprovenError = handshake.UnprovenError
 
 // A StoppedError says that another worker ended the run for all.
 type StoppedError = handshake.StoppedError
@@ -93,7 +97,7 @@ func leftBehind(why error) error {
 	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
 }
 
-// checkSecurity checks the encryption of the links.
+// checkSecurity checks the encryption of the links and the join secret.
 func (o *Options) checkSecurity() error {
 	switch {
 	case o.Security != "" && o.Security != TLS && o.Security != Noise && o.Security != None:
@@ -102,6 +106,9 @@ func (o *Options) checkSecurity() error {
 		return errors.New("node: quic is always encrypted: choose transport tcp for security none")
 	case len(o.Trusted) > 0 && o.Security != None:
 		return fmt.Errorf("node: trusted %v: has a meaning for security %q alone", o.Trusted, None)
+	}
+	if weak, ok := errors.AsType[*identity.WeakError](identity.CheckSecret(o.JoinSecret)); ok && o.JoinSecret != "" {
+		return fmt.Errorf("node: join secret: %w: %s", weak, weak.Hint())
 	}
 	return nil
 }

@@ -129,12 +129,16 @@ func New(o Options) (*Node, error) {
 	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).
 		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
 	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
+	if err := n.takeRoster(&o); err != nil {
+		return nil, err
+	}
 	h, err := socket.New(socket.Config{
-		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
+		Key: o.Identity.Key(), KeyFile: o.Identity.Path(),
+		Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
 		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
-		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
+		return nil, &NetworkError{Op: "start", Err: cannot}
 	}
 	if err != nil {
 		return nil, err
@@ -153,10 +157,8 @@ func New(o Options) (*Node, error) {
 	n.vectors = vector.New(vector.Config{
 		Host: h, Hello: n.hello, Admission: &n.admission, Detect: o.Detect, Refused: &n.refused.Refusals, Log: n.log,
 	})
-	if len(o.Roster) > 0 {
-		if err := n.SetRoster(o.Roster); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
+	if n.roster != nil {
+		n.adopt(n.roster)
 	}
 	return n, nil
 }
@@ -221,15 +223,19 @@ func (n *Node) Addrs() []string {
 // SetRoster names all workers in rank order, before Join. Callers that learn addresses only when the
 // peers have started use it.
 func (n *Node) SetRoster(peers []Peer) error {
-	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
+	r, err := n.parse(peers)
+	if err == nil {
+		n.adopt(r)
+	}
+	return err
+}
+
+func (n *Node) parse(peers []Peer) (*join.Roster, error) {
+	r, err := join.ParseRoster(peers, n.opts.N, n.opts.Identity.Peer())
 	if errors.Is(err, join.ErrNotListed) {
-		return &NetworkError{Op: opJoin, Err: err}
+		err = &NetworkError{Op: opJoin, Err: err}
 	}
-	if err != nil {
-		return err
-	}
-	n.adopt(r)
-	return nil
+	return r, err
 }
 
 func (n *Node) adopt(r *join.Roster) {
@@ -306,6 +312,7 @@ func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 
 // discover looks for peers of the run by multicast until the node is closed.
 func (n *Node) discover(found func(peer.AddrInfo)) {
+	found = join.Others(n.host, found, n.sameIdentity)
 	if n.opts.find != nil {
 		n.opts.find(found)
 		return
@@ -313,10 +320,21 @@ func (n *Node) discover(found func(peer.AddrInfo)) {
 	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
 }
 
+// sameIdentity tells the user of a machine that announces the identity of this one.
+func (n *Node) sameIdentity(twin *socket.TwinError) {
+	twin.Tell(&n.refused.Refusals, n.log)
+	n.mu.Lock()
+	roll := n.roll
+	n.mu.Unlock()
+	if roll != nil {
+		roll.Twin(twin)
+	}
+}
+
 // located stores the address of a worker that the roster names without one.
 func (n *Node) located(who peer.AddrInfo) {
-	if _, known := n.roster.Rank(who.ID); known {
-		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+	if rank, known := n.roster.Rank(who.ID); known && rank != n.roster.Self {
+		n.host.Peerstore().AddAddrs(who.ID, who.Addrs, peerstore.PermanentAddrTTL)
 	}
 }
 

@@ -53,11 +53,12 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 				return g, s, nil
 			}
 			n.log.Debug("no place", "neighbour", int(rank), "err", err)
-			if no, ok := errors.AsType[*RefusedError](err); ok {
+			no, refused := errors.AsType[*RefusedError](err)
+			if _, unproven := errors.AsType[*UnprovenError](err); refused || unproven {
 				last = fmt.Errorf("worker %d: %w", rank, err)
-				if no.Reason == NotReady {
-					hopeless = 0
-				}
+			}
+			if refused && no.Reason == NotReady {
+				hopeless = 0
 			}
 		}
 	}

@@ -18,6 +18,12 @@ import (
 	"gossiptrainer/topology"
 )
 
+// Join secrets of tests.
+const (
+	sesame = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
+	barley = "9a3c51f07be2d84466c0e1f2a7b8d35c"
+)
+
 // A town lets peers discover each other, in place of mDNS.
 type town struct {
 	mu    sync.Mutex
@@ -30,7 +36,7 @@ type town struct {
 func (c *town) settle(t *testing.T, n int, change func(o *Options)) *Node {
 	t.Helper()
 	o := Options{
-		RunID: "test", N: n, Dim: 100, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, JoinSecret: "open sesame",
+		RunID: "test", N: n, Dim: 100, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, JoinSecret: sesame,
 		Sections: []Section{{Name: "model", JSON: []byte(`{"name":"mlp"}`)}, {Name: "train", JSON: []byte(`{"batch":32}`)}},
 		Logger:   slog.New(slog.NewTextHandler(&c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
@@ -148,7 +154,7 @@ func TestStrangersDoNotEndARollCall(t *testing.T) {
 		want   string
 		reason Reason
 	}{
-		"another secret": {func(o *Options) { o.JoinSecret = "open barley" }, "join secret differs", OtherSecret},
+		"another secret": {func(o *Options) { o.JoinSecret = barley }, "join secret differs", OtherSecret},
 		"another run":    {func(o *Options) { o.RunID = "toast" }, "run differs", OtherRun},
 	}
 	for name, test := range tests {

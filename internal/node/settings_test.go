@@ -54,7 +54,7 @@ func TestAStrangerLearnsNoSettings(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	peers := []*Node{settle("alpha", "open sesame", "12345"), settle("beta", "open barley", "67890")}
+	peers := []*Node{settle("alpha", sesame, "12345"), settle("beta", barley, "67890")}
 	waits := []<-chan joined{joining(ctx, peers[0]), joining(ctx, peers[1])}
 	for _, p := range peers {
 		eventually(t, "a refusal", func() bool { return p.Counters().Refused["refused join secret"] > 0 })

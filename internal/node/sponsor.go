@@ -43,9 +43,9 @@ func (r *reception) sponsor(s network.Stream) {
 	t := handshake.New(s)
 	rank, known := r.node.roster.Rank(t.Peer)
 	if !known {
-		no := handshake.Refusal(Stranger, "not in the roster")
-		r.node.refused.Tell(r.node.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
-		_ = t.Refuse(no)
+		t.TurnAway(&r.node.admission, handshake.Refusal(Stranger, "not in the roster"), func(err error) {
+			handshake.Tell(&r.node.refused.Refusals, r.node.log, "refused a peer", err)
+		})
 		return
 	}
 	mine, process := r.links.Introduction(), uint64(0)

@@ -35,6 +35,8 @@ type Summary struct {
 	Parts        *Parts   `json:"parts,omitempty"`  // of a round of a script; nil for a built-in model
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
+	// Alone are the workers that did their last rounds without a neighbour, by rank. A peer on a LAN knows itself.
+	Alone []Alone `json:"alone,omitempty"`
 	// MissedFaults are the faults of the script whose moment the run did not reach, in its order.
 	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
 	// Missing are peers without a result under the policy wait.

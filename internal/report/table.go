@@ -19,6 +19,10 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
+	for _, a := range s.Alone {
+		row("alone", "worker %d trained without any neighbour since round %d: its model is its own, and not the run's",
+			a.Rank, a.Since)
+	}
 	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
 	row("algorithm", "%s, %s bit", s.Algorithm, bits(s))
 	row("peers", "%d", s.Peers)
@@ -60,17 +64,22 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("lost peers", "%d %v, %s of the graph, %s mixed by one end", len(l.Lost), l.Lost,
 			plural.Of(l.Views, "view"), plural.Of(l.Lopsided, "exchange"))
 	}
+	writeMissing(row, s)
+	row("digest", "%s", digest(s))
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// writeMissing prints the peers without a result.
+func writeMissing(row func(name, format string, args ...any), s *record.Summary) {
 	for _, g := range s.Gone {
 		row("gone", "peer %d, since round %d", g.Rank, g.Since)
 	}
 	for _, rank := range s.Missing {
 		row("no result", "peer %d ended before it told it; with checkpoints, --resume on all machines goes on", rank)
 	}
-	row("digest", "%s", digest(s))
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
 }
 
 // pace says how many steps a second took, of a run that lasted that long.

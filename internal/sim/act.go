@@ -82,10 +82,11 @@ func (s *faultSim) failed(p *peer, err error) error {
 	}
 	_, behind := errors.AsType[*elastic.LeftBehindError](err)
 	_, alone := errors.AsType[*elastic.AloneError](err)
+	_, unmet := errors.AsType[*elastic.UnmetError](err)
 	switch {
 	case err == nil:
 		return nil
-	case behind || alone:
+	case behind || alone || unmet:
 		s.kill(p)
 		s.giveUp(p, err.Error())
 		return nil

@@ -5,7 +5,9 @@
 //
 //	go run ./test/strangers
 //
-// It judges no time, because the shares depend on the machine.
+// It judges no time, because the shares depend on the machine. With -haunt NAME it is a stranger itself, until Ctrl-C.
+// It announces itself by multicast among the peers of a run, refuses them for every reason, and sends them garbage. See
+// test/lan/strangers.sh.
 package main
 
 import (
@@ -25,9 +27,17 @@ func main() {
 	rounds := flag.Int("rounds", 3000, "rounds of the run")
 	times := flag.Int("times", 1, "how often both are done, in turns; the least CPU time counts")
 	binary := flag.String("peer", "", "the `program`; built without it")
+	haunted := flag.String("haunt", "", "be a stranger among the peers of the run `name`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *haunted != "" {
+		if err := haunt(ctx, *haunted); err != nil {
+			fmt.Fprintln(os.Stderr, "strangers:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	c := &crowd{calls: *calls, garbage: *garbage}
 	if err := compare(ctx, *binary, *rounds, *times, c); err != nil {
 		fmt.Fprintln(os.Stderr, "strangers:", err)

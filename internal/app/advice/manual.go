@@ -71,7 +71,17 @@ var remedies = []Remedy{
 		"%s: column %s %s, and the model learns from it: if it is no feature, leave it out with data.skip: [%s]",
 	}},
 	{"no-mdns", []string{"no mDNS: only peers with an address in the run file are found"}},
-	{"refused-peers", []string{"refused a peer", "link refused", "peer refused"}},
+	{"addresses-of-this-machine", []string{
+		"the roster gives this machine %v, which no interface here has: it listens on that port of all interfaces, to " +
+			"which a router must forward it",
+		"the roster gives this machine %v, and node.listen has another port: the others reach it only where a router " +
+			"forwards that one",
+		"%s, and QUIC needs %d: no connection opens there",
+	}},
+	{"refused-peers", []string{
+		"refused a peer", "link refused", "peer refused", "a peer has not proven that it belongs to this run",
+	}},
+	{"copied-keys", []string{"another machine shows the identity of this peer"}},
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
 		"refused a stranger silently",

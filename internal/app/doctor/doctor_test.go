@@ -3,7 +3,7 @@ package doctor
 import (
 	"encoding/json"
 	"errors"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/node/socket"
 )
 
 // expect compares a row with a verdict and words that it says.
@@ -66,41 +67,44 @@ func TestOwnClocks(t *testing.T) {
 }
 
 // eth returns an interface with multicast and one address.
-func eth(address string, mtu int) port {
-	return port{name: "eth0", mtu: mtu, multicast: true, addrs: []net.IP{net.ParseIP(address)}, echo: true, six: true}
+func eth(address string, mtu int) socket.Interface {
+	return socket.Interface{Name: "eth0", MTU: mtu, Multicast: true, Addrs: []netip.Addr{netip.MustParseAddr(address)}}
 }
 
 func TestAddresses(t *testing.T) {
-	lan := []port{eth("192.168.1.10", 1500)}
+	lan := []socket.Interface{eth("192.168.1.10", 1500)}
 	expect(t, judgeAddresses(lan, nil, true), OK, "192.168.1.10 (eth0)")
-	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.10")}, true), OK)
-	expect(t, judgeAddresses(lan, []net.IP{net.ParseIP("192.168.1.11")}, true), Broken,
+	expect(t, judgeAddresses(lan, []netip.Addr{netip.MustParseAddr("192.168.1.10")}, true), OK)
+	expect(t, judgeAddresses(lan, []netip.Addr{netip.MustParseAddr("192.168.1.11")}, true), Broken,
 		"the roster gives this machine 192.168.1.11")
-	expect(t, judgeAddresses(nil, nil, true), Broken, "no interface")
+	expect(t, judgeAddresses(nil, nil, true), Broken, "no interface", "ip address add")
 	expect(t, judgeAddresses(nil, nil, false), Look)
-	expect(t, judgeAddresses([]port{eth("fe80::1", 1500)}, nil, true), Broken, "no interface")
+	expect(t, judgeAddresses([]socket.Interface{eth("fe80::1", 1500)}, nil, true), Broken, "only link-local",
+		"fe80::1 on eth0", "ip address add 192.168.77.1/24 dev eth0")
+	expect(t, judgeAddresses([]socket.Interface{eth("169.254.7.8", 1500)}, nil, true), OK, "169.254.7.8 (eth0)")
 }
 
 func TestMTUs(t *testing.T) {
-	expect(t, judgeMTU([]port{eth("10.0.0.1", 1500)}, true), OK, "eth0 1500")
-	expect(t, judgeMTU([]port{eth("10.0.0.1", 1420)}, true), OK)
-	expect(t, judgeMTU([]port{eth("10.0.0.1", 1200)}, false), Look, "1200", "ip link set eth0 mtu 1500")
-	expect(t, judgeMTU([]port{eth("10.0.0.1", 1200)}, true), Broken, "QUIC")
+	judge := func(mtu int, quic bool) Row { return judgeMTU([]socket.Interface{eth("10.0.0.1", mtu)}, quic) }
+	expect(t, judge(1500, true), OK, "eth0 1500")
+	expect(t, judge(1420, true), OK)
+	expect(t, judge(1200, false), Look, "1200", "IPv6", "ip link set eth0 mtu 1500")
+	expect(t, judge(1200, true), Broken, "QUIC")
 	expect(t, judgeMTU(nil, true), OK)
 }
 
 func TestMulticastOfAMachine(t *testing.T) {
 	with := func(change func(*port)) []port {
-		p := eth("10.0.0.1", 1500)
+		p := port{eth("10.0.0.1", 1500), true}
 		change(&p)
 		return []port{p}
 	}
 	expect(t, judgeMulticast(with(func(*port) {}), true), OK, "eth0")
-	off := with(func(p *port) { p.multicast = false })
+	off := with(func(p *port) { p.Multicast = false })
 	expect(t, judgeMulticast(off, true), Broken, "no interface", "multicast on", "peers:")
 	expect(t, judgeMulticast(off, false), Look)
 	expect(t, judgeMulticast(with(func(p *port) { p.echo = false }), true), Broken, "drops its own", "5353")
-	expect(t, judgeMulticast(with(func(p *port) { p.six = false }), true), Broken, "IPv6")
+	expect(t, judgeMulticast([]port{{eth("fd00::1", 1500), false}}, true), OK, "eth0")
 }
 
 func TestAQuestionIsOne(t *testing.T) {
@@ -137,10 +141,13 @@ func loaded(t *testing.T, set ...string) *configs.Loaded {
 	return l
 }
 
+// sesame is a join secret.
+const sesame = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
+
 func TestSecrets(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "lan.secret")
-	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(sesame+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	judged := func(set ...string) Row {
@@ -149,7 +156,8 @@ func TestSecrets(t *testing.T) {
 		return judgeSecret(l.Config, err)
 	}
 	expect(t, judged("node.join_secret_file="+file), OK, file)
-	expect(t, judged("node.join_secret=sesame"), Look, "in the run file")
+	expect(t, judged("node.join_secret="+sesame), Look, "in the run file")
+	expect(t, judged("node.join_secret=open sesame"), Broken, "too easy to guess", "peer id secret")
 	expect(t, judged(), Broken, "anybody could join", "peer id secret")
 	expect(t, judged("node.join_secret_file="+file+"x"), Broken, "peer id secret "+file+"x")
 	if err := os.Chmod(file, 0o644); err != nil {
@@ -212,7 +220,7 @@ func TestFolders(t *testing.T) {
 
 // A whole examination alone: the machines that are missing are a risk, or broken if all are wanted.
 func TestAnExaminationAlone(t *testing.T) {
-	set := []string{"node.join_secret=sesame", "node.listen=[/ip4/127.0.0.1/tcp/0]", "output.dir=" + t.TempDir(),
+	set := []string{"node.join_secret=" + sesame, "node.listen=[/ip4/127.0.0.1/tcp/0]", "output.dir=" + t.TempDir(),
 		"node.key=" + filepath.Join(t.TempDir(), "peer.key"), "name=alone-" + filepath.Base(t.TempDir())}
 	for pairs, want := range map[bool]Verdict{false: Look, true: Broken} {
 		r := Request{Load: load(set...), Pairs: pairs, Wait: time.Millisecond, Build: inspect.ReadBuild()}

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/internal/app/doctor/meeting"
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/internal/settings"
 )
 
@@ -122,17 +123,43 @@ func judgePackets(r *meeting.Result, mtu int) []Row {
 	return rows
 }
 
-// judgeVersions compares the programs.
-func judgeVersions(r *meeting.Result, mine meeting.Facts) Row {
+// unproven returns what this machine has found wrong with one that has not proven the secret.
+func unproven(o meeting.Other, why handshake.Reason) (detail string, ok bool) {
+	no, ok := errors.AsType[*handshake.UnprovenError](o.Err)
+	if !ok || no.Remote || no.Reason != why {
+		return "", false
+	}
+	return no.Detail, true
+}
+
+// judgeTwins looks for machines with the identity of this one.
+func judgeTwins(r *meeting.Result, mine ownKey, strange Verdict) Row {
+	var copies []string
+	for _, o := range r.Others {
+		if mine.id != "" && o.Facts.Identity == mine.id {
+			copies = append(copies, nameOf(o))
+		}
+	}
+	switch {
+	case len(copies) > 0:
+		return complaint("key", Broken, "the same identity on "+strings.Join(copies, ", "), socket.NewKey(mine.file))
+	case r.Twin != nil:
+		return complaint("key", strange, r.Twin.Error(), socket.NewKey(mine.file))
+	}
+	return Row{}
+}
+
+// judgeVersions compares the programs. strange is the verdict on machines that have not proven the secret.
+func judgeVersions(r *meeting.Result, mine meeting.Facts, strange Verdict) Row {
 	const remedy = "install the same version of the program on all machines; peer version prints it"
 	var protocol, other []string
 	met := 0
 	for _, o := range r.Others {
-		no, refused := errors.AsType[*handshake.RefusedError](o.Err)
+		detail, differs := unproven(o, handshake.Protocol)
 		theirs := o.Facts
 		switch {
-		case refused && no.Reason == handshake.Protocol:
-			protocol = append(protocol, nameOf(o)+" speaks "+no.Detail)
+		case differs:
+			protocol = append(protocol, nameOf(o)+" speaks "+detail)
 		case theirs.Version == "":
 		case theirs.Version != mine.Version || theirs.Commit != mine.Commit:
 			other = append(other, fmt.Sprintf("%s has %s %.12s", nameOf(o), theirs.Version, theirs.Commit))
@@ -142,7 +169,7 @@ func judgeVersions(r *meeting.Result, mine meeting.Facts) Row {
 	}
 	switch {
 	case len(protocol) > 0:
-		return complaint("versions", Broken, strings.Join(append(protocol, other...), "; "), remedy)
+		return complaint("versions", strange, strings.Join(append(protocol, other...), "; "), remedy)
 	case len(other) > 0:
 		return complaint("versions", Look, fmt.Sprintf("this machine has %s %.12s; %s", mine.Version, mine.Commit,
 			strings.Join(other, "; ")), remedy)
@@ -152,14 +179,15 @@ func judgeVersions(r *meeting.Result, mine meeting.Facts) Row {
 	return Row{}
 }
 
-// judgeSettings compares the settings that all machines must share.
-func judgeSettings(r *meeting.Result, mine meeting.Facts) Row {
+// judgeSettings compares the settings that all machines must share. strange is the verdict on machines that have not
+// proven the secret.
+func judgeSettings(r *meeting.Result, mine meeting.Facts, strange Verdict) Row {
 	const most = 5 // differences that a row names
-	var differ []string
+	var differ, runs []string
 	met := 0
 	for _, o := range r.Others {
-		if no, refused := errors.AsType[*handshake.RefusedError](o.Err); refused && no.Reason == handshake.OtherRun {
-			differ = append(differ, nameOf(o)+": "+no.Detail)
+		if detail, differs := unproven(o, handshake.OtherRun); differs {
+			runs = append(runs, nameOf(o)+": "+detail)
 		}
 		if len(o.Facts.Sections) == 0 {
 			continue
@@ -170,12 +198,16 @@ func judgeSettings(r *meeting.Result, mine meeting.Facts) Row {
 				value(d.Then), nameOf(o))))
 		}
 	}
-	if len(differ) > 0 {
+	verdict := Broken
+	if len(differ) == 0 {
+		verdict = strange
+	}
+	if differ = append(runs, differ...); len(differ) > 0 {
 		shown := differ[:min(most, len(differ))]
 		if more := len(differ) - len(shown); more > 0 {
 			shown = append(slices.Clone(shown), fmt.Sprintf("and %d more", more))
 		}
-		return complaint("settings", Broken, strings.Join(shown, "; "), "copy the same run file and data to all machines; "+
+		return complaint("settings", verdict, strings.Join(shown, "; "), "copy the same run file and data to all machines; "+
 			"only node, data.dir, wire, limit, checkpoint and output may differ")
 	}
 	if met == 0 {
@@ -192,18 +224,18 @@ func value(text string) string {
 	return text[:min(len(text), widest)]
 }
 
-// judgeSecrets looks for machines with another join secret.
-func judgeSecrets(r *meeting.Result) Row {
+// judgeSecrets looks for machines with another join secret. strange is the verdict on them.
+func judgeSecrets(r *meeting.Result, strange Verdict) Row {
 	var others []string
 	for _, o := range r.Others {
-		if no, ok := errors.AsType[*handshake.RefusedError](o.Err); ok && no.Reason == handshake.OtherSecret {
+		if _, differs := unproven(o, handshake.OtherSecret); differs {
 			others = append(others, nameOf(o))
 		}
 	}
 	if len(others) == 0 {
 		return Row{}
 	}
-	return complaint("secret", Broken, "another join secret on "+strings.Join(others, ", "),
+	return complaint("secret", strange, "another join secret on "+strings.Join(others, ", "),
 		"copy the same secret file to all machines, with mode 0600")
 }
 

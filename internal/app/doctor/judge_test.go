@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/doctor/meeting"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 )
 
 // whole is a packet of full length in both directions.
@@ -39,7 +40,7 @@ var mine = meeting.Facts{Version: "v1", Commit: "abc", MTU: 1500, Sections: sect
 func refused(why handshake.Reason, detail string) func(*meeting.Other) {
 	return func(o *meeting.Other) {
 		o.Met, o.Facts, o.Figures = false, meeting.Facts{}, meeting.Figures{}
-		o.Err = &handshake.RefusedError{Reason: why, Detail: detail}
+		o.Err = &handshake.UnprovenError{Reason: why, Detail: detail}
 	}
 }
 
@@ -95,24 +96,28 @@ func TestLongPackets(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	versions := func(change func(*meeting.Other)) Row { return judgeVersions(outcome(change), mine) }
+	versions := func(change func(*meeting.Other)) Row { return judgeVersions(outcome(change), mine, Broken) }
 	expect(t, versions(func(*meeting.Other) {}), OK, "v1")
 	expect(t, versions(func(o *meeting.Other) { o.Facts.Version = "v2" }), Look, "worker 1 on beta has v2", "same version")
 	expect(t, versions(func(o *meeting.Other) { o.Facts.Commit = "def" }), Look, "v1 def")
 	expect(t, versions(refused(handshake.Protocol, "another protocol version: theirs is 5, ours 4")), Broken,
 		"worker 1 speaks another protocol version", "same version")
-	if row := judgeVersions(&meeting.Result{}, mine); row.Check != "" {
+	claim := outcome(func(o *meeting.Other) {
+		o.Facts, o.Err = meeting.Facts{}, &handshake.UnprovenError{Reason: handshake.Protocol, Remote: true}
+	})
+	expect(t, judgeVersions(claim, mine, Broken), OK) // the claim of a stranger
+	if row := judgeVersions(&meeting.Result{}, mine, Broken); row.Check != "" {
 		t.Errorf("%+v without another machine", row)
 	}
 }
 
 func TestSettingsThatDiffer(t *testing.T) {
-	settings := func(change func(*meeting.Other)) Row { return judgeSettings(outcome(change), mine) }
+	settings := func(change func(*meeting.Other)) Row { return judgeSettings(outcome(change), mine, Look) }
 	expect(t, settings(func(*meeting.Other) {}), OK)
 	expect(t, settings(func(o *meeting.Other) { o.Facts.Sections = sections("2") }), Broken,
 		"seed is 1 here and 2 on worker 1 on beta", "same run file")
 	expect(t, settings(func(o *meeting.Other) { o.Facts.Sections = sections(`"\u001b[2J"`) }), Broken, "seed")
-	expect(t, settings(refused(handshake.OtherRun, "run differs")), Broken, "run differs")
+	expect(t, settings(refused(handshake.OtherRun, "run differs")), Look, "run differs")
 	many := func(o *meeting.Other) {
 		o.Facts.Sections = map[string]json.RawMessage{}
 		for _, key := range "abcdefgh" {
@@ -123,9 +128,31 @@ func TestSettingsThatDiffer(t *testing.T) {
 }
 
 func TestSecretsOfOthers(t *testing.T) {
-	expect(t, judgeSecrets(outcome(refused(handshake.OtherSecret, "join secret differs"))), Broken, "worker 1",
-		"mode 0600")
-	if row := judgeSecrets(outcome(func(*meeting.Other) {})); row.Check != "" {
+	differs := outcome(refused(handshake.OtherSecret, "join secret differs"))
+	expect(t, judgeSecrets(differs, Broken), Broken, "worker 1", "mode 0600")
+	if row := judgeSecrets(outcome(func(*meeting.Other) {}), Broken); row.Check != "" {
+		t.Errorf("%+v", row)
+	}
+}
+
+// A machine without the secret is a risk. If machines are missing, it is the likely cause.
+func TestAStrangerBreaksNothing(t *testing.T) {
+	p := of(t, true)
+	if got := p.strange(outcome(func(*meeting.Other) {})); got != Look {
+		t.Errorf("all were met: %s", got)
+	}
+	if got := p.strange(outcome(refused(handshake.OtherSecret, "join secret differs"))); got != Broken {
+		t.Errorf("one is missing: %s", got)
+	}
+}
+
+func TestTwoMachinesWithOneKey(t *testing.T) {
+	key := ownKey{"home/peer.key", "12D3own"}
+	same := outcome(func(o *meeting.Other) { o.Facts.Identity = key.id })
+	expect(t, judgeTwins(same, key, Look), Broken, "the same identity on worker 1 on beta", "move it away", key.file)
+	seen := &meeting.Result{Twin: &socket.TwinError{At: "/ip4/10.0.0.2/tcp/1"}}
+	expect(t, judgeTwins(seen, key, Look), Look, "10.0.0.2", "home/peer.key")
+	if row := judgeTwins(outcome(func(*meeting.Other) {}), ownKey{}, Look); row.Check != "" {
 		t.Errorf("%+v", row)
 	}
 }

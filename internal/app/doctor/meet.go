@@ -24,8 +24,8 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 			"follow the remedies above, then start again")}, nil
 	}
 	facts := meeting.Facts{
-		Host: p.links.Host, Version: p.Build.Version, Commit: p.Build.Commit, Platform: p.Build.Platform,
-		MTU: leastOf(interfaces()), Sections: sectionsOf(p.links.Sections),
+		Host: p.links.Host, Identity: p.mine.id, Version: p.Build.Version, Commit: p.Build.Commit,
+		Platform: p.Build.Platform, MTU: leastOf(socket.Interfaces()), Sections: sectionsOf(p.links.Sections),
 	}
 	r, err := meeting.Hold(ctx, meeting.Config{Node: p.links, Facts: facts, Rates: p.Pairs, Wait: p.Wait, Now: now})
 	if err != nil {
@@ -37,10 +37,16 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 
 // judge judges the result of a meeting.
 func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
-	rows := []Row{judgePort(r.Listen, p.links.Listen, r.Addrs), p.judgePeers(r)}
+	tried := p.links.Listen
+	if taken, ok := errors.AsType[*socket.ListenError](r.Listen); ok {
+		tried = taken.Addrs // those of the roster, where the run file has no others
+	}
+	strange := p.strange(r)
+	rows := []Row{judgePort(r.Listen, tried, r.Addrs), p.judgePeers(r), judgeTwins(r, p.mine, strange)}
 	rows = append(rows, judgeFirewall(r)...)
 	rows = append(rows, judgePackets(r, mine.MTU)...)
-	rows = append(rows, judgeVersions(r, mine), judgeSettings(r, mine), judgeSecrets(r), p.judgeHearing(r),
+	rows = append(rows, judgeVersions(r, mine, strange), judgeSettings(r, mine, strange), judgeSecrets(r, strange),
+		p.judgeHearing(r),
 		judgeClocks(r, p.links.Transport == node.QUIC))
 	if p.Pairs {
 		rows = append(rows, judgeLinks(r))
@@ -48,11 +54,26 @@ func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
 	return rows
 }
 
-func leastOf(ports []port) int {
+// strange is the verdict on what a machine says that has not proven the secret: a stranger may have said it, if all
+// machines of the run were met.
+func (p *patient) strange(r *meeting.Result) Verdict {
+	met := 0
+	for _, o := range r.Others {
+		if o.Met {
+			met++
+		}
+	}
+	if met >= p.run.N()-1 {
+		return Look
+	}
+	return Broken
+}
+
+func leastOf(all []socket.Interface) int {
 	least := 0
-	for _, p := range ports {
-		if least == 0 || p.mtu < least {
-			least = p.mtu
+	for _, i := range all {
+		if least == 0 || i.MTU < least {
+			least = i.MTU
 		}
 	}
 	return least
@@ -98,6 +119,9 @@ func (p *patient) judgePeers(r *meeting.Result) Row {
 // reason says why a machine was not met.
 func reason(o meeting.Other) string {
 	if no, ok := errors.AsType[*handshake.RefusedError](o.Err); ok {
+		return no.Detail
+	}
+	if no, ok := errors.AsType[*handshake.UnprovenError](o.Err); ok {
 		return no.Detail
 	}
 	text := socket.Cause(o.Err)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,87 +13,57 @@ import (
 	"time"
 
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/internal/plural"
 )
 
-// A port is a network interface that is up and is not loopback.
+// A port is a network interface of this machine.
 type port struct {
-	name      string
-	mtu       int
-	multicast bool
-	addrs     []net.IP
-	echo      bool // a multicast packet sent there came back to another socket of this machine
-	six       bool // it takes part in multicast over IPv6
+	socket.Interface
+	echo bool // a multicast packet of IPv4 sent there came back to another socket of this machine
 }
 
 // network checks the interfaces of this machine.
 func (p *patient) network() []Row {
-	ports := interfaces()
+	all := socket.Interfaces()
+	ports := make([]port, len(all))
 	var wg sync.WaitGroup
-	for i := range ports {
-		if ports[i].multicast && slices.ContainsFunc(ports[i].addrs, isIPv4) {
-			wg.Go(func() { ports[i].echo = echoes(ports[i].name) })
+	for i := range all {
+		ports[i].Interface = all[i]
+		if all[i].Multicast && slices.ContainsFunc(all[i].Addrs, netip.Addr.Is4) {
+			wg.Go(func() { ports[i].echo = echoes(all[i].Name) })
 		}
-		ports[i].six = ports[i].multicast && joins(ports[i].name)
 	}
 	wg.Wait()
 	return []Row{
-		judgeAddresses(ports, p.listed(), p.run != nil && p.run.N() > 1),
-		judgeMTU(ports, p.links.Transport == node.QUIC),
+		judgeAddresses(all, p.listed(), p.run != nil && p.run.N() > 1),
+		judgeMTU(all, p.links.Transport == node.QUIC),
 		judgeMulticast(ports, p.needsMulticast()),
 	}
 }
 
-func isIPv4(ip net.IP) bool { return ip.To4() != nil }
-
-// interfaces returns the ports of this machine.
-func interfaces() []port {
-	all, err := net.Interfaces()
-	if err != nil {
-		return nil
-	}
-	var ports []port
-	for _, i := range all {
-		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
-			continue
-		}
-		one := port{name: i.Name, mtu: i.MTU, multicast: i.Flags&net.FlagMulticast != 0}
-		addrs, _ := i.Addrs() // without addresses it is judged as without
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok {
-				one.addrs = append(one.addrs, n.IP)
-			}
-		}
-		if len(one.addrs) > 0 {
-			ports = append(ports, one)
-		}
-	}
-	return ports
-}
-
 // judgeAddresses judges the addresses of this machine. listed are the IP addresses that the roster gives it. Other
 // machines must reach one if an address is needed.
-func judgeAddresses(ports []port, listed []net.IP, needed bool) Row {
+func judgeAddresses(all []socket.Interface, listed []netip.Addr, needed bool) Row {
 	verdict := Look
 	if needed {
 		verdict = Broken
 	}
+	if err := socket.Secluded(all); err != nil {
+		row := failure("addresses", err, "")
+		row.Verdict = verdict
+		return row
+	}
 	var shown []string
-	var all []net.IP
-	for _, p := range ports {
-		for _, ip := range p.addrs {
-			if !ip.IsLinkLocalUnicast() {
-				all, shown = append(all, ip), append(shown, fmt.Sprintf("%s (%s)", ip, p.name))
+	var own []netip.Addr
+	for _, i := range all {
+		for _, ip := range i.Addrs {
+			if socket.Far(ip) {
+				own, shown = append(own, ip), append(shown, fmt.Sprintf("%s (%s)", ip, i.Name))
 			}
 		}
 	}
-	switch {
-	case len(all) == 0:
-		return complaint("addresses", verdict, "no interface that is up has an address for other machines",
-			"connect the machine to the LAN, and give it an address: ip address, or the settings of the network")
-	case len(listed) > 0 && !slices.ContainsFunc(listed, func(ip net.IP) bool {
-		return slices.ContainsFunc(all, ip.Equal)
-	}):
+	if len(listed) > 0 && !slices.ContainsFunc(listed, func(ip netip.Addr) bool { return slices.Contains(own, ip) }) {
 		return complaint("addresses", Broken, fmt.Sprintf("the roster gives this machine %s, and it has %s",
 			listed[0], strings.Join(shown, ", ")),
 			"correct addrs of this machine under peers:, in the run files of all machines")
@@ -100,35 +71,30 @@ func judgeAddresses(ports []port, listed []net.IP, needed bool) Row {
 	return ok("addresses", "%s", strings.Join(shown, ", "))
 }
 
-// Lengths of IP packets in bytes.
-const (
-	leastMTU = 1280 // IPv6 needs it, and QUIC nearly so
-	ethernet = 1500
-)
+// ethernet is the length of an IP packet on Ethernet, in bytes.
+const ethernet = 1500
 
 // judgeMTU judges the longest packets that the interfaces take.
-func judgeMTU(ports []port, quic bool) Row {
-	least := port{mtu: 1 << 20}
+func judgeMTU(all []socket.Interface, quic bool) Row {
 	var shown []string
-	for _, p := range ports {
-		shown = append(shown, fmt.Sprintf("%s %d", p.name, p.mtu))
-		if p.mtu < least.mtu {
-			least = p
-		}
+	for _, i := range all {
+		shown = append(shown, fmt.Sprintf("%s %d", i.Name, i.MTU))
 	}
-	if len(ports) == 0 {
+	if len(all) == 0 {
 		return ok("MTU", "no interface to judge")
 	}
-	if least.mtu >= leastMTU {
+	least := slices.MinFunc(all, func(a, b socket.Interface) int { return a.MTU - b.MTU })
+	if least.MTU >= socket.LeastMTU {
 		return ok("MTU", "%s", strings.Join(shown, ", "))
 	}
-	verdict, why := Look, "IPv6 and QUIC need 1280"
+	verdict := Look
 	if quic {
 		verdict = Broken
 	}
-	return complaint("MTU", verdict, fmt.Sprintf("%s takes packets of %d bytes at most, where %s", least.name, least.mtu,
-		why), fmt.Sprintf("ip link set %s mtu %d on all machines of that network, or repair the tunnel below it",
-		least.name, ethernet))
+	return complaint("MTU", verdict, fmt.Sprintf("%s takes packets of %d bytes at most: QUIC and IPv6 need %d and do not "+
+		"work there, and peers find each other over IPv4 only", least.Name, least.MTU, socket.LeastMTU),
+		fmt.Sprintf("ip link set %s mtu %d on all machines of that network, or repair the tunnel below it", least.Name,
+			ethernet))
 }
 
 // mdns is the port of discovery.
@@ -144,22 +110,15 @@ func judgeMulticast(ports []port, needed bool) Row {
 		verdict = Broken
 	}
 	var able, deaf []string
-	six := false
 	for _, p := range ports {
-		six = six || p.six
 		switch {
-		case p.multicast && p.echo:
-			able = append(able, p.name)
-		case p.multicast && slices.ContainsFunc(p.addrs, isIPv4):
-			deaf = append(deaf, p.name)
+		case p.Multicast && (p.echo || !slices.ContainsFunc(p.Addrs, netip.Addr.Is4)):
+			able = append(able, p.Name)
+		case p.Multicast:
+			deaf = append(deaf, p.Name)
 		}
 	}
 	switch {
-	case len(able) > 0 && !six:
-		return complaint("multicast", verdict, "no interface takes part in multicast over IPv6, without which discovery "+
-			"does not begin", "switch IPv6 on for an interface: sysctl -w net.ipv6.conf.NAME.disable_ipv6=0, and an MTU of "+
-			"1280 "+
-			"or more; "+listPeers)
 	case len(able) > 0:
 		return ok("multicast", "works on this machine on %s", strings.Join(able, ", "))
 	case len(deaf) > 0:
@@ -192,7 +151,7 @@ func echoes(name string) bool {
 	var from net.IP
 	addrs, _ := i.Addrs() // none: the dial fails
 	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok && isIPv4(n.IP) {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
 			from = n.IP
 			break
 		}
@@ -220,22 +179,6 @@ func echoes(name string) bool {
 		}
 	}
 	return false
-}
-
-// joins reports whether an interface takes part in the group of mDNS over IPv6. The library for discovery needs one
-// that
-// does, also where peers talk over IPv4.
-func joins(name string) bool {
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		return false
-	}
-	c, err := net.ListenMulticastUDP("udp6", i, &net.UDPAddr{IP: net.ParseIP("ff02::fb"), Port: 5353})
-	if err != nil {
-		return false
-	}
-	c.Close()
-	return true
 }
 
 // newQuestion returns a DNS question (RFC 1035, section 4.1) for the services of a random name, which no machine has.

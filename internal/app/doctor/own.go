@@ -103,6 +103,9 @@ func (p *patient) key() Row {
 		return failure("key", err, "set node.key to a file")
 	}
 	who, err := identity.Read(path)
+	if err == nil {
+		p.mine = ownKey{path, who.ID()}
+	}
 	roster := p.loaded.Config.Peers
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(roster) == 0:

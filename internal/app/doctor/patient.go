@@ -1,17 +1,17 @@
 package doctor
 
 import (
-	"net"
+	"net/netip"
 	"slices"
 	"time"
 
 	ma "github.com/multiformats/go-multiaddr"
-	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/socket"
 )
 
 // Wait is how long the doctor waits for the other machines unless the user says otherwise.
@@ -49,7 +49,11 @@ type patient struct {
 	run    *experiment.Run // nil: there is none
 	links  node.Options    // of the run
 	secret bool            // the secret can be used
+	mine   ownKey
 }
+
+// An ownKey is the key of this machine.
+type ownKey struct{ file, id string } // id is "" if there is none yet
 
 // missing is the verdict if machines are missing.
 func (p *patient) missing() Verdict {
@@ -60,18 +64,18 @@ func (p *patient) missing() Verdict {
 }
 
 // listed returns the IP addresses that the roster gives this machine.
-func (p *patient) listed() []net.IP {
+func (p *patient) listed() []netip.Addr {
 	if p.run == nil || p.links.Identity == nil {
 		return nil
 	}
-	var all []net.IP
+	var all []netip.Addr
 	for _, one := range p.run.Config().Peers {
 		for _, text := range one.Addrs {
 			at, err := ma.NewMultiaddr(text)
 			if err != nil || one.ID != p.links.Identity.ID() {
 				continue
 			}
-			if ip, err := manet.ToIP(at); err == nil && !ip.IsLoopback() {
+			if ip, numeric := socket.AddrOf(at); numeric && !ip.IsLoopback() {
 				all = append(all, ip)
 			}
 		}

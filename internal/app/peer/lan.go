@@ -2,7 +2,6 @@ package peer
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -18,9 +17,6 @@ import (
 
 // On a LAN a machine has its own data, key and secret, which the other machines may not expect.
 
-// placeholder is the secret in old examples. It is public, so it protects nothing.
-const placeholder = "change-me"
-
 const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
 	"node.join_secret_file: lan.secret"
 
@@ -33,20 +29,28 @@ func Secret(loaded *configs.Loaded) (string, error) {
 		if secret, err = identity.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
 			hint := advice.Command("peer", "id", "secret", file) + " makes it; every machine needs the same"
 			return "", advice.With(err, hint)
+		} else if _, weak := errors.AsType[*identity.WeakError](err); weak {
+			makes := advice.Command("peer", "id", "secret", file)
+			hint := "remove it, then " + makes + " makes one; every machine needs the same"
+			return "", advice.With(err, hint)
 		} else if err != nil {
 			return "", err
 		}
 		key = "node.join_secret_file"
 	}
 	problem := configs.Problem{Key: key, Hint: makeSecret}
+	none := strings.TrimSpace(secret) == ""
+	weak := identity.CheckSecret(secret)
 	switch {
-	case secret == placeholder:
-		problem.Message = fmt.Sprintf("%q is no secret: anybody could join this run", placeholder)
 	case secret == configs.Masked:
 		problem.Message = "the secret itself is not here: run folders and commands mask it"
 		problem.Hint = "give it with --set node.join_secret_file=FILE"
-	case strings.TrimSpace(secret) == "" && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
+	case none && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
 		problem.Message = "is empty, and there is no roster: anybody could join this run"
+	case none:
+		return "", nil
+	case weak != nil:
+		problem.Message = weak.Error()
 	default:
 		return secret, nil
 	}

@@ -35,6 +35,13 @@ func (p *Part) Take(ctx context.Context) error {
 		return err
 	}
 	defer n.Close()
+	warnings, err := n.CheckReach()
+	for _, w := range warnings {
+		p.Warn(w)
+	}
+	if err != nil {
+		return err
+	}
 	server, err := status.Open(p.Session.Run.Config(), p.Folder.Dir, 0, n, p.Display)
 	if err != nil {
 		return err

@@ -16,6 +16,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
+// sesame is a join secret.
+const sesame = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
+
 func loaded(t *testing.T, set ...string) *configs.Loaded {
 	t.Helper()
 	l, err := configs.Load(configs.Source{Set: append([]string{"model={name: quadratic, dim: 10}"}, set...)})
@@ -26,11 +29,12 @@ func loaded(t *testing.T, set ...string) *configs.Loaded {
 }
 
 func TestARunWithoutARosterNeedsASecret(t *testing.T) {
-	if got, err := Secret(loaded(t, "node.join_secret=sesame")); err != nil || got != "sesame" {
+	if got, err := Secret(loaded(t, "node.join_secret="+sesame)); err != nil || got != sesame {
 		t.Errorf("%q, error %v", got, err)
 	}
 	for secret, want := range map[string]string{
-		"": "anybody could join this run", placeholder: "is no secret", configs.Masked: "the secret itself is not here",
+		"":            "anybody could join this run",
+		"open sesame": "too easy to guess", "change-me": "too easy to guess", configs.Masked: "the secret itself is not here",
 	} {
 		_, err := Secret(loaded(t, "node.join_secret="+secret))
 		if _, ok := errors.AsType[*configs.Error](err); !ok || !strings.Contains(err.Error(), want) {
@@ -59,8 +63,8 @@ func TestOptionsAreThoseOfTheRunFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := LANOptions(run, "sesame", "0.2.0")
-	if err != nil || o.N != 5 || o.Dim != 10 || o.JoinSecret != "sesame" || o.Detect.Seconds() != 4 ||
+	o, err := LANOptions(run, sesame, "0.2.0")
+	if err != nil || o.N != 5 || o.Dim != 10 || o.JoinSecret != sesame || o.Detect.Seconds() != 4 ||
 		o.Network.Uplink.Rate != 1e6 {
 		t.Errorf("%+v, error %v", o, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -63,6 +64,30 @@ func (s *Session) Keep(summary record.Summary) error {
 		s.Warn(fmt.Sprintf("the checkpoints of the finished run stay: %v", err))
 	}
 	return nil
+}
+
+// An AloneError says that workers of a finished run trained without a neighbour to its end.
+type AloneError struct{ Workers []record.Alone }
+
+func (e *AloneError) Error() string {
+	var all []string
+	for _, a := range e.Workers {
+		all = append(all, fmt.Sprintf("worker %d trained without any neighbour since round %d", a.Rank, a.Since))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Hint says what to do.
+func (e *AloneError) Hint() string {
+	return "the results are kept, and no mean of the run is in them; start the run again when all machines are there"
+}
+
+// Together returns an *AloneError if workers ended the run without a neighbour.
+func Together(s record.Summary) error {
+	if len(s.Alone) == 0 {
+		return nil
+	}
+	return &AloneError{s.Alone}
 }
 
 // Sentences says why the run is slow and how it learns, as far as it has gone.

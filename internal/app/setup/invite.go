@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup/handover"
+	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/plural"
 )
@@ -148,6 +149,9 @@ func (i *Invitation) terms() (handover.Terms, error) {
 	if err != nil {
 		return handover.Terms{}, err
 	}
+	if err := full(cfg, self, runningPeers()); err != nil {
+		return handover.Terms{}, err
+	}
 	terms := handover.Terms{
 		Seats: seats, Valid: i.Valid, Host: hostName(), Self: self,
 		Port: linkPort(cfg), QUIC: cfg.Node.Transport == "quic", Secret: secret,
@@ -176,6 +180,28 @@ func (i *Invitation) terms() (handover.Terms, error) {
 	}
 	terms.Offer.RunFile, err = i.handed(listed)
 	return terms, err
+}
+
+// runningPeers asks the peers of this user. Where none can be asked, none is known.
+func runningPeers() []status.Answer {
+	dir, err := status.Folder()
+	if err != nil {
+		return nil
+	}
+	return status.AskAll(dir).Peers
+}
+
+// full refuses a run whose members are known: the peer of this machine has its rank, and no roster says who else may
+// come. A machine with a token would be refused by all.
+func full(cfg configs.Config, self string, running []status.Answer) error {
+	for _, p := range running {
+		if p.Peer == self && p.Run == cfg.Name && p.Rank >= 0 && len(cfg.Peers) == 0 {
+			return advice.With(fmt.Errorf("invite: the run %s is full: its %d machines have met, and it is in round %d", p.Run,
+				p.Peers, p.Round), "to add machines, stop the run, set topology.size in the run file of all machines, and invite; "+
+				"a machine of the run that has lost its files gets them by copying")
+		}
+	}
+	return nil
 }
 
 // addrs returns the given addresses for the token.

@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/setup/token"
 	"gossiptrainer/internal/node/handshake"
 	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/internal/node/socket"
 )
 
 // A Joining is the work of peer join.
@@ -93,6 +94,9 @@ func (j *Joining) Join(ctx context.Context) (*Joined, error) {
 	}
 	complaints := examine(ctx, j.Screen)
 	v, err := p.Visit(ctx, to, handover.Visitor{Host: hostName(), Program: program(), Port: linkPort(own)})
+	if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason == handshake.Duplicate {
+		return nil, advice.With(err, socket.NewKey(path))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup/handover"
+	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 )
 
 // screen returns a screen on which these lines are typed.
@@ -330,5 +335,55 @@ func TestPortsOfLinks(t *testing.T) {
 	if quic, tcp := listenOn(true, 7), listenOn(false, 7); quic != "/ip4/0.0.0.0/udp/7/quic-v1" ||
 		tcp != "/ip4/0.0.0.0/tcp/7" {
 		t.Errorf("%s and %s", quic, tcp)
+	}
+}
+
+// A token for a run whose members have met would be of no use. The peer of this machine tells, by its socket.
+func TestNoTokenForARunThatIsFull(t *testing.T) {
+	dir := folder(t)
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	if said, err := begin(t, "", map[string]string{"machines": "2"}, KeepFiles); err != nil {
+		t.Fatal(said, err)
+	}
+	l, err := configs.Load(configs.Source{File: "lan.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := peer.KeyPath("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := identity.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer who.Close()
+	other, err := identity.Ephemeral()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(node.Options{RunID: "lan", N: 2, Dim: 1, Identity: who, Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	server, err := status.Open(l.Config, dir, 0, n, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	s, _ := screen("")
+	i := &Invitation{Screen: s, File: "lan.yaml", Loaded: l, Valid: time.Minute}
+	if _, err := i.terms(); err != nil {
+		t.Errorf("a run that waits for machines: %v", err)
+	}
+	if err := n.SetRoster([]node.Peer{{ID: who.ID()}, {ID: other.ID()}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = i.terms()
+	if err == nil || !strings.Contains(err.Error(), "the run lan is full: its 2 machines have met") ||
+		!strings.Contains(hintOf(err), "topology.size") {
+		t.Errorf("error %v, want that the run is full", err)
 	}
 }

@@ -27,8 +27,11 @@ const (
 	challengeLen = 2 + (1 + MaxRunID) + nonceLen
 )
 
-// sameProgram is the remedy for another protocol version.
-const sameProgram = "install the same version of the program on all machines; peer version prints it"
+// Remedies for peers that prove nothing.
+const (
+	sameProgram = "install the same version of the program on all machines; peer version prints it"
+	sameSecret  = "copy the same secret file to all machines of the run, with mode 0600"
+)
 
 // admit lets both ends prove that they take part in the same run and know its secret, without sending
 // it. Each sends a nonce, then the HMAC of its own id, the other's, both nonces, the run and the
@@ -61,8 +64,11 @@ func (t *Talk) admit(a *Admission) error {
 		return err
 	}
 	if !hmac.Equal(got, a.proof(t.Peer, a.Self, theirs, nonce, bound)) {
-		return t.Refuse(Refusal(OtherSecret, "join secret differs"))
+		no := Refusal(OtherSecret, "join secret differs")
+		no.Advice = sameSecret
+		return t.Refuse(no)
 	}
+	t.proven = true
 	return nil
 }
 

@@ -2,9 +2,13 @@ package handshake
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/node/socket"
 )
 
 // A Reason says why one peer refuses another.
@@ -43,10 +47,11 @@ func (r Reason) String() string {
 	return fmt.Sprintf("reason %d", uint8(r))
 }
 
-// A RefusedError says why two peers cannot work together. Both ends have one, each from its own side.
+// A RefusedError says why two peers of a run cannot work together. Both ends have one, each from its own side. A Talk
+// returns one only if the other end has proven the secret on that stream; before, it returns an *UnprovenError.
 type RefusedError struct {
 	Peer    string // id of the other end
-	Host    string // name of its machine, "" before it has proven the secret
+	Host    string // name of its machine, "" before its hello
 	Reason  Reason
 	Section string // OtherSection: the first one that differs
 	Detail  string // the difference, for users of this end
@@ -78,14 +83,60 @@ func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reaso
 // go on without lost neighbours.
 func (e *RefusedError) AboutPlace() bool { return e.Reason == LostState || e.Reason == LeftBehind }
 
-// Authentic reports whether both peers of the refusal know the same secret. A roll call compares
-// nothing before the secret.
-func (e *RefusedError) Authentic() bool {
-	switch e.Reason {
-	case NotReady, Stranger, Protocol, OtherRun, OtherSecret:
-		return false
+// An UnprovenError says why two peers have parted before the other end had proven the secret. Anybody who reaches a
+// port can cause one, with any reason. So it is a hint for users, and must not end a worker.
+type UnprovenError struct {
+	Peer   string // id of the other end
+	Reason Reason // Remote: as the other end claims
+	Detail string // in the words of this end
+	Advice string // the remedy for an honest mistake, for users
+	Remote bool   // the other end said so
+}
+
+func (e *UnprovenError) Error() string { return "no proof from peer " + e.Peer + ": " + e.Detail }
+
+// Hint returns the remedy, "" without one.
+func (e *UnprovenError) Hint() string { return e.Advice }
+
+// Counter names the counter of such refusals. Claims share one, since a stranger may claim any reason.
+func (e *UnprovenError) Counter() string {
+	if e.Remote {
+		return "unproven refusal"
 	}
-	return true
+	return "refused " + e.Reason.String()
+}
+
+// claimed returns the error for the refusal of a peer that has proven nothing. It repeats no word of that peer.
+func claimed(no *RefusedError) *UnprovenError {
+	return &UnprovenError{
+		Peer: no.Peer, Reason: no.Reason, Remote: true,
+		Detail: fmt.Sprintf("it refuses (%s) without having proven the join secret", no.Reason),
+	}
+}
+
+// Lasting reports whether trying again is pointless while both processes live.
+func Lasting(err error) bool {
+	if no, ok := errors.AsType[*RefusedError](err); ok {
+		return no.Permanent()
+	}
+	_, unproven := errors.AsType[*UnprovenError](err)
+	return unproven
+}
+
+// Tell counts the refusal in err, if it has one, and logs it with message. Of refusals without proof it logs one per
+// reason, since strangers could otherwise fill the log.
+func Tell(refused *socket.Refusals, log *slog.Logger, message string, err error, args ...any) {
+	if no, ok := errors.AsType[*RefusedError](err); ok {
+		refused.Tell(log, message, "refused "+no.Reason.String(), append([]any{"why", no}, args...)...)
+		return
+	}
+	if no, ok := errors.AsType[*UnprovenError](err); ok {
+		args = append([]any{"why", no.Detail, "who", no.Peer}, args...)
+		if no.Advice != "" {
+			args = append(args, "hint", no.Advice)
+		}
+		refused.TellOnce(log, "a peer has not proven that it belongs to this run", no.Counter(), args...)
+	}
 }
 
 // maxDetail bounds the text of a refusal, in bytes.

@@ -52,6 +52,8 @@ type Talk struct {
 	Peer   peer.ID
 	Mine   Hello // after Greet
 	Theirs Hello // after Greet
+
+	proven bool // the other end has proven the secret on this stream
 }
 
 // New returns a Talk on a stream, for either end.
@@ -66,7 +68,8 @@ func (t *Talk) Say(about Subject, body []byte) error {
 	return err
 }
 
-// hear reads one message of at most limit bytes. It returns a refusal as a *RefusedError.
+// hear reads one message of at most limit bytes. It returns a refusal as a *RefusedError, or as an *UnprovenError if
+// the other end has not proven the secret.
 func (t *Talk) hear(limit int) (Subject, []byte, error) {
 	about, body, err := readMessage(t.In, limit)
 	if err != nil {
@@ -74,14 +77,17 @@ func (t *Talk) hear(limit int) (Subject, []byte, error) {
 	}
 	if about == aboutNo {
 		no := parseRefusal(body, t.Peer)
+		if !t.proven {
+			return about, nil, claimed(no)
+		}
 		no.Host = Printable(t.Theirs.Host)
 		return about, nil, no
 	}
 	return about, body, nil
 }
 
-// Expect reads one message of at most limit bytes about want. It returns a refusal as a *RefusedError,
-// and refuses any other message.
+// Expect reads one message of at most limit bytes about want. It returns a refusal as hear does, and refuses any other
+// message.
 func (t *Talk) Expect(want Subject, limit int) ([]byte, error) {
 	about, body, err := t.hear(limit)
 	if err != nil {
@@ -107,9 +113,9 @@ func readMessage(r io.Reader, limit int) (Subject, []byte, error) {
 	return Subject(head[0]), body, err
 }
 
-// Refuse tells the other end why and returns the refusal. It returns the other end's if that says that
-// this process has a duplicate, which causes all other differences. It waits until the other end has
-// read the message, because a reset would overtake it.
+// Refuse tells the other end why and returns the refusal, as an *UnprovenError if the other end has not proven the
+// secret. It returns the other end's if that says that this process has a duplicate, which causes all other
+// differences. It waits until the other end has read the message, because a reset would overtake it.
 func (t *Talk) Refuse(no *RefusedError) error {
 	t.Stream.SetReadDeadline(time.Now().Add(Timeout))
 	if t.RefuseOnly(no) == nil {
@@ -120,7 +126,22 @@ func (t *Talk) Refuse(no *RefusedError) error {
 		io.Copy(io.Discard, io.LimitReader(t.In, MaxMessage))
 	}
 	t.Stream.ResetWithError(CodeRefused)
+	if !t.proven {
+		return &UnprovenError{Peer: t.Peer.String(), Reason: no.Reason, Detail: no.Detail, Advice: no.Advice}
+	}
 	return no
+}
+
+// TurnAway lets both ends prove the secret, and then refuses the other one, which can rely on the reason. It first
+// tells this end why the two part.
+func (t *Talk) TurnAway(a *Admission, no *RefusedError, tell func(error)) {
+	if err := t.admit(a); err != nil {
+		tell(err)
+		return
+	}
+	no.Peer = t.Peer.String()
+	tell(no)
+	_ = t.Refuse(no)
 }
 
 // RefuseOnly tells the other end why, and does not wait for an answer.

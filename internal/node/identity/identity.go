@@ -22,7 +22,8 @@ import (
 type Identity struct {
 	key  crypto.PrivKey
 	id   peer.ID
-	lock *lockfile.Lock // nil for a key without a file
+	path string         // "" for a key without a file
+	lock *lockfile.Lock // nil for a key that is not claimed
 }
 
 // A ClaimError says that this process cannot claim an identity, because another one has it.
@@ -62,6 +63,7 @@ func Create(path string) (*Identity, error) {
 	if err := writeNew(path, raw); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
+	who.path = path
 	return who, nil
 }
 
@@ -79,7 +81,11 @@ func Read(path string) (*Identity, error) {
 	if key.Type() != crypto.Ed25519 {
 		return nil, &SecretError{path, fmt.Errorf("a %v key, not Ed25519", key.Type())}
 	}
-	return newIdentity(key)
+	who, err := newIdentity(key)
+	if err == nil {
+		who.path = path
+	}
+	return who, err
 }
 
 // Open reads the identity in path, or makes one if there is none. It claims the identity for this
@@ -110,6 +116,9 @@ func Open(path string) (*Identity, error) {
 
 // Key returns the private key.
 func (who *Identity) Key() crypto.PrivKey { return who.key }
+
+// Path returns the key's file, "" for a key without one.
+func (who *Identity) Path() string { return who.path }
 
 // Peer returns the peer id.
 func (who *Identity) Peer() peer.ID { return who.id }

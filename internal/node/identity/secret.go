@@ -11,7 +11,8 @@ import (
 const longestSecret = 4096
 
 // ReadSecret reads the join secret in path: the whole file without the end of its last line. It
-// refuses a file that others than the owner may read. Its errors are of type *SecretError.
+// refuses a file that others than the owner may read, and a secret that CheckSecret refuses. Its errors are of type
+// *SecretError.
 func ReadSecret(path string) (string, error) {
 	text, err := readPrivate(path)
 	if err != nil {
@@ -23,6 +24,9 @@ func ReadSecret(path string) (string, error) {
 	}
 	if len(text) > longestSecret {
 		return "", &SecretError{path, fmt.Errorf("a join secret has 1 to %d bytes, got %d", longestSecret, len(text))}
+	}
+	if err := CheckSecret(string(text)); err != nil {
+		return "", &SecretError{path, err}
 	}
 	return string(text), nil
 }

@@ -10,6 +10,7 @@ import (
 )
 
 func TestReadSecret(t *testing.T) {
+	const random = "2cf24dba5fb0a30e26e83b2ac5b9e29e"
 	dir := t.TempDir()
 	for name, test := range map[string]struct {
 		text string
@@ -17,9 +18,10 @@ func TestReadSecret(t *testing.T) {
 		want string // the secret, or a part of the error
 		bad  bool
 	}{
-		"a line":     {"open sesame\n", 0o600, "open sesame", false},
-		"no line":    {" a b ", 0o400, " a b ", false},
-		"windows":    {"x\r\n", 0o600, "x", false},
+		"a line":     {random + "\n", 0o600, random, false},
+		"no line":    {random, 0o400, random, false},
+		"windows":    {random + "\r\n", 0o600, random, false},
+		"weak":       {"open sesame\n", 0o600, "too easy to guess", true},
 		"group":      {"x", 0o640, "chmod 600", true},
 		"all":        {"x", 0o604, "chmod 600", true},
 		"empty":      {"\n", 0o600, "the file holds no secret", true},

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,18 +20,19 @@ type census struct {
 	n         int // members of the run
 	began     time.Time
 	assembly  assembly
-	calls     map[peer.ID]*call // calls with connected peers
-	sought    map[peer.ID]bool  // discovered peers
-	refused   map[peer.ID]*handshake.RefusedError
-	last      map[peer.ID]error // why a discovered peer is not connected
+	calls     map[peer.ID]*call                   // calls with connected peers
+	sought    map[peer.ID]context.CancelFunc      // discovered peers, with the end of the search for each
+	refused   map[peer.ID]*handshake.RefusedError // by peers that have proven the secret, or of such
+	last      map[peer.ID]error                   // why another peer is not connected
 	timer     handshake.DuplicateTimer
-	duplicate bool // another process has this identity
+	duplicate bool              // another process has this identity
+	twin      *socket.TwinError // a machine that announces this identity; nil without one
 }
 
 func newCensus(self peer.ID, n int) census {
 	return census{
 		n: n, began: time.Now(), assembly: newAssembly(self, n),
-		calls: make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
+		calls: make(map[peer.ID]*call), sought: make(map[peer.ID]context.CancelFunc),
 		refused: make(map[peer.ID]*handshake.RefusedError), last: make(map[peer.ID]error),
 	}
 }
@@ -52,27 +54,45 @@ func (r *census) full(id peer.ID) *handshake.RefusedError {
 // room is how many peers outside the run a roll call remembers.
 func (r *census) room() int { return 64 + 4*r.n }
 
-// hasRoom reports whether a roll call can remember a discovered peer.
-func (r *census) hasRoom(id peer.ID) bool {
-	return r.full(id) == nil && (r.sought[id] || len(r.sought) < r.room())
+// remember notes a discovered peer. It reports whether there is room for it, and whether the search for it begins,
+// which stop then ends. A stranger may announce many peers. It must not keep the others out, so a peer that could not
+// be met makes room: the forgotten one.
+func (r *census) remember(id peer.ID, stop context.CancelFunc) (forgotten peer.ID, begin, ok bool) {
+	if r.sought[id] != nil || r.complete() {
+		return "", false, true
+	}
+	if len(r.sought) >= r.room() {
+		for old := range r.sought {
+			if r.last[old] != nil && r.calls[old] == nil {
+				forgotten = old
+				break
+			}
+		}
+		if forgotten == "" {
+			return "", false, false
+		}
+		r.sought[forgotten]()
+		delete(r.sought, forgotten)
+		delete(r.last, forgotten)
+	}
+	r.sought[id] = stop
+	return forgotten, true, true
 }
 
-// miss notes why a peer is not connected. If the reason is a refusal, it returns that, and whether it
-// differs from the last one.
-func (r *census) miss(id peer.ID, err error, detect time.Duration) (no *handshake.RefusedError, news bool) {
-	refused := errors.As(err, &no)
+// miss notes why a peer is not connected.
+func (r *census) miss(id peer.ID, err error, detect time.Duration) {
+	no, refused := errors.AsType[*handshake.RefusedError](err)
 	if refused && no.Reason == handshake.Duplicate && no.Remote {
 		r.duplicate = r.timer.Sure(err, detect)
 	}
-	known := r.refused[id]
+	known := r.refused[id] != nil || r.last[id] != nil || r.sought[id] != nil
 	switch {
-	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers must not fill the memory
+	case !known && len(r.refused)+len(r.last) >= r.room(): // strangers must not fill the memory
 	case refused && no.Permanent():
 		r.refused[id] = no
 	default:
 		r.last[id] = err
 	}
-	return no, refused && (known == nil || known.Reason != no.Reason)
 }
 
 // advice returns the remedy of the first refusal that has one.
@@ -85,9 +105,8 @@ func (r *census) advice() string {
 	return ""
 }
 
-// hopeless reports whether this peer cannot join any more. Another process has its place, the run is
-// complete without it, or no peer is connected and all others that it needs have refused it for good.
-// A peer that does not know the secret does not count: a stranger must not end a run.
+// hopeless reports whether this peer cannot join any more. Another process has its place, the run is complete without
+// it, or no peer is connected and all others that it needs have refused it for good. All have proven the secret.
 func (r *census) hopeless() bool {
 	if r.duplicate {
 		return true
@@ -97,13 +116,7 @@ func (r *census) hopeless() bool {
 			return true
 		}
 	}
-	against := 0
-	for _, no := range r.refused {
-		if no.Authentic() {
-			against++
-		}
-	}
-	return len(r.calls) == 0 && against >= max(1, r.n-1)
+	return len(r.calls) == 0 && len(r.refused) >= max(1, r.n-1)
 }
 
 // lonely is how long a peer hears of no other before it names possible causes.
@@ -124,16 +137,61 @@ func (r *census) describe(searched time.Duration) string {
 	if a := &r.assembly; a.mine.phase != gathering {
 		parts = append(parts, "not agreed yet: "+r.names(a.lacking()))
 	}
-	if alone := len(r.calls)+len(r.sought)+len(r.refused)+len(r.last) == 0; alone && searched >= lonely {
+	alone := len(r.calls) == 0 && searched >= lonely
+	switch {
+	case r.twin != nil:
+		parts = append(parts, socket.Cause(r.twin))
+	case alone && len(r.sought)+len(r.refused)+len(r.last) == 0:
 		parts = append(parts, fmt.Sprintf("heard of no other in %v: %s", searched.Round(time.Second), apart))
 	}
 	parts = append(parts, r.refusals()...)
+	return strings.Join(append(parts, r.missed(alone)...), "; ")
+}
+
+// mostMissed is how many peers that were not met a description names, of each kind: a stranger may announce many.
+const mostMissed = 4
+
+// missed describes the peers that were not met, and those that have proven nothing. After a long search these are the
+// likely reason.
+func (r *census) missed(long bool) (parts []string) {
+	unproven := make(map[string][]peer.ID) // by the difference
+	var unreached []peer.ID
 	for _, id := range slices.Sorted(maps.Keys(r.last)) {
-		if r.calls[id] == nil && r.refused[id] == nil {
-			parts = append(parts, fmt.Sprintf("%s not reached: %s", r.name(id), socket.Cause(r.last[id])))
+		no, ok := errors.AsType[*handshake.UnprovenError](r.last[id])
+		switch {
+		case r.calls[id] != nil || r.refused[id] != nil:
+		case ok:
+			unproven[no.Detail] = append(unproven[no.Detail], id)
+		default:
+			unreached = append(unreached, id)
 		}
 	}
-	return strings.Join(parts, "; ")
+	for _, id := range unreached[:min(len(unreached), mostMissed)] {
+		parts = append(parts, fmt.Sprintf("%s not reached: %s", r.name(id), socket.Cause(r.last[id])))
+	}
+	if more := len(unreached) - mostMissed; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more not reached", more))
+	}
+	for i, detail := range slices.Sorted(maps.Keys(unproven)) {
+		if i == mostMissed {
+			parts = append(parts, fmt.Sprintf("and %d more answers without a proof", len(unproven)-i))
+			break
+		}
+		ids := unproven[detail]
+		names := r.names(ids[:min(len(ids), mostMissed)])
+		if more := len(ids) - mostMissed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		text := fmt.Sprintf("no proof from %s: %s", names, detail)
+		if no, _ := errors.AsType[*handshake.UnprovenError](r.last[ids[0]]); long && !no.Remote {
+			text = "likely the reason: " + text
+			if no.Advice != "" {
+				text += ": " + no.Advice
+			}
+		}
+		parts = append(parts, text)
+	}
+	return parts
 }
 
 // refusals describes the refusals, equal ones once.

@@ -39,6 +39,9 @@ func (r *RollCall) members(ctx context.Context, tell func(here int, detail strin
 		r.mu.Lock()
 		mine, hopeless, advice := r.census.assembly.mine, r.census.hopeless(), r.census.advice()
 		detail := r.census.describe(time.Since(r.census.began))
+		if r.census.duplicate {
+			advice = r.c.Host.NewKey()
+		}
 		r.mu.Unlock()
 		if mine.phase == committed {
 			tell(r.c.Hello.N, "all peers are here")

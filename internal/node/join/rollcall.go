@@ -31,8 +31,8 @@ type Config struct {
 }
 
 // A RollCall finds the members of a run. It calls every discovered peer. The peer must prove the same
-// run file and the same secret, and then takes part in an assembly. A RollCall still answers after
-// that, for peers that come late or come back.
+// run file and the same secret, and then takes part in an assembly. Nothing that a peer says before its
+// proof changes the outcome. A RollCall still answers after that, for peers that come late or come back.
 type RollCall struct {
 	c      Config
 	ctx    context.Context
@@ -67,52 +67,81 @@ func (r *RollCall) Close() {
 	r.wg.Wait()
 }
 
+// mostAddrs is how many addresses of a peer a roll call keeps: anybody can announce more.
+const mostAddrs = 32
+
 // Found notes a discovered peer and calls it.
 func (r *RollCall) Found(who peer.AddrInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if who.ID == r.c.Host.ID() || r.ctx.Err() != nil || !r.census.hasRoom(who.ID) {
+	if who.ID == r.c.Host.ID() || r.ctx.Err() != nil || r.census.full(who.ID) != nil {
 		return
 	}
-	r.c.Host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
-	if r.census.sought[who.ID] || r.census.complete() {
+	book := r.c.Host.Peerstore()
+	ctx, stop := context.WithCancel(r.ctx)
+	forgotten, begin, ok := r.census.remember(who.ID, stop)
+	if !begin {
+		stop()
+	}
+	if !ok {
 		return
 	}
-	r.census.sought[who.ID] = true
-	r.wg.Go(func() { r.seek(who.ID) })
+	if forgotten != "" {
+		book.ClearAddrs(forgotten)
+	}
+	if len(book.Addrs(who.ID)) < mostAddrs {
+		addrs := socket.Reachable(who.Addrs)
+		book.AddAddrs(who.ID, addrs[:min(len(addrs), mostAddrs)], peerstore.PermanentAddrTTL)
+	}
+	if begin {
+		r.wg.Go(func() {
+			defer stop()
+			r.seek(ctx, who.ID)
+		})
+	}
+}
+
+// Twin notes, for users, that another machine announces the identity of this one.
+func (r *RollCall) Twin(twin *socket.TwinError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.census.twin == nil {
+		r.census.twin = twin
+		r.signal()
+	}
 }
 
 // seek calls a peer until the roll call is over. The greater id waits a second for the smaller one's
 // call, and then calls itself, since the smaller one may not have discovered it.
-func (r *RollCall) seek(id peer.ID) {
+func (r *RollCall) seek(ctx context.Context, id peer.ID) {
 	wait := socket.FirstRetry
 	if r.c.Host.ID() > id {
-		socket.Sleep(r.ctx, time.Second)
+		socket.Sleep(ctx, time.Second)
 	}
-	for r.ctx.Err() == nil && !r.over() {
+	for ctx.Err() == nil && !r.over() {
 		if c := r.current(id); c != nil {
 			select {
 			case <-c.done:
-			case <-r.ctx.Done():
+			case <-ctx.Done():
 			}
 			continue
 		}
-		err := r.call(id)
+		err := r.call(ctx, id)
 		r.failed(id, err)
-		if lasting(err) {
-			for socket.Sleep(r.ctx, time.Second) && r.c.Host.Network().Connectedness(id) == network.Connected {
+		if handshake.Lasting(err) {
+			for socket.Sleep(ctx, time.Second) && r.c.Host.Network().Connectedness(id) == network.Connected {
 			}
 			wait = socket.FirstRetry
 			continue
 		}
-		socket.Sleep(r.ctx, wait/2+rand.N(wait/2))
+		socket.Sleep(ctx, wait/2+rand.N(wait/2))
 		wait = min(2*wait, socket.LastRetry)
 	}
 }
 
 // call opens a stream to id and stays on it to its end.
-func (r *RollCall) call(id peer.ID) error {
-	s, err := r.c.Host.Open(r.ctx, id, rollProtocol)
+func (r *RollCall) call(ctx context.Context, id peer.ID) error {
+	s, err := r.c.Host.Open(ctx, id, rollProtocol)
 	if err != nil {
 		return err
 	}
@@ -245,18 +274,10 @@ func (r *RollCall) failed(id peer.ID, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	no, news := r.census.miss(id, err, r.c.Detect)
+	r.census.miss(id, err, r.c.Detect)
 	r.signal()
-	if news {
-		r.c.Refused.Tell(r.c.Log, "peer refused", "refused "+no.Reason.String(), "why", no)
-		return
-	}
+	handshake.Tell(r.c.Refused, r.c.Log, "peer refused", err)
 	r.c.Log.Debug("no call", "with", handshake.Short(id), "err", err)
-}
-
-func lasting(err error) bool {
-	var no *handshake.RefusedError
-	return errors.As(err, &no) && no.Permanent()
 }
 
 func (r *RollCall) current(id peer.ID) *call {

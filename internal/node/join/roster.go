@@ -3,6 +3,7 @@ package join
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/libp2p/go-libp2p/core/host"
@@ -11,6 +12,7 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -90,7 +92,57 @@ func (r *Roster) Incomplete() bool {
 
 // Store enters the addresses of the workers at the host.
 func (r *Roster) Store(h host.Host) {
-	for i, addrs := range r.Addrs {
-		h.Peerstore().AddAddrs(r.IDs[i], addrs, peerstore.PermanentAddrTTL)
+	for i := range r.Addrs {
+		h.Peerstore().AddAddrs(r.IDs[i], r.dialled(i), peerstore.PermanentAddrTTL)
 	}
+}
+
+// dialled returns the addresses at which this worker calls another one. Of an entry with others, loopback addresses are
+// for the peers of that machine, whose entries have some as well.
+func (r *Roster) dialled(rank int) []ma.Multiaddr {
+	addrs := r.Addrs[rank]
+	here := len(r.Addrs) > int(r.Self) && len(socket.Loopback(r.Addrs[r.Self])) > 0
+	if far := socket.Reachable(addrs); !here && len(far) > 0 {
+		return far
+	}
+	return addrs
+}
+
+// Listening returns the addresses at which this worker listens where its user names none: its own of the roster, over
+// the transport of its host. Where no interface has one (see here), a router or a container forwards it to this
+// machine. Then the worker listens at its port on all interfaces, and forwarded has the address.
+func (r *Roster) Listening(transport string, here func(netip.Addr) bool) (listen []string, forwarded []ma.Multiaddr) {
+	var exact []ma.Multiaddr
+	for _, a := range r.Addrs[r.Self] {
+		ip, numeric := socket.AddrOf(a)
+		_, err := a.ValueForProtocol(ma.P_QUIC_V1)
+		switch quic := err == nil; {
+		case quic != (transport == socket.QUIC):
+		case numeric && (here(ip) || ip.IsLoopback()):
+			exact = append(exact, a)
+		default:
+			if !ip.IsUnspecified() {
+				forwarded = append(forwarded, a)
+			}
+			listen = append(listen, everywhere(a, ip))
+		}
+	}
+	for _, a := range exact {
+		if ip, _ := socket.AddrOf(a); !slices.Contains(listen, everywhere(a, ip)) {
+			listen = append(listen, a.String())
+		}
+	}
+	slices.Sort(listen)
+	return slices.Compact(listen), forwarded
+}
+
+// everywhere returns the port of an address on all interfaces, of IPv4 for a name.
+func everywhere(a ma.Multiaddr, ip netip.Addr) string {
+	_, port := ma.SplitFunc(a, func(c ma.Component) bool {
+		return c.Protocol().Code == ma.P_TCP || c.Protocol().Code == ma.P_UDP
+	})
+	if ip.Is6() {
+		return "/ip6/::" + port.String()
+	}
+	return "/ip4/0.0.0.0" + port.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 )
 
 // The two ends of an edge agree on one stream. The smaller peer id opens it, so that no two peers hold
@@ -86,12 +87,19 @@ func (e *edge) failed(err error) {
 	}
 	e.retries.Add(1)
 	duplicate := e.missed(err)
-	var no *handshake.RefusedError
-	if !errors.As(err, &no) {
+	no, refused := errors.AsType[*handshake.RefusedError](err)
+	if !refused {
+		handshake.Tell(e.Refused, e.log, "link refused", err)
+		if twin, ok := errors.AsType[*socket.TwinError](err); ok {
+			twin.Tell(e.Refused, e.log)
+		}
 		e.log.Debug("no link", "err", err)
 		return
 	}
-	e.Refused.Tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
+	handshake.Tell(e.Refused, e.log, "link refused", err, "permanent", no.Permanent())
+	if duplicate {
+		no.Advice = e.Host.NewKey()
+	}
 	if no.Permanent() || duplicate {
 		e.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
 	}
@@ -120,7 +128,7 @@ func (e *edge) greet(t *handshake.Talk) {
 }
 
 // askForCall asks a neighbour to call: it may not know the address of this peer since its restart. By
-// the answer this peer also learns that no call will ever come, because it is a stranger or a
+// the answer this peer also learns that no call will ever come, because it is not in the roster or a
 // duplicate of another process.
 func (e *edge) askForCall(ctx context.Context) {
 	s, err := e.Host.Open(ctx, e.id, Protocol)
@@ -134,8 +142,8 @@ func (e *edge) askForCall(ctx context.Context) {
 		forget()
 		s.Reset() // the neighbour calls on a stream of its own
 	}
-	if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason != handshake.NotReady {
-		e.failed(no)
+	if answered(err) {
+		e.failed(err)
 		return
 	}
 	e.log.Debug("has not called", "err", err)
@@ -151,9 +159,16 @@ func (e *edge) wake(t *handshake.Talk) {
 		e.rouse()
 		return handshake.Refusal(handshake.NotReady, "this peer opens the stream")
 	})
-	if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason != handshake.NotReady {
-		e.Refused.Tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	if answered(err) {
+		handshake.Tell(e.Refused, e.log, "refused a peer", err)
 	}
+}
+
+// answered reports whether one end has refused the other, and not for the moment only.
+func answered(err error) bool {
+	no, refused := errors.AsType[*handshake.RefusedError](err)
+	_, unproven := errors.AsType[*handshake.UnprovenError](err)
+	return unproven || refused && no.Reason != handshake.NotReady
 }
 
 // deliver hands a stream to run. It replaces an older stream, which the neighbour has given up. If run

@@ -86,8 +86,7 @@ func (l *Links) connected(_ network.Network, c network.Conn) {
 	}
 }
 
-// accept answers a stream that another peer has opened. Strangers get a refusal before their bytes are
-// read.
+// accept answers a stream that another peer has opened. A peer that is no neighbour gets a refusal.
 func (l *Links) accept(s network.Stream) {
 	t := handshake.New(s)
 	rank, known := l.s.Members.Rank(t.Peer)
@@ -110,9 +109,7 @@ func (l *Links) accept(s network.Stream) {
 }
 
 func (l *Links) refuse(t *handshake.Talk, no *handshake.RefusedError) {
-	no.Peer = t.Peer.String()
-	l.s.Refused.Tell(l.s.Log, "refused a peer", "refused "+no.Reason.String(), "why", no)
-	t.Refuse(no)
+	t.TurnAway(l.s.Admission, no, func(err error) { handshake.Tell(l.s.Refused, l.s.Log, "refused a peer", err) })
 }
 
 // meet returns the edge with a worker and starts it if it is new; nil when the links are closed.

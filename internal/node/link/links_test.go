@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"gossiptrainer/internal/node/handshake"
 	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/test/strangers/outsider"
 	"gossiptrainer/topology"
 )
 
@@ -187,11 +189,20 @@ func TestNeighboursOfOtherSizesAreRefused(t *testing.T) {
 	}
 }
 
-// A program of the last protocol version proves itself with another challenge. Both ends name both versions, also where
-// the older one calls.
-func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
+// lines receives the lines of a log.
+type lines chan string
+
+func (l lines) Write(text []byte) (int, error) {
+	l <- string(text)
+	return len(text), nil
+}
+
+// A program of the last protocol version proves itself with another challenge. The newer end names both versions and
+// the remedy, also where the older one calls, and waits for a neighbour with the right one.
+func TestAnotherProtocolVersionIsAWarningWithBothVersions(t *testing.T) {
 	for honest := range 2 {
-		p := idlePair(t, nil)
+		said := make(lines, 100)
+		p := idlePair(t, func(_ int, c *Config) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
 		older, told := p.configs[1-honest].Host, make(chan error, 1)
 		greet := func(s network.Stream) {
 			talk := handshake.New(s)
@@ -218,16 +229,23 @@ func TestAnotherProtocolVersionIsRefusedWithAReasonAtBothEnds(t *testing.T) {
 			}
 			go greet(s)
 		}
-		e := p.wants(t, honest, Refused)
-		for end, err := range map[string]error{"newer": e.Err, "older": <-told} {
-			no, ok := errors.AsType[*handshake.RefusedError](err)
-			if !ok || no.Reason != handshake.Protocol || no.Remote != (end == "older") || !no.Permanent() ||
-				!strings.HasPrefix(no.Detail, map[string]string{
-					"newer": "another protocol version: theirs is 5, ours 7: install the same version",
-					"older": "another protocol version: theirs is 7, ours 5: install the same version",
-				}[end]) {
-				t.Errorf("the %s end: %v, want both versions and what to do", end, err)
+		line := <-said
+		for _, want := range []string{"has not proven", "theirs is 5, ours 7", "install the same version"} {
+			if !strings.Contains(line, want) {
+				t.Errorf("it says %q, want %q", line, want)
 			}
+		}
+		no, ok := errors.AsType[*handshake.UnprovenError](<-told)
+		if !ok || no.Reason != handshake.Protocol || !no.Remote {
+			t.Errorf("the older end: %v, want a claim about the protocol", no)
+		}
+		if e := p.links[honest].Status()[0]; e.Up || !strings.Contains(e.Detail, "theirs is 5, ours 7") {
+			t.Errorf("status %+v, want both versions", e)
+		}
+		select {
+		case e := <-p.links[honest].Events():
+			t.Errorf("event %+v, want none", e)
+		default:
 		}
 	}
 }
@@ -247,5 +265,32 @@ func TestAnEdgeToAWorkerThatNeverCame(t *testing.T) {
 	l.Send([]gossip.Frame{{From: 0, To: 1, Payload: []byte{1}}, {Kind: gossip.Request, From: 0, To: 1}})
 	for _, kind := range []gossip.ControlKind{gossip.DropLink, gossip.BanPeer, gossip.LeavePeer} {
 		l.Control(gossip.Control{Kind: kind, Peer: 1, Why: errors.New("gone")})
+	}
+}
+
+// A machine that has the key of a neighbour and not the secret refuses this worker for every reason at every stage. The
+// worker waits for the neighbour, and has a link as soon as that proves the secret.
+func TestAKeyWithoutTheSecretEndsNoWorker(t *testing.T) {
+	for honest := range 2 {
+		p := idlePair(t, func(_ int, c *Config) { c.Admission.Secret = []byte("secret") })
+		thief, self := p.configs[1-honest].Host, p.configs[honest].Host
+		outsider.Answer(thief, new(atomic.Int64))
+		p.start(t, honest)
+		victim := peer.AddrInfo{ID: self.ID(), Addrs: self.Addrs()}
+		heard := (&outsider.Outsider{Host: thief}).Call(t.Context(), victim, Protocol)
+		if heard < 4*outsider.Reasons {
+			t.Errorf("%d plays heard, want all", heard)
+		}
+		select {
+		case e := <-p.links[honest].Events():
+			t.Fatalf("event %+v, want none", e)
+		default:
+		}
+		if count := p.configs[honest].Refused.Read()["unproven refusal"]; count == 0 {
+			t.Error("no claim is counted")
+		}
+		p.start(t, 1-honest) // its handler takes the place of the thief's
+		p.wants(t, honest, Up)
+		p.wants(t, 1-honest, Up)
 	}
 }

@@ -73,11 +73,11 @@ func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
 	}
 }
 
-// rest waits before the next attempt, longer each time. After a permanent refusal it waits until the
+// rest waits before the next attempt, longer each time. After a lasting refusal it waits until the
 // other process is gone or has got a place.
 func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
-	var no *handshake.RefusedError
-	if errors.As(err, &no) && no.Permanent() && !(e.Fit.Elastic && no.AboutPlace()) {
+	no, refused := errors.AsType[*handshake.RefusedError](err)
+	if handshake.Lasting(err) && !(e.Fit.Elastic && refused && no.AboutPlace()) {
 		for socket.Sleep(ctx, time.Second) && e.Host.Network().Connectedness(e.id) == network.Connected {
 		}
 		*wait = socket.FirstRetry

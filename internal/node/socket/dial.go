@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -24,12 +26,13 @@ const (
 const dialTime = 5 * time.Second
 
 // Open connects to id if there is no connection, and opens a stream. That succeeds even if id does not
-// serve the protocol: only an answer shows that it does.
+// serve the protocol: only an answer shows that it does. It fails with a *TwinError if this host's own
+// identity answers in the place of id.
 func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	if err := h.connect(ctx, id); err != nil {
-		return nil, err
+		return nil, h.recognise(id, err)
 	}
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
 }
@@ -59,9 +62,12 @@ func Cause(err error) string {
 	if errors.Is(err, swarm.ErrNoAddresses) {
 		return "no address: the run file has none, and multicast (mDNS) has not found one"
 	}
+	if twin, ok := errors.AsType[*TwinError](err); ok {
+		return twin.Error() + ": " + twin.Hint()
+	}
 	var dial *swarm.DialError
 	if !errors.As(err, &dial) {
-		return err.Error()
+		return err.Error() + unanswered(err)
 	}
 	var parts []string
 	for i, d := range dial.DialErrors {
@@ -72,13 +78,36 @@ func Cause(err error) string {
 		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error()+remedy(d.Cause))
 	}
 	if len(parts) == 0 {
-		return innermost(dial.Cause).Error()
+		return innermost(dial.Cause).Error() + unanswered(dial)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// remedy names the key that two peers must have alike to connect, "" if that is not the trouble.
+// unanswered names the likely trouble of a try that ended with its time, "" of others. Where a connection was there,
+// the exchange of protocols has begun over it.
+func unanswered(err error) string {
+	text := err.Error()
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		strings.Contains(text, syscall.ETIMEDOUT.Error())
+	switch {
+	case !late:
+		return ""
+	case strings.Contains(text, "failed to negotiate") || strings.Contains(text, "identify failed"):
+		return ": a connection opens, and no answer comes over it: long packets are lost on the way (MTU), or the " +
+			"other end hangs; peer doctor FILE on both machines tells which"
+	}
+	return ": no answer from there: a firewall, or a wrong address; peer doctor FILE on both machines tells which"
+}
+
+// remedy names the key that two peers must have alike to connect, or the likely trouble of a handshake without an end,
+// "" for other troubles.
 func remedy(err error) string {
+	if !strings.Contains(err.Error(), "failed to negotiate") {
+		return ""
+	}
+	if text := unanswered(err); text != "" {
+		return text
+	}
 	if strings.Contains(err.Error(), "failed to negotiate security protocol") {
 		return ": both peers need the same node.security"
 	}

@@ -25,8 +25,6 @@ import (
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/x/rate"
-	ma "github.com/multiformats/go-multiaddr"
-	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/node/socket/mux"
 	"gossiptrainer/internal/shape"
@@ -53,6 +51,7 @@ const (
 // A Config holds the addresses, the transport and the limits of a host.
 type Config struct {
 	Key       crypto.PrivKey
+	KeyFile   string   // of Key, for messages; "" without one
 	Listen    []string // multiaddrs; empty: all interfaces, free ports
 	Transport string   // TCP (also "") or QUIC
 	Security  string   // for TCP: TLS (also ""), Noise or None
@@ -77,6 +76,18 @@ func (e *ListenError) Error() string { return fmt.Sprintf("listen on %v: %v", e.
 
 // Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
+
+// Hint says what to do, "" where the error says all.
+func (e *ListenError) Hint() string {
+	switch {
+	case errors.Is(e.Err, syscall.EADDRINUSE):
+		return "another program has the port, or another peer: ss -lntup names it; end it, or set node.listen to a free " +
+			"port, and list that one under peers: where there is a roster"
+	case errors.Is(e.Err, syscall.EADDRNOTAVAIL):
+		return "no interface of this machine has the address: correct node.listen; ip address lists those that there are"
+	}
+	return ""
+}
 
 // An UntrustedError refuses a connection without encryption to or from an address outside the named
 // networks.
@@ -105,7 +116,8 @@ func (c *Config) trusts(at net.Addr) error {
 // A Host is a libp2p host whose bytes are counted and shaped below the encryption.
 type Host struct {
 	host.Host
-	bytes *traffic
+	bytes   *traffic
+	keyFile string
 }
 
 // New starts a libp2p host with the services of a run only: no relay, no NAT mapping, no DHT, no
@@ -127,7 +139,7 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, &ListenError{c.listenAddrs(), err}
 	}
-	return &Host{h, bytes}, nil
+	return &Host{h, bytes, c.KeyFile}, nil
 }
 
 // Close closes all connections and waits until shaped ones have sent their last bytes.
@@ -242,18 +254,6 @@ func limitIdentify(limits *rcmgr.ScalingLimitConfig) {
 		limits.AddProtocolLimit(id, all, more)
 		limits.AddProtocolPeerLimit(id, each, rcmgr.BaseLimitIncrease{})
 	}
-}
-
-// Reachable leaves out addresses that are useless on other machines: link-local ones, and loopback
-// unless there is no other.
-func Reachable(addrs []ma.Multiaddr) []ma.Multiaddr {
-	far := slices.DeleteFunc(slices.Clone(addrs), func(a ma.Multiaddr) bool {
-		return manet.IsIPLoopback(a) || manet.IsIP6LinkLocal(a) || manet.IsIPUnspecified(a)
-	})
-	if len(far) > 0 {
-		return far
-	}
-	return slices.DeleteFunc(slices.Clone(addrs), manet.IsIPUnspecified)
 }
 
 // mostUnsent is how many bytes of a connection may wait in the kernel after Prompt: a TLS record, which takes 13 ms at

@@ -2,13 +2,17 @@ package socket
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -16,6 +20,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
 	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -202,5 +207,32 @@ func TestUntrustedCallersAreClosedUnread(t *testing.T) {
 	if stranger.read || !stranger.closed || neighbour.closed {
 		t.Errorf("the stranger: read %v, closed %v; the neighbour: closed %v", stranger.read, stranger.closed,
 			neighbour.closed)
+	}
+}
+
+// A try that ends with its time says what may have kept the answer.
+func TestTheCauseOfASilence(t *testing.T) {
+	late := fmt.Errorf("%w", context.DeadlineExceeded)
+	reset := fmt.Errorf("failed to negotiate protocol: stream reset: %s", syscall.ETIMEDOUT.Error())
+	tls := fmt.Errorf("failed to negotiate security protocol: %w", os.ErrDeadlineExceeded)
+	at := ma.StringCast("/ip4/10.0.0.7/tcp/4001")
+	dial := func(cause error) error {
+		failed := []swarm.TransportError{{Address: at, Cause: cause}}
+		return &swarm.DialError{Cause: swarm.ErrAllDialsFailed, DialErrors: failed}
+	}
+	for want, err := range map[string][]error{
+		"MTU": {fmt.Errorf("failed to negotiate protocol: %w", late),
+			fmt.Errorf("identify failed to complete: %w", late), reset, dial(tls)},
+		"a firewall":    {fmt.Errorf("failed to dial: %w", late)},
+		"node.security": {dial(errors.New("failed to negotiate security protocol: protocols not supported"))},
+	} {
+		for _, err := range err {
+			if got := Cause(err); !strings.Contains(got, want) {
+				t.Errorf("%v: %q, want %q", err, got, want)
+			}
+		}
+	}
+	if got := Cause(errors.New("connection refused")); got != "connection refused" {
+		t.Errorf("%q: want nothing more", got)
 	}
 }

@@ -46,6 +46,18 @@ func (r *Refusals) Tell(log *slog.Logger, message, reason string, args ...any) {
 	log.Warn(message, args...)
 }
 
+// TellOnce counts a refusal and logs the first of its reason only.
+func (r *Refusals) TellOnce(log *slog.Logger, message, reason string, args ...any) {
+	r.mu.Lock()
+	_, told := r.told[reason]
+	r.mu.Unlock()
+	if told {
+		r.Count(reason)
+		return
+	}
+	r.Tell(log, message, reason, args...)
+}
+
 // Count counts one refusal.
 func (r *Refusals) Count(reason string) {
 	r.mu.Lock()

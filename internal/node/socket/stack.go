@@ -1,10 +1,12 @@
 package socket
 
 import (
+	"cmp"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
 	"net"
+	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -59,7 +61,7 @@ func (s *stack) host() (_ host.Host, err error) {
 	h, err := basichost.NewHost(network, &basichost.HostOpts{
 		EventBus:     bus,
 		ConnManager:  &connmgr.NullConnMgr{},
-		AddrsFactory: Reachable,
+		AddrsFactory: shown,
 		UserAgent:    "gossiptrainer",
 	})
 	if err != nil {
@@ -79,16 +81,25 @@ func (s *stack) host() (_ host.Host, err error) {
 	return h, nil
 }
 
+// listen listens on all addresses. One that this machine does not have, such as an address of IPv6 where there is none,
+// is left out if another one can be used. One that another program uses is not.
 func (s *stack) listen(network *swarm.Swarm) error {
-	var at []ma.Multiaddr
+	var failed error
+	listens := false
 	for _, text := range s.config.listenAddrs() {
 		addr, err := ma.NewMultiaddr(text)
-		if err != nil {
+		if err == nil {
+			err = network.AddListenAddr(addr)
+		}
+		if errors.Is(err, syscall.EADDRINUSE) {
 			return err
 		}
-		at = append(at, addr)
+		listens, failed = listens || err == nil, cmp.Or(failed, err)
 	}
-	return network.Listen(at...)
+	if listens {
+		return nil
+	}
+	return failed
 }
 
 // transport returns QUIC, which has its own encryption and streams, or TCP with the chosen encryption

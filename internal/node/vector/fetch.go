@@ -49,6 +49,7 @@ func (s *Service) pursue(ctx context.Context, rank topology.Rank, try func() (me
 	for wait := socket.FirstRetry; ; wait = min(2*wait, socket.LastRetry) {
 		met, err := try()
 		no, refused := errors.AsType[*handshake.RefusedError](err)
+		_, unproven := errors.AsType[*handshake.UnprovenError](err)
 		switch {
 		case err == nil:
 			return nil
@@ -56,6 +57,8 @@ func (s *Service) pursue(ctx context.Context, rank topology.Rank, try func() (me
 			return context.Cause(ctx)
 		case refused && no.Permanent():
 			return err
+		case unproven: // the worker is not lost: it may start again, with the right secret
+			gone = time.Now()
 		case met:
 			gone, wait = time.Time{}, socket.FirstRetry
 			if broken++; broken == mostBroken {

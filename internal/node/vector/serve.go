@@ -3,7 +3,6 @@ package vector
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"time"
 
@@ -20,16 +19,14 @@ const beatsPerDetect = 4
 // stall is how long a stream may stand still while values travel.
 const stall = time.Minute
 
-// answer serves one request. Strangers get a refusal before their bytes are read.
+// answer serves one request. A peer outside the roster gets a refusal.
 func (s *Service) answer(stream network.Stream) {
 	stop := context.AfterFunc(s.ctx, func() { stream.Reset() })
 	defer stop()
 	t := handshake.New(stream)
 	rank, known := s.members.Load().Rank(t.Peer)
 	if !known {
-		no := handshake.Refusal(handshake.Stranger, "not in the roster")
-		s.tell(no)
-		_ = t.Refuse(no)
+		t.TurnAway(s.Admission, handshake.Refusal(handshake.Stranger, "not in the roster"), s.tell)
 		stream.Conn().Close()
 		return
 	}
@@ -43,9 +40,8 @@ func (s *Service) answer(stream network.Stream) {
 	}
 }
 
-func (s *Service) tell(no *handshake.RefusedError) {
-	s.Refused.Tell(s.Log, "refused a peer", "refused "+no.Reason.String(), "why", no)
-}
+// tell counts the refusal in err, if it has one.
+func (s *Service) tell(err error) { handshake.Tell(s.Refused, s.Log, "refused a peer", err) }
 
 // greet admits a member as a link does.
 func (s *Service) greet(t *handshake.Talk, rank topology.Rank) error {
@@ -56,9 +52,7 @@ func (s *Service) greet(t *handshake.Talk, rank topology.Rank) error {
 		}
 		return mine.CompareRoster(theirs, rank)
 	})
-	if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
-		s.tell(no)
-	}
+	s.tell(err)
 	if err != nil {
 		t.Stream.ResetWithError(handshake.CodeRefused)
 		return err

@@ -359,11 +359,31 @@ func TestStrangersGetNothing(t *testing.T) {
 	}
 }
 
+// lines receives the lines of a log.
+type lines chan string
+
+func (l lines) Write(text []byte) (int, error) {
+	l <- string(text)
+	return len(text), nil
+}
+
+// A member with another secret gets nothing. It learns why, and waits: the other end may start with the right one.
 func TestAMemberWithAnotherSecretGetsNothing(t *testing.T) {
-	services := group(t, 2)
+	services, said := group(t, 2), make(lines, 100)
 	services[1].Admission.Secret = []byte("another")
+	services[1].Log = slog.New(slog.NewTextHandler(said, nil))
 	services[0].Publish("start", make([]float32, 10))
-	refused(t, services[1].Fetch(t.Context(), 0, "start", make([]float32, 10)), handshake.OtherSecret)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() { ended <- services[1].Fetch(ctx, 0, "start", make([]float32, 10)) }()
+	if line := <-said; !strings.Contains(line, "join secret differs") || !strings.Contains(line, "copy the same secret") {
+		t.Errorf("it says %q, want why and the remedy", line)
+	}
+	done := errors.New("enough")
+	cancel(done)
+	if err := <-ended; !errors.Is(err, done) {
+		t.Errorf("error %v, want to wait until %v", err, done)
+	}
 	if sent, _ := services[0].Carried(); sent != 0 {
 		t.Errorf("a peer without the secret got %d bytes", sent)
 	}

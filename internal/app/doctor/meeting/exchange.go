@@ -43,12 +43,15 @@ type finding struct {
 
 var errForm = errors.New("malformed message of a doctor")
 
+var errUnlisted = errors.New("its id is not in the roster")
+
 // greet proves the secret in both directions and exchanges facts. The hello has no settings: machines whose settings
 // differ must meet, so that each can name the difference.
 func (m *meeting) greet(t *handshake.Talk) (Facts, error) {
 	var theirs Facts
 	if _, listed := m.rankOf(t.Peer); !listed {
-		return theirs, t.Refuse(handshake.Refusal(handshake.Stranger, "its id is not in the roster"))
+		t.TurnAway(&m.admission, handshake.Refusal(handshake.Stranger, "its id is not in the roster"), func(error) {})
+		return theirs, errUnlisted
 	}
 	accept := func(handshake.Hello) *handshake.RefusedError { return nil }
 	if err := t.Greet(&m.admission, m.hello, accept); err != nil {
@@ -87,17 +90,20 @@ func swap(t *handshake.Talk, about handshake.Subject, mine []byte, theirs any) e
 // enter notes the facts of a machine that has proven the secret.
 func (m *meeting) enter(t *handshake.Talk, f Facts) *other {
 	f.Host, f.Version, f.Commit = printable(f.Host), printable(f.Version), printable(f.Commit)
-	f.Platform = printable(f.Platform)
+	f.Platform, f.Identity = printable(f.Platform), printable(f.Identity)
 	var addrs []ma.Multiaddr
 	for _, text := range f.Addrs[:min(len(f.Addrs), 32)] {
 		if a, err := ma.NewMultiaddr(text); err == nil {
 			addrs = append(addrs, a)
 		}
 	}
+	if ip, _ := socket.AddrOf(t.Stream.Conn().RemoteMultiaddr()); !ip.IsLoopback() {
+		addrs = socket.Reachable(addrs)
+	}
 	rank, _ := m.rankOf(t.Peer)
 	o := m.known(t.Peer)
 	if o == nil || len(m.addresses(o)) == 0 {
-		o = m.meetAt(t.Peer, rank, socket.Reachable(addrs))
+		o = m.meetAt(t.Peer, rank, addrs)
 	}
 	if o != nil {
 		m.change(func() { o.Facts = f })

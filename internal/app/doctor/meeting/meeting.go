@@ -58,6 +58,7 @@ type Config struct {
 // Facts are told to a machine that has proven the secret.
 type Facts struct {
 	Host     string                     `json:"host"`
+	Identity string                     `json:"identity"` // id of its key; "" if it has none yet
 	Version  string                     `json:"version"`
 	Commit   string                     `json:"commit"`
 	Platform string                     `json:"platform"`
@@ -112,6 +113,7 @@ type Result struct {
 	Addrs     []string // at which this machine listens
 	Datagrams bool     // whether datagrams were exchanged: they need a secret and TCP
 	Others    []Other  // by rank, then by id
+	Twin      error    // a *socket.TwinError if another machine shows the identity of this one, else nil
 }
 
 // A meeting is the part of this machine.
@@ -124,6 +126,7 @@ type meeting struct {
 	roster    *join.Roster // nil: members are found
 	beacons   *beacons     // nil: no datagrams
 	listen    error
+	twin      error // under mu
 	ctx       context.Context
 	wg        sync.WaitGroup
 
@@ -138,7 +141,7 @@ type meeting struct {
 type other struct {
 	Other
 	id      peer.ID
-	over    bool          // met, or refused for good
+	over    bool          // met, or refused for good by a machine that belongs
 	greeted bool          // by visit, which alone uses it
 	reach   chan struct{} // closed when Out is Open
 	linked  chan struct{} // signals a new connection
@@ -177,11 +180,15 @@ func (m *meeting) open() (err error) {
 		if m.roster, err = join.ParseRoster(o.Roster, o.N, self); err != nil {
 			return err
 		}
+		if len(o.Listen) == 0 {
+			o.Listen, _ = m.roster.Listening(o.Transport, socket.Here)
+		}
 	}
 	silent := slog.New(slog.DiscardHandler)
 	m.gate = join.NewGate(o.N, new(socket.Refusals), silent)
 	settings := socket.Config{
-		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
+		Key: o.Identity.Key(), KeyFile: o.Identity.Path(), Listen: o.Listen,
+		Transport: o.Transport, Security: o.Security, Trusted: o.Trusted,
 		Workers: o.N, Gate: m.gate,
 	}
 	m.host, err = socket.New(settings)
@@ -237,19 +244,17 @@ func (m *meeting) begin() {
 			join.Discover(ctx, h, m.c.Node.RunID+" doctor", found, slog.New(slog.DiscardHandler))
 		}
 	}
-	m.wg.Go(func() { find(m.ctx, m.host, m.found) })
+	found := join.Others(m.host, m.found, func(twin *socket.TwinError) { m.change(func() { m.twin = twin }) })
+	m.wg.Go(func() { find(m.ctx, m.host, found) })
 }
 
-// found notes a machine that multicast has announced.
+// found notes another machine that multicast has announced.
 func (m *meeting) found(who peer.AddrInfo) {
-	if who.ID == m.host.ID() {
-		return
-	}
 	rank, listed := m.rankOf(who.ID)
 	if !listed {
 		return
 	}
-	if o := m.meetAt(who.ID, rank, socket.Reachable(who.Addrs)); o != nil {
+	if o := m.meetAt(who.ID, rank, who.Addrs); o != nil {
 		m.change(func() { o.Heard.Multicast = true })
 	}
 }
@@ -346,7 +351,8 @@ func (m *meeting) wait() {
 func (m *meeting) result() *Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := &Result{ID: m.host.ID().String(), Listen: m.listen, Addrs: m.c.Facts.Addrs, Datagrams: m.beacons != nil}
+	r := &Result{ID: m.host.ID().String(), Listen: m.listen, Addrs: m.c.Facts.Addrs, Datagrams: m.beacons != nil,
+		Twin: m.twin}
 	for _, o := range slices.Collect(maps.Values(m.others)) {
 		r.Others = append(r.Others, o.Other)
 	}

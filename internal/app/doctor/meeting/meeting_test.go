@@ -51,7 +51,7 @@ func (r *room) find(number int) func(context.Context, host.Host, func(peer.AddrI
 // machine returns the part of one of n machines.
 func (r *room) machine(number, n int) Config {
 	return Config{
-		Node: node.Options{RunID: "run", N: n, Dim: 1, JoinSecret: "sesame", Host: "alpha",
+		Node: node.Options{RunID: "run", N: n, Dim: 1, JoinSecret: "2cf24dba5fb0a30e26e83b2ac5b9e29e", Host: "alpha",
 			Listen: []string{"/ip4/127.0.0.1/tcp/0"}},
 		Facts: Facts{Host: string(rune('a' + number)), Version: "v1", Sections: map[string]json.RawMessage{"s": []byte("1")}},
 		Wait:  time.Minute, Now: time.Now, find: r.find(number),
@@ -134,14 +134,16 @@ func TestADeafMachineIsMet(t *testing.T) {
 	}
 }
 
-func TestAnotherSecretEndsAMeeting(t *testing.T) {
-	r := newRoom(2)
+// A machine with another secret is not met, and does not end the meeting of those that may still come.
+func TestAnotherSecretIsNotMet(t *testing.T) {
+	r := newRoom(3)
 	honest, other := r.machine(0, 2), r.machine(1, 2)
+	honest.Wait, other.Wait = 2*time.Second, 2*time.Second
 	other.Node.JoinSecret = "guess"
 	for i, result := range hold(t, honest, other) {
 		o := result.Others[0]
-		no, ok := errors.AsType[*handshake.RefusedError](o.Err)
-		if !ok || no.Reason != handshake.OtherSecret || o.Met {
+		no, ok := errors.AsType[*handshake.UnprovenError](o.Err)
+		if !ok || no.Reason != handshake.OtherSecret || no.Remote || o.Met {
 			t.Errorf("machine %d: %+v", i, o)
 		}
 		if o.Facts.Host != "" || o.Facts.Sections != nil || o.Heard.Datagram != 0 {

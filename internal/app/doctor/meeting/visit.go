@@ -17,18 +17,25 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// answerTime bounds the wait for the answer to one TCP connection.
-const answerTime = 1500 * time.Millisecond
+const (
+	// answerTime bounds the wait for the answer to one TCP connection.
+	answerTime = 1500 * time.Millisecond
+	// unprovenAgain is the time between two calls of a machine that has not proven the secret.
+	unprovenAgain = time.Second
+)
 
 // visit calls a machine until it has been met. The smaller id leads the exchange. The greater one only greets: the
 // smaller may not have heard of it, or may not be able to connect.
 func (m *meeting) visit(o *other) {
 	for m.ctx.Err() == nil && !m.isOver(o) {
-		err := m.call(o)
+		err, pause := m.call(o), again
 		if err != nil && m.ctx.Err() == nil {
 			m.failed(o, err)
 		}
-		socket.Sleep(m.ctx, again)
+		if handshake.Lasting(err) {
+			pause = unprovenAgain
+		}
+		socket.Sleep(m.ctx, pause)
 	}
 }
 
@@ -102,7 +109,7 @@ func (m *meeting) dial(o *other, connected bool) (network.Stream, error) {
 	return m.host.Open(ctx, o.id, doctorProtocol)
 }
 
-// failed notes why a machine was not met. A refusal for good ends the visits.
+// failed notes why a machine was not met. A refusal for good ends the visits, unless a stranger may have caused it.
 func (m *meeting) failed(o *other, err error) {
 	if errors.Is(err, errLinked) {
 		return
@@ -114,6 +121,9 @@ func (m *meeting) failed(o *other, err error) {
 		}
 		o.Err = err
 		o.over = ok && refused.Permanent()
+		if twin, is := errors.AsType[*socket.TwinError](err); is {
+			m.twin = twin
+		}
 	})
 }
 

@@ -26,8 +26,8 @@ func (i *Invitation) answer(s network.Stream) {
 	err := t.Greet(&i.admission, i.hello, accept)
 	keep()
 	if err != nil {
-		if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
-			i.p.refused.Tell(i.p.log, "refused a machine without the token", "refused "+no.Reason.String(),
+		if no, ok := errors.AsType[*handshake.UnprovenError](err); ok {
+			i.p.refused.Tell(i.p.log, "refused a machine without the token", no.Counter(),
 				"why", no.Detail, "address", s.Conn().RemoteMultiaddr())
 		}
 		s.Conn().Close() // another try costs another connection, which the gate counts
@@ -93,9 +93,13 @@ func (i *Invitation) receive(t *handshake.Talk) (*seat, error) {
 		no.There = fmt.Sprintf(otherProgram, r.Program, host, ours)
 		return nil, no
 	}
+	if t.Peer.String() == i.terms.Self {
+		return nil, handshake.Refusal(handshake.Duplicate, sameKey, host+", which invites")
+	}
+	from, _, _ := split(t.Stream.Conn().RemoteMultiaddr())
 	i.mu.Lock()
 	undecided := i.seats.manner == Undecided
-	taken, no := i.seats.enter(t.Peer, host, r.Heard)
+	taken, no := i.seats.enter(t.Peer, from, host, r.Heard)
 	gathers := i.seats.manner == Gathered
 	if no == nil && taken.stage < granted {
 		taken.port, taken.at = r.Port, i.linkAddr(t.Stream.Conn().RemoteMultiaddr(), r.Port)

@@ -259,7 +259,11 @@ func TestAnotherTokenIsRefused(t *testing.T) {
 	to, _, _ := invite(t, l.appear(t, Host), terms(1, b))
 	guess, elsewhere := to, to
 	guess.Key[0]++
-	refused(t, l.appear(t, Guest), guess, visitor, "the key of the token is not that of the invitation")
+	_, err := l.appear(t, Guest).Visit(t.Context(), guess, visitor)
+	if no, ok := errors.AsType[*handshake.UnprovenError](err); !ok ||
+		!strings.Contains(no.Error()+no.Hint(), "the key of the token is not that of the invitation") {
+		t.Errorf("error %v, want that the token is another one", err)
+	}
 	elsewhere.Inviter = ephemeral(t).Peer()
 	unanswered(t, elsewhere) // a machine with another key does not pass for the host
 	b.mu.Lock()
@@ -314,25 +318,25 @@ func TestARosterIsGatheredWithoutMulticast(t *testing.T) {
 }
 
 func TestSeatsKeepToTheFirstManner(t *testing.T) {
-	ids := []peer.ID{"a", "b", "c", "d"}
+	ids, home := []peer.ID{"a", "b", "c", "d"}, netip.MustParseAddr("10.0.0.1")
 	s := seats{total: 2}
-	if _, no := s.enter("a", "alpha", true); no != nil || s.manner != Multicast {
+	if _, no := s.enter("a", home, "alpha", true); no != nil || s.manner != Multicast {
 		t.Errorf("%v, manner %d", no, s.manner)
 	}
-	if _, no := s.enter("b", "alpha", false); no == nil || !strings.Contains(no.Detail, "--roster") {
+	if _, no := s.enter("b", home, "alpha", false); no == nil || !strings.Contains(no.Detail, "--roster") {
 		t.Errorf("%v, want the remedy for a machine that hears nothing", no)
 	}
 	s = seats{total: 2, manner: Listed, listed: ids[:3]}
-	if _, no := s.enter("d", "alpha", true); no == nil || no.Reason != handshake.Stranger {
+	if _, no := s.enter("d", home, "alpha", true); no == nil || no.Reason != handshake.Stranger {
 		t.Errorf("%v, want that it is not listed", no)
 	}
-	c, no := s.enter("c", "alpha", false)
+	c, no := s.enter("c", home, "alpha", false)
 	if no != nil || s.rank(c) != 2 {
 		t.Errorf("%v, rank %d", no, s.rank(c))
 	}
 	s = seats{total: 3, manner: Gathered}
 	for _, id := range ids[:3] {
-		if _, no := s.enter(id, "alpha", true); no != nil {
+		if _, no := s.enter(id, home, "alpha", true); no != nil {
 			t.Error(no)
 		}
 	}
@@ -340,6 +344,36 @@ func TestSeatsKeepToTheFirstManner(t *testing.T) {
 	if ranks := []int{s.rank(s.taken[0]), s.rank(s.taken[1])}; !slices.Equal(ranks, []int{1, 2}) {
 		t.Errorf("ranks %v after one has left", ranks)
 	}
+}
+
+// A machine with a copy of another one's key is told so, also by the machine that has the key itself.
+func TestAMachineWithACopiedKeyIsRefused(t *testing.T) {
+	home, away := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	s := seats{total: 2}
+	first, no := s.enter("a", home, "alpha", true)
+	if no != nil {
+		t.Fatal(no)
+	}
+	s.reach(first, granted)
+	s.leave(first)
+	if _, no := s.enter("a", away, "alpha", true); no != nil {
+		t.Errorf("a machine whose connection was lost: %v", no)
+	}
+	s.reach(first, joined)
+	s.leave(first)
+	if _, no := s.enter("a", home, "alpha", true); no == nil || no.Reason != handshake.Duplicate ||
+		!strings.Contains(no.Detail, "takes part already: it has joined from 10.0.0.2") {
+		t.Errorf("%v, want that the key is a copy", no)
+	}
+	if _, no := s.enter("a", away, "alpha", true); no != nil {
+		t.Errorf("the same machine again: %v", no)
+	}
+	l, b, who := new(lan), news(), ephemeral(t)
+	with := terms(1, b)
+	with.Self = who.ID()
+	to, _, _ := invite(t, l.appear(t, Host), with)
+	refused(t, l.appearAs(t, Guest, who), to, visitor, "takes part already: alpha, which invites")
+	b.await(t, "beta was refused: a machine with the identity of this one takes part already")
 }
 
 // A token that expires turns away the machines that wait, and says so at both ends.

@@ -144,7 +144,7 @@ func (p *Presence) found(who peer.AddrInfo) {
 		return
 	}
 	p.heard[who.ID] = true
-	p.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+	p.host.Peerstore().AddAddrs(who.ID, who.Addrs, peerstore.PermanentAddrTTL)
 	if first := p.first[who.ID]; first != nil {
 		close(first)
 		delete(p.first, who.ID)
@@ -177,45 +177,37 @@ func (p *Presence) await(id peer.ID) <-chan struct{} {
 // listen returns the addresses of a presence: of IPv4 where this machine has an address of it, or else of IPv6. So
 // there is one port, which a token can hold.
 func listen(number int) []string {
-	all, _ := net.InterfaceAddrs() // none: loopback is left
-	six := slices.ContainsFunc(all, func(a net.Addr) bool { return far(ipOf(a), false) }) &&
-		!slices.ContainsFunc(all, func(a net.Addr) bool { return far(ipOf(a), true) })
-	if six {
+	four, six := false, false
+	for _, i := range socket.Interfaces() {
+		for _, ip := range i.Addrs {
+			four, six = four || socket.Far(ip) && ip.Is4(), six || socket.Far(ip) && ip.Is6()
+		}
+	}
+	if six && !four {
 		return []string{fmt.Sprintf("/ip6/::/tcp/%d", number)}
 	}
 	return []string{fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", number)}
 }
 
-func ipOf(a net.Addr) netip.Addr {
-	n, ok := a.(*net.IPNet)
-	if !ok {
-		return netip.Addr{}
-	}
-	ip, _ := netip.AddrFromSlice(n.IP)
-	return ip.Unmap()
-}
-
-// far reports whether ip is an address for other machines, of IPv4 or of IPv6.
-func far(ip netip.Addr, four bool) bool {
-	return ip.IsValid() && ip.Is4() == four && !ip.IsLoopback() && !ip.IsLinkLocalUnicast()
-}
-
 // where returns the addresses and the port for a token. Given addresses take the place of those of the interfaces.
 func (p *Presence) where(given []netip.Addr) (addrs []netip.Addr, number uint16, err error) {
-	for _, a := range socket.Reachable(p.host.Addrs()) {
-		ip, at, ok := split(a)
-		if !ok {
-			continue
+	for _, a := range p.host.Network().ListenAddresses() {
+		if _, at, ok := split(a); ok {
+			number = at
 		}
-		number = at
-		if !slices.Contains(addrs, ip) {
+	}
+	for _, a := range socket.Reachable(p.host.Addrs()) {
+		if ip, _, ok := split(a); ok && !slices.Contains(addrs, ip) {
 			addrs = append(addrs, ip)
 		}
 	}
 	if len(given) > 0 {
 		addrs = given
 	}
-	if len(addrs) == 0 || number == 0 {
+	if len(addrs) == 0 {
+		if err := socket.Secluded(socket.Interfaces()); err != nil {
+			return nil, 0, err
+		}
 		return nil, 0, errors.New("this machine has no address at which others could reach it: connect it to the LAN")
 	}
 	return addrs[:min(len(addrs), token.MostAddrs)], number, nil

@@ -2,6 +2,7 @@ package handover
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -35,7 +36,8 @@ type seat struct {
 	id    peer.ID
 	port  int    // for its links
 	at    string // multiaddr for them
-	here  bool   // connected
+	ip    netip.Addr
+	here  bool // connected
 	stage stage
 }
 
@@ -51,14 +53,17 @@ type seats struct {
 const (
 	usedUp = "this token has been used: it admits %d, and all have come"
 	twice  = "a process with the identity of this machine is joining already: " +
-		"end it, or name another key with --key"
+		"end it, or name another key with --set node.key=FILE"
+	sameKey     = "a machine with the identity of this one takes part already: %s"
 	noMulticast = "multicast from %s does not arrive at this machine, and the machines that have joined before find " +
 		"each other by multicast: end the invitation with Ctrl-C, start again with --roster, and join on all machines"
-	notListed = "its id %s is not in the roster of the run file: name its key with --key, or add the id under peers:"
+	notListed = "its id %s is not in the roster of the run file: name its key with --set node.key=FILE, or add the id " +
+		"under peers:"
 )
 
 // enter gives a machine a seat. The first machine decides the manner. A machine that has the secret may come again.
-func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.RefusedError) {
+// After it has written its files, a caller with its key from another address is a machine with a copy of the key.
+func (s *seats) enter(id peer.ID, from netip.Addr, self string, heard bool) (*seat, *handshake.RefusedError) {
 	if s.manner == Listed && !slices.Contains(s.listed, id) {
 		return nil, turnedAway(handshake.Stranger, fmt.Sprintf(notListed, id),
 			fmt.Sprintf("its id %s is not in the roster of the run file: add it under peers: there", id))
@@ -72,7 +77,11 @@ func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.Re
 			return nil, turnedAway(handshake.Duplicate, twice, "a process with the identity of that machine is joining "+
 				"already: end it there, or let that machine name another key with --key")
 		}
-		s.taken[i].here = true
+		if s.taken[i].stage == joined && s.taken[i].ip != from {
+			return nil, turnedAway(handshake.Duplicate, fmt.Sprintf(sameKey, "it has joined from "+s.taken[i].ip.String()),
+				"another machine with the identity of that one has joined from "+s.taken[i].ip.String())
+		}
+		s.taken[i].here, s.taken[i].ip = true, from
 		return s.taken[i], nil
 	}
 	if len(s.taken) == s.total {
@@ -84,7 +93,7 @@ func (s *seats) enter(id peer.ID, self string, heard bool) (*seat, *handshake.Re
 			s.manner = Multicast
 		}
 	}
-	taken := &seat{id: id, here: true}
+	taken := &seat{id: id, ip: from, here: true}
 	s.taken = append(s.taken, taken)
 	return taken, nil
 }

@@ -64,7 +64,8 @@ type Visit struct {
 }
 
 // Visit calls the machine that made a token and returns what it offers. The error is an *UnreachableError if that
-// machine does not answer, and a *handshake.RefusedError if it refuses. The caller must Close the visit.
+// machine does not answer, and a *handshake.RefusedError if it refuses. It is a *handshake.UnprovenError if the key of
+// the token is another one; the connection has verified the id in the token. The caller must Close the visit.
 func (p *Presence) Visit(ctx context.Context, to token.Token, as Visitor) (*Visit, error) {
 	var addrs []ma.Multiaddr
 	for _, ip := range to.Addrs {
@@ -83,7 +84,8 @@ func (p *Presence) Visit(ctx context.Context, to token.Token, as Visitor) (*Visi
 	v := &Visit{t: handshake.New(s), leave: context.AfterFunc(ctx, func() { s.Reset() })}
 	if err := v.begin(admissionOf(p.host.ID(), to), as.Host, request); err != nil {
 		v.Close()
-		if _, refused := errors.AsType[*handshake.RefusedError](err); refused {
+		_, refused := errors.AsType[*handshake.RefusedError](err)
+		if _, unproven := errors.AsType[*handshake.UnprovenError](err); refused || unproven {
 			return nil, err
 		}
 		return nil, unreachable(ctx, to, err.Error())
@@ -135,8 +137,8 @@ func (p *Presence) hears(ctx context.Context, heard <-chan struct{}) bool {
 func (v *Visit) begin(a handshake.Admission, host string, r request) error {
 	accept := func(handshake.Hello) *handshake.RefusedError { return nil }
 	if err := v.t.Greet(&a, helloOf(host), accept); err != nil {
-		if no, ok := errors.AsType[*handshake.RefusedError](err); ok && no.Reason == handshake.OtherSecret {
-			no.Detail = "the key of the token is not that of the invitation"
+		if no, ok := errors.AsType[*handshake.UnprovenError](err); ok && no.Reason == handshake.OtherSecret {
+			no.Detail, no.Advice = "the key of the token is not that of the invitation", "peer invite FILE there makes another"
 		}
 		return err
 	}
