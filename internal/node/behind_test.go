@@ -265,6 +265,10 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 		"last rounds": func(w *Worker) { w.Rounds = 1 },
 	} {
 		d := reweighted(t, spoil)
+		met := gossip.Meeting{Durable: gossip.Undurable}
+		if err := d.handle(link.Event{Kind: link.Up, Peer: 0, Met: met}); err != nil {
+			t.Fatal(err)
+		}
 		if err := d.advance(); err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,14 @@ package handshake
 import "time"
 
 // Greet authenticates the other end and exchanges hellos. Both ends send at once, which also makes
-// libp2p settle the protocol of a new stream. judge may refuse the other's hello.
-func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *RefusedError) error {
+// libp2p settle the protocol of a new stream. judge may refuse the other's hello. An error ends the stream: a stranger
+// must not keep it.
+func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *RefusedError) (err error) {
+	defer func() {
+		if err != nil {
+			t.Stream.Reset()
+		}
+	}()
 	if err := t.admit(a); err != nil {
 		return err
 	}

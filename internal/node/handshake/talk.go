@@ -137,6 +137,7 @@ func (t *Talk) Refuse(no *RefusedError) error {
 func (t *Talk) TurnAway(a *Admission, no *RefusedError, tell func(error)) {
 	if err := t.admit(a); err != nil {
 		tell(err)
+		t.Stream.Reset()
 		return
 	}
 	no.Peer = t.Peer.String()

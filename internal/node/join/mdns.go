@@ -73,7 +73,7 @@ func Others(h *socket.Host, found func(peer.AddrInfo), twin func(*socket.TwinErr
 		for _, a := range slices.Concat(listening, h.Addrs()) {
 			own[a.String()] = true
 		}
-		foreign := slices.DeleteFunc(socket.Reachable(who.Addrs), func(a ma.Multiaddr) bool { return own[a.String()] })
+		foreign := slices.DeleteFunc(slices.Clone(who.Addrs), func(a ma.Multiaddr) bool { return own[a.String()] })
 		if len(foreign) > 0 {
 			twin(h.Twin(foreign...))
 		}

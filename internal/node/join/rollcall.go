@@ -90,8 +90,7 @@ func (r *RollCall) Found(who peer.AddrInfo) {
 		book.ClearAddrs(forgotten)
 	}
 	if len(book.Addrs(who.ID)) < mostAddrs {
-		addrs := socket.Reachable(who.Addrs)
-		book.AddAddrs(who.ID, addrs[:min(len(addrs), mostAddrs)], peerstore.PermanentAddrTTL)
+		book.AddAddrs(who.ID, who.Addrs[:min(len(who.Addrs), mostAddrs)], peerstore.PermanentAddrTTL)
 	}
 	if begin {
 		r.wg.Go(func() {
