@@ -58,7 +58,6 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 	}{
 		"first section":  {func(o *Options) { o.Sections[0].JSON = []byte(`{"size":3}`) }, "topology.size is ", OtherSection},
 		"second section": {func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", OtherSection},
-		"run":            {func(o *Options) { o.RunID = "another" }, "run differs", OtherRun},
 		"parameters":     {func(o *Options) { o.Dim = 101 }, "sizes differ", OtherShape},
 	}
 	for name, test := range tests {

@@ -164,11 +164,12 @@ func (e *edge) wake(t *handshake.Talk) {
 	}
 }
 
-// answered reports whether one end has refused the other, and not for the moment only.
+// answered reports whether one end has refused the other, and not for the moment only, or has its identity.
 func answered(err error) bool {
+	_, twin := errors.AsType[*socket.TwinError](err)
 	no, refused := errors.AsType[*handshake.RefusedError](err)
 	_, unproven := errors.AsType[*handshake.UnprovenError](err)
-	return unproven || refused && no.Reason != handshake.NotReady
+	return twin || unproven || refused && no.Reason != handshake.NotReady
 }
 
 // deliver hands a stream to run. It replaces an older stream, which the neighbour has given up. If run

@@ -362,7 +362,7 @@ func TestAMachineWithACopiedKeyIsRefused(t *testing.T) {
 	s.reach(first, joined)
 	s.leave(first)
 	if _, no := s.enter("a", home, "alpha", true); no == nil || no.Reason != handshake.Duplicate ||
-		!strings.Contains(no.Detail, "takes part already: it has joined from 10.0.0.2") {
+		!strings.Contains(no.There, "takes part already: it has joined from 10.0.0.2") {
 		t.Errorf("%v, want that the key is a copy", no)
 	}
 	if _, no := s.enter("a", away, "alpha", true); no != nil {
