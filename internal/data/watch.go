@@ -19,7 +19,7 @@ type watch struct {
 // A watched is a column while its file is read.
 type watched struct {
 	name        string
-	first, last float64
+	first       float64
 	counts      bool // each value is the one before plus 1
 	least, most float64
 	once        map[float64]bool // the values, while all are whole and none has occurred twice; then nil
