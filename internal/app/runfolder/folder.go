@@ -46,8 +46,8 @@ type Folder struct {
 // everyRank stands for all ranks of a run.
 const everyRank = -1
 
-// mostWaiting bounds the bytes of events that wait for a full disk.
-const mostWaiting = 16 << 20
+// MostWaiting bounds the bytes of events that wait for a full disk.
+const MostWaiting = 16 << 20
 
 // Make makes the folder <name>-<UTC time> of a run that begins now.
 func Make(cfg configs.Config, now time.Time) (*Folder, error) {
@@ -92,8 +92,12 @@ func (f *Folder) open(cfg configs.Config) (err error) {
 	if err := f.keepStart(&cfg); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(f.Path(RunFile), cfg.WithoutSecrets().YAML(), Readable); err != nil {
-		return err
+	text := cfg.WithoutSecrets().YAML()
+	there, err := regular.Read(f.Path(RunFile), math.MaxInt64-1)
+	if err != nil || !bytes.Equal(there, text) { // a run that goes on may find its disk full
+		if err := atomicfile.Write(f.Path(RunFile), text, Readable); err != nil {
+			return err
+		}
 	}
 	f.events, f.count, err = openEvents(f.Path(record.EventsFile))
 	return err
@@ -181,7 +185,7 @@ func (f *Folder) Add(e record.Event) error {
 	}
 	f.count++
 	err := f.flush()
-	if f.waiting.Len() > mostWaiting {
+	if f.waiting.Len() > MostWaiting {
 		f.err = err
 	}
 	if waits {

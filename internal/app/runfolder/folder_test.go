@@ -166,11 +166,11 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 	}
 	f.events.Close()
 	for range 3 {
-		f.waiting.Grow(mostWaiting)
-		f.waiting.Write(make([]byte, mostWaiting/2))
+		f.waiting.Grow(MostWaiting)
+		f.waiting.Write(make([]byte, MostWaiting/2))
 		f.Add(record.Event{Step: &record.Step{Round: 1}})
 	}
-	if f.err == nil || f.waiting.Len() > 2*mostWaiting {
+	if f.err == nil || f.waiting.Len() > 2*MostWaiting {
 		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
 	}
 }
