@@ -15,6 +15,11 @@ func Results(disk budget.Plan) int64 {
 		min(disk.Of(budget.Record), runfolder.MostWaiting) + summary
 }
 
+// Least returns the bytes without which a run can keep neither its results nor the states of its peers.
+func Least(run *experiment.Run, mode string) int64 {
+	return Results(run.Disk(mode)) + leastState(run, mode)
+}
+
 // CheckRoom compares the free space with the files that the command will write. It refuses a run without room for the
 // results, and for the least with which each peer can keep its state. The warning says that all checkpoints, the
 // journals and the record together may not fit.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/lockfile"
@@ -36,6 +37,8 @@ type Folder struct {
 	events  *os.File
 	count   int          // of the events of the record
 	waiting bytes.Buffer // events that are not on disk yet
+	refused bool         // the disk was full when it was last tried
+	leave   int64        // see Leave
 	err     error        // why events were dropped
 
 	fresh   bool // this process has made it
@@ -172,6 +175,19 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 // ModelPath returns where the final model of a rank is written.
 func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
+// Leave leaves so many bytes of a disk that was full to the peers. The record waits in memory as long as there is not
+// more: otherwise it would take the room that a peer has set aside and frees to write its model or state.
+func (f *Folder) Leave(bytes int64) { f.leave = bytes }
+
+// yields reports whether the record waits for the sake of the peers.
+func (f *Folder) yields() bool {
+	if !f.refused || f.waiting.Len() > MostWaiting {
+		return false
+	}
+	free, known := machine.FreeBytes(f.Dir)
+	return known && free < f.leave+int64(f.waiting.Len())
+}
+
 // Add appends an event to the record, which is complete up to its last event even if the process is killed. Events wait
 // in memory while the disk is full. It returns an error once, when the first event has to wait.
 func (f *Folder) Add(e record.Event) error {
@@ -184,6 +200,9 @@ func (f *Folder) Add(e record.Event) error {
 		return nil // not a number: no record has it
 	}
 	f.count++
+	if f.yields() {
+		return nil
+	}
 	err := f.flush()
 	if f.waiting.Len() > MostWaiting {
 		f.err = err
@@ -274,7 +293,9 @@ func (f *Folder) Pending() int64 {
 
 // flush writes the waiting events.
 func (f *Folder) flush() error {
-	if _, err := f.waiting.WriteTo(f.events); err != nil {
+	_, err := f.waiting.WriteTo(f.events)
+	f.refused = machine.IsFull(err)
+	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil

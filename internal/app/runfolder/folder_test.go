@@ -1,7 +1,9 @@
 package runfolder
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,6 +156,53 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 		if e.Step == nil || e.Step.Round != i+1 {
 			t.Errorf("event %d: %+v, want the step of round %d", i, e, i+1)
 		}
+	}
+}
+
+// The room that a peer frees on a full disk is for the peer, not for the record.
+func TestTheRecordLeavesRoomToThePeers(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("SKIPPED: no file here acts like a full disk: %v", err)
+	}
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := Make(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	events := f.events
+	step := func(round int) error { return f.Add(record.Event{Step: &record.Step{Round: round}}) }
+	written := func() int {
+		text, err := os.ReadFile(f.Path(record.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(text, []byte{'\n'})
+	}
+	f.Leave(math.MaxInt64 / 2)
+	if err := step(1); err != nil || written() != 1 {
+		t.Fatalf("error %v, %d events on a disk that was never full, want 1", err, written())
+	}
+	f.events = full
+	if step(2) == nil {
+		t.Error("no error says that the record is in memory")
+	}
+	f.events = events
+	if err := step(3); err != nil || written() != 1 {
+		t.Errorf("error %v, %d events: it takes the room of the peers", err, written())
+	}
+	f.Leave(0)
+	if err := step(4); err != nil || written() != 4 {
+		t.Errorf("error %v, %d events with room for all, want 4", err, written())
+	}
+	f.Leave(math.MaxInt64 / 2)
+	f.events = full
+	step(5)
+	f.events = events
+	if err := f.Finish(record.Summary{}); err != nil || written() != 5 {
+		t.Errorf("error %v, %d events at the end, want 5", err, written())
 	}
 }
 

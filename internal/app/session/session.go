@@ -143,6 +143,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 // setAside sets room aside for the results that this process writes. A run that goes on may make room as it does.
 func (s *Session) setAside() error {
 	disk := s.Run.Disk(s.Mode)
+	s.Folder.Leave(preflight.Least(s.Run, s.Mode))
 	space := runfolder.SpaceError{
 		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: preflight.Results(disk),
 	}
