@@ -60,6 +60,15 @@ func open(path string, flag int, bytes int64, allocate func(*os.File, int64) err
 // Unreserve removes the spare in dir.
 func Unreserve(dir string) error { return os.RemoveAll(filepath.Join(dir, spareName)) }
 
+// Slim leaves only the newest checkpoint in dir.
+func Slim(dir string) error {
+	newest, there := Newest(dir)
+	if !there {
+		return nil
+	}
+	return errors.Join(Prune(dir, newest, 1), Unreserve(dir))
+}
+
 // retire makes the checkpoint before round k the spare of its folder, or removes it if there is a spare. That of round
 // 0 has no state, and so no room.
 func retire(dir string, k int) error {

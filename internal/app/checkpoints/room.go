@@ -72,8 +72,8 @@ func (r *room) release() {
 // Finish frees the room that a worker has set aside. It is for a worker whose results are safe.
 func (s *Store) Finish() { s.free(nil) }
 
-// GiveUp also frees the room of the messages of a worker. It is for one that has done all rounds and lacks room for its
-// results: no neighbour works any more.
+// GiveUp also frees the room of the messages of a worker, and of its older checkpoints. It is for one that has done all
+// rounds and lacks room for its results: no neighbour works any more.
 func (s *Store) GiveUp(kept *node.Checkpoints) {
 	if kept != nil {
 		s.free(kept.Journal)
@@ -87,7 +87,7 @@ func (s *Store) free(j *journal.Journal) {
 	s.release()
 	err := checkpoint.Unreserve(s.dir)
 	if j != nil {
-		err = errors.Join(err, j.Remove())
+		err = errors.Join(err, j.Remove(), checkpoint.Slim(s.dir))
 	}
 	if err != nil {
 		s.log.Warn("the journal is not needed any more, but cannot be removed: remove it by hand", "why", err)

@@ -175,8 +175,8 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 // ModelPath returns where the final model of a rank is written.
 func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
-// Leave leaves so many bytes of a disk that was full to the peers. The record waits in memory as long as there is not
-// more: otherwise it would take the room that a peer has set aside and frees to write its model or state.
+// Leave leaves so many bytes of a disk that was full to the peers. The record waits in memory while no more are free.
+// Otherwise it would take the room that a peer frees to write its model or state.
 func (f *Folder) Leave(bytes int64) { f.leave = bytes }
 
 // yields reports whether the record waits for the sake of the peers.
@@ -236,15 +236,28 @@ func (f *Folder) Rewind(count int, drop func(record.Event) bool) ([]record.Event
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	_ = f.events.Close() // nothing was written to it
-	if err := atomicfile.Write(path, rest, Readable); err != nil {
+	if err := f.replace(rest); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
+	_ = f.events.Close() // nothing was written to it
 	f.trained = count > 0
 	if f.events, f.count, err = openEvents(path); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	return events, nil
+}
+
+// replace gives the record a shorter text. Most often that is its beginning, which needs no room on a full disk.
+func (f *Folder) replace(text []byte) error {
+	path := f.Path(record.EventsFile)
+	old, err := regular.Read(path, math.MaxInt64-1)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(old, text) {
+		return f.events.Truncate(int64(len(text)))
+	}
+	return atomicfile.Write(path, text, Readable)
 }
 
 // first returns the first events of a record for which drop is false, also as the text of a record.

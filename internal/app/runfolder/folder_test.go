@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,53 @@ func TestTheRecordLeavesRoomToThePeers(t *testing.T) {
 	f.events = events
 	if err := f.Finish(record.Summary{}); err != nil || written() != 5 {
 		t.Errorf("error %v, %d events at the end, want 5", err, written())
+	}
+}
+
+// A record that only loses its end is cut where it is, which needs no room on a full disk.
+func TestARecordIsCutInPlace(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := Make(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for round := range 6 {
+		f.Add(record.Event{Step: &record.Step{Round: round}})
+	}
+	for _, test := range []struct {
+		count int
+		drop  int // round of an event that goes, too
+		want  []int
+		same  bool
+	}{
+		{5, -1, []int{0, 1, 2, 3, 4}, true},
+		{3, 1, []int{0, 2, 3}, false},
+		{3, -1, []int{0, 2, 3}, true},
+	} {
+		before, err := os.Stat(f.Path(record.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Rewind(test.count, func(e record.Event) bool { return e.Step.Round == test.drop }); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(f.Path(record.EventsFile))
+		if err != nil || os.SameFile(before, after) != test.same {
+			t.Errorf("error %v, cut to %v in place: %v, want %v", err, test.want, !test.same, test.same)
+		}
+		run, err := record.Open(f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, e := range run.Events {
+			got = append(got, e.Step.Round)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("the steps of rounds %v, want %v", got, test.want)
+		}
 	}
 }
 

@@ -90,19 +90,14 @@ const retryRoom = time.Second
 // error is a copy of result, of type *SpaceError.
 func (s *Saver) Save(result SpaceError, write func() error) error {
 	s.Release()
-	for {
+	for first := true; ; first = false {
 		result.Err = write()
 		if !machine.IsFull(result.Err) {
 			return result.Err
 		}
-		gave := false
-		s.given.Do(func() {
-			if gave = s.GiveUp != nil; gave {
-				s.GiveUp()
-			}
-		})
-		if gave {
-			continue
+		if first && s.GiveUp != nil {
+			s.given.Do(s.GiveUp)
+			continue // also where another result has given it up meanwhile
 		}
 		s.once.Do(func() {
 			s.Log.Error("no room: results stay in memory until there is some; Ctrl-C gives them up", "why", result.Error())

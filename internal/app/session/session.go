@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
@@ -147,8 +148,11 @@ func (s *Session) setAside() error {
 	space := runfolder.SpaceError{
 		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: preflight.Results(disk),
 	}
-	if s.Mode == "lab" { // each peer sets room aside for its own model
+	switch s.Mode {
+	case "lab": // each peer sets room aside for its own model
 		space.Need -= disk.Of(budget.Model)
+	case "sim": // peers do this for theirs
+		s.Saver.GiveUp = func() { _ = checkpoint.Slim(runfolder.SimFolder(s.Run.Config(), s.Folder.Dir)) }
 	}
 	err := s.Saver.SetAside(space)
 	if err != nil && s.Dir != "" {
