@@ -274,6 +274,7 @@ type Checkpoint struct {
 	Every   int     `json:"every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds from one checkpoint to the next, 0 = any number"`
 	Seconds float64 `json:"seconds" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"seconds from one checkpoint to the next, 0 = any number; with every 0 too there are no checkpoints, and a peer that is lost cannot come back"`
 	Keep    int     `json:"keep" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"newest checkpoints that are kept"`
+	Journal Size    `json:"journal" jsonschema_description:"bytes of sent messages that a peer keeps for neighbours that come back; peers take a checkpoint before it is longer. Auto is 64 MiB, or 4 times a checkpoint if that is more, and less where the disk has little room"`
 }
 
 // Output is what a run leaves behind.

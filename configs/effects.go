@@ -130,6 +130,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"checkpoint.seconds", always},
 	{"checkpoint.dir", []need{checkpoints.or("")}},
 	{"checkpoint.keep", []need{checkpoints}},
+	{"checkpoint.journal", []need{checkpoints.or(AutoSize), sharedRounds.or(AutoSize)}},
 
 	{"output.dir", always},
 	{"output.every", always},

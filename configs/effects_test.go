@@ -149,6 +149,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"a second theta of dpsgd", "algorithm: {theta: {rule: fixed, value: 1, second: 2}}", 1, 52,
 			"it is a setting of gt or kgt"},
 		{"checkpoints that nobody takes", "checkpoint: {seconds: 0, keep: 5}", 1, 32, "no checkpoints are taken"},
+		{"a journal without checkpoints", "checkpoint: {seconds: 0, journal: 9MB}", 1, 35, "no checkpoints are taken"},
+		{"a journal of adpsgd", "algorithm: {name: adpsgd}\ncheckpoint: {journal: 9MB}", 2, 23, "sends no message again"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -271,6 +271,12 @@ var (
 		why:   func(*Config) string { return "no checkpoints are taken: every and seconds are 0" },
 		hint:  func(*Config) string { return "set checkpoint.seconds or checkpoint.every" },
 	}
+	sharedRounds = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return !c.row().Asynchronous() },
+		why:   func(c *Config) string { return c.Algorithm.Name + " sends no message again, and keeps none" },
+		hint:  func(c *Config) string { return "leave it out for " + c.Algorithm.Name },
+	}
 )
 
 // lossyForms returns the forms of an algorithm that compress.

@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -91,6 +92,61 @@ func ParseRate(text string) (float64, error) {
 
 // leastRate is the smallest rate of a link in bit/s. The time of a frame stays far below what a clock holds.
 const leastRate = 1000
+
+// A Size is a number of bytes above 0, written like 64MB with the decimal prefixes of disks, or the word auto.
+type Size int64
+
+// AutoSize is the value of the word auto.
+const AutoSize Size = 0
+
+const sizeForm = `([1-9][0-9]{0,5}(?:\.[0-9]{1,9})?)(kB|MB|GB|TB)`
+
+var sizePattern = regexp.MustCompile("^" + sizeForm + "$")
+
+// sizeUnits are the units of a Size, the largest first.
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}
+
+// MarshalText writes the word or a number of the largest unit that is not larger than s.
+func (s Size) MarshalText() ([]byte, error) {
+	for _, unit := range sizeUnits {
+		if v := float64(s) / unit.bytes; v >= 1 {
+			return []byte(strconv.FormatFloat(v, 'f', -1, 64) + unit.name), nil
+		}
+	}
+	return []byte(computedWord), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Size) UnmarshalText(text []byte) error {
+	if string(text) == computedWord {
+		*s = AutoSize
+		return nil
+	}
+	part := sizePattern.FindSubmatch(text)
+	if part == nil {
+		return fmt.Errorf("configs: %q is not auto or a size like 64MB", text)
+	}
+	for _, unit := range sizeUnits {
+		if unit.name == string(part[2]) {
+			v, err := strconv.ParseFloat(string(part[1]), 64)
+			*s = Size(math.Round(v * unit.bytes))
+			return err
+		}
+	}
+	return nil
+}
+
+// JSONSchema describes both forms.
+func (Size) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type:     "string",
+		Pattern:  "^" + computedWord + "$|^" + sizeForm + "$",
+		Examples: []any{computedWord, "64MB"},
+	}
+}
 
 var linkPattern = regexp.MustCompile(`^([0-9]{1,5})-([0-9]{1,5})$`)
 

@@ -19,9 +19,11 @@ const (
 	// tell neighbours at the handshake that this worker is at Place, its oldest checkpoint at Durable
 	Introduce
 	StopRun // tell all neighbours, before the frames that wait, that the run ends because of Why
+	// take a checkpoint soon, and call Saved with its round although older ones are kept: the log of Peer has little room
+	SaveState
 )
 
-// A Control is an action on links that a layer asks of its driver.
+// A Control is an action on links, or on the state of this worker, that a layer asks of its driver.
 type Control struct {
 	Kind           ControlKind
 	Peer           topology.Rank

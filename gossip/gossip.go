@@ -79,6 +79,10 @@ const (
 	Bye                      // the sender sends nothing more and needs nothing more
 )
 
+// Pressing is the note of a Durable frame whose sender wants a newer checkpoint of the receiver, because the log of the
+// sender has little room.
+const Pressing = 1
+
 // A Frame is one message on one directed link.
 type Frame struct {
 	From, To   topology.Rank

@@ -30,6 +30,7 @@ func (r *Replay) Saved(round int) error {
 	if err := r.Layer.Saved(round); err != nil {
 		return err
 	}
+	r.saved = r.Slots.Of(round, 0)
 	return r.forget()
 }
 
@@ -50,7 +51,12 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	}
 	switch f.Kind {
 	case gossip.Durable:
-		n.durable = max(n.durable, r.slotOf(f))
+		if slot := r.slotOf(f); slot > n.durable {
+			n.durable, n.pressed = slot, false
+		}
+		if f.Note == gossip.Pressing {
+			r.say.Control(gossip.Control{Kind: gossip.SaveState, Peer: n.rank})
+		}
 		return r.forget()
 	case gossip.Place:
 		n.at(r.slotOf(f), r.Slots.Lead)
@@ -160,6 +166,23 @@ func (r *Replay) forget() error {
 		}
 	}
 	return failed(r.Log.Trim(before, everything))
+}
+
+// press asks neighbours for newer checkpoints while the log is crowded: each once, and again when it has told of one.
+func (r *Replay) press() {
+	if r.narrow == nil || !r.narrow.Crowded() {
+		return
+	}
+	_, next := r.Log.Span()
+	for i := range r.peers {
+		n := &r.peers[i]
+		if !n.hears || n.gets == away || n.pressed || n.durable == gossip.Undurable || n.durable >= next-1-r.Slots.Lead {
+			continue
+		}
+		n.pressed = true
+		r.say.Send(r.Slots.At(gossip.Frame{
+			From: r.Self, To: n.rank, Kind: gossip.Durable, Note: gossip.Pressing}, r.saved))
+	}
 }
 
 // shorten removes messages that only neighbours without recent checkpoints need, so that they do not fill the disk.

@@ -68,7 +68,7 @@ type neighbour struct {
 	tells telling
 	knows int // the last place of this worker that it was told
 
-	durable  int      // the place of its oldest known checkpoint, or gossip.Undurable
+	safety
 	recalled recalled // repairs that the log has sent on this link
 	owed     owed     // repairs that the log needs
 	requests
@@ -78,6 +78,12 @@ type neighbour struct {
 type requests struct {
 	early []gossip.Frame // of the neighbour, for a message that does not exist yet
 	asked int            // the slot of the newest message of the neighbour that needs one, and one
+}
+
+// A safety is how far a neighbour may go back.
+type safety struct {
+	durable int  // the place of its oldest known checkpoint, or gossip.Undurable
+	pressed bool // it was asked for a newer one; false where the log is in memory, and always has room
 }
 
 // An owed is the next piece whose repair the log needs, and the slot with which they end.
@@ -141,7 +147,7 @@ func neighbours(rows topology.Sequence) []neighbour {
 
 // meet begins a link.
 func (n *neighbour) meet(m gossip.Meeting, lead int) {
-	n.durable = m.Durable
+	n.durable, n.pressed = m.Durable, false
 	n.next, n.had, n.room, n.until = m.Theirs, m.Theirs+lead+1, m.Theirs+lead+1, never
 	n.gets, n.tells, n.knows = level, silent, m.Ours
 	n.recalled, n.early, n.owed = recalled{}, nil, owed{}

@@ -67,6 +67,12 @@ type Log interface {
 	Trim(before int, most int64) error
 }
 
+// A Narrow log may have too little room.
+type Narrow interface {
+	// Crowded reports whether it has. Then neighbours should make newer states safe, so that it can be shorter.
+	Crowded() bool
+}
+
 // A LogError says that the log has failed, not the worker's arithmetic.
 type LogError struct{ Err error }
 
@@ -130,9 +136,12 @@ type Replay struct {
 	place int          // exchanges finished
 	back  bool         // the worker has come back
 	moved bool         // since the last places were sent
-	owed  []topology.Rank
-	say   gossip.Output
-	err   error // the reason why the log has failed
+	saved int          // the place of the oldest own checkpoint, as far as Saved has told
+
+	narrow Narrow // the log, nil if it always has room
+	owed   []topology.Rank
+	say    gossip.Output
+	err    error // the reason why the log has failed
 }
 
 var _ gossip.Layer = (*Replay)(nil)
@@ -147,7 +156,9 @@ func New(inside gossip.Layer, s Start) *Replay {
 		m.Log()
 	}
 	_, next := s.Log.Span()
-	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next, back: s.Returned || next > 0}
+	r := &Replay{Layer: inside, Start: s, peers: neighbours(s.Rows), place: next, back: s.Returned || next > 0}
+	r.narrow, _ = s.Log.(Narrow)
+	return r
 }
 
 // Ready hands out the frames of the layer inside, and asks for another call to keep them.
@@ -269,6 +280,7 @@ func (r *Replay) append(frames []gossip.Frame) error {
 	if err := r.idle(r.place); err != nil {
 		return err
 	}
+	r.press()
 	if r.Most > 0 {
 		return r.shorten()
 	}

@@ -53,21 +53,30 @@ const (
 
 // A Worker has the sizes from which the memory of a worker follows.
 type Worker struct {
-	Parameters  int   // elements of the model
-	Moments     int   // vectors of its optimizer
-	Part        int   // elements of the gradient that are in memory at a time; 0: all
-	Vectors     int   // vectors of the length of the model that its algorithm keeps beside the model
-	External    bool  // a script trains the model, which it shares with the worker
-	Payload     int   // bytes of a message
-	Slots       int   // messages that the worker keeps until all receivers have them
-	Ahead       int   // messages of one neighbour that may be there before they are used
-	Pieces      bool  // messages are in pieces, which can wait in the stream for their turn
-	Neighbours  int   // that the worker hears
-	Repair      int   // bytes of a message's repair
-	Keeps       bool  // the worker takes checkpoints, and keeps a journal
+	Parameters int  // elements of the model
+	Moments    int  // vectors of its optimizer
+	Part       int  // elements of the gradient that are in memory at a time; 0: all
+	Vectors    int  // vectors of the length of the model that its algorithm keeps beside the model
+	External   bool // a script trains the model, which it shares with the worker
+	Payload    int  // bytes of a message
+	Slots      int  // messages that the worker keeps until all receivers have them
+	Ahead      int  // messages of one neighbour that may be there before they are used
+	Pieces     bool // messages are in pieces, which can wait in the stream for their turn
+	Neighbours int  // that the worker hears
+	Repair     int  // bytes of a message's repair
+	Keeping
 	Rounds      int   // of the run
 	Activations int64 // bytes of activations, their gradients, and packed weights
 	Data        int64 // bytes of its samples and of the test samples
+}
+
+// A Keeping is what a worker keeps on disk while it trains.
+type Keeping struct {
+	Keeps   bool  // it takes checkpoints, and keeps a journal
+	Kept    int   // checkpoints that it keeps
+	Longest int64 // bytes that the journal may have at most; 0: as many as usual
+	Hops    int   // messages of an exchange that a journal keeps; 0: there is no journal
+	Steps   int   // rounds to an exchange
 }
 
 // An Item is what one owner takes.
@@ -155,6 +164,17 @@ func vectors(n int) string {
 func (p *Plan) add(owner string, bytes int64, what, less string) {
 	if bytes > 0 {
 		*p = append(*p, Item{owner, bytes, what, less})
+	}
+}
+
+// Add adds the items of another plan to those of the same owners.
+func (p *Plan) Add(other Plan) {
+	for _, i := range other {
+		if at := slices.IndexFunc(*p, func(own Item) bool { return own.Owner == i.Owner }); at >= 0 {
+			(*p)[at].Bytes += i.Bytes
+		} else if i.Bytes > 0 {
+			*p = append(*p, i)
+		}
 	}
 }
 

@@ -41,7 +41,8 @@ func folderName(k int) string { return fmt.Sprintf("%s%0*d", prefix, digits, k) 
 
 // Write stores s as the checkpoint of m in dir and creates dir if needed. It then removes
 // all but the newest keep ≥ 1 checkpoints, those of later rounds, and abandoned drafts. It
-// returns once all is on disk. An error leaves the earlier checkpoints unchanged.
+// returns once all is on disk. An error leaves the earlier checkpoints unchanged. One of the
+// removed checkpoints stays as a spare, over which the next one is written.
 func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
 	d, err := Begin(dir, m, s)
 	if err != nil {
@@ -54,7 +55,8 @@ func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
 type Draft struct {
 	Manifest
 	dir, path string
-	state     atomicfile.File
+	recycled  bool // it lies over a spare
+	state     *os.File
 	content   file
 }
 
@@ -75,11 +77,11 @@ func (d *Draft) begin(s *state.Snapshot) error {
 	if err := os.RemoveAll(d.path); err != nil {
 		return err
 	}
-	if err := os.Mkdir(d.path, 0o755); err != nil {
+	if err := d.place(s); err != nil {
 		return err
 	}
 	var err error
-	if d.state, err = atomicfile.New(filepath.Join(d.path, stateFile), 0o644); err != nil {
+	if d.state, err = d.open(stateFile); err != nil {
 		return err
 	}
 	hash := sha256.New()
@@ -97,21 +99,28 @@ func (d *Draft) Commit(keep int) error {
 	if err := d.commit(); err != nil {
 		return fmt.Errorf("checkpoint: round %d: %w", d.Round, errors.Join(err, d.Drop()))
 	}
-	if err := prune(d.dir, d.Round, keep); err != nil {
+	if err := Prune(d.dir, d.Round, keep); err != nil {
 		return fmt.Errorf("checkpoint: round %d is written, but: %w", d.Round, err)
 	}
 	return nil
 }
 
 func (d *Draft) commit() error {
-	if err := d.state.Commit(); err != nil {
+	state := d.state
+	d.state = nil
+	if err := finish(state, d.content.Bytes); err != nil {
 		return err
 	}
 	text, err := document{Version: Version, Manifest: d.Manifest, State: d.content}.encode()
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(d.path, manifestFile), text, 0o644); err != nil {
+	manifest, err := d.open(manifestFile)
+	if err != nil {
+		return err
+	}
+	_, err = manifest.Write(text)
+	if err = errors.Join(err, finish(manifest, int64(len(text)))); err != nil {
 		return err
 	}
 	if err := atomicfile.SyncFolder(d.path); err != nil {
@@ -127,10 +136,13 @@ func (d *Draft) commit() error {
 	return atomicfile.SyncFolder(d.dir)
 }
 
-// Drop removes the draft.
+// Drop removes the draft. A spare stays for the next one.
 func (d *Draft) Drop() error {
 	if d.state != nil {
-		_ = d.state.Cleanup() // its folder goes with it
+		_ = d.state.Close() // its content is lost
+	}
+	if d.recycled && os.Rename(d.path, filepath.Join(d.dir, spareName)) == nil {
+		return nil
 	}
 	return os.RemoveAll(d.path)
 }
@@ -147,8 +159,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// prune removes the checkpoints and drafts that the checkpoint before round k supersedes.
-func prune(dir string, k, keep int) error {
+// Prune removes the drafts, the checkpoints of later rounds, and all but the newest keep ≥ 1 up to that of round k.
+func Prune(dir string, k, keep int) error {
 	rounds, drafts, err := list(dir)
 	if err != nil {
 		return err
@@ -163,7 +175,7 @@ func prune(dir string, k, keep int) error {
 			kept++
 			continue
 		}
-		errs = append(errs, remove(filepath.Join(dir, folderName(round))))
+		errs = append(errs, retire(dir, round))
 	}
 	return errors.Join(errs...)
 }

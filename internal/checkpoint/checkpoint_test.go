@@ -57,6 +57,7 @@ func write3(t *testing.T, rounds ...int) (dir string) {
 	return dir
 }
 
+// names returns the names in a folder of checkpoints, without that of a spare.
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -64,7 +65,9 @@ func names(t *testing.T, dir string) (all []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		all = append(all, e.Name())
+		if e.Name() != spareName {
+			all = append(all, e.Name())
+		}
 	}
 	return all
 }

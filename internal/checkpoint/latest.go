@@ -96,6 +96,17 @@ func Newest(dir string) (round int, there bool) {
 	return rounds[len(rounds)-1], true
 }
 
+// Count returns how many checkpoints with a state are in dir, intact or not.
+func Count(dir string) (n int) {
+	rounds, _, _ := list(dir) // of a folder that cannot be read there are none
+	for _, k := range rounds {
+		if k > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // read reads the checkpoint before round k.
 func read(path string, k int) (*Found, error) {
 	d, err := describe(path, k)

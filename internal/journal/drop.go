@@ -32,11 +32,7 @@ func (j *Journal) Trim(before int, most int64) error {
 
 // shorten deletes the oldest segments until the rest has at most most bytes.
 func (j *Journal) shorten(most int64) error {
-	total := int64(0)
-	for _, s := range j.segments {
-		total += s.size
-	}
-	n := 0
+	total, n := j.size(), 0
 	for n < len(j.segments) && j.segments[n] != j.writing && total > most {
 		total -= j.segments[n].size
 		n++

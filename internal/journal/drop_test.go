@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,7 +45,7 @@ func TestRemoveLeavesNothingOfItsOwn(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "journal")
 		j := open(t, dir, 0)
 		fill(t, j, 5)
-		if err := j.Sync(); err != nil {
+		if err := j.Sync(math.MaxInt32); err != nil {
 			t.Fatal(err)
 		}
 		fill(t, j, 9)

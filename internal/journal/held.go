@@ -7,10 +7,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// heldBytes bounds the payloads in memory. Beyond it the journal drops the oldest messages, at last the running one. A
-// neighbour that returns at a dropped message is refused with the reason.
-const heldBytes = 64 << 20
-
 // A record is a frame that could not be written to disk yet.
 type record struct {
 	header  wire.Header
@@ -23,13 +19,49 @@ func (j *Journal) hold(h wire.Header, payload []byte, slot int) {
 	r := &record{header: h, payload: slices.Clone(payload), slot: slot}
 	j.held, j.heldSize = append(j.held, r), j.heldSize+len(payload)
 	j.enter(h, slot, place{held: r})
-	for j.heldSize > heldBytes {
-		oldest := j.held[0]
-		j.forget((oldest.slot - j.base + 1) * j.slots.Parts())
-		if j.release(); len(j.held) > 0 && j.held[0] == oldest {
-			j.pop() // a repair of a message that is not there
-		}
+}
+
+// Held returns the bytes of payloads that are only in memory, because the disk does not take them. The journal drops
+// none, since a neighbour that returns may need them: its caller should send nothing more if there are many.
+func (j *Journal) Held() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int64(j.heldSize)
+}
+
+// Flush writes the frames that are only in memory to disk.
+func (j *Journal) Flush() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.flush()
+}
+
+// Limit sets the bytes on disk beyond which the journal is crowded; 0: it never is for its length.
+func (j *Journal) Limit(bytes int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.limit = bytes
+}
+
+// Crowded reports whether the journal is longer than its limit, or the disk does not take it.
+func (j *Journal) Crowded() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.held) > 0 || j.limit > 0 && j.size() > j.limit
+}
+
+// Size returns the bytes on disk.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size()
+}
+
+func (d *disk) size() (bytes int64) {
+	for _, s := range d.segments {
+		bytes += s.size
 	}
+	return bytes
 }
 
 // pop takes the oldest frame out of memory.

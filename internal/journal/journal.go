@@ -4,7 +4,8 @@
 //
 // The frames, which are pieces of messages, are in segment files of one folder. An appended frame survives the end of
 // the process at once, and the end of the machine after Sync. In memory are the places of the frames, and, while the
-// disk is full, at most 64 MiB of frames. A record is a frame in the format of package wire, with its checksum. A
+// disk is full, the frames that it does not take. A record is a frame in the format of package wire, with its checksum.
+// A
 // repair
 // has the rank of its receiver in place of the epoch. docs/format/journal.md describes the files.
 //
@@ -17,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"gossiptrainer/gossip"
@@ -43,6 +45,7 @@ type Journal struct {
 	repairs  map[receipt]place
 	held     []*record // frames that are not on disk yet, in order
 	heldSize int
+	limit    int64 // see Limit
 	appended int64 // bytes, since it was opened
 }
 
@@ -102,7 +105,7 @@ func (j *Journal) Appended() int64 {
 }
 
 // Append stores the next piece of the message of the next slot, or a repair. It ignores a repair that it has. It never
-// fails for lack of disk space: such frames stay in memory.
+// fails for lack of disk space: from then on frames stay in memory, until Flush or Sync finds room for all.
 func (j *Journal) Append(f gossip.Frame) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -124,7 +127,7 @@ func (j *Journal) Append(f gossip.Frame) error {
 		j.pass()
 		return nil
 	}
-	if j.flush() == nil {
+	if len(j.held) == 0 {
 		if p, err := j.write(h, f.Payload, slot); err == nil {
 			j.enter(h, slot, p)
 			return nil
@@ -248,13 +251,14 @@ func frameOf(h wire.Header, payload []byte) gossip.Frame {
 	return gossip.Frame{Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note, Payload: payload}
 }
 
-// Sync writes all appended frames to stable storage. The next frame begins a new segment, so
-// Trim can delete the segments before a checkpoint.
-func (j *Journal) Sync() error {
+// Sync writes all frames that were sent before a round to stable storage. Later ones may stay in memory. The next frame
+// begins a new segment, so Trim can delete the segments before a checkpoint.
+func (j *Journal) Sync(round int) error {
 	j.mu.Lock()
-	if err := j.flush(); err != nil {
-		j.mu.Unlock()
-		return fmt.Errorf("journal: %d frames are only in memory: %d bytes: %w", len(j.held), j.heldSize, err)
+	before := j.slots.Of(round, 0)
+	if err := j.flush(); err != nil && slices.ContainsFunc(j.held, func(r *record) bool { return r.slot < before }) {
+		defer j.mu.Unlock()
+		return fmt.Errorf("journal: only in memory: %s of %d bytes: %w", plural.Of(len(j.held), "frame"), j.heldSize, err)
 	}
 	var fresh []*segment
 	for _, s := range j.segments {

@@ -110,7 +110,7 @@ func TestOpenKeepsWhatIsBeforeTheNextSlot(t *testing.T) {
 		j := open(t, dir, 0)
 		for _, end := range []int{4, 4, 9, 12} { // several segments
 			fill(t, j, end)
-			if err := j.Sync(); err != nil {
+			if err := j.Sync(math.MaxInt32); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,7 +129,7 @@ func segmented(t *testing.T, dir string) *Journal {
 	j := open(t, dir, 0)
 	for _, end := range []int{5, 10, 15} {
 		fill(t, j, end)
-		if err := j.Sync(); err != nil {
+		if err := j.Sync(math.MaxInt32); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestDamage(t *testing.T) {
 			j := open(t, dir, 0)
 			for _, end := range []int{5, 10, 15} {
 				fill(t, j, end)
-				if err := j.Sync(); err != nil {
+				if err := j.Sync(math.MaxInt32); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -268,7 +268,7 @@ func TestSyncAndDropAtOnce(t *testing.T) {
 	for end := 5; end <= 100; end += 5 {
 		fill(t, j, end)
 		syncing.Go(func() {
-			if err := j.Sync(); err != nil {
+			if err := j.Sync(math.MaxInt32); err != nil {
 				t.Error(err)
 			}
 		})
@@ -283,7 +283,7 @@ func TestSyncAndDropAtOnce(t *testing.T) {
 func TestAppendAllocatesNothingButTheIndex(t *testing.T) {
 	j := open(t, t.TempDir(), 0)
 	fill(t, j, 1000)
-	if err := j.Sync(); err != nil {
+	if err := j.Sync(math.MaxInt32); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Trim(1000, math.MaxInt64); err != nil {

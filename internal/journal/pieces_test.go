@@ -119,7 +119,7 @@ func TestAMessageWithoutItsFirstPiecesIsDropped(t *testing.T) {
 	j := openPieces(t, dir, 0)
 	for _, pieces := range []int{4, 4, 4, 4} { // a segment ends within the messages 1, 2 and 5
 		fillPieces(t, j, pieces)
-		if err := j.Sync(); err != nil {
+		if err := j.Sync(math.MaxInt32); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,35 +139,6 @@ func TestAMessageWithoutItsFirstPiecesIsDropped(t *testing.T) {
 	expectPieces(t, openPieces(t, dir, 8), 6, 8)
 }
 
-func TestTheRunningMessageMayBeTooLongForMemory(t *testing.T) {
-	dir := t.TempDir() + "/journal"
-	j := openPieces(t, dir, 0)
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	large := make([]byte, heldBytes/2+1)
-	for n := range 5 {
-		f := piece(j.next(), j.piece())
-		f.Payload = large
-		if err := j.Append(f); err != nil {
-			t.Fatal(err)
-		}
-		if j.heldSize > heldBytes {
-			t.Fatalf("%d bytes are in memory after %d pieces", j.heldSize, n+1)
-		}
-	}
-	if baseOf(j) != 1 || nextOf(j) != 1 {
-		t.Errorf("slots %d to %d, want that only the running message is left", baseOf(j), nextOf(j))
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	fillPieces(t, j, 1+6)
-	expectPieces(t, j, 2, 4)
-	j.Close()
-	expectPieces(t, openPieces(t, dir, 4), 2, 4)
-}
-
 // Whatever happens in whatever order, all messages in Span are whole and unharmed.
 func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(10) {
@@ -178,7 +149,7 @@ func TestAnyOrder(t *testing.T) {
 			base, next := j.Span()
 			switch random.IntN(8) {
 			case 0:
-				if err := j.Sync(); err != nil {
+				if err := j.Sync(math.MaxInt32); err != nil {
 					t.Fatal(err)
 				}
 			case 1:

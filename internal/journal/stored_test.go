@@ -56,7 +56,7 @@ func TestADroppedOrDamagedPieceIsNotRead(t *testing.T) {
 	if _, err := damaged.Stored.Read(nil); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("damaged: error %v, want one that names %s", err, path)
 	}
-	if err := j.Sync(); err != nil {
+	if err := j.Sync(math.MaxInt32); err != nil {
 		t.Fatal(err)
 	}
 	fillPieces(t, j, 3)

@@ -12,9 +12,10 @@ const copyShare = 50
 // A copied is the copy of the state in memory. Most often it was taken at the last
 // boundary, so a worker that must end at once loses no round.
 type copied struct {
-	round int           // −1: there is no copy
-	took  time.Duration // duration of the last copy
-	next  time.Time     // earliest time of the next copy
+	round    int           // −1: there is no copy
+	appended int64         // bytes in the journal at that time
+	took     time.Duration // duration of the last copy
+	next     time.Time     // earliest time of the next copy
 }
 
 // An errand is the next thing to do with the copy.
@@ -22,6 +23,7 @@ type copied struct {
 //	state    meaning                                event                                      next
 //	resting  nothing                                a checkpoint is due                        due
 //	                                                the first neighbour is met                 due
+//	                                                a disk has little room                     due
 //	due      write it                               the journal has all earlier messages       writing, or
 //	                                                                                           noting at round 0
 //	noting   it is being written that the worker    the disk has it, or refuses it             resting
@@ -69,26 +71,28 @@ type keeper struct {
 	began   time.Time // time of the last checkpoint
 	asked   bool      // a checkpoint is wanted at the next boundary
 	written chan keeping
-	failing bool // the last checkpoint was not written
+	shortage
 }
 
 // A keeping is the result of writing a checkpoint.
 type keeping struct {
-	round int
-	err   error
+	round  int
+	err    error
+	growth int64 // from now on; 0: as before
 }
 
 // newKeeper returns a keeper, which does nothing for a worker without checkpoints. The driver calls
 // boundary at each boundary.
 func newKeeper(w *Worker) *keeper {
 	k := &keeper{
-		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, copied: copied{round: -1},
+		Checkpoints: w.Checkpoints, rounds: w.Rounds, copied: copied{round: -1},
 		newest: -1, began: time.Now(), written: make(chan keeping, 1),
 	}
 	if w.Checkpoints == nil {
 		k.Checkpoints, k.errand = new(Checkpoints), never
 		return k
 	}
+	k.grow(k.Growth)
 	if k.oldest = k.Round; k.Round > 0 {
 		k.newest = k.Round
 		k.kept = append(k.kept, k.Round)
@@ -117,7 +121,15 @@ func (k *keeper) boundary(round int) {
 
 func (k *keeper) due(round int) bool {
 	return k.Every > 0 && round%k.Every == 0 || k.Period > 0 && time.Since(k.began) >= k.Period ||
-		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth
+		k.growth > 0 && k.appended()-k.grown >= k.growth
+}
+
+// appended returns the bytes that have been appended to the journal.
+func (k *keeper) appended() int64 {
+	if k.Journal == nil {
+		return 0
+	}
+	return k.Journal.Appended()
 }
 
 // copy copies the state. It takes the smaller of the last two times as the cost, since other processes
@@ -126,7 +138,8 @@ func (k *keeper) copy(round int, take func(k int)) {
 	began := time.Now()
 	take(round)
 	took := time.Since(began)
-	k.copied = copied{round: round, took: took, next: began.Add(took + copyShare*min(took, k.copied.took))}
+	k.copied = copied{round: round, appended: k.appended(), took: took,
+		next: began.Add(took + copyShare*min(took, k.copied.took))}
 }
 
 // nextCopy returns the earliest time of the next copy. The gradient may wait for a copy as rarely as the worker does.
@@ -140,12 +153,15 @@ func (k *keeper) nextCopy() time.Time {
 // take copies the state for a checkpoint.
 func (k *keeper) take(round int, how func(k int)) {
 	k.copy(round, how)
-	k.asked, k.began = false, time.Now()
+	k.asked = false
+	k.want()
+}
+
+// want lets the copy be written.
+func (k *keeper) want() {
+	k.began, k.grown = time.Now(), k.copied.appended
 	if k.errand != noting {
 		k.errand = due
-	}
-	if k.Journal != nil {
-		k.grown = k.Journal.Appended()
 	}
 }
 
@@ -181,7 +197,9 @@ func (k *keeper) write() {
 		k.errand = noting
 	}
 	go func() {
-		n.err = k.save(n.round)
+		if n.err = k.save(n.round); n.err == nil && k.Room != nil {
+			n.growth = k.Room()
+		}
 		k.written <- n
 	}()
 }
@@ -209,24 +227,33 @@ func (k *keeper) rest() {
 
 func (k *keeper) save(round int) error {
 	if k.Journal != nil {
-		if err := k.Journal.Sync(); err != nil {
+		err := k.Journal.Sync(round)
+		if err != nil {
+			k.relieve()
+			err = k.Journal.Sync(round)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return k.Write(round)
 }
 
-// tell logs when writing begins to fail and when it works again. So a full disk does not cause a line
-// for every checkpoint.
+// often is the least time between two warnings about the same trouble with a disk, which may come and go.
+const often = time.Minute
+
+// tell logs when writing begins to fail and when it works again. So a full disk does not cause a line for every
+// checkpoint.
 func (k *keeper) tell(log *slog.Logger, n keeping) {
 	switch {
-	case n.err != nil && !k.failing:
+	case n.err != nil && !k.failing && time.Since(k.failed) >= often:
+		k.failing, k.failed = true, time.Now()
 		log.Warn("checkpoint not written: the run goes on, and later ones are tried without another warning",
 			"round", n.round, "err", n.err)
 	case n.err == nil && k.failing:
+		k.failing = false
 		log.Warn("checkpoints are written again", "round", n.round)
 	}
-	k.failing = n.err != nil
 }
 
 // enter notes that the checkpoint before a round is safe, and returns the oldest round to which the
@@ -234,14 +261,23 @@ func (k *keeper) tell(log *slog.Logger, n keeping) {
 func (k *keeper) enter(round int) (oldest int) {
 	k.newest = round
 	k.kept = append(k.kept, round)
-	if len(k.kept) > max(1, k.Keep) {
-		k.kept = slices.Delete(k.kept, 0, 1)
+	if counts := k.counts(); len(k.kept) > counts {
+		k.kept = slices.Delete(k.kept, 0, len(k.kept)-counts)
 	}
-	k.oldest = k.kept[0]
+	k.oldest, k.sole = k.kept[0], false
 	if k.last != pending {
 		k.oldest = round
 	}
 	return k.oldest
+}
+
+// counts returns how many checkpoints the worker may come back to. Neighbours keep the messages since then, so older
+// ones do not count, even if they are kept.
+func (k *keeper) counts() int {
+	if k.sole {
+		return 1
+	}
+	return min(max(1, k.Keep), 2)
 }
 
 // close removes the journal at the end of a run, if no neighbour can need it.

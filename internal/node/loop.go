@@ -77,6 +77,7 @@ func (d *driver) advance() error {
 		r := d.core.Ready()
 		d.spent.codec += time.Since(began)
 		for _, c := range r.Control {
+			d.keeper.wished = d.keeper.wished || c.Kind == gossip.SaveState
 			d.t.Control(c)
 		}
 		d.t.Send(r.Send)
@@ -93,14 +94,19 @@ func (d *driver) advance() error {
 			d.finish(r.Round)
 		}
 		if r.Compute {
-			d.oracle.ask(job{k: r.Round, x: r.At})
+			d.oracle.due = job{k: r.Round, x: r.At}
+			d.proceed()
 		}
 		if more = r.More; !more && d.core.Done() && !d.core.Settled() && d.keeper.finish(d.round) {
 			d.core.Settle()
 			more = true // neighbours get their bye
 		}
 	}
+	if err := d.watch(); err != nil {
+		return err
+	}
 	d.keeper.write()
+	d.proceed()
 	return nil
 }
 
@@ -116,6 +122,8 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 		return d.woken(began, func() error { return d.host(g) })
 	case n := <-d.keeper.written:
 		return d.woken(began, func() error { return d.kept(n) })
+	case <-d.keeper.retry:
+		return d.woken(began, d.try)
 	case <-tick:
 		return d.woken(began, func() error { return nil })
 	case <-d.decision.hold:
@@ -191,6 +199,9 @@ func (d *driver) kept(n keeping) error {
 	d.keeper.tell(d.log, n)
 	if n.err != nil {
 		return nil
+	}
+	if n.growth > 0 {
+		d.keeper.grow(n.growth)
 	}
 	return d.failed(d.core.Saved(d.keeper.enter(n.round)))
 }

@@ -24,6 +24,7 @@ type oracle struct {
 	jobs     chan job
 	outcomes chan outcome
 	busy     bool
+	due      job // that waits for the disk; x is nil where none does
 }
 
 // cutoff is how long a driver waits at its end for the gradient under way.

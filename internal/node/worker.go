@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/node/link"
 	"gossiptrainer/internal/work"
@@ -83,14 +84,23 @@ type Checkpoints struct {
 	Patience time.Duration
 	// Round is the round in which the worker begins: that of its checkpoint, 0 without one.
 	Round int
-	// Every is the number of rounds between two checkpoints, Period the time; 0 means never. The
-	// worker takes one more after the last round, and one when the journal has grown by 256 MiB since
-	// the last. The journals of the neighbours grow as it does, and they keep everything that this
-	// worker may need.
+	// Every is the number of rounds between two checkpoints, Period the time, Growth the bytes by which
+	// the journal grows; 0 means never. The worker takes one more after the last round. The journals of
+	// the neighbours grow as its own does, and they keep everything that this worker may need.
 	Every  int
 	Period time.Duration
-	// Keep is how many of them the worker can use, if the newer ones turn out to be damaged; 0 is 1.
-	// Neighbours keep the messages for each.
+	Growth int64
+	// Room returns the Growth from now on, as far as the disk has room; nil: it stays. The node calls it after
+	// Write.
+	Room func() int64
+	// Relieve gives back room that was set aside on the disk for messages, because the disk is full; nil: there is
+	// none. Any goroutine may call it.
+	Relieve func()
+	// Drop removes all checkpoints but the newest, that of a round, because the disk is full; nil: they stay. The
+	// goroutine that drives the machine calls it, but not between Take and the end of Write.
+	Drop func(newest int) error
+	// Keep is how many of them are kept; 0 is 1. The worker can use the last two, if the newest turns out
+	// to be damaged, and neighbours keep the messages for both.
 	Keep int
 	// Journal keeps the messages sent, for neighbours that come back; it is at Round. Nil if the
 	// worker does not wait for lost neighbours.
@@ -205,12 +215,14 @@ func (w *Worker) journal() *journal.Journal {
 	return w.Checkpoints.Journal
 }
 
-// growth is how many bytes a journal may grow between two checkpoints.
-const growth = 256 << 20
-
-// room bounds the bytes of the journal: twice what neighbours with the same settings of checkpoints
-// need.
-func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
+// room bounds the bytes of the journal: twice what neighbours with the same settings of checkpoints need, also if they
+// wait for room. Only neighbours that take no checkpoints need more.
+func (c *Checkpoints) room() int64 {
+	if c.Growth == 0 {
+		return 0
+	}
+	return 2 * (budget.Longest(c.Growth) + mostHeld)
+}
 
 // keepsMessages reports whether the worker keeps its messages for neighbours that come back.
 func (w *Worker) keepsMessages() bool { return w.journal() != nil }

@@ -83,6 +83,12 @@ type Frames struct {
 	All  int   // of all workers in all hops
 }
 
+// Hops returns how many messages of an exchange a worker of n keeps for each neighbour.
+func (s Sends) Hops(n int) int {
+	// Rows without neighbours have hops, too, and no messages that take time to count.
+	return len(s.Frames(slices.Repeat([]topology.Sequence{topology.Row{}}, n)).Most)
+}
+
 // Takes says which settings and policies a row supports.
 type Takes struct {
 	Order      bool       // algorithm.order is a choice

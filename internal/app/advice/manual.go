@@ -122,6 +122,11 @@ var remedies = []Remedy{
 	}},
 	{"full-disks", []string{
 		"no room: results stay in memory until there is some; Ctrl-C gives them up",
+		"no room: training waits until the disk takes more; Ctrl-C ends the run, and --resume goes on",
+		"there is room again: training goes on",
+		"no room is set aside for a full disk: it is tried again without another warning",
+		"no room is set aside for the final model",
+		"training waits for its disk",
 		"the record stays in memory until the disk takes it: %v",
 		"%s: %s: no room for %s: %s are needed, and %s",
 	}},

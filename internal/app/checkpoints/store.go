@@ -43,6 +43,9 @@ type Store struct {
 	rank topology.Rank
 	log  *slog.Logger
 	lock *lockfile.Lock // nil before Find, and where nothing is kept
+	// Peers is how many peers share the disk, 0 is 1.
+	Peers int
+	room
 }
 
 // New returns the store of a worker of a run with its folder. It touches no file.
@@ -150,6 +153,7 @@ func (s *Store) Begin(o Origin, run *experiment.Run, p Program) (*experiment.Wor
 
 // Close lets other processes open the store.
 func (s *Store) Close() {
+	s.release()
 	if s.lock != nil {
 		_ = s.lock.Release() // the end of the process releases it too
 	}
@@ -225,13 +229,18 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 	default:
 		s.copies(kept, w)
 	}
-	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
-	if !ok {
-		return kept, nil
+	sizes := s.run.Sizes(s.rank)
+	s.setAside(sizes, kept)
+	if m, ok := w.Machine.(interface{ Slots() gossip.Slots }); ok {
+		var err error
+		kept.Journal, err = journal.Open(filepath.Join(s.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
+		if err != nil {
+			return nil, err
+		}
+		kept.Room = func() int64 { return s.growth(sizes, kept.Journal) }
+		kept.Growth = kept.Room()
 	}
-	var err error
-	kept.Journal, err = journal.Open(filepath.Join(s.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
-	return kept, err
+	return kept, nil
 }
 
 // manifest describes the state before round k. The name of the run is not among

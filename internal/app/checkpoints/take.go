@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/app/machine"
-	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
@@ -54,12 +52,4 @@ func (s *Store) streams(kept *node.Checkpoints, w *experiment.Worker, shown *sta
 		draft, failed = nil, fmt.Errorf("checkpoint: round %d: its only draft could not be written", k)
 		return s.explain(ready.Commit(keep), size)
 	}
-}
-
-// explain says what a full disk lacks, if err comes from one.
-func (s *Store) explain(err error, size int64) error {
-	if !machine.IsFull(err) {
-		return err
-	}
-	return &runfolder.SpaceError{Dir: s.dir, Key: "checkpoint.dir", What: "a checkpoint", Need: size, Err: err}
 }

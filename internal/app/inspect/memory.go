@@ -15,9 +15,10 @@ import (
 type Check struct {
 	Run    string  `json:"run"` // in one line
 	Memory *Memory `json:"memory"`
+	Disk   *Memory `json:"disk"`
 }
 
-// A Memory is the plan of the peer that takes the most memory.
+// A Memory is the plan of the peer that takes the most memory, or the most of its disk.
 type Memory struct {
 	Rank   int         `json:"rank"`
 	Total  int64       `json:"total_bytes"`
@@ -25,12 +26,15 @@ type Memory struct {
 	Peers  int64       `json:"all_peers_bytes"`
 }
 
-// CheckOf describes a run and its memory. Memory is nil for an external model, whose size its script knows.
+// CheckOf describes a run, its memory, and what it takes of disks. Both are nil for an external model, whose size its
+// script knows.
 func CheckOf(run *experiment.Run) Check {
 	c := Check{Run: Describe(run)}
 	if run.Dim() == 0 {
 		return c
 	}
+	one := run.Disk("run")
+	c.Disk = &Memory{Total: one.Total(), Owners: one, Peers: run.Disk("lab").Total()}
 	c.Memory = new(Memory)
 	for rank := range run.N() {
 		plan := run.Plan(topology.Rank(rank))
@@ -43,14 +47,21 @@ func CheckOf(run *experiment.Run) Check {
 	return c
 }
 
-// Write prints a line for the run and one for each owner of memory.
+// Write prints a line for the run and one for each owner of memory and of the disk.
 func (c Check) Write(w io.Writer) error {
 	fmt.Fprintln(w, "ok: "+c.Run)
-	m := c.Memory
-	if m == nil {
+	if c.Memory == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "\nmemory of peer %d, at most:\n", m.Rank)
+	fmt.Fprintf(w, "\nmemory of peer %d, at most:\n", c.Memory.Rank)
+	if err := c.Memory.write(w); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\ndisk of a peer, at most; less where it has little room:\n")
+	return c.Disk.write(w)
+}
+
+func (m *Memory) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range m.Owners {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", i.Owner, report.Size(i.Bytes), i.What)

@@ -7,6 +7,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
@@ -73,6 +74,9 @@ func (b *beginning) find(from checkpoints.Start) (err error) {
 	b.w, b.kept, err = b.store.Begin(b.at, b.run, nil)
 	return err
 }
+
+// spends lets a saver have the room of the worker's messages for results.
+func (b *beginning) spends(s *runfolder.Saver) { s.GiveUp = func() { b.store.GiveUp(b.kept) } }
 
 // meet builds the worker of an external model, among the others on n, and tells the script where it begins.
 func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.Event)) error {

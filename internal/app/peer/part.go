@@ -69,6 +69,7 @@ func (p *Part) Take(ctx context.Context) error {
 	if err := begin.meet(ctx, n, p.Hear); err != nil {
 		return err
 	}
+	begin.spends(p.Saver)
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
 		Returned: p.From != checkpoints.Fresh, Script: p.Script,
@@ -76,6 +77,7 @@ func (p *Part) Take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	store.Finish()
 	_, err = n.Finish(ctx, final)
 	return err
 }

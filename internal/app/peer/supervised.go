@@ -14,7 +14,9 @@ import (
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
@@ -42,7 +44,12 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	}
 	defer child.Close()
 	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
+	saver, err := p.saver(ctx, run)
+	if err != nil {
+		return err
+	}
 	store := checkpoints.New(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
+	store.Peers = run.N()
 	defer store.Close()
 	begin := beginning{Child: child, run: run, store: store, rank: topology.Rank(p.Rank)}
 	if err := begin.find(p.From); err != nil {
@@ -56,11 +63,7 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		defer o.Identity.Close()
 	}
 	o.Logger, o.Throttled = p.Log, throttles(run)
-	o.Observe = func(e record.Event) {
-		if rankOf(e) == p.Rank { // the others report themselves
-			_ = client.Report(e) // fails only if the parent is gone, which ends ctx
-		}
-	}
+	o.Observe = p.observe(client)
 	n, err := Meet(ctx, client, o)
 	if err != nil {
 		return err
@@ -74,22 +77,54 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	if err := begin.meet(ctx, n, o.Observe); err != nil {
 		return err
 	}
-	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
-		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
-		Observe:     o.Observe,
-		Checkpoints: begin.kept, Returned: p.From != checkpoints.Fresh,
-		Script:  child,
+	begin.spends(saver)
+	return p.train(ctx, client, n, &begin, saver)
+}
+
+// train trains the worker and reports its result.
+func (p *Supervised) train(ctx context.Context, client *lab.Client, n *node.Node, b *beginning,
+	saver *runfolder.Saver) error {
+	final, err := worker.Train(ctx, n, b.run, b.w, worker.Options{
+		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: saver},
+		Observe:     p.observe(client),
+		Checkpoints: b.kept, Returned: p.From != checkpoints.Fresh,
+		Script:  b.Child,
 		Arbiter: client,
-		Trial:   tryOn(run, client, n),
+		Trial:   tryOn(b.run, client, n),
 		Through: func(other topology.Rank) bool { return client.Finished(int(other)) },
 	})
 	if err != nil {
 		return err
 	}
+	b.store.Finish()
 	if err := client.Report(record.Event{Final: &final}); err != nil {
 		return err
 	}
 	return client.Done()
+}
+
+// observe returns a function that reports the events of this peer. The others report themselves.
+func (p *Supervised) observe(client *lab.Client) func(record.Event) {
+	return func(e record.Event) {
+		if rankOf(e) == p.Rank {
+			_ = client.Report(e) // fails only if the parent is gone, which ends the context of the run
+		}
+	}
+}
+
+// saver returns the saver of the final model, which has set room aside for it. A run that goes on may make room as it
+// does.
+func (p *Supervised) saver(ctx context.Context, run *experiment.Run) (*runfolder.Saver, error) {
+	saver := &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}
+	sizes := run.Sizes(topology.Rank(p.Rank))
+	err := saver.SetAside(runfolder.SpaceError{
+		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model", Need: preflight.Results(sizes.Stored()),
+	})
+	if err != nil && p.From != checkpoints.Fresh {
+		p.Log.Warn("no room is set aside for the final model", "why", err)
+		return saver, nil
+	}
+	return saver, err
 }
 
 func rankOf(e record.Event) int {

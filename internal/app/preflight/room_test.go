@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -22,21 +23,45 @@ func assembled(t *testing.T, set ...string) *experiment.Run {
 	return run
 }
 
-func TestAStateIsAModelAndItsMomentum(t *testing.T) {
+func TestTheDiskOfARunHasJournalsAndCheckpoints(t *testing.T) {
 	for name, test := range map[string]struct {
-		mode string
-		set  []string
-		want int64
+		mode                 string
+		set                  []string
+		checkpoints, journal bool
 	}{
-		"a model":          {"lab", []string{"train.momentum=0"}, 4000},
-		"with momentum":    {"run", []string{"train.momentum=0.9"}, 8000},
-		"simulated":        {"sim", nil, 0},
-		"others go on":     {"lab", []string{"faults.on_lost_neighbor=reweight"}, 0},
-		"nothing is taken": {"lab", []string{"checkpoint={every: 0, seconds: 0}"}, 0},
+		"a lab":            {"lab", nil, true, true},
+		"a peer":           {"run", nil, true, true},
+		"simulated":        {"sim", nil, true, false},
+		"no messages kept": {"lab", []string{"algorithm={name: adpsgd, codec: full, bits: 32}"}, true, false},
+		"others go on":     {"lab", []string{"faults.on_lost_neighbor=reweight"}, false, false},
+		"nothing is taken": {"lab", []string{"checkpoint={every: 0, seconds: 0}"}, false, false},
 	} {
-		if got := leastState(assembled(t, test.set...), test.mode); got != test.want {
-			t.Errorf("%s: %d bytes, want %d", name, got, test.want)
+		run := assembled(t, test.set...)
+		disk := run.Disk(test.mode)
+		if got := disk.Of(budget.Checkpoint) > 0; got != test.checkpoints {
+			t.Errorf("%s: checkpoints %v, want %v", name, got, test.checkpoints)
 		}
+		if got := disk.Of(budget.Journal) > 0; got != test.journal {
+			t.Errorf("%s: a journal %v, want %v", name, got, test.journal)
+		}
+		peers := int64(1)
+		if test.mode != "run" {
+			peers = int64(run.N())
+		}
+		if got := disk.Of(budget.Model); got != 4000*peers {
+			t.Errorf("%s: models of %d bytes, want those of %d peers", name, got, peers)
+		}
+	}
+}
+
+// A run is refused without room for what it cannot do without, and warned of what it may take beyond that.
+func TestTheLeastIsFarBelowTheMost(t *testing.T) {
+	run := assembled(t, "train.rounds=100000")
+	if least, most := leastState(run, "lab"), run.Disk("lab").Total(); least == 0 || least > most/10 {
+		t.Errorf("at least %d bytes, at most %d", least, most)
+	}
+	if got := leastState(run, "sim"); got != 0 {
+		t.Errorf("a simulation needs %d bytes for states, and goes on without", got)
 	}
 }
 

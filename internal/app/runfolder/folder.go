@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/lockfile"
@@ -36,6 +37,8 @@ type Folder struct {
 	events  *os.File
 	count   int          // of the events of the record
 	waiting bytes.Buffer // events that are not on disk yet
+	refused bool         // the disk was full when it was last tried
+	leave   int64        // see Leave
 	err     error        // why events were dropped
 
 	fresh   bool // this process has made it
@@ -46,8 +49,8 @@ type Folder struct {
 // everyRank stands for all ranks of a run.
 const everyRank = -1
 
-// mostWaiting bounds the bytes of events that wait for a full disk.
-const mostWaiting = 16 << 20
+// MostWaiting bounds the bytes of events that wait for a full disk.
+const MostWaiting = 16 << 20
 
 // Make makes the folder <name>-<UTC time> of a run that begins now.
 func Make(cfg configs.Config, now time.Time) (*Folder, error) {
@@ -92,8 +95,12 @@ func (f *Folder) open(cfg configs.Config) (err error) {
 	if err := f.keepStart(&cfg); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(f.Path(RunFile), cfg.WithoutSecrets().YAML(), Readable); err != nil {
-		return err
+	text := cfg.WithoutSecrets().YAML()
+	there, err := regular.Read(f.Path(RunFile), math.MaxInt64-1)
+	if err != nil || !bytes.Equal(there, text) { // a run that goes on may find its disk full
+		if err := atomicfile.Write(f.Path(RunFile), text, Readable); err != nil {
+			return err
+		}
 	}
 	f.events, f.count, err = openEvents(f.Path(record.EventsFile))
 	return err
@@ -168,6 +175,19 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 // ModelPath returns where the final model of a rank is written.
 func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
+// Leave leaves so many bytes of a disk that was full to the peers. The record waits in memory while no more are free.
+// Otherwise it would take the room that a peer frees to write its model or state.
+func (f *Folder) Leave(bytes int64) { f.leave = bytes }
+
+// yields reports whether the record waits for the sake of the peers.
+func (f *Folder) yields() bool {
+	if !f.refused || f.waiting.Len() > MostWaiting {
+		return false
+	}
+	free, known := machine.FreeBytes(f.Dir)
+	return known && free < f.leave+int64(f.waiting.Len())
+}
+
 // Add appends an event to the record, which is complete up to its last event even if the process is killed. Events wait
 // in memory while the disk is full. It returns an error once, when the first event has to wait.
 func (f *Folder) Add(e record.Event) error {
@@ -180,8 +200,11 @@ func (f *Folder) Add(e record.Event) error {
 		return nil // not a number: no record has it
 	}
 	f.count++
+	if f.yields() {
+		return nil
+	}
 	err := f.flush()
-	if f.waiting.Len() > mostWaiting {
+	if f.waiting.Len() > MostWaiting {
 		f.err = err
 	}
 	if waits {
@@ -213,15 +236,28 @@ func (f *Folder) Rewind(count int, drop func(record.Event) bool) ([]record.Event
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	_ = f.events.Close() // nothing was written to it
-	if err := atomicfile.Write(path, rest, Readable); err != nil {
+	if err := f.replace(rest); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
+	_ = f.events.Close() // nothing was written to it
 	f.trained = count > 0
 	if f.events, f.count, err = openEvents(path); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	return events, nil
+}
+
+// replace gives the record a shorter text. Most often that is its beginning, which needs no room on a full disk.
+func (f *Folder) replace(text []byte) error {
+	path := f.Path(record.EventsFile)
+	old, err := regular.Read(path, math.MaxInt64-1)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(old, text) {
+		return f.events.Truncate(int64(len(text)))
+	}
+	return atomicfile.Write(path, text, Readable)
 }
 
 // first returns the first events of a record for which drop is false, also as the text of a record.
@@ -270,7 +306,9 @@ func (f *Folder) Pending() int64 {
 
 // flush writes the waiting events.
 func (f *Folder) flush() error {
-	if _, err := f.waiting.WriteTo(f.events); err != nil {
+	_, err := f.waiting.WriteTo(f.events)
+	f.refused = machine.IsFull(err)
+	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil

@@ -1,9 +1,12 @@
 package runfolder
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +160,100 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 	}
 }
 
+// The room that a peer frees on a full disk is for the peer, not for the record.
+func TestTheRecordLeavesRoomToThePeers(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("SKIPPED: no file here acts like a full disk: %v", err)
+	}
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := Make(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	events := f.events
+	step := func(round int) error { return f.Add(record.Event{Step: &record.Step{Round: round}}) }
+	written := func() int {
+		text, err := os.ReadFile(f.Path(record.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(text, []byte{'\n'})
+	}
+	f.Leave(math.MaxInt64 / 2)
+	if err := step(1); err != nil || written() != 1 {
+		t.Fatalf("error %v, %d events on a disk that was never full, want 1", err, written())
+	}
+	f.events = full
+	if step(2) == nil {
+		t.Error("no error says that the record is in memory")
+	}
+	f.events = events
+	if err := step(3); err != nil || written() != 1 {
+		t.Errorf("error %v, %d events: it takes the room of the peers", err, written())
+	}
+	f.Leave(0)
+	if err := step(4); err != nil || written() != 4 {
+		t.Errorf("error %v, %d events with room for all, want 4", err, written())
+	}
+	f.Leave(math.MaxInt64 / 2)
+	f.events = full
+	step(5)
+	f.events = events
+	if err := f.Finish(record.Summary{}); err != nil || written() != 5 {
+		t.Errorf("error %v, %d events at the end, want 5", err, written())
+	}
+}
+
+// A record that only loses its end is cut where it is, which needs no room on a full disk.
+func TestARecordIsCutInPlace(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := Make(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for round := range 6 {
+		f.Add(record.Event{Step: &record.Step{Round: round}})
+	}
+	for _, test := range []struct {
+		count int
+		drop  int // round of an event that goes, too
+		want  []int
+		same  bool
+	}{
+		{5, -1, []int{0, 1, 2, 3, 4}, true},
+		{3, 1, []int{0, 2, 3}, false},
+		{3, -1, []int{0, 2, 3}, true},
+	} {
+		before, err := os.Stat(f.Path(record.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Rewind(test.count, func(e record.Event) bool { return e.Step.Round == test.drop }); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(f.Path(record.EventsFile))
+		if err != nil || os.SameFile(before, after) != test.same {
+			t.Errorf("error %v, cut to %v in place: %v, want %v", err, test.want, !test.same, test.same)
+		}
+		run, err := record.Open(f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, e := range run.Events {
+			got = append(got, e.Step.Round)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("the steps of rounds %v, want %v", got, test.want)
+		}
+	}
+}
+
 func TestEventsDoNotWaitForEver(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
@@ -166,11 +263,11 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 	}
 	f.events.Close()
 	for range 3 {
-		f.waiting.Grow(mostWaiting)
-		f.waiting.Write(make([]byte, mostWaiting/2))
+		f.waiting.Grow(MostWaiting)
+		f.waiting.Write(make([]byte, MostWaiting/2))
 		f.Add(record.Event{Step: &record.Step{Round: 1}})
 	}
-	if f.err == nil || f.waiting.Len() > 2*mostWaiting {
+	if f.err == nil || f.waiting.Len() > 2*MostWaiting {
 		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
 	}
 }

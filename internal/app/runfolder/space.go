@@ -54,12 +54,33 @@ func nearestFolder(dir string) string {
 	}
 }
 
-// A Saver writes the results of a run. While their disk is full it keeps them in memory, reports that once, and tries
-// again until there is room or the command is stopped.
+// A Saver writes the results of a run. They have the room that SetAside has set aside. If it is not enough, the saver
+// keeps them in memory, reports that once, and tries again until there is room or the command is stopped.
 type Saver struct {
 	Log     *slog.Logger
 	Stopped <-chan struct{} // closed when the command is stopped
-	once    sync.Once
+	// GiveUp removes what the run has on the disk and the results need more; nil: there is nothing.
+	GiveUp func()
+	room   *machine.Reserve
+	given  sync.Once
+	once   sync.Once
+}
+
+// SetAside sets room aside for results, until the first of them is saved. The error of a full disk is a copy of
+// results, of type *SpaceError.
+func (s *Saver) SetAside(results SpaceError) error {
+	s.room = machine.NewReserve(results.Dir, results.Need)
+	if results.Err = s.room.Take(); !machine.IsFull(results.Err) {
+		return results.Err
+	}
+	return &results
+}
+
+// Release frees the room that was set aside.
+func (s *Saver) Release() {
+	if s != nil {
+		s.room.Release()
+	}
 }
 
 // retryRoom is how long a saver waits for room before it tries again.
@@ -68,10 +89,15 @@ const retryRoom = time.Second
 // Save calls write until there is room. Meanwhile it shows result to the user. If the command is stopped first, the
 // error is a copy of result, of type *SpaceError.
 func (s *Saver) Save(result SpaceError, write func() error) error {
-	for {
+	s.Release()
+	for first := true; ; first = false {
 		result.Err = write()
 		if !machine.IsFull(result.Err) {
 			return result.Err
+		}
+		if first && s.GiveUp != nil {
+			s.given.Do(s.GiveUp)
+			continue // also where another result has given it up meanwhile
 		}
 		s.once.Do(func() {
 			s.Log.Error("no room: results stay in memory until there is some; Ctrl-C gives them up", "why", result.Error())

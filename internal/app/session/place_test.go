@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gossiptrainer/gossip/state"
@@ -61,5 +62,31 @@ func TestARecordReturnsToItsPlaceTwice(t *testing.T) {
 	_, err = Start(t.Context(), run, silent("sim", dir, place, new(strings.Builder)))
 	if err == nil || !strings.HasSuffix(err.Error(), "events.jsonl: 8 events, its checkpoint has seen 15: start again") {
 		t.Errorf("a record that lacks events: error %v", err)
+	}
+}
+
+// The results of a simulation get the room of its older checkpoints, and do not wait for it.
+func TestResultsGetTheRoomOfOldCheckpoints(t *testing.T) {
+	run := small(t)
+	s, said := started(t, run, "sim", "")
+	defer s.End()
+	dir := runfolder.SimFolder(run.Config(), s.Folder.Dir)
+	for round := 1; round <= 2; round++ {
+		m := checkpoint.Manifest{Round: round}
+		if err := checkpoint.Write(dir, m, new(state.Snapshot), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.Saver.Save(runfolder.SpaceError{Dir: s.Folder.Dir, What: "a result"}, func() error {
+		if checkpoint.Count(dir) > 1 {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if newest, there := checkpoint.Newest(dir); err != nil || !there || newest != 2 {
+		t.Errorf("error %v, the newest checkpoint is of round %d", err, newest)
+	}
+	if strings.Contains(said.String(), "no room") {
+		t.Errorf("it says %s", said)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
@@ -132,7 +134,32 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	s.Display = o.Screen.Display(shown)
 	context.AfterFunc(ctx, s.Display.Close)
 	s.Saver = &runfolder.Saver{Log: o.Screen.Logger(s.Display), Stopped: ctx.Done()}
+	if err := s.setAside(); err != nil {
+		s.End()
+		return nil, err
+	}
 	return s, nil
+}
+
+// setAside sets room aside for the results that this process writes. A run that goes on may make room as it does.
+func (s *Session) setAside() error {
+	disk := s.Run.Disk(s.Mode)
+	s.Folder.Leave(preflight.Least(s.Run, s.Mode))
+	space := runfolder.SpaceError{
+		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: preflight.Results(disk),
+	}
+	switch s.Mode {
+	case "lab": // each peer sets room aside for its own model
+		space.Need -= disk.Of(budget.Model)
+	case "sim": // peers do this for theirs
+		s.Saver.GiveUp = func() { _ = checkpoint.Slim(runfolder.SimFolder(s.Run.Config(), s.Folder.Dir)) }
+	}
+	err := s.Saver.SetAside(space)
+	if err != nil && s.Dir != "" {
+		s.Warn(err.Error())
+		return nil
+	}
+	return err
 }
 
 // Check prints the warnings of a run and describes it, with the memory of its peers.
@@ -282,6 +309,7 @@ func (s *Session) Edges() []record.Event {
 // End closes display and record, after success or failure.
 func (s *Session) End() {
 	s.Display.Close()
+	s.Saver.Release()
 	s.Folder.Close()
 	if s.ends != nil {
 		s.ends.close()

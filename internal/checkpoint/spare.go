@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/atomicfile"
+)
+
+// A spare is the folder of a checkpoint that is not needed any more. The next draft is written over its files, and so
+// needs no room on the disk: a checkpoint can be taken when the disk is full. A reader of checkpoints skips spares.
+const spareName = ".spare"
+
+// Reserve makes a spare in dir for a checkpoint like m with a state of so many bytes. It gives the same room to the
+// checkpoints there, which will be spares: states differ a little.
+func Reserve(dir string, m Manifest, bytes int64) error {
+	rounds, _, err := list(dir)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	for _, k := range rounds {
+		if k > 0 {
+			_ = open(filepath.Join(dir, folderName(k), stateFile), 0, bytes, atomicfile.Allocate) // as far as there is room
+		}
+	}
+	text, err := document{Version: Version, Manifest: m, State: file{SHA256: digest(nil)}}.encode()
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	path := filepath.Join(dir, spareName)
+	_, missing := os.Stat(path)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	const digits = 64 // more in the numbers of a later manifest
+	err = errors.Join(open(filepath.Join(path, stateFile), os.O_CREATE, bytes, atomicfile.Fill),
+		open(filepath.Join(path, manifestFile), os.O_CREATE, int64(len(text)+digits), atomicfile.Fill))
+	switch {
+	case err == nil:
+		return nil
+	case missing != nil:
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return fmt.Errorf("checkpoint: %w", err)
+}
+
+// open lets allocate give a file room.
+func open(path string, flag int, bytes int64, allocate func(*os.File, int64) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|flag, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(allocate(f, bytes), f.Close())
+}
+
+// Unreserve removes the spare in dir.
+func Unreserve(dir string) error { return os.RemoveAll(filepath.Join(dir, spareName)) }
+
+// Slim leaves only the newest checkpoint in dir.
+func Slim(dir string) error {
+	newest, there := Newest(dir)
+	if !there {
+		return nil
+	}
+	return errors.Join(Prune(dir, newest, 1), Unreserve(dir))
+}
+
+// retire makes the checkpoint before round k the spare of its folder, or removes it if there is a spare. That of round
+// 0 has no state, and so no room.
+func retire(dir string, k int) error {
+	path, spare := filepath.Join(dir, folderName(k)), filepath.Join(dir, spareName)
+	if k > 0 && os.Rename(path, spare) == nil {
+		return nil
+	}
+	return remove(path) // a spare is there
+}
+
+// place makes the folder of the draft: of the spare, if there is one.
+func (d *Draft) place(s *state.Snapshot) error {
+	if len(s.Tensors) > 0 {
+		err := os.Rename(filepath.Join(d.dir, spareName), d.path)
+		if d.recycled = err == nil; d.recycled || !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Mkdir(d.path, 0o755)
+}
+
+// open opens a file of the draft, whose room stays.
+func (d *Draft) open(name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_CREATE, 0o644)
+}
+
+// finish cuts a file after its new content, and returns when it is on disk.
+func finish(f *os.File, length int64) error {
+	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
+}
