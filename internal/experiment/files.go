@@ -41,9 +41,10 @@ func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []flo
 	return r.files.restore(saved, path, r.cfg.Model.Name)
 }
 
-// MatchModel checks that a model file has the names and shapes of the run's model. The error is a *train.LayoutError.
+// MatchModel checks that a model file has the names and shapes of the run's model: the error is a *train.LayoutError.
+// The vector of a checkpoint must have the model's length.
 func (r *Run) MatchModel(saved train.Saved, path string) error {
-	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
+	return r.files.match(saved, path, r.cfg.Model.Name)
 }
 
 // An input says how PyTorch makes inputs of stored values v of channel or column c: (v/Scale − Mean[c]) / Std[c].

@@ -1,15 +1,20 @@
 package models
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/train"
 )
@@ -152,6 +157,163 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%+v: want the hint %q: %v", test.r, test.hint, err)
 		}
 	}
+}
+
+// keptState writes the checkpoint of a worker into the run folder dir, and returns the folder of the checkpoint.
+func keptState(t *testing.T, dir string, round int, set ...string) (string, *experiment.Run) {
+	t.Helper()
+	loaded, err := configs.Load(configs.Source{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := run.Worker(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(state.Snapshot)
+	if round > 0 {
+		w.Save(s)
+	}
+	rank := filepath.Join(dir, "checkpoints", "rank-0")
+	if err := checkpoint.Write(rank, checkpoint.Manifest{Run: "r", Round: round}, s, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run.yaml"), loaded.Config.Portable(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(rank, fmt.Sprintf("round-%08d", round)), run
+}
+
+// Checkpoints give the parameters of their worker, to an evaluation and to a start.
+func TestCheckpointsAreModels(t *testing.T) {
+	dir := t.TempDir()
+	folder, run := keptState(t, dir, 4, "model={name: mlp, hidden: [3]}")
+	w, err := run.Worker(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := run.ScoreModel(w.Machine.Params(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, filepath.Join(folder, "state.safetensors")} {
+		got, err := Evaluate(Request{Model: path}, unseen)
+		if err != nil || math.Abs(*got.Loss-want.Loss) > 1e-9*want.Loss || got.Model != "mlp" || got.Samples != 2000 {
+			t.Errorf("%s: %+v, error %v, want %+v", path, got, err, want)
+		}
+		loaded, err := configs.Load(configs.Source{Set: []string{"seed=9", "model={name: mlp, hidden: [3]}",
+			"train.from=" + path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := experiment.New(loaded.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, err := from.Worker(1)
+		if err != nil || !slices.Equal(begun.Machine.Params(), w.Machine.Params()) {
+			t.Errorf("%s: a worker starts elsewhere, error %v", path, err)
+		}
+	}
+	if _, err := Evaluate(Request{Model: folder, Set: []string{"model.hidden=[4]"}}, unseen); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("has %d parameters, and the model mlp has ", run.Dim())) {
+		t.Errorf("another model: error %v", err)
+	}
+	copied := filepath.Join(t.TempDir(), "state.safetensors")
+	text, err := os.ReadFile(filepath.Join(folder, "state.safetensors"))
+	if err == nil {
+		err = os.WriteFile(copied, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Evaluate(Request{Model: copied}, unseen); !errors.As(err, new(*advice.UsageError)) ||
+		!strings.Contains(err.Error(), copied+" is of a checkpoint, which names neither model nor data") {
+		t.Errorf("a copy: error %v", err)
+	}
+	if got, err := Evaluate(Request{Model: copied, RunFile: filepath.Join(dir, "run.yaml")}, unseen); err != nil ||
+		math.Abs(*got.Loss-want.Loss) > 1e-9*want.Loss {
+		t.Errorf("a copy with a run file: %+v, error %v", got, err)
+	}
+}
+
+// Files without a model are refused, and the message names the file to take.
+func TestStatesThatAreNoModels(t *testing.T) {
+	dir := t.TempDir()
+	norm, _ := keptState(t, filepath.Join(dir, "norm"), 4, "model={name: resnet, depth: 8, norm: batch}", "train.batch=10")
+	first, _ := keptState(t, filepath.Join(dir, "first"), 0, "model={name: mlp, hidden: [3]}")
+	later, _ := keptState(t, filepath.Join(dir, "later"), 8, "model={name: mlp, hidden: [3]}")
+	write := func(name string, tensors ...state.Tensor) string {
+		path := filepath.Join(dir, name)
+		var text bytes.Buffer
+		if err := checkpoint.Encode(&text, &state.Snapshot{Tensors: tensors}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	sim := write("sim", state.Tensor{Name: "simulation", Type: "U8", Data: []byte("{}")},
+		state.Tensor{Name: "worker0/machine/x", Type: "F32", Data: make([]byte, 8)})
+	script := write("script", state.Tensor{Name: "script/state", Type: "U8", Data: []byte("{}")})
+	whole := write("whole", state.Tensor{Name: "tokens", Type: "I64", Data: make([]byte, 8)})
+	peers := "peer-<rank>.safetensors"
+	for _, test := range []struct{ path, want, take string }{
+		{norm, "without the running statistics of the model resnet", peers},
+		{first, "it holds no tensors, like the checkpoint before round 0, not a model", peers},
+		{sim, "it holds the state of a simulation", peers},
+		{script, "it holds the state of a script", peers},
+		{filepath.Dir(later), "rank-0 is a folder", later},
+		{dir, " is a folder", "a model file in it"},
+	} {
+		_, evaluated := Evaluate(Request{Model: test.path}, unseen)
+		said, file := told(evaluated), test.path
+		if !strings.Contains(said, test.want) || !strings.Contains(said, test.take) || !strings.Contains(said, file) {
+			t.Errorf("evaluate %s: %s, want %q, the file and %q", file, said, test.want, test.take)
+		}
+		loaded, err := configs.Load(configs.Source{Set: []string{"model={name: resnet, depth: 8, norm: batch}",
+			"train.batch=10", "train.from=" + test.path}})
+		if err == nil {
+			_, err = experiment.New(loaded.Config)
+		}
+		if said := told(err); !strings.Contains(said, test.want) || !strings.Contains(said, test.take) {
+			t.Errorf("train.from %s: %s, want %q and %q", file, said, test.want, test.take)
+		}
+	}
+	out := filepath.Join(dir, "mean.safetensors")
+	for path, want := range map[string]string{
+		filepath.Join(later, "state.safetensors"): "it holds the state of a worker, not a model",
+		sim: "it holds the state of a simulation", script: "it holds the state of a script",
+		whole: "it holds no tensor of floats, not a model", filepath.Dir(later): "is a folder: take " + later,
+	} {
+		_, err := AverageFiles([]string{path, path}, out, nil)
+		if said := told(err); !strings.Contains(said, want) || !strings.Contains(said, path) {
+			t.Errorf("average %s: %s, want %q and the file", path, said, want)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Fatalf("average %s: there is a file all the same", path)
+		}
+	}
+}
+
+// told returns an error with its hint.
+func told(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	if e, ok := errors.AsType[*configs.Error](err); ok {
+		return e.Problems[0].Message + "; " + e.Problems[0].Hint
+	}
+	said := err.Error()
+	if h, ok := err.(interface{ Hint() string }); ok {
+		said += "; " + h.Hint()
+	}
+	return said
 }
 
 func TestAverages(t *testing.T) {
