@@ -51,6 +51,7 @@ func (r *Run) MatchModel(saved train.Saved, path string) error {
 type input struct {
 	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
 	Classes []string  `json:"classes"`
+	Columns []string  `json:"columns,omitempty"` // names of the columns of a table, in order
 	Scale   float64   `json:"scale"`
 	Mean    []float64 `json:"mean"`
 	Std     []float64 `json:"std"`
@@ -64,7 +65,8 @@ func (r *Run) described() map[string]string {
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
 	info := r.data.sources[0].Info
-	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes}
+	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes,
+		Columns: info.Columns}
 	if n := info.Norm; n != nil {
 		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
 	} else {
