@@ -194,7 +194,7 @@ type Train struct {
 	Momentum    float64   `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"sgd: share of the last direction that is kept"`
 	WeightDecay float64   `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient; with adamw and lion to the direction (decoupled)"`
 	Augment     string    `json:"augment" jsonschema:"enum=none,enum=crop-flip" jsonschema_description:"changes of pictures before each gradient. Value crop-flip = moved by up to 4 pixels in each direction, and every second one mirrored; the draws are a function of seed, worker and round"`
-	From        string    `json:"from" jsonschema_description:"model file (safetensors) from which all workers start, relative to the run file; empty = the start follows from the seed; peers must agree on its content, not on its name"`
+	From        string    `json:"from" jsonschema_description:"model file (safetensors) or checkpoint from which all workers start, relative to the run file; empty = a start from the seed. Peers must agree on its content, not on its name"`
 	// FromHash is the SHA-256 of the file From, in hex, made by Load; "" without one.
 	FromHash string `json:"-"`
 	// Slow is keyed by rank.

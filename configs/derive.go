@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"path/filepath"
 
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/topology"
 )
@@ -100,6 +101,10 @@ func (l *Loaded) hashStart() error {
 		return nil
 	}
 	if err := l.locate("train.from", &t.From); err != nil {
+		return err
+	}
+	var err error
+	if t.From, err = checkpoint.StateFile(t.From); err != nil {
 		return err
 	}
 	file, err := regular.Open(t.From)

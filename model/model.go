@@ -40,6 +40,13 @@ type Objective interface {
 	Evaluate(x []float32, batch sample.Batch) Score
 }
 
+// A Classifier is an objective that gives the probability of each class.
+type Classifier interface {
+	Objective
+	// Classify writes the probabilities of all classes into p, sample after sample. It ignores the labels of the batch.
+	Classify(p []float64, x []float32, batch sample.Batch)
+}
+
 // A Model is an objective whose parameters have names.
 type Model interface {
 	Objective

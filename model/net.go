@@ -23,8 +23,9 @@ type net struct {
 }
 
 var (
-	_ Model  = (*net)(nil)
-	_ Parted = (*net)(nil)
+	_ Model      = (*net)(nil)
+	_ Parted     = (*net)(nil)
+	_ Classifier = (*net)(nil)
 )
 
 // net returns the finished network; the last layer's output are the logits.
@@ -105,6 +106,18 @@ func (n *net) Evaluate(x []float32, batch sample.Batch) Score {
 		Loss:     loss / float64(size),
 		Accuracy: float64(correct) / float64(size),
 		Samples:  size,
+	}
+}
+
+// Classify runs the layers on a batch of any size, Spec.Batch samples at a time.
+func (n *net) Classify(p []float64, x []float32, batch sample.Batch) {
+	features, size, m := n.input.value.h*n.input.value.w*n.input.value.c, batch.Len(), evaluating
+	for first := 0; first < size; first += n.batch {
+		end := min(first+n.batch, size)
+		n.forward(x, sample.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}, m)
+		m = repeating
+		logits := n.logits.value.images(end - first)
+		softmax(p[first*len(logits)/(end-first):], logits, len(logits)/(end-first))
 	}
 }
 

@@ -49,6 +49,22 @@ func crossEntropyGradient(dz, logits []float32, labels []int32) (loss float64, c
 	return loss, correct
 }
 
+// softmax writes the probabilities of the classes of each sample into p. The largest logit is subtracted before exp, so
+// that none overflows.
+func softmax(p []float64, logits []float32, classes int) {
+	for first := 0; first < len(logits); first += classes {
+		z, one := logits[first:first+classes], p[first:first+classes]
+		best, sum := float64(z[argmax(z)]), 0.0
+		for c, v := range z {
+			one[c] = math.Exp(float64(v) - best)
+			sum += one[c]
+		}
+		for c := range one {
+			one[c] /= sum
+		}
+	}
+}
+
 // argmax returns the index of the largest value, the lowest of a tie.
 func argmax(z []float32) int {
 	best := 0

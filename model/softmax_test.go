@@ -2,7 +2,10 @@ package model
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 func TestCrossEntropyOfLargeLogits(t *testing.T) {
@@ -50,6 +53,43 @@ func TestTiesGoToTheLowestClass(t *testing.T) {
 	for label, want := range []int{0, 1, 0, 0} {
 		if _, correct := crossEntropy([]float32{1, 2, 2, 2}, []int32{int32(label)}); correct != want {
 			t.Errorf("label %d: %d correct, want %d", label, correct, want)
+		}
+	}
+}
+
+// The probabilities of a sample have the sum 1, and those of the labels the loss of an evaluation.
+func TestProbabilitiesAgreeWithTheLoss(t *testing.T) {
+	for _, spec := range []Spec{
+		{Name: "logistic"}, {Name: "mlp", Hidden: []int{7}}, {Name: "lenet"}, {Name: "resnet", Depth: 8, Norm: "batch"},
+	} {
+		spec.Shape, spec.Classes, spec.Batch = sample.Shape{H: 16, W: 16, C: 1}, 5, 3
+		f, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const samples = 7 // more than fit at a time
+		batch := sample.Batch{X: random(make([]float32, samples*256), 2), Y: []int32{0, 1, 2, 3, 4, 0, 1}}
+		x := make([]float32, f.Dim())
+		f.Init(x, 3)
+		want := f.Evaluate(x, batch)
+		p := make([]float64, samples*spec.Classes)
+		f.(Classifier).Classify(p, x, batch)
+		loss, right := 0., 0
+		for i, label := range batch.Y {
+			one, sum := p[i*spec.Classes:(i+1)*spec.Classes], 0.
+			for _, v := range one {
+				sum += v
+			}
+			if math.Abs(sum-1) > 1e-12 {
+				t.Errorf("%s: sample %d: the probabilities have the sum %v", spec.Name, i, sum)
+			}
+			if slices.Index(one, slices.Max(one)) == int(label) {
+				right++
+			}
+			loss -= math.Log(one[label]) / samples
+		}
+		if math.Abs(loss-want.Loss) > 1e-9*want.Loss || float64(right)/samples != want.Accuracy {
+			t.Errorf("%s: loss %v with %d right, want %+v", spec.Name, loss, right, want)
 		}
 	}
 }

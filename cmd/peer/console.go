@@ -219,6 +219,9 @@ func (c *console) summarize(s *session.Session, models experiment.Replicas) erro
 		return err
 	}
 	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")
+	for _, step := range s.Next() {
+		c.next(step.Command, step.Why)
+	}
 	return nil
 }
 

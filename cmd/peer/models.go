@@ -48,3 +48,24 @@ func newAverage(c *console) *cobra.Command {
 	c.addJSON(cmd)
 	return cmd
 }
+
+func newPredict(c *console) *cobra.Command {
+	var r models.PredictRequest
+	cmd := &cobra.Command{
+		Use:     "predict MODEL FILE",
+		Short:   "predict the class of each sample in a file",
+		Long:    models.AboutPredict,
+		Example: models.ExamplePredict,
+		Args:    arguments(2, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r.Model, r.File = args[0], args[1]
+			return c.answer(models.Predict(r))
+		},
+		ValidArgsFunction: completeNames(nil),
+	}
+	cmd.Flags().StringVarP(&r.Out, "output", "o", "", "the `file` to write (default: the terminal)")
+	cmd.Flags().BoolVar(&r.All, "all", false, "write a column with the probability of every class")
+	cmd.Flags().StringArrayVar(&r.Set, "set", nil, "override a key of the data, as in `key=value`; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
+	return cmd
+}

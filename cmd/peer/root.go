@@ -69,8 +69,8 @@ func newRoot(c *console) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{newStatus(c), newDash(c), newPlan(c), newDoctor(c), newRuns(c), newReport(c),
-		newExport(c), newEvaluate(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newPython(c),
-		newBench(c), newID(c), newVersion(c), newCompletion(c)} {
+		newExport(c), newEvaluate(c), newPredict(c), newAverage(c), newConfig(c), newData(c), newTopology(c), newQuant(c),
+		newPython(c), newBench(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

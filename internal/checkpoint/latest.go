@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -84,6 +85,26 @@ func latest(dir string, read func(path string, k int) (*Found, error)) (*Found, 
 		return nil, fmt.Errorf("no checkpoint in %s is whole: %w", dir, skipped[0])
 	}
 	return nil, fmt.Errorf("%w in %s", ErrNone, dir)
+}
+
+// StateFile returns the file of the state in the folder of a checkpoint, and other paths as they are. The error of
+// another folder says which file to take.
+func StateFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return path, nil // opening it gives the error
+	}
+	state := filepath.Join(path, stateFile)
+	if _, err := os.Stat(state); err == nil {
+		return state, nil
+	}
+	take := "a model file in it"
+	if k, there := Newest(path); there {
+		take = filepath.Join(path, folderName(k))
+	} else if files, _ := filepath.Glob(filepath.Join(path, "*.safetensors")); len(files) > 0 {
+		take = files[0] // the mean comes before the replicas
+	}
+	return "", fmt.Errorf("%s is a folder: take %s", path, take)
 }
 
 // Newest returns the round of the newest checkpoint in dir, intact or not, and whether there

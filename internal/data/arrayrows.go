@@ -14,7 +14,7 @@ import (
 // arrayRows are samples of an array with their labels: in another array, or in a column of the same.
 type arrayRows struct {
 	x      *array
-	y      *array // nil: column chosen.label of x
+	y      *array // nil: column chosen.label of x, if there are labels
 	chosen selection
 	absent Absence
 	made   form
@@ -29,8 +29,12 @@ func pairArrays(x, y *array, c Columns) (*arrayRows, error) {
 	if x.element.isText() {
 		return nil, atOffset(x.name, 0, "values are texts: want numbers")
 	}
+	if y == nil && c.NoLabel && len(x.dims) != 2 {
+		t.made = form{format: x.describe(), pixels: x.element.kind == 'u' && x.element.size == 1}
+		return t, t.shapeSamples()
+	}
 	if y == nil {
-		if len(x.dims) != 2 || x.dims[1] < 2 {
+		if len(x.dims) != 2 || x.dims[1] < 2 && !c.NoLabel {
 			return nil, atOffset(x.name, 0, "an array of shape %v has no labels: name their file with data.label, "+
 				"or save both in one .npz as X and y", x.dims)
 		}
@@ -98,15 +102,16 @@ func (t *arrayRows) scan(see func(int, record) error, judge func(*CellError) err
 			return judge(&CellError{File: t.x.name, Row: i + 1, Column: strconv.Itoa(at + 1),
 				Missing: reason == missingCell || reason == noLabel, Reason: reason})
 		}
-		if t.y == nil {
+		switch {
+		case t.y != nil:
+			out.label = labels[i]
+		case t.chosen.features != nil && t.chosen.label >= 0:
 			at, size := t.chosen.label, t.x.element.size
 			if out.label = t.x.element.label(raw[at*size:], t.absent); out.label == "" {
 				if err := bad(at, noLabel); err != nil {
 					return err
 				}
 			}
-		} else {
-			out.label = labels[i]
 		}
 		if err := t.values(out, raw, bad); err != nil {
 			return err
@@ -155,7 +160,7 @@ func (t *arrayRows) values(out record, raw []byte, bad func(at int, reason strin
 	size := t.x.element.size
 	for k := range out.floats {
 		at := t.source(k)
-		if t.y == nil {
+		if t.chosen.features != nil {
 			at = t.chosen.features[k]
 		}
 		var reason string
@@ -189,7 +194,7 @@ func openArray(path string, c Columns, read func(string) (*array, error)) (rows,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := strconv.Atoi(c.Label); err == nil && c.Label != "" {
+	if _, err := strconv.Atoi(c.Label); c.NoLabel || err == nil && c.Label != "" {
 		return pairArrays(x, nil, c)
 	}
 	file, err := labelsBeside(path, c.Label)

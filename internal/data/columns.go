@@ -17,11 +17,12 @@ type Columns struct {
 	Skip     []string // columns that are not read
 	Header   string   // whether the first line has names: auto, present or absent; "" = auto
 	Missing  Absence  // texts that count as missing
+	NoLabel  bool     // there is no label: all columns but those to skip are features
 }
 
 // A selection is the label column and the feature columns, from 0.
 type selection struct {
-	label    int
+	label    int // -1: none
 	features []int
 	index    []int // columns that are left out, because a program wrote its row numbers there
 }
@@ -47,7 +48,10 @@ func indexColumns(names []string) []int {
 func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 	var s selection
 	var err error
-	if s.label, err = c.labelColumn(names, n, index); err != nil {
+	if s.label, err = -1, nil; !c.NoLabel {
+		s.label, err = c.labelColumn(names, n, index)
+	}
+	if err != nil {
 		return s, err
 	}
 	var skipped []int
@@ -162,7 +166,10 @@ func (s selection) featureNames(names []string) []string {
 func (s selection) tableForm(format string, names []string) form {
 	made := form{
 		format: format, shape: sample.Shape{H: 1, W: 1, C: len(s.features)},
-		columns: s.featureNames(names), named: names != nil, label: "column " + columnName(names, s.label),
+		columns: s.featureNames(names), named: names != nil,
+	}
+	if s.label >= 0 {
+		made.label = "column " + columnName(names, s.label)
 	}
 	for _, at := range s.index {
 		made.notes = append(made.notes, leftOut(at, names[at]))

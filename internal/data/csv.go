@@ -65,7 +65,7 @@ func openCSV(path string, c Columns) (*csvRows, error) {
 func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	t.width = len(first)
 	switch {
-	case t.width == 1:
+	case t.width == 1 && !c.NoLabel:
 		return atLine(t.path, 1, "one column only: want a label and values with , ; or tabs between them")
 	case t.width > csvColumns:
 		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
@@ -163,6 +163,9 @@ func (t *csvRows) row(out *record, fields []string, i int, r *csvLines, judge fu
 				return err
 			}
 		}
+	}
+	if t.chosen.label < 0 {
+		return nil
 	}
 	if out.label = t.absent.labelOf(fields[t.chosen.label]); out.label == "" {
 		return bad(t.chosen.label, noLabel)

@@ -19,6 +19,7 @@ type Info struct {
 	Test    int            `json:"test"`
 	Pixels  bool           `json:"-"`                 // values are bytes in files and memory, else numbers
 	Sparse  int            `json:"-"`                 // values other than 0 in a sample, on average; 0: kept dense
+	Columns []string       `json:"-"`                 // names of the columns of a table, nil without any
 	Norm    *Normalization `json:"normalization"`     // nil: numbers that are used as they are
 	Files   []File         `json:"files"`             // empty: built in
 	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files

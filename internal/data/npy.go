@@ -184,13 +184,16 @@ func openNPZ(path string, c Columns, p part) (rows, error) {
 	if err != nil {
 		return nil, atOffset(path, 0, "%w", err)
 	}
-	yName, err := pickArray(names, c.Label, "data.label", labelsNames(p))
-	if err != nil {
-		return nil, atOffset(path, 0, "%w", err)
-	}
 	x, err := openMember(path, xName)
 	if err != nil {
 		return nil, err
+	}
+	if c.NoLabel {
+		return pairArrays(x, nil, Columns{NoLabel: true})
+	}
+	yName, err := pickArray(names, c.Label, "data.label", labelsNames(p))
+	if err != nil {
+		return nil, atOffset(path, 0, "%w", err)
 	}
 	y, err := openMember(path, yName)
 	if err != nil {

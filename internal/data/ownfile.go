@@ -253,6 +253,9 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	if s.spec.Set != "" {
 		r.info.Name = s.spec.Set
 	}
+	if f.named {
+		r.info.Columns = f.columns
+	}
 	if t, ok := s.files[0].(*sparseRows); ok {
 		r.info.Sparse = t.average
 	}

@@ -7,7 +7,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 // fuzzFile checks that a file of any content is either refused with its name, or read as finite values with a class
@@ -18,6 +21,9 @@ func fuzzFile(t *testing.T, path string, content []byte) {
 	}
 	spec := FileSpec{Path: path, TestShare: 0.5, Standardise: len(content)%2 == 1}
 	_, _ = SurveyFiles(spec)
+	for features := range 4 {
+		fuzzSamples(t, spec, features)
+	}
 	sources, err := OpenFiles([]FileSpec{spec})
 	if err != nil {
 		_, format := errors.AsType[*FormatError](err)
@@ -43,6 +49,28 @@ func fuzzFile(t *testing.T, path string, content []byte) {
 				}
 			}
 		}
+	}
+}
+
+// fuzzSamples checks that a file is refused with its name, or read as finite values for a model.
+func fuzzSamples(t *testing.T, spec FileSpec, features int) {
+	n := plainPixels(features)
+	n.Scale = 1
+	samples, err := OpenSamples(spec, Info{Shape: sample.Shape{H: 1, W: 1, C: features}, Norm: n})
+	if err == nil {
+		err = samples.Batches(3, func(b sample.Batch) error {
+			if len(b.Y) < 1 || len(b.Y) > 3 || len(b.X) != features*len(b.Y) {
+				t.Errorf("%d values in %d samples of %d", len(b.X), len(b.Y), features)
+			}
+			if slices.ContainsFunc(b.X, func(v float32) bool { return v-v != 0 }) {
+				t.Errorf("samples of %v", b.X)
+			}
+			return nil
+		})
+	}
+	_, format := errors.AsType[*FormatError](err)
+	if _, missing := errors.AsType[*MissingError](err); err != nil && !format && !missing {
+		t.Errorf("%T: %v", err, err)
 	}
 }
 

@@ -42,7 +42,7 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 		for _, column := range columns {
 			t.names = append(t.names, strings.Join(column, "."))
 		}
-		if len(columns) < 2 {
+		if len(columns) < 2 && !c.NoLabel {
 			return t.at("the footer", "%d columns: want a label and values", len(columns))
 		}
 		var err error
@@ -50,6 +50,9 @@ func openParquet(path string, c Columns) (*parquetRows, error) {
 			return t.at("the footer", "%w", err)
 		}
 		for _, at := range append([]int{t.chosen.label}, t.chosen.features...) {
+			if at < 0 {
+				continue
+			}
 			leaf, _ := f.Schema().Lookup(columns[at]...)
 			if why := unfit(leaf, at == t.chosen.label); why != "" {
 				return t.at("column "+columnName(t.names, at), "%s: leave the column out with data.skip", why)
@@ -236,6 +239,9 @@ func (t *parquetRows) row(out *record, values parquet.Row, i int, judge func(*Ce
 				return err
 			}
 		}
+	}
+	if t.chosen.label < 0 {
+		return nil
 	}
 	out.label = parquetLabel(values[t.chosen.label], t.absent)
 	if out.label == "" {

@@ -41,15 +41,17 @@ func (r *Run) RestoredModel(saved train.Saved, path string) (x, statistics []flo
 	return r.files.restore(saved, path, r.cfg.Model.Name)
 }
 
-// MatchModel checks that a model file has the names and shapes of the run's model. The error is a *train.LayoutError.
+// MatchModel checks that a model file has the names and shapes of the run's model: the error is a *train.LayoutError.
+// The vector of a checkpoint must have the model's length.
 func (r *Run) MatchModel(saved train.Saved, path string) error {
-	return saved.Match(r.Layout(), path, "the model "+r.cfg.Model.Name)
+	return r.files.match(saved, path, r.cfg.Model.Name)
 }
 
 // An input says how PyTorch makes inputs of stored values v of channel or column c: (v/Scale − Mean[c]) / Std[c].
 type input struct {
 	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
 	Classes []string  `json:"classes"`
+	Columns []string  `json:"columns,omitempty"` // names of the columns of a table, in order
 	Scale   float64   `json:"scale"`
 	Mean    []float64 `json:"mean"`
 	Std     []float64 `json:"std"`
@@ -63,7 +65,8 @@ func (r *Run) described() map[string]string {
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
 	info := r.data.sources[0].Info
-	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes}
+	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes,
+		Columns: info.Columns}
 	if n := info.Norm; n != nil {
 		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
 	} else {

@@ -40,7 +40,7 @@ func newModelFiles(cfg configs.Config, size model.Size) (modelFiles, error) {
 	})
 	head, err := train.ReadLayout(t.From)
 	if err == nil {
-		err = head.Match(f.form.Layout(), t.From, "the model "+cfg.Model.Name)
+		err = f.match(head, t.From, cfg.Model.Name)
 	}
 	if err != nil {
 		return f, unfit(err)
@@ -55,18 +55,46 @@ func unfit(err error) error {
 		e = configs.Errorf("train.from", "%s", differs.Short())
 		e.Problems[0].Hint = strings.Join(differs.Lists(), "\n      ")
 	}
+	if state, ok := errors.AsType[*train.StateError](err); ok {
+		e.Problems[0].Hint = state.Hint()
+	}
 	return e.With("model.name", "model.hidden", "model.depth", "model.norm", "data.name")
+}
+
+// match checks that a file has the names and shapes of the model, or, from a checkpoint, the number of its parameters.
+func (f modelFiles) match(saved train.Saved, path, name string) error {
+	if !saved.Flat {
+		return saved.Match(f.form.Layout(), path, "the model "+name)
+	}
+	if len(f.form.Statistics()) > 0 {
+		return fmt.Errorf("%s is of a checkpoint, without the running statistics of the model %s in float32: take "+
+			"peer-<rank>.safetensors, which a finished run leaves in its folder", path, name)
+	}
+	want := 0
+	for _, p := range f.form.Layout() {
+		want += p.Len()
+	}
+	if have := saved.Layout[0].Len(); have != want {
+		return fmt.Errorf("%s has %d parameters, and the model %s has %d", path, have, name, want)
+	}
+	return nil
 }
 
 // restore returns the flat vector and the running statistics that a file holds.
 func (f modelFiles) restore(saved train.Saved, path, name string) (x, statistics []float32, err error) {
-	layout := f.form.Layout()
-	if err := saved.Match(layout, path, "the model "+name); err != nil {
+	if err := f.match(saved, path, name); err != nil {
 		return nil, nil, err
+	}
+	layout := f.form.Layout()
+	if saved.Flat {
+		layout = saved.Layout
 	}
 	y, err := saved.Ordered(layout)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if saved.Flat {
+		return y, nil, nil
 	}
 	x, statistics = f.form.Import(y)
 	return x, statistics, nil

@@ -33,7 +33,8 @@ type Averaged struct {
 }
 
 // Write writes the mean at path, which holds either its old content or the new one at any time. All files must have the
-// same tensors: names, shapes and types; the error of other files is a *LayoutError. Sums are float64, in the order of
+// same tensors: names, shapes and types; the error of other files is a *LayoutError. A file that is no model is a
+// *StateError. Sums are float64, in the order of
 // the files, and memory does not grow with the models. Tensors of whole numbers are those of the first file.
 func (a Averaging) Write(path string) (Averaged, error) {
 	if len(a.Files) == 0 {
@@ -88,6 +89,12 @@ func newSource(path string) (source, error) {
 	}
 	defer file.Close()
 	s.header = h
+	if err := stateOf(h); err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	if !slices.ContainsFunc(h.Tensors, func(t safetensors.Tensor) bool { return safetensors.Floats(t.Type) }) {
+		return s, fmt.Errorf("%s: %w", path, &StateError{"no tensor of floats"})
+	}
 	at, err := file.Seek(0, io.SeekCurrent)
 	for _, t := range h.Tensors {
 		s.at[t.Name] = at

@@ -28,6 +28,7 @@ type Saved struct {
 	Parts    iter.Seq[[]float32] // X in parts, to be written without a copy of the whole; nil: X is there
 	Layout   []model.Param       // their names and shapes, in the order of X, without gaps
 	Metadata map[string]string   // free text: run, round, …; may be nil
+	Flat     bool                // X is that of a checkpoint, in the order of memory, and Layout has one tensor
 }
 
 // Write saves a model at path, which holds either its old content or the new one at any time. The new content is on
@@ -110,7 +111,8 @@ func (s Saved) header() (safetensors.Header, error) {
 }
 
 // Read loads a model file. Its tensors must be floats and fill the file without gap or overlap. Those of 16 and 64 bits
-// are converted to float32. Counters of batches, which PyTorch keeps beside batch normalizations, are left out.
+// are converted to float32. Counters of batches, which PyTorch keeps beside batch normalizations, are left out. Of a
+// worker's state in a checkpoint it takes only the parameters; that of a simulation or a script is a *StateError.
 func Read(path string) (Saved, error) {
 	file, err := regular.Open(path)
 	if err != nil {
@@ -159,8 +161,8 @@ func ReadLayout(path string) (Saved, error) {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
 	defer file.Close()
-	s := Saved{Metadata: h.Metadata}
-	if s.Layout, err = layoutOf(h); err != nil {
+	s, _, err := choose(h)
+	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model %s: %w", path, err)
 	}
 	return s, nil
@@ -189,7 +191,7 @@ const counter = ".num_batches_tracked"
 // counts reports whether a tensor is such a counter.
 func counts(t safetensors.Tensor) bool { return strings.HasSuffix(t.Name, counter) && t.Len() == 1 }
 
-// layoutOf returns the layout of the tensors that Decode keeps.
+// layoutOf returns the layout of the tensors that Decode keeps of a model file.
 func layoutOf(h safetensors.Header) ([]model.Param, error) {
 	var layout []model.Param
 	end := 0
@@ -213,8 +215,8 @@ func Decode(r io.Reader, size int64) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	s := Saved{Metadata: h.Metadata}
-	if s.Layout, err = layoutOf(h); err != nil {
+	s, keeps, err := choose(h)
+	if err != nil {
 		return Saved{}, err
 	}
 	if len(s.Layout) > 0 {
@@ -223,11 +225,11 @@ func Decode(r io.Reader, size int64) (Saved, error) {
 	}
 	rest := s.X
 	for _, t := range h.Tensors {
-		if counts(t) {
-			_, err = io.CopyN(io.Discard, r, int64(t.Bytes()))
-		} else {
+		if keeps(t) {
 			err = decodeTensor(rest[:t.Len()], r, t.Type)
 			rest = rest[t.Len():]
+		} else {
+			_, err = io.CopyN(io.Discard, r, int64(t.Bytes()))
 		}
 		if err != nil {
 			return Saved{}, fmt.Errorf("tensors: %w", err)

@@ -26,6 +26,8 @@ type DataCheck struct {
 	Test  int            `json:"test,omitempty"`
 	Split *Split         `json:"split,omitempty"` // nil: the files cannot be used
 	Notes []string       `json:"notes,omitempty"`
+
+	Standardise bool `json:"standardise"` // the columns differ so much that data.standardise: true helps
 }
 
 // CheckData describes the files of a run with data of the user, and how its workers would divide them. The error says
@@ -110,6 +112,7 @@ func (d *DataCheck) note(f *data.Survey, cfg configs.Config) {
 	}
 	const apart = 100
 	if most > apart*least && !cfg.Data.Standardise && cfg.Data.Partition != "local" {
+		d.Standardise = true
 		add("the deviations of columns differ by a factor of %.0f: data.standardise: true helps training", most/least)
 	}
 	if constant > 0 && constant < len(f.Columns) {

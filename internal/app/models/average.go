@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
 )
@@ -17,8 +18,8 @@ const MostFiles = 1 << 16
 // AboutAverage is the help text of the command average.
 const AboutAverage = `average model files
 
-The files are safetensors files of any program. They must have the same tensors. Sums are
-in double precision; tensors of whole numbers are those of the first file.`
+The files are models of any program, in the safetensors format. They must have the same
+tensors. Sums are in double precision; tensors of whole numbers are those of the first file.`
 
 // ExampleAverage has an example of it.
 const ExampleAverage = `  peer average a/peer-0.safetensors b/peer-1.safetensors -o model.safetensors`
@@ -37,6 +38,11 @@ type Average struct {
 func AverageFiles(files []string, out string, watch func(done, all int64)) (Average, error) {
 	if out == "" {
 		return Average{}, advice.Usage(errors.New("average: there is no file to write the mean to"), "name one with -o")
+	}
+	for _, file := range files {
+		if _, err := checkpoint.StateFile(file); err != nil {
+			return Average{}, advice.Usage(fmt.Errorf("average: %w", err), "")
+		}
 	}
 	done, err := train.Averaging{Files: files, Watch: watch}.Write(out)
 	if err != nil {

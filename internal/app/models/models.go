@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -16,10 +17,13 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/train"
 )
 
@@ -27,13 +31,15 @@ import (
 const AboutEvaluate = `print loss and accuracy of a model file on a test split
 
 MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
-and shapes. Model and data are those of the run file FILE. Without it they are those that
-the metadata of MODEL name.`
+and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
+file FILE. Without it they are those that the metadata of MODEL name, or, for a checkpoint,
+the run.yaml of its run folder.`
 
 // ExampleEvaluate has examples of it.
 const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors
   peer evaluate trained.safetensors --data fashion-mnist --json
-  peer evaluate trained.safetensors my-run.yaml`
+  peer evaluate trained.safetensors my-run.yaml
+  peer evaluate runs/ring8-20260726-093015/checkpoints/rank-0/round-00000200`
 
 // A FileError says that a model file cannot be read, or is for another model.
 type FileError struct {
@@ -78,6 +84,10 @@ type Score struct {
 
 // Evaluate scores a model file on the test split. watch hears how many samples are done.
 func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
+	var err error
+	if r.Model, err = checkpoint.StateFile(r.Model); err != nil {
+		return Score{}, advice.Usage(fmt.Errorf("evaluate: %w", err), "")
+	}
 	head, err := train.ReadLayout(r.Model)
 	if err != nil {
 		return Score{}, unreadable("evaluate", err)
@@ -117,8 +127,15 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 
 // run assembles the run that evaluates a file.
 func (r Request) run(head train.Saved) (*experiment.Run, error) {
+	if head.Flat && r.RunFile == "" {
+		r.RunFile = around(r.Model)
+	}
 	if r.RunFile != "" {
 		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set))
+	}
+	if head.Flat && !r.sets("model", "model.name") {
+		return nil, advice.Usage(fmt.Errorf("evaluate: %s is of a checkpoint, which names neither model nor data", r.Model),
+			"give the run.yaml of its run folder behind it")
 	}
 	if r.ofScript(head) {
 		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
@@ -134,6 +151,15 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 		return r.guess(head, set)
 	}
 	return assemble("", slices.Concat(set, r.Set))
+}
+
+// around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.
+func around(state string) string {
+	file := filepath.Join(filepath.Dir(state), "..", "..", "..", runfolder.RunFile)
+	if regular.Check(file) != nil {
+		return ""
+	}
+	return file
 }
 
 // ofScript reports whether a script trained the model, and the request names no other one.
@@ -210,13 +236,19 @@ func unreadable(command string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return advice.Usage(fmt.Errorf("%s: %w", command, err), "a run leaves model.safetensors in its folder")
 	}
-	return &FileError{fmt.Errorf("%s: %w", command, err), ""}
+	hint := ""
+	if state, ok := errors.AsType[*train.StateError](err); ok {
+		hint = state.Hint()
+	}
+	return &FileError{fmt.Errorf("%s: %w", command, err), hint}
 }
 
 // named says which model and which data the metadata of a file name.
 func named(head train.Saved) string {
 	of, samples := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
 	switch {
+	case head.Flat:
+		return "give the run.yaml of its run folder behind it"
 	case of == "":
 		return "its metadata name no model: give a run file, or --set model.name=..."
 	case samples == "":

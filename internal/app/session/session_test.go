@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,9 +25,10 @@ import (
 
 func small(t *testing.T, set ...string) *experiment.Run {
 	t.Helper()
-	set = append([]string{
-		"name=small", "topology.size=3", "model={name: quadratic, dim: 10}", "train.rounds=30", "output.dir=" + t.TempDir(),
-	}, set...)
+	set = append([]string{"name=small", "topology.size=3", "train.rounds=30", "output.dir=" + t.TempDir()}, set...)
+	if !slices.ContainsFunc(set, func(key string) bool { return strings.HasPrefix(key, "model=") }) {
+		set = append(set, "model={name: quadratic, dim: 10}")
+	}
 	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
 		t.Fatal(err)
@@ -231,5 +233,41 @@ func TestARunWithoutAPeerIsBereft(t *testing.T) {
 	s.Event(record.Event{Edge: &record.Edge{Rank: 0, Peer: 1}})
 	if !s.Bereft() || len(s.Edges()) != 2 {
 		t.Errorf("bereft %v with %d edges", s.Bereft(), len(s.Edges()))
+	}
+}
+
+// A finished run of real peers offers what its models are for.
+func TestNextStepsAreThoseThatWork(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "t.csv")
+	if err := os.WriteFile(table, []byte("a,label\n"+strings.Repeat("1,x\n2,y\n", 50)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	images, own := []string{"model={name: logistic}"}, []string{"model={name: logistic}",
+		"data={name: file, path: " + table + "}", "train.batch=4"}
+	for _, test := range []struct {
+		mode string
+		set  []string
+		want []string // with D for the run folder
+	}{
+		{"run", nil, []string{"peer average D/peer-*.safetensors -o D/model.safetensors"}},
+		{"run", images, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
+			"peer evaluate D/model.safetensors"}},
+		{"run", own, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
+			"peer evaluate D/model.safetensors D/run.yaml", "peer predict D/model.safetensors " + table + " -o classes.csv"}},
+		{"run", append(own, "data.partition=local"), []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
+			"peer predict D/model.safetensors " + table + " -o classes.csv"}},
+		{"lab", nil, nil},
+		{"lab", images, []string{"peer evaluate D/model.safetensors"}},
+		{"sim", own, nil},
+	} {
+		s, _ := started(t, small(t, test.set...), test.mode, "")
+		var got []string
+		for _, step := range s.Next() {
+			got = append(got, strings.ReplaceAll(step.Command, s.Folder.Dir, "D"))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s %v: %q, want %q", test.mode, test.set, got, test.want)
+		}
+		s.End()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/node/identity"
 )
@@ -43,10 +44,14 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	if err != nil {
 		return "", err
 	}
-	files, text := pathsOf(a.Name), a.RunFile()
+	files := pathsOf(a.Name)
 	if err := files.check(b.Overwrite); err != nil {
 		return "", fmt.Errorf("init: %w", err)
 	}
+	if err := b.checkData(&a); err != nil {
+		return "", err
+	}
+	text := a.RunFile()
 	err = tryOut(text, func(name string) error {
 		loaded, err := configs.Load(configs.Source{File: name})
 		if err == nil {
@@ -77,6 +82,30 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	}
 	b.Invite.File, b.Invite.Loaded = files.runFile, loaded
 	return files.runFile, b.Invite.with(ctx, p)
+}
+
+// checkData says what a check of the user's own data finds, and follows its advice.
+func (b *Beginning) checkData(a *Answers) error {
+	if !a.Own {
+		return nil
+	}
+	return tryOut(a.RunFile(), func(name string) error {
+		loaded, err := configs.Load(configs.Source{File: name})
+		if err != nil {
+			return err
+		}
+		check, err := inspect.CheckData(loaded)
+		if err != nil {
+			return fmt.Errorf("init: %w", err)
+		}
+		for _, note := range check.Notes {
+			b.say("note: %s", note)
+		}
+		if a.Standardise = check.Standardise; a.Standardise {
+			b.say("the run file has data.standardise: true")
+		}
+		return nil
+	})
 }
 
 // answers takes the answers from flags, and asks for the others.

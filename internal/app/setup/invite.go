@@ -78,11 +78,14 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 	if err != nil {
 		return err
 	}
-	out := invited{token, advice.Command("peer", "join", token), terms.Seats, invitation.Token.Expires}
+	out := invited{token, i.join(token), terms.Seats, invitation.Token.Expires}
 	i.say("type this on the other machines (%d), in a folder for the run, until %s:", terms.Seats,
 		out.Expires.Format("15:04:05"))
 	if err := i.Print(out, func(w io.Writer) error { _, err := fmt.Fprintln(w, out.Command); return err }); err != nil {
 		return err
+	}
+	if i.Loaded.Config.Data.Own() {
+		i.say("where the data lie elsewhere on a machine, change %s in its command", i.Loaded.Config.Data.FolderKey())
 	}
 	outcome, err := invitation.Serve()
 	if err == nil && outcome.Members != nil {
@@ -103,6 +106,20 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 		i.say("%s joined; %s makes a token for the others", plural.Of(outcome.Joined, "machine"), advice.Command(again...))
 	}
 	return err
+}
+
+// join returns what to type on the other machines. It names their data where these are the user's own, as they lie on
+// this machine.
+func (i *Invitation) join(token string) string {
+	words, d := []string{"peer", "join", token}, i.Loaded.Config.Data
+	if d.Own() && i.Loaded.Config.LearnsFromData() {
+		for _, f := range [][2]string{{"data.path", d.Path}, {"data.test", d.Test}, {"data.dir", d.Dir}} {
+			if f[1] != "" {
+				words = append(words, "--set", f[0]+"="+f[1])
+			}
+		}
+	}
+	return advice.Command(words...)
 }
 
 // seats returns how many machines the token admits.

@@ -23,6 +23,8 @@ type Answers struct {
 	Own      bool   // Data is a path
 	Link     string // rate of the slowest link, like 100mbit
 	Rounds   int
+
+	Standardise bool // the check of the data advises it
 }
 
 // A Question is one of peer init. Its flag answers it as well.
@@ -181,6 +183,9 @@ func (a Answers) RunFile() string {
 	if a.Own {
 		line("  name: file", "samples of your own")
 		line("  path: "+strconv.Quote(a.Data), "on this machine")
+		if a.Standardise {
+			line("  standardise: true", "the deviations of its columns differ widely")
+		}
 	} else {
 		line("  name: "+a.Data, "peer data list names all")
 	}

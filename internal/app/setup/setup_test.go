@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -86,6 +87,59 @@ func TestRunFilesOfAnswersAreAccepted(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A run on own data follows the advice of the data check, and the command for the other machines names the data.
+func TestARunOnOwnDataIsChecked(t *testing.T) {
+	dir := folder(t)
+	for name, row := range map[string]string{"wide.csv": "%d,%d000,%d\n", "even.csv": "%d,%d,%d\n"} {
+		text := "a,b,label\n"
+		for i := range 200 {
+			text += fmt.Sprintf(row, i%7, i%5, i%2)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, talk := screen("")
+		run := strings.TrimSuffix(name, ".csv")
+		b := Beginning{Screen: s, Alone: true, Given: map[string]string{"name": run, "machines": "2", "data": name,
+			"link": "1gbit", "rounds": "9"}}
+		file, err := b.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := configs.Load(configs.Source{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		advised := name == "wide.csv"
+		if loaded.Config.Data.Standardise != advised ||
+			strings.Contains(talk.String(), "data.standardise: true helps training") != advised {
+			t.Errorf("%s: standardise: %v; %s", name, loaded.Config.Data.Standardise, talk)
+		}
+		i := Invitation{Loaded: loaded}
+		if got, want := i.join("TOKEN"), "peer join TOKEN --set data.path="+filepath.Join(dir, name); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	loaded, err := configs.Load(configs.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (&Invitation{Loaded: loaded}).join("TOKEN"); got != "peer join TOKEN" {
+		t.Errorf("for data that all machines know: %s", got)
+	}
+	if err := os.WriteFile("gap.csv", []byte("a,b,label\n1,2,0\n3,,1\n4,5,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := screen("")
+	b := Beginning{Screen: s, Alone: true, Given: map[string]string{"machines": "2", "data": "gap.csv"}}
+	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "gap.csv") {
+		t.Errorf("data with a gap: error %v", err)
+	}
+	if strings.Contains(names(t, dir), "lan") {
+		t.Errorf("there are files all the same: %s", names(t, dir))
 	}
 }
 
