@@ -44,7 +44,7 @@ type Spent struct {
 // A brief account tells the paths of its edges if there are at most mostPaths of them, each with at most mostOthers
 // other ways.
 const (
-	mostPaths  = 16
+	mostPaths  = 12
 	mostOthers = 3
 )
 
