@@ -88,6 +88,8 @@ var tables = map[string]reflect.Type{
 	"Spent":               reflect.TypeFor[record.Spent](),
 	"Rest":                reflect.TypeFor[record.Rest](),
 	"Link":                reflect.TypeFor[record.Link](),
+	"Path":                reflect.TypeFor[record.Path](),
+	"Way":                 reflect.TypeFor[record.Way](),
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),
 	"Missed faults":       reflect.TypeFor[record.MissedFault](),

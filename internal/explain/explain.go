@@ -11,7 +11,7 @@ import (
 
 // Sentences explains a run, the most important sentence first. It does not change the record.
 func Sentences(r *Record) []Sentence {
-	all := slices.Concat(r.times(), r.learning(), r.codecs(), r.faults())
+	all := slices.Concat(r.times(), r.learning(), r.codecs(), r.faults(), r.paths())
 	slices.SortStableFunc(all, func(a, b Sentence) int {
 		return cmp.Or(slices.Index(severities(), a.Severity)-slices.Index(severities(), b.Severity),
 			slices.Index(kinds(), a.Kind)-slices.Index(kinds(), b.Kind))

@@ -23,6 +23,7 @@ const (
 	LossFlat      Kind = "loss-flat"      // it does not fall any more
 	Returned      Kind = "returned"       // a worker's process died and came back
 	LinkLost      Kind = "link-lost"      // connections broke
+	Paths         Kind = "path"           // which of several networks a link uses
 	BitsAtBound   Kind = "bits-at-bound"  // the controller has no room
 	EntropyIdle   Kind = "entropy-idle"   // entropy coding saves nothing
 	FewSamples    Kind = "few-samples"    // of one worker
@@ -34,7 +35,7 @@ const (
 // kinds returns the order of the kinds.
 func kinds() []Kind {
 	return []Kind{Diverged, LossRises, ThetaViolated, WorkerLost, Straggler, SlowLink, LinkLimit, CodecBound, CPUShared,
-		Beside, Repairs, GapGrows, NearTheta, LossFlat, Returned, LinkLost, BitsAtBound, EntropyIdle, FewSamples,
+		Beside, Repairs, GapGrows, NearTheta, LossFlat, Returned, LinkLost, Paths, BitsAtBound, EntropyIdle, FewSamples,
 		NetworkBound, ComputeBound, TimeSplit}
 }
 

@@ -388,7 +388,7 @@ func (n *Node) joinTopic(rounds int) (*telemetry.Topic, error) {
 	}
 	var err error
 	n.topic, err = telemetry.Join(telemetry.Config{
-		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
+		Host: &pinnedHost{n.gate.Guard(n.host), n}, Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
 		Limits: record.Limits{Peers: n.opts.N, Rounds: rounds}, Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
 	})
 	return n.topic, err

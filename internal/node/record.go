@@ -32,6 +32,9 @@ func (d *driver) report(step *record.Step) {
 	for _, s := range d.meter.Status() {
 		link := d.account.Link(topology.Rank(s.Neighbour))
 		link.Sent, link.Received, link.Lost = s.Sent, s.Received, s.Lost
+		if s.Path != nil && len(s.Path.Others) > 0 {
+			link.Path = s.Path
+		}
 	}
 	account := d.w.Report(d.account, step, &d.w.Surroundings)
 	d.vitals.note(&account)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	libp2p "github.com/libp2p/go-libp2p/core/peer"
 
@@ -11,6 +12,7 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -31,14 +33,6 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if r == nil || r.Self != w.Rank {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
-	rounds := w.Rounds
-	if w.Asynchronous {
-		rounds *= n.opts.N // a fast worker does steps of slow ones
-	}
-	topic, err := n.joinTopic(rounds)
-	if err != nil {
-		return record.Final{}, err
-	}
 	links, err := link.Start(n.linksOf(&w))
 	if err != nil {
 		return record.Final{}, err
@@ -47,6 +41,10 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
+	topic, err := n.joinTopic(w.mostRounds(n.opts.N))
+	if err != nil {
+		return record.Final{}, errors.Join(err, links.Close())
+	}
 	w.equip(links)
 	n.vectors.NoStart()
 	if roll := n.roll; roll != nil && first {
@@ -84,6 +82,15 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	return d.final(), err
 }
 
+// mostRounds returns the most rounds that one of n workers finishes: without rounds, a fast one does steps of slow
+// ones.
+func (w *Worker) mostRounds(n int) int {
+	if w.Asynchronous {
+		return n * w.Rounds
+	}
+	return w.Rounds
+}
+
 // equip lends the machine buffers and free cores, if it can use them.
 func (w *Worker) equip(links *link.Links) {
 	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
@@ -106,8 +113,8 @@ func (n *Node) linksOf(w *Worker) link.Config {
 	c := link.Config{
 		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
 		Rows: w.Rows, Limit: w.MaxPayload, Room: messages * message, Detect: n.opts.Detect,
-		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
-		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
+		Fit:    link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
+		Coding: link.Coding{Coder: w.Entropy, Layout: w.Layout}, Ways: n.ways, Refused: &n.refused.Refusals, Log: n.log,
 	}
 	if j := w.journal(); j != nil {
 		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
@@ -119,6 +126,20 @@ func (n *Node) linksOf(w *Worker) link.Config {
 		c.InTurn, c.Room = &slots, (len(w.Rows.At(0).In)+slots.Lead+1)*message
 	}
 	return c
+}
+
+// ways returns the routes to a worker of another machine. The addresses of a roster choose the networks. The host
+// resolves names in it.
+func (n *Node) ways(rank topology.Rank) []socket.Route {
+	n.mu.Lock()
+	r, listed := n.roster, n.roll == nil
+	n.mu.Unlock()
+	if listed && int(rank) < len(r.Addrs) {
+		if own := r.Addrs[rank]; len(own) > 0 && !slices.ContainsFunc(own, socket.Named) {
+			return socket.Routes(own)
+		}
+	}
+	return socket.Routes(n.host.Peerstore().Addrs(r.IDs[rank]))
 }
 
 // inTurn reports whether messages are read only when the machine has come to their exchange, because they are large. A

@@ -41,12 +41,24 @@ type Spent struct {
 	CPU     time.Duration `json:"cpu_ns,omitempty"` // processor time of the worker's process; 0: unknown
 }
 
-// Brief returns the account for a message that must be small. It lacks the bytes of the edges, and has at most most
-// edges: those for which the worker has waited most often. Rest sums up the others.
+// A brief account tells the paths of its edges if there are at most mostPaths of them, each with at most mostOthers
+// other ways.
+const (
+	mostPaths  = 12
+	mostOthers = 3
+)
+
+// Brief returns the account for a message that must be small. It lacks the bytes of the edges, the paths of many edges
+// and the slowest ways of each path. It has at most most edges: those for which the worker has waited most often. Rest
+// sums up the others.
 func (l Links) Brief(most int) Links {
 	l.Links = slices.Clone(l.Links)
 	for i := range l.Links {
 		l.Links[i].Sent, l.Links[i].Received = Bytes{}, Bytes{}
+		if len(l.Links) > mostPaths {
+			l.Links[i].Path = nil
+		}
+		l.Links[i].Path = l.Links[i].Path.brief()
 	}
 	if len(l.Links) <= most {
 		return l
@@ -85,6 +97,8 @@ type Link struct {
 	// Limit bounds what this worker sends on the edge, in bits per second; 0: nothing but Links.Uplink does.
 	Limit float64 `json:"limit_bit_s,omitempty"`
 	Lost  int64   `json:"lost,omitempty"` // connections that ended without a bye
+	// Path is how the worker reaches the neighbour, where there are several ways.
+	Path *Path `json:"path,omitempty"`
 }
 
 // after returns an account that goes on after that of earlier processes of the worker.

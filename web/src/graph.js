@@ -183,13 +183,14 @@ export class Graph {
     const edges = [...this.run.edges.values()].sort((x, y) => (y.rate ?? y.bytes ?? 0) - (x.rate ?? x.bytes ?? 0));
     const about = edges.some(({ estimated }) => estimated) ? "Bytes are estimated from the sums of both ends. " : "";
     const limits = edges.some(({ load }) => load > 0) ? "Load is the share of the link's limit that its busier direction uses now." : "";
+    const paths = edges.some(({ path }) => path); // ways between machines
     const left = edges.length > EDGE_ROWS ? `The ${EDGE_ROWS} busiest of ${count(edges.length)}. ` : "";
     this.table.replaceChildren(
       h("table", {}, h("caption", { class: "note" }, left + about + limits),
-        h("thead", {}, h("tr", {}, ["Edge", "State", "Weight", "Load", "Rate", "Bytes"].map((head) => h("th", { scope: "col" }, head)))),
+        h("thead", {}, h("tr", {}, ["Edge", "State", "Weight", "Load", "Rate", "Bytes", ...(paths ? ["Over"] : [])].map((head) => h("th", { scope: "col" }, head)))),
         h("tbody", {}, edges.slice(0, EDGE_ROWS).map((edge) => h("tr", {}, h("th", { scope: "row" }, `${edge.a}–${edge.b}`),
           h("td", { class: "words" }, EDGE_WORDS[edge.state] ?? edge.state), h("td", {}, number(edge.weight)), h("td", {}, percent(edge.load)),
-          h("td", {}, rate(edge.rate)), h("td", {}, bytes(edge.bytes)))))),
+          h("td", {}, rate(edge.rate)), h("td", {}, bytes(edge.bytes)), paths ? h("td", { class: "words" }, edge.path) : null)))),
     );
   }
 
@@ -259,6 +260,9 @@ function edgeText(edge) {
   const parts = [`Edge ${edge.a}–${edge.b}: ${EDGE_WORDS[edge.state] ?? edge.state}`, loadText(edge, "no bytes known")];
   if (edge.waited) {
     parts.push("an end waits for the other");
+  }
+  if (edge.path) {
+    parts.push(`over ${edge.path}`);
   }
   return parts.join(", ");
 }

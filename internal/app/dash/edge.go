@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
 )
@@ -20,10 +21,12 @@ type edge struct {
 
 // An end is one end of an edge, as its worker recorded or answered.
 type end struct {
-	off  bool    // switched off by the policy reweight
-	sent int64   // bytes at the socket, over all processes of the worker; 0: unknown
-	rate float64 // bytes sent a second; NaN: unknown
-	lost int64   // connections that ended without a bye
+	off  bool         // switched off by the policy reweight
+	sent int64        // bytes at the socket, over all processes of the worker; 0: unknown
+	rate float64      // bytes sent a second; NaN: unknown
+	lost int64        // connections that ended without a bye
+	path *record.Path // nil: unknown
+	over string       // address of the last path in the record
 
 	account time.Duration // of the last account in the record
 	asked   bool
@@ -44,6 +47,9 @@ func (e *end) record(l record.Link, now time.Duration) {
 		smooth(&e.rate, math.Max(0, float64(l.Sent.Wire-e.sent)/took))
 	}
 	e.account, e.sent, e.lost = now, max(e.sent, l.Sent.Wire), max(e.lost, l.Lost)
+	if l.Path != nil {
+		e.path, e.over = l.Path, l.Path.Way.Address
+	}
 }
 
 // take notes the state of a link that the worker at one end answered.
@@ -59,6 +65,9 @@ func (e *end) take(link node.LinkStatus, now time.Time) {
 	}
 	e.asked, e.link, e.at = true, link, now
 	e.sent, e.lost = max(e.sent, e.past+link.Sent.Wire), max(e.lost, link.Lost)
+	if link.Path != nil {
+		e.path = link.Path
+	}
 }
 
 // gone notes that the process of an end does not answer.
@@ -90,6 +99,7 @@ type Edge struct {
 	Lost      count  `json:"lost"`
 	Retries   count  `json:"retries"`
 	Waited    bool   `json:"waited"` // an end waits for the other one
+	Path      string `json:"path"`   // the way of the link, "" if it is unknown
 }
 
 // show returns the edge as the page reads it. Running says that the run goes on, and uplink is the limit of all that a
@@ -97,7 +107,7 @@ type Edge struct {
 func (e *edge) show(workers []*worker, degrees []int, uplink float64, running bool) Edge {
 	ends := [2]*worker{workers[e.a], workers[e.b]}
 	out := Edge{A: e.a, B: e.b, Weight: figureOf(e.weight), Rate: unknown(), Limit: unknown(), Load: unknown(),
-		State: e.state(ends, running), Lost: uncounted, Retries: uncounted}
+		State: e.state(ends, running), Lost: uncounted, Retries: uncounted, Path: e.way()}
 	out.Waited = running && (slices.Contains(waits(ends[0]), e.b) || slices.Contains(waits(ends[1]), e.a))
 	rates := [2]float64{e.ends[0].rate, e.ends[1].rate}
 	for i, w := range ends {
@@ -121,6 +131,18 @@ func (e *edge) show(workers []*worker, degrees []int, uplink float64, running bo
 	out.Rate = figureOf(rates[0] + rates[1])
 	e.load(&out, rates, ends, uplink)
 	return out
+}
+
+// way describes the way of the link, by the end that knows more of it.
+func (e *edge) way() string {
+	best := e.ends[0].path
+	if p := e.ends[1].path; best == nil || p != nil && p.Measuring > best.Measuring {
+		best = p
+	}
+	if best == nil {
+		return ""
+	}
+	return explain.Path(best)
 }
 
 // load compares the rates with the limit of the edge, or of the uplinks of its ends.

@@ -122,6 +122,17 @@ func eventOfEdge(e record.Edge) Event {
 	return out
 }
 
+// moves reports whether a link goes over another way than before, as the end that has measured them tells.
+func moves(before string, now *record.Path) bool {
+	return before != "" && now != nil && now.Measuring > 0 && before != now.Way.Address
+}
+
+// eventOfPath says over which way a link goes now.
+func eventOfPath(rank, round int, link record.Link) Event {
+	return Event{Rank: &rank, Round: round, Kind: edgeEvent, Severity: explain.Note,
+		Text: fmt.Sprintf("worker %d now reaches worker %d over %s", rank, link.Peer, explain.Path(link.Path))}
+}
+
 // results describes a loss and an accuracy, those that are numbers.
 func results(loss, accuracy float64) string {
 	var parts []string

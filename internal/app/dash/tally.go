@@ -170,7 +170,11 @@ func (t *tally) account(l record.Links) {
 	w.account, w.spent, w.changed = &l, l.Spent, t.version
 	for _, link := range l.Links {
 		if other := t.worker(link.Peer); other != nil && link.Peer != l.Rank {
-			t.between(l.Rank, link.Peer).ends[side(l.Rank, link.Peer)].record(link, l.Time)
+			end := &t.between(l.Rank, link.Peer).ends[side(l.Rank, link.Peer)]
+			if moves(end.over, link.Path) {
+				t.note(eventOfPath(l.Rank, l.Round, link))
+			}
+			end.record(link, l.Time)
 			other.changed = t.version // how often it is waited for
 		}
 	}

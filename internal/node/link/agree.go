@@ -105,14 +105,39 @@ func (e *edge) failed(err error) {
 	}
 }
 
-// dial opens a stream to the neighbour and greets it.
-func (e *edge) dial(ctx context.Context) (*handshake.Talk, error) {
-	s, err := e.Host.Open(ctx, e.id, Protocol)
+// dial calls the neighbour over the best way.
+func (e *edge) dial(ctx context.Context) (*handshake.Talk, *contest, error) {
+	c, opening, err := e.connect(ctx)
+	var t *handshake.Talk
+	if err == nil {
+		t, err = e.call(ctx, c)
+	}
+	if err != nil && opening != nil {
+		opening.close(nil)
+		opening = nil
+	}
+	return t, opening, err
+}
+
+// call opens a stream to the neighbour and greets it; over any connection for nil.
+func (e *edge) call(ctx context.Context, over network.Conn) (*handshake.Talk, error) {
+	var s network.Stream
+	var err error
+	if over == nil {
+		s, err = e.Host.Open(ctx, e.id, Protocol)
+	} else {
+		s, err = e.Host.OpenOn(ctx, over, Protocol)
+	}
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	t := handshake.New(s)
-	if err := e.settle(t); err != nil {
+	if err = e.settle(t); err == nil && !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		stop()
 		return nil, err
 	}
 	return t, nil

@@ -30,11 +30,17 @@ type Config struct {
 	// Rest reports whether the connection to a worker may be closed when their link rests. All links rest until
 	// gossip.CallPeer. Nil: links never rest.
 	Rest func(topology.Rank) bool
-	// Coder codes payloads, in the parts of Layout. A nil Layout says that the parts are unknown.
-	Coder   entropy.Coder
-	Layout  func(f gossip.Frame) quant.Layout
+	// Ways returns the routes to a worker of another machine. Nil: there is never a choice.
+	Ways func(topology.Rank) []socket.Route
+	Coding
 	Refused *socket.Refusals
 	Log     *slog.Logger
+}
+
+// A Coding codes payloads, in the parts of Layout. A nil Layout says that the parts are unknown.
+type Coding struct {
+	Coder  entropy.Coder
+	Layout func(f gossip.Frame) quant.Layout
 }
 
 // A Fit says with which neighbours a worker can work.
@@ -60,6 +66,8 @@ type Status struct {
 	Lost      int64        `json:"lost"`    // links that ended without a bye
 	Silent    int64        `json:"silent"`  // lost links that ended for silence
 	Retries   int64        `json:"retries"` // failed attempts to make a link
+	// Path is the way over which the link goes; nil without a link.
+	Path *record.Path `json:"path,omitempty"`
 }
 
 // Bytes counts the bytes exchanged with one neighbour.

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -22,6 +23,7 @@ type edge struct {
 	arrived chan *handshake.Talk // agreed streams that the other end has opened
 	awake   chan struct{}        // signals a new connection
 	sought  chan struct{}        // signals that the edge needs a link
+	ways    ways
 	log     *slog.Logger
 
 	lost, silent, retries atomic.Int64 // see Status
@@ -42,6 +44,9 @@ type state struct {
 	duplicate handshake.DuplicateTimer
 	host      string // name of its machine, "" if unknown
 
+	changed chan struct{} // closed when there is another link, or none
+	over    bool          // the neighbour has left
+
 	bannedProcess uint64                  // number of the last banned process
 	banned        *handshake.RefusedError // nil without one
 }
@@ -53,7 +58,7 @@ func newEdge(s *shared, rank topology.Rank) *edge {
 		dials:     s.Host.ID() < id,
 		hears:     s.Rows.Period() != 1 || slices.Contains(s.Rows.At(0).Out, rank),
 		arrived:   make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), sought: make(chan struct{}, 1),
-		state: state{since: time.Now(), demand: demand{worker: s.Rest == nil}},
+		state: state{since: time.Now(), demand: demand{worker: s.Rest == nil}, changed: make(chan struct{})},
 		log:   s.Log.With("neighbour", int(rank)),
 	}
 }
@@ -72,6 +77,8 @@ func (e *edge) set(k *link, why error) {
 	defer e.mu.Unlock()
 	s := &e.state
 	s.link, s.last, s.since = k, why, time.Now()
+	close(s.changed)
+	s.changed = make(chan struct{})
 	if k != nil {
 		s.ever, s.process = true, k.process
 		s.demand.met(k)
@@ -82,6 +89,32 @@ func (e *edge) current() *link {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.state.link
+}
+
+// part notes that the neighbour has left.
+func (e *edge) part() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state.over = true
+}
+
+// link waits for a link, and returns it; nil: the edge rests or is over, or ctx has ended.
+func (e *edge) link(ctx context.Context) *link {
+	for {
+		e.mu.Lock()
+		s := e.state
+		e.mu.Unlock()
+		if s.link != nil || s.over || !s.demand.any() {
+			return s.link
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return nil
+		case <-e.ctx.Done():
+			return nil
+		}
+	}
 }
 
 // renewed reports whether theirs is from another process than the last link.
@@ -191,6 +224,6 @@ func (e *edge) status() Status {
 	return Status{
 		Neighbour: int(e.rank), Host: e.machine(), Up: e.current() != nil, Resting: e.rests(), Detail: e.trouble(),
 		Sent: bytes.Sent, Received: bytes.Received,
-		Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(),
+		Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(), Path: e.path(),
 	}
 }

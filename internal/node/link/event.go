@@ -35,10 +35,11 @@ type Event struct {
 }
 
 var (
-	errEpoch  = errors.New("frame of another process of this peer")
-	errNoBye  = errors.New("the neighbour closed the link without a bye")
-	errCutOff = errors.New("frame is cut off")
-	errLeft   = errors.New("this worker has gone on without this neighbour")
+	errEpoch   = errors.New("frame of another process of this peer")
+	errNoBye   = errors.New("the neighbour closed the link without a bye")
+	errCutOff  = errors.New("frame is cut off")
+	errNewLink = errors.New("the neighbour has made a new link")
+	errLeft    = errors.New("this worker has gone on without this neighbour")
 )
 
 // reasons names the counters of refused frames by their errors.

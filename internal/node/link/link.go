@@ -113,6 +113,13 @@ func (k *link) closed() {
 	}
 }
 
+// stays reports whether both ends need the link, as far as they have said.
+func (k *link) stays() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.told == needed && k.heard == needed
+}
+
 // parted reports whether this end has closed its half of the stream, or the other end has.
 func (k *link) parted() bool {
 	k.mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
@@ -57,6 +58,7 @@ func Start(c Config) (*Links, error) {
 		l.meet(rank)
 	}
 	c.Host.SetStreamHandler(Protocol, l.accept)
+	c.Host.SetStreamHandler(socket.ProbeProtocol, l.measured)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
 	c.Host.Network().Notify(l.watch)
 	return l, nil
@@ -65,6 +67,7 @@ func Start(c Config) (*Links, error) {
 // Close ends all links at once, even without a bye, and waits for their goroutines.
 func (l *Links) Close() error {
 	l.s.Host.RemoveStreamHandler(Protocol)
+	l.s.Host.RemoveStreamHandler(socket.ProbeProtocol)
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
@@ -79,6 +82,9 @@ func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }
 
 // connected wakes the edge of a neighbour that has a new connection.
 func (l *Links) connected(_ network.Network, c network.Conn) {
+	if socket.Dialled(c) {
+		return // a contest knows
+	}
 	if rank, known := l.s.Members.Rank(c.RemotePeer()); known {
 		if e := l.find(rank); e != nil {
 			e.rouse()
@@ -105,6 +111,19 @@ func (l *Links) accept(s network.Stream) {
 		e.wake(t)
 	default:
 		e.greet(t)
+	}
+}
+
+// measured answers a neighbour that measures a connection, and notes the result.
+func (l *Links) measured(s network.Stream) {
+	rank, known := l.s.Members.Rank(s.Conn().RemotePeer())
+	e := l.find(rank)
+	if !known || e == nil {
+		s.Reset()
+		return
+	}
+	if speed, err := l.s.Host.AnswerProbe(s); err == nil {
+		e.ways.note(socket.Remote(s.Conn()), speed, true, 0)
 	}
 }
 
@@ -275,6 +294,22 @@ func (l *Links) Serves(id peer.ID) bool {
 	}
 	e := l.find(rank)
 	return e != nil && !e.rests()
+}
+
+// Over returns the connection of the link to id. Where there may be several connections, it waits for the link. It is
+// nil if there is no link, or if there is one connection anyway.
+func (l *Links) Over(ctx context.Context, id peer.ID) network.Conn {
+	rank, known := l.s.Members.Rank(id)
+	e := l.find(rank)
+	if !known || e == nil || l.s.Ways == nil || len(l.s.Ways(rank)) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshake.Timeout)
+	defer cancel()
+	if k := e.link(ctx); k != nil {
+		return k.stream.Conn()
+	}
+	return nil
 }
 
 // Trouble describes the link to peer, for users.

@@ -26,7 +26,7 @@ func opened(t *testing.T, p *mailing, h wire.Header) (head, payload []byte) {
 }
 
 func TestOneMessageIsCodedOnce(t *testing.T) {
-	m, err := newMailroom(&Config{Coder: entropy.Huff0})
+	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 }
 
 func TestOnlyFramesThatLinksShareOrCodeAreMailings(t *testing.T) {
-	coding, err := newMailroom(&Config{Coder: entropy.Huff0})
+	coding, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestFreeMailingsAreBounded(t *testing.T) {
 func TestAMessageOfAnotherLayoutIsSentAsItIs(t *testing.T) {
 	var refused socket.Refusals
 	m, err := newMailroom(&Config{
-		Coder: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) },
+		Coding:  Coding{Coder: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }},
 		Refused: &refused, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestCostsAreMeasured(t *testing.T) {
 
 // A message from the journal is coded like one from memory, so that bytes do not depend on when a neighbour was met.
 func TestStoredPayloadsAreCoded(t *testing.T) {
-	m, err := newMailroom(&Config{Coder: entropy.Huff0})
+	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,14 +24,14 @@ func (e *edge) run() {
 	defer e.clear()
 	ctx, wait := e.ctx, socket.FirstRetry
 	for e.await(ctx); ctx.Err() == nil; e.await(ctx) {
-		t, err := e.next(ctx)
+		t, opening, err := e.next(ctx)
 		if err != nil {
 			e.failed(err)
 			e.rest(ctx, err, &wait)
 			continue
 		}
 		began := time.Now()
-		ended := e.serve(ctx, t)
+		ended := e.serve(ctx, t, opening)
 		if ended == bye && e.dials {
 			return
 		}
@@ -43,16 +43,21 @@ func (e *edge) run() {
 		if time.Since(began) > steady {
 			wait = socket.FirstRetry
 		}
-		if e.dials {
+		if e.dials && len(e.arrived) == 0 {
 			e.rest(ctx, nil, &wait)
 		}
 	}
 }
 
-// next waits for a stream on which both ends have agreed.
-func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
+// next waits for a stream on which both ends have agreed. The choice of its way may still be going on.
+func (e *edge) next(ctx context.Context) (*handshake.Talk, *contest, error) {
 	if e.dials {
-		return e.dial(ctx)
+		select {
+		case t := <-e.arrived: // explore has moved the link
+			return t, nil, nil
+		default:
+			return e.dial(ctx)
+		}
 	}
 	ctx, end := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -67,9 +72,9 @@ func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
 	})
 	select {
 	case t := <-e.arrived: // the other end already has a link and waits
-		return t, nil
+		return t, nil, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 }
 
@@ -95,7 +100,7 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 }
 
 // serve runs one link from beginning to end, and returns the word on which both ends have agreed.
-func (e *edge) serve(ctx context.Context, t *handshake.Talk) (agreed word) {
+func (e *edge) serve(ctx context.Context, t *handshake.Talk, opening *contest) (agreed word) {
 	k := newLink(&e.neighbour, t)
 	if e.order != nil {
 		socket.Prompt(t.Stream.Conn())
@@ -106,32 +111,43 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (agreed word) {
 	}
 	e.set(k, nil)
 	e.emit(Event{Kind: Up, Peer: e.rank, Met: met})
-	e.log.Debug("link up")
+	e.log.Debug("link up", "address", t.Stream.Conn().RemoteMultiaddr())
 	k.start()
+	explored := e.explored(t.Stream.Conn(), opening)
+	moved := false
 	select {
 	case <-k.over:
 	case newer := <-e.arrived:
-		k.fail(errors.New("the neighbour has made a new link"))
+		k.fail(errNewLink)
 		if old := t.Stream.Conn(); old != newer.Stream.Conn() {
-			e.hangUp(old) // the neighbour has given the old link up, or cannot tell
+			e.retire(old) // the neighbour has given the old link up, or cannot tell
 		}
+		moved = takes(newer, t)
 		e.putBack(newer)
 	case <-ctx.Done():
 		k.fail(ctx.Err())
 	}
+	explored()
 	agreed, err := k.wait()
+	e.ways.trust(agreed == resting)
 	if agreed == needed {
 		e.isLost()
 	}
 	e.set(nil, err)
 	switch agreed {
 	case bye:
+		e.part()
 		e.log.Debug("neighbour has left")
 		e.emit(Event{Kind: PeerDone, Peer: e.rank})
 		return agreed
 	case resting:
 		e.log.Debug("link rests")
 		e.emit(Event{Kind: Rested, Peer: e.rank})
+		return agreed
+	}
+	if moved {
+		e.log.Info("the link moves to another address")
+		e.emit(Event{Kind: Down, Peer: e.rank, Err: err})
 		return agreed
 	}
 	e.lost.Add(1)

@@ -30,16 +30,20 @@ func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
 // traffic counts the bytes at the sockets of one host. Over TCP it counts by peer; over QUIC, whose
 // connections share one socket, it counts UDP payloads in total.
 type traffic struct {
-	total  tally
-	shared *quicreuse.ConnManager // nil over TCP
-	shaper *shaper                // above the counting; nil: without limits
-	keeps  func(peer.ID) bool     // peers whose count outlives their connections; nil: all
-	trusts func(net.Addr) error   // refuses connections that may not be without encryption
-	mu     sync.Mutex
-	peers  map[peer.ID]*tally
+	total    tally
+	shared   *quicreuse.ConnManager // nil over TCP
+	shaper   *shaper                // above the counting; nil: without limits
+	networks networks               // that were measured
+	dialled  entrance               // for connections that are dialled below libp2p
+	keeps    func(peer.ID) bool     // peers whose count outlives their connections; nil: all
+	trusts   func(net.Addr) error   // refuses connections that may not be without encryption
+	mu       sync.Mutex
+	peers    map[peer.ID]*tally
 }
 
-func newTraffic(s *shaper) *traffic { return &traffic{shaper: s, peers: make(map[peer.ID]*tally)} }
+func newTraffic(s *shaper) *traffic {
+	return &traffic{shaper: s, dialled: make(entrance), peers: make(map[peer.ID]*tally)}
+}
 
 func (t *traffic) peer(id peer.ID) *tally {
 	t.mu.Lock()
@@ -160,7 +164,7 @@ func (u *countingUpgrader) UpgradeGatedMaListener(
 	t transport.Transport, raw transport.GatedMaListener,
 ) transport.Listener {
 	in := &countingListener{GatedMaListener: raw, traffic: u.traffic, open: make(map[string]*countedConn)}
-	return &upgradedListener{Listener: u.Upgrader.UpgradeGatedMaListener(t, in), raw: in}
+	return u.traffic.dialled.open(&upgradedListener{Listener: u.Upgrader.UpgradeGatedMaListener(t, in), raw: in})
 }
 
 type countingListener struct {

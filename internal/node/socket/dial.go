@@ -26,23 +26,26 @@ const (
 const dialTime = 5 * time.Second
 
 // Open connects to id if there is no connection, and opens a stream. That succeeds even if id does not
-// serve the protocol: only an answer shows that it does. It fails with a *TwinError if this host's own
-// identity answers in the place of id.
+// serve the protocol: only an answer shows that it does. It fails as Reach does.
 func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	if err := h.connect(ctx, id); err != nil {
-		return nil, h.recognise(id, err)
+	if err := h.Reach(ctx, id); err != nil {
+		return nil, err
 	}
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
 }
 
-// connect connects to id, unless it is connected already.
-func (h *Host) connect(ctx context.Context, id peer.ID) error {
+// Reach connects to id, unless it is connected already. It fails with a *TwinError if this host's own identity answers
+// in the place of id.
+func (h *Host) Reach(ctx context.Context, id peer.ID) error {
 	if sw, ok := h.Network().(*swarm.Swarm); ok {
 		sw.Backoff().Clear(id) // libp2p waits far longer than this package
 	}
-	return h.Connect(ctx, peer.AddrInfo{ID: id})
+	if err := h.Connect(ctx, peer.AddrInfo{ID: id}); err != nil {
+		return h.recognise(id, err)
+	}
+	return nil
 }
 
 // Sleep waits for d, and reports whether ctx still lives then.

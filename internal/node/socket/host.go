@@ -139,6 +139,7 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, &ListenError{c.listenAddrs(), err}
 	}
+	h.Network().Notify(&network.NotifyBundle{ConnectedF: entered})
 	return &Host{h, bytes, c.KeyFile}, nil
 }
 

@@ -53,6 +53,7 @@ func (s *stack) host() (_ host.Host, err error) {
 	network, err := swarm.NewSwarm(s.self, store, bus,
 		swarm.WithConnectionGater(s.config.Gate),
 		swarm.WithResourceManager(s.limits),
+		swarm.WithDialRanker(s.bytes.networks.rank),
 		swarm.WithUDPBlackHoleSuccessCounter(nil), // users must see that UDP or IPv6 does not work
 		swarm.WithIPv6BlackHoleSuccessCounter(nil))
 	if err != nil {
@@ -110,7 +111,8 @@ func (s *stack) transport() (transport.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return quic.NewTransport(s.config.Key, shared, nil, s.config.Gate, s.limits)
+		t, err := quic.NewTransport(s.config.Key, shared, nil, s.config.Gate, s.limits)
+		return &openTransport{t, s.bytes.dialled}, err
 	}
 	muxers := []upgrader.StreamMuxer{{ID: mux.ID, Muxer: streaming(streamsConfig(s.bytes.shaper.window()))}}
 	seal, err := s.security(muxers)

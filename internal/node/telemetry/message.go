@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +62,9 @@ func parse(from topology.Rank, limits record.Limits, text []byte) (m message, ok
 	if wrong {
 		return message{}, false
 	}
+	if m.Links != nil && slices.ContainsFunc(m.Links.Links, func(l record.Link) bool { return !tidy(l.Path) }) {
+		return message{}, false
+	}
 	if m.Status != nil {
 		m.Status.Detail = handshake.Printable(m.Status.Detail)
 	}
@@ -70,6 +75,23 @@ func parse(from topology.Rank, limits record.Limits, text []byte) (m message, ok
 func isDigest(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && len(raw) == sha256.Size
+}
+
+// mostInterface is how many bytes of the name of an interface are shown.
+const mostInterface = 64
+
+// tidy makes a path fit for users, if there is one. ok is false if no worker can have measured it.
+func tidy(p *record.Path) (ok bool) {
+	if p == nil {
+		return true
+	}
+	wrong := func(w record.Way) bool {
+		ip, err := netip.ParseAddr(w.Address)
+		return err != nil || ip.Zone() != "" || w.Rate < 0 || w.RTT < 0 // a zone may be any text
+	}
+	name := p.Interface[:min(len(p.Interface), mostInterface)]
+	p.Interface = handshake.Printable(strings.ToValidUTF8(name, ""))
+	return !wrong(p.Way) && !slices.ContainsFunc(p.Others, wrong)
 }
 
 // Messages come every second, or less often where they would take more than newsShare of a link: every

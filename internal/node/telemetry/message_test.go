@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,4 +168,55 @@ func FuzzNews(f *testing.F) {
 		k.finals()
 		k.look(time.Time{})
 	})
+}
+
+// A path of another worker is shown to users.
+func TestPathsThatNoWorkerMeasuresAreRefused(t *testing.T) {
+	good := record.Way{Address: "10.1.0.2", Rate: 1e9}
+	for _, test := range []struct {
+		path record.Path
+		over string // the name that users see; empty for a path that is refused
+	}{
+		{record.Path{Way: good, Interface: "eth0", Others: []record.Way{good}}, "eth0"},
+		{record.Path{Way: good, Interface: "\x1b[2J"}, "?[2J"},
+		{record.Path{Way: good, Interface: strings.Repeat("e", 63) + "é"}, strings.Repeat("e", 63)},
+		{record.Path{Way: record.Way{Address: "\x1b[2J"}}, ""},
+		{record.Path{Way: record.Way{Address: "fe80::1%\x1b[2J"}}, ""},
+		{record.Path{Way: good, Others: []record.Way{{Address: "10.1.0.3", Rate: -1}}}, ""},
+		{record.Path{Way: good, Others: make([]record.Way, 17)}, ""},
+	} {
+		text, err := json.Marshal(message{Rank: 1, Links: &record.Links{Rank: 1, Links: []record.Link{{Path: &test.path}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := parse(1, record.Limits{Peers: 2, Rounds: 9}, text)
+		if ok != (test.over != "") || ok && m.Links.Links[0].Path.Interface != test.over {
+			t.Errorf("%s: accepted %t and read %+v, want the interface %q", text, ok, m.Links, test.over)
+		}
+	}
+}
+
+// All ways to a few neighbours have room in a message, whatever the names and figures.
+func TestAWorkerWithSeveralNetworksIsHeard(t *testing.T) {
+	k := newKnown(handshake.Members{IDs: make([]peer.ID, 64)}, 1<<63)
+	way := record.Way{Address: "2001:db8:1234:5678:9abc:def0:1234:5678", Rate: 1.234567890123e10, RTT: 1 << 40, Gone: true}
+	for edges := range 64 {
+		links, all := large(1 + edges)
+		for i := range links.Links {
+			links.Links[i].Path = &record.Path{Way: way, Others: slices.Repeat([]record.Way{way}, 15),
+				Interface: strings.Repeat("e", 15), Measuring: 1 << 50}
+		}
+		for _, e := range all {
+			k.post(e)
+		}
+		text, err := k.next()
+		if err != nil || len(text) > maxMessage {
+			t.Fatalf("%d edges: a message of %d bytes (%v), at most %d are sent", edges, len(text), err, maxMessage)
+		}
+		if m, ok := parse(0, record.Limits{Peers: 64, Rounds: links.Round}, text); !ok {
+			t.Errorf("%d edges: the message is refused", edges)
+		} else if got := m.Links.Links; edges == 4 && len(got[0].Path.Others) == 0 {
+			t.Errorf("%d edges: the path %+v lacks the other ways", edges, got[0].Path)
+		}
+	}
 }

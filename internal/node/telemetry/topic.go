@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,9 +55,10 @@ type Topic struct {
 	period   time.Duration // between two messages of a peer, the last ones apart
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
-	reminder event.Emitter // reminds gossipsub of peers
-	received atomic.Int64  // bytes
-	stopped  chan error    // a worker has stopped the run
+	reminder event.Emitter   // reminds gossipsub of peers
+	received atomic.Int64    // bytes
+	stopped  chan error      // a worker has stopped the run
+	unheard  map[peer.ID]int // reminders since the topic had a connected member
 }
 
 // Join joins the topic of a run. It neither uses nor forwards messages that are malformed or come from
@@ -67,6 +69,7 @@ func Join(c Config) (*Topic, error) {
 	t := &Topic{
 		c: c, known: newKnown(c.Members, c.Process), ctx: ctx, cancel: cancel,
 		period: newsPeriod(n, c.Slowest), stopped: make(chan error, 1),
+		unheard: make(map[peer.ID]int),
 	}
 	if n == 1 {
 		return t, nil
@@ -236,7 +239,32 @@ func (t *Topic) publish() {
 func (t *Topic) remind() {
 	for _, id := range t.c.Host.Network().Peers() {
 		if _, member := t.c.Members.Rank(id); member {
+			t.renew(id)
 			_ = t.reminder.Emit(event.EvtPeerProtocolsUpdated{Peer: id, Added: []protocol.ID{pubsub.GossipSubID_v11}})
+		}
+	}
+}
+
+// mostUnheard is how many reminders a connected member has to come to the topic before its streams are renewed.
+const mostUnheard = 3
+
+// renew resets the streams of gossipsub with a connected member that the topic does not have for a while. Gossipsub
+// forgets the topics of a peer when one of their two streams ends with its connection, and tells its own ones only on a
+// new stream. If both end at once, both ends tell theirs again.
+func (t *Topic) renew(id peer.ID) {
+	t.unheard[id]++
+	if slices.Contains(t.news.ListPeers(), id) {
+		t.unheard[id] = 0
+	}
+	if t.unheard[id] < mostUnheard {
+		return
+	}
+	t.unheard[id] = 0
+	for _, c := range t.c.Host.Network().ConnsToPeer(id) {
+		for _, s := range c.GetStreams() {
+			if slices.Contains(pubsub.GossipSubDefaultProtocols, s.Protocol()) {
+				s.Reset()
+			}
 		}
 	}
 }
