@@ -14,7 +14,7 @@ import (
 )
 
 // secret is a token of the tests.
-const secret = "0123456789abcdef"
+const secret = "0f8e6c5a7b1d29e34c5f7a8091b2d3e4"
 
 // guarded returns an entrance at an address, and a handler behind its guard that answers ok.
 func guarded(t *testing.T, address, token string) (*entrance, http.Handler) {
@@ -147,7 +147,7 @@ func TestAnEntranceIsOpened(t *testing.T) {
 		t.Errorf("on all addresses: token %q, %s", all.token, all.url())
 	}
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("a b&c"+secret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("+&c"+secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	own, err := listen("127.0.0.1:0", file)
@@ -155,7 +155,7 @@ func TestAnEntranceIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	if own.token != "a b&c"+secret || !strings.HasSuffix(own.url(), "/?token=a+b%26c"+secret) {
+	if own.token != "+&c"+secret || !strings.HasSuffix(own.url(), "/?token=%2B%26c"+secret) {
 		t.Errorf("token %q, %s", own.token, own.url())
 	}
 }

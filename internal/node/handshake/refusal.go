@@ -114,13 +114,11 @@ func claimed(no *RefusedError) *UnprovenError {
 	}
 }
 
-// Lasting reports whether trying again is pointless while both processes live.
+// Lasting reports whether trying again is pointless while both processes live. An end that has proven nothing may be a
+// stranger with the key of a peer, who keeps a connection while the peer itself comes.
 func Lasting(err error) bool {
-	if no, ok := errors.AsType[*RefusedError](err); ok {
-		return no.Permanent()
-	}
-	_, unproven := errors.AsType[*UnprovenError](err)
-	return unproven
+	no, ok := errors.AsType[*RefusedError](err)
+	return ok && no.Permanent()
 }
 
 // Tell counts the refusal in err, if it has one, and logs it with message. Of refusals without proof it logs one per
