@@ -70,7 +70,7 @@ func TestWhatIsCalledSafeResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
-	testInterrupts(t, interruptibleToy, number(t, "INTERRUPTS", 10))
+	testInterrupts(t, interruptibleToy, number(t, "INTERRUPTS", 3))
 }
 
 // The same of scripts with torch, whose schedules and counters move after the step. TORCH_INTERRUPTS is the number of
