@@ -107,6 +107,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
+	if file.resume {
+		options.Held = runfolder.Held(run.Config(), s.Folder.Dir)
+	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
 	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child}
 	if err := part.Take(ctx); err != nil {
@@ -140,7 +143,8 @@ func (f *runFile) advise(s *session.Session, id string, err error) error {
 		return err
 	}
 	hint := "this peer has no checkpoint in " + s.Run.Config().Output.Dir +
-		": stop the run on all machines, and start it on all of them without --resume"
+		": copy the run folder of the machine whose place it takes, and name that folder with --resume; " +
+		"or start on all machines without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
 	if dir, gone := again.folderOf(s.Run, id); gone == nil {
 		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"),

@@ -63,6 +63,7 @@ type Options struct {
 	N          int                // workers
 	Dim        int                // parameters
 	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
+	Held       *topology.Rank     // without a roster: the rank whose state this peer has, which it keeps; nil: none
 	Contacts   []peer.AddrInfo    // without a roster: peers to call, besides those that mDNS finds
 	JoinSecret string             // proves that a peer belongs to the run; needed besides a roster where there is one
 	Identity   *identity.Identity // nil: a new one for this run only
@@ -288,8 +289,12 @@ func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, late)
 		defer cancel()
 	}
+	hello := n.me
+	if held := n.opts.Held; held != nil && int(*held) < n.opts.N {
+		hello.Rank = int(*held)
+	}
 	roll := join.Call(join.Config{
-		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
+		Host: n.host, Gate: n.gate, Hello: hello, Admission: &n.admission, Detect: n.opts.Detect,
 		Refused: &n.refused.Refusals, Log: n.log,
 	})
 	n.mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
 
@@ -207,8 +208,12 @@ func (s *Store) hintRank(err error) error {
 	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
 		return err
 	}
-	hint := fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer",
-		s.rank, others)
+	hint := fmt.Sprintf("this peer has rank %d, and the checkpoints there are of %s %v: name the folder of this peer",
+		s.rank, plural.Noun(len(others), "rank"), others)
+	if len(s.run.Config().Peers) > 0 && len(others) == 1 {
+		hint = fmt.Sprintf("the roster lists this machine as worker %d, and its state is that of worker %d: put the "+
+			"entries of the roster back in their order, on all machines", s.rank, others[0])
+	}
 	return advice.With(err, hint)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/topology"
 )
 
 // The files of a run folder. Package record has the names of the others.
@@ -54,6 +55,17 @@ func ModelPath(dir string, rank int) string {
 
 // AveragePath returns where the mean of the final models is, in the folder of a run whose models are on one machine.
 func AveragePath(dir string) string { return filepath.Join(dir, "model.safetensors") }
+
+// Held returns the rank whose state a peer has kept in the folder of its run, or in checkpoint.dir. It is nil if there
+// is no state, or that of several ranks: then any peer may take any of them.
+func Held(cfg configs.Config, folder string) *topology.Rank {
+	ranks := RanksIn(CheckpointsOf(cfg, folder))
+	if len(ranks) != 1 {
+		return nil
+	}
+	rank := topology.Rank(ranks[0])
+	return &rank
+}
 
 // RanksIn returns the ranks that have a checkpoint in a folder of checkpoints.
 func RanksIn(dir string) (ranks []int) {

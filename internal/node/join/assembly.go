@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/node/handshake"
 )
 
 // A phase is a peer's step towards an agreement on the members.
@@ -23,11 +25,14 @@ const (
 // ballots may be lost.
 type ballot struct {
 	phase phase
-	set   []peer.ID // sorted; empty while gathering
+	set   []peer.ID // by rank; empty while gathering
 }
 
 // An assembly is one peer's part in an agreement on exactly n members without a coordinator. Its state
 // depends only on the ballots received, not on a clock.
+//
+// A set is in the order of ranks. In a run that resumes, peers keep the ranks whose state they have. The
+// others take the vacant ones in the order of their ids.
 //
 // Each peer proposes the n smallest ids that it knows. When all members of that set propose it, the
 // peer is ready for it and stays so. When all members are ready, the set is agreed. Two agreed sets
@@ -42,10 +47,51 @@ type assembly struct {
 	n      int
 	mine   ballot
 	others map[peer.ID]ballot // the last ballot of each connected peer
+	held   map[peer.ID]int    // the rank whose state this peer has, or one that has called; missing: none
 }
 
 func newAssembly(self peer.ID, n int) assembly {
-	return assembly{self: self, n: n, others: make(map[peer.ID]ballot)}
+	return assembly{self: self, n: n, others: make(map[peer.ID]ballot), held: make(map[peer.ID]int)}
+}
+
+// holds notes the rank whose state a peer has, handshake.Unranked for none.
+func (a *assembly) holds(id peer.ID, rank int) {
+	if delete(a.held, id); rank != handshake.Unranked {
+		a.held[id] = rank
+	}
+}
+
+// ranked returns ids in the order of their ranks. No two of them hold the same.
+func (a *assembly) ranked(ids []peer.ID) []peer.ID {
+	out := make([]peer.ID, len(ids))
+	for _, id := range ids {
+		if rank, holds := a.held[id]; holds {
+			out[rank] = id
+		}
+	}
+	next := 0
+	for _, id := range ids {
+		if _, holds := a.held[id]; !holds {
+			for out[next] != "" {
+				next++
+			}
+			out[next] = id
+		}
+	}
+	return out
+}
+
+// newcomers returns the members that hold no state, in a run that resumes.
+func (a *assembly) newcomers() (all []peer.ID) {
+	for _, id := range a.mine.set {
+		if _, holds := a.held[id]; !holds {
+			all = append(all, id)
+		}
+	}
+	if len(all) == len(a.mine.set) {
+		return nil // the run begins
+	}
+	return all
 }
 
 // step updates this peer's ballot by those of the others, and reports whether it has changed.
@@ -85,12 +131,12 @@ func (a *assembly) propose() {
 			free = append(free, id)
 		}
 	}
-	if len(free) < a.n {
+	slices.Sort(free)
+	if free = a.apart(free); len(free) < a.n {
 		a.mine = ballot{}
 		return
 	}
-	slices.Sort(free)
-	set := free[:a.n]
+	set := a.ranked(free[:a.n])
 	if !a.possible(set) {
 		set = a.bound(set)
 	}
@@ -99,6 +145,22 @@ func (a *assembly) propose() {
 		return
 	}
 	a.mine = ballot{proposed, slices.Clone(set)}
+}
+
+// apart leaves out peers that hold the state of a rank which one before them holds too: a run folder was copied.
+func (a *assembly) apart(ids []peer.ID) (out []peer.ID) {
+	taken := make(map[int]bool)
+	for _, id := range ids {
+		rank, holds := a.held[id]
+		if holds && taken[rank] {
+			continue
+		}
+		if holds {
+			taken[rank] = true
+		}
+		out = append(out, id)
+	}
+	return out
 }
 
 // possible reports whether no member of set is ready for another set.
@@ -113,11 +175,16 @@ func (a *assembly) possible(set []peer.ID) bool {
 func (a *assembly) bound(set []peer.ID) []peer.ID {
 	var first []peer.ID
 	for _, id := range set {
-		if b := a.others[id]; b.phase >= ready && (first == nil || slices.Compare(b.set, first) < 0) {
+		if b := a.others[id]; b.phase >= ready && (first == nil || before(b.set, first)) {
 			first = b.set
 		}
 	}
 	return first
+}
+
+// before orders sets by their ids.
+func before(a, b []peer.ID) bool {
+	return slices.Compare(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))) < 0
 }
 
 // all reports whether all other members of the own set have reached phase p with the same set.
@@ -165,14 +232,16 @@ func parseBallot(b []byte, n int) (ballot, error) {
 		return ballot{}, errBallot
 	}
 	b = b[3:]
+	seen := make(map[peer.ID]bool, min(count, len(b)))
 	for range count {
 		if len(b) < 1 || len(b) < 1+int(b[0]) {
 			return ballot{}, errBallot
 		}
 		id := peer.ID(b[1 : 1+int(b[0])])
-		if id.Validate() != nil || len(out.set) > 0 && id <= out.set[len(out.set)-1] {
+		if id.Validate() != nil || seen[id] {
 			return ballot{}, errBallot
 		}
+		seen[id] = true
 		out.set, b = append(out.set, id), b[1+len(id):]
 	}
 	if len(b) != 0 {

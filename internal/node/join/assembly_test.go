@@ -8,11 +8,12 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"pgregory.net/rapid"
 
+	"gossiptrainer/internal/node/handshake"
 	_ "gossiptrainer/internal/proptest"
 )
 
 // Peers that discover each other in any order, and whose ballots take any time, agree on one set of
-// exactly n. The other peers are left out.
+// exactly n. The other peers are left out. Members that hold the state of a rank keep it.
 func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "n")
@@ -22,6 +23,15 @@ func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 		for i := range ids {
 			ids[i] = peer.ID(fmt.Sprintf("peer %d", i))
 			as[i] = newAssembly(ids[i], n)
+		}
+		held := make([]int, peers) // a few hold the state of a rank, no two that of the same
+		ranks := rapid.Permutation([]int{0, 1, 2, 3, 4}[:n]).Draw(t, "ranks")
+		for i := range held {
+			held[i] = handshake.Unranked
+			if len(ranks) > 0 && rapid.Bool().Draw(t, "holds") {
+				held[i], ranks = ranks[0], ranks[1:]
+			}
+			as[i].holds(ids[i], held[i])
 		}
 		// queue[i][j] holds the ballots from i that j has not received.
 		queue := make([][][]ballot, peers)
@@ -62,6 +72,8 @@ func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 			}
 			linked[i][j], linked[j][i] = true, true
 			as[i].others[ids[j]], as[j].others[ids[i]] = ballot{}, ballot{}
+			as[i].holds(ids[j], held[j])
+			as[j].holds(ids[i], held[i])
 			queue[i][j] = append(queue[i][j], as[i].mine)
 			queue[j][i] = append(queue[j][i], as[j].mine)
 			follow(i)
@@ -83,11 +95,46 @@ func TestAssemblyAgreesInAnyOrder(t *testing.T) {
 			t.Fatalf("agreed on %d members, want %d: %+v", len(set), n, as)
 		}
 		for i := range as {
+			if at := slices.Index(set, ids[i]); at >= 0 && held[i] != handshake.Unranked && at != held[i] {
+				t.Errorf("%v holds the state of rank %d, and has rank %d", ids[i], held[i], at)
+			}
 			if in := slices.Contains(set, ids[i]); in != (as[i].mine.phase == committed) {
 				t.Errorf("%v: member %v, phase %v", ids[i], in, as[i].mine.phase)
 			}
 		}
 	})
+}
+
+// A machine that takes the place of another one gets the vacant rank, whatever its id is.
+func TestANewcomerGetsTheVacantRank(t *testing.T) {
+	for name, test := range map[string]struct {
+		held map[peer.ID]int
+		want []peer.ID
+		new  []peer.ID
+	}{
+		"a fresh run":              {nil, []peer.ID{"a", "b", "c"}, nil},
+		"all hold their ranks":     {map[peer.ID]int{"a": 2, "b": 0, "c": 1}, []peer.ID{"b", "c", "a"}, nil},
+		"the newcomer sorts first": {map[peer.ID]int{"b": 0, "c": 2}, []peer.ID{"b", "a", "c"}, []peer.ID{"a"}},
+		"the newcomer sorts last":  {map[peer.ID]int{"a": 1, "b": 2}, []peer.ID{"c", "a", "b"}, []peer.ID{"c"}},
+		"two newcomers":            {map[peer.ID]int{"b": 1}, []peer.ID{"a", "b", "c"}, []peer.ID{"a", "c"}},
+	} {
+		a := newAssembly("b", 3)
+		for id, rank := range test.held {
+			a.holds(id, rank)
+		}
+		a.others["a"], a.others["c"] = ballot{}, ballot{}
+		a.step()
+		if !slices.Equal(a.mine.set, test.want) || !slices.Equal(a.newcomers(), test.new) {
+			t.Errorf("%s: %v with newcomers %v, want %v with %v", name, a.mine.set, a.newcomers(), test.want, test.new)
+		}
+	}
+	a := newAssembly("c", 3)
+	a.holds("a", 1)
+	a.holds("b", 1)
+	a.others["a"], a.others["b"] = ballot{}, ballot{}
+	if a.step(); a.mine.phase != gathering {
+		t.Errorf("proposes %v, with two peers of one rank", a.mine.set)
+	}
 }
 
 func TestAssemblyMemberThatForgotIsTakenBack(t *testing.T) {
@@ -113,12 +160,15 @@ func TestAssemblyLeavesASmallerSetThatCannotBe(t *testing.T) {
 func FuzzBallot(f *testing.F) {
 	f.Add(ballot{}.append(nil), 2)
 	f.Add(ballot{proposed, []peer.ID{"a", "b"}}.append(nil), 2)
+	f.Add(ballot{proposed, []peer.ID{"b", "a"}}.append(nil), 2)
+	f.Add(ballot{proposed, []peer.ID{"a", "a"}}.append(nil), 2)
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
 		b, err := parseBallot(text, n)
 		if err != nil {
 			return
 		}
-		if b.phase != gathering && len(b.set) != n || !slices.IsSorted(b.set) {
+		sorted := slices.Sorted(slices.Values(b.set))
+		if b.phase != gathering && len(b.set) != n || len(slices.Compact(sorted)) != len(b.set) {
 			t.Fatalf("accepted %+v in a run of %d", b, n)
 		}
 		if again := b.append(nil); !slices.Equal(again, text) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -44,7 +45,7 @@ func (r *RollCall) members(ctx context.Context, tell func(here int, detail strin
 		}
 		r.mu.Unlock()
 		if mine.phase == committed {
-			tell(r.c.Hello.N, "all peers are here")
+			tell(r.c.Hello.N, r.complete())
 			return mine.set, nil
 		}
 		if hopeless {
@@ -61,6 +62,23 @@ func (r *RollCall) members(ctx context.Context, tell func(here int, detail strin
 			return nil, fmt.Errorf("%s: %w", detail, context.Cause(ctx))
 		}
 	}
+}
+
+// complete says, for users, that all members are there, and which of them take the places of others in a run that
+// resumes.
+func (r *RollCall) complete() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	parts := []string{"all peers are here"}
+	for _, id := range r.census.assembly.newcomers() {
+		who := "this one"
+		if id != r.c.Host.ID() {
+			who = r.census.name(id)
+		}
+		rank := slices.Index(r.census.assembly.mine.set, id)
+		parts = append(parts, fmt.Sprintf("%s takes the place of worker %d, whose state it does not have", who, rank))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Here returns the number of connected peers, this one included.

@@ -23,7 +23,7 @@ const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 type Config struct {
 	Host      *socket.Host
 	Gate      *Gate
-	Hello     handshake.Hello // describes this peer; Rank is Unranked
+	Hello     handshake.Hello // describes this peer; Rank is the one whose state it has, or Unranked
 	Admission *handshake.Admission
 	Detect    time.Duration // longest silence of the other end of a call
 	Refused   *socket.Refusals
@@ -51,6 +51,7 @@ func Call(c Config) *RollCall {
 		c: c, ctx: ctx, cancel: cancel,
 		census: newCensus(c.Host.ID(), c.Hello.N), changed: make(chan struct{}, 1),
 	}
+	r.census.assembly.holds(c.Host.ID(), c.Hello.Rank)
 	c.Host.SetStreamHandler(rollProtocol, r.accept)
 	return r
 }
@@ -175,6 +176,10 @@ func (r *RollCall) judge(id peer.ID, theirs handshake.Hello) *handshake.RefusedE
 	if no := r.c.Hello.CompareShape(theirs); no != nil {
 		return no
 	}
+	if held := r.c.Hello.Rank; held != handshake.Unranked && held == theirs.Rank {
+		return handshake.Refusal(handshake.OtherRank, "both peers have the state of worker %d: one of them resumes "+
+			"from a copy of the other one's run folder", held)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.census.full(id)
@@ -226,6 +231,7 @@ func (r *RollCall) enter(c *call) error {
 		}
 		r.census.calls[id] = c
 		r.census.assembly.others[id] = ballot{}
+		r.census.assembly.holds(id, c.talk.Theirs.Rank)
 		delete(r.census.refused, id)
 		delete(r.census.last, id)
 		c.tell(r.census.assembly.mine, r.census.full(id))
