@@ -259,6 +259,15 @@ func settings(set []Override) yaml.MapSlice {
 	return all
 }
 
+// Untested returns the settings, as in --set, under which the run of c tests its models as little as possible.
+func (c *Config) Untested() []string {
+	set := []string{"output.evaluate=0"}
+	if c.Model.Name != "quadratic" { // which has no samples
+		set = append(set, "output.evaluate_samples=32")
+	}
+	return set
+}
+
 // Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If
 // faults of the script begin after these, the settings have the script without them.
 func (c *Config) Shortened(rounds int) []string {

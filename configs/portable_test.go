@@ -102,3 +102,20 @@ func TestPortableFilesHoldNothingPrivate(t *testing.T) {
 		}
 	}
 }
+
+// Settings that were given for all models once ended plans and searches of a quadratic: they have no effect there.
+func TestUntestedSettingsHaveAnEffect(t *testing.T) {
+	for _, model := range []string{"quadratic", "logistic"} {
+		whole, err := Load(Source{Set: []string{"model.name=" + model}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := Load(Source{Set: append(whole.Config.Untested(), "model.name="+model)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if short.Config.Output.Evaluate != 0 {
+			t.Errorf("%s: output.evaluate is %d", model, short.Config.Output.Evaluate)
+		}
+	}
+}

@@ -91,9 +91,8 @@ func (m *Matrix) search(cell configs.Cell, progress *pace) ([]*trial, error) {
 	short := *m
 	short.pace = progress
 	// The training loss decides, so tests of the models would be wasted.
-	untested := []string{"output.evaluate=0", "output.evaluate_samples=32"}
 	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", one.Seed)}, loaded.Config.Shortened(one.Rounds),
-		untested)
+		loaded.Config.Untested())
 	with := func(name string, choice []configs.Override) *trial {
 		c := cell
 		c.Network, c.Seed, c.Until, c.Set = "tuning-"+name, one.Seed, nil, slices.Concat(cell.Set, choice)

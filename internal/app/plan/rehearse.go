@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gossiptrainer/internal/app/advice"
@@ -84,9 +85,9 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 	cfg := run.Config()
 	took := min(6*time.Second, max(3*time.Second, time.Duration(rehearsed*float64(p.Budget))))
 	every := max(1, min(p.every, int(0.05/part.Simulated)))
-	done, err := p.lab(ctx, c, labTask{flags: []string{"time=" + took.String()}, set: append(
-		cfg.Shortened(int(10*took.Seconds()/part.Simulated)+100), fmt.Sprint("output.every=", every),
-		"output.evaluate=0", "output.evaluate_samples=32")})
+	short := cfg.Shortened(int(10*took.Seconds()/part.Simulated) + 100)
+	done, err := p.lab(ctx, c, labTask{flags: []string{"time=" + took.String()},
+		set: slices.Concat(short, cfg.Untested(), []string{fmt.Sprint("output.every=", every)})})
 	if err != nil {
 		return part, 0, err
 	}
