@@ -140,7 +140,7 @@ func TestAnotherRankIsNamed(t *testing.T) {
 	save(t, run, folder, 5, 0)
 	_, _, err := open(storeOf(run, folder, 3), Resume)
 	hinted, ok := errors.AsType[*advice.Error](err)
-	if !ok || !errors.Is(err, checkpoint.ErrNone) || !strings.Contains(hinted.Hint(), "ranks [5]") {
+	if !ok || !errors.Is(err, checkpoint.ErrNone) || !strings.Contains(hinted.Hint(), "rank [5]") {
 		t.Errorf("error %v, want a hint at rank 5", err)
 	}
 }
