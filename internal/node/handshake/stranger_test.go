@@ -3,6 +3,7 @@ package handshake_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -31,7 +32,10 @@ func TestNothingThatAStrangerSendsIsARefusal(t *testing.T) {
 	defer honest.Close()
 	on := outsider.Protocols[0]
 	ended := make(chan error, 1)
+	var talks sync.WaitGroup
 	honest.SetStreamHandler(on, func(s network.Stream) {
+		talks.Add(1)
+		defer talks.Done()
 		a := &handshake.Admission{Self: honest.ID(), Run: "run", Secret: []byte("secret")}
 		accept := func(handshake.Hello) *handshake.RefusedError { return nil }
 		ended <- handshake.New(s).Greet(a, handshake.Hello{N: 2, Dim: 1}, accept)
@@ -45,6 +49,8 @@ func TestNothingThatAStrangerSendsIsARefusal(t *testing.T) {
 	over := make(chan int, 1)
 	go func() {
 		over <- stranger.Call(t.Context(), peer.AddrInfo{ID: honest.ID(), Addrs: honest.Addrs()}, on)
+		honest.Close() // ends talks, and begins no more
+		talks.Wait()
 		close(ended)
 	}()
 	claims := 0

@@ -155,7 +155,8 @@ func (p *prober) tell(speed Speed) error {
 	if err := p.send(text, 0); err != nil {
 		return err
 	}
-	return p.s.Close() // a stream that is half open would keep its connection in use
+	p.s.Close() // a stream that is half open would keep its connection in use; the other end may have closed all of it
+	return nil
 }
 
 var errProbe = errors.New("malformed probe")
