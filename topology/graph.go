@@ -128,6 +128,18 @@ type Closing struct {
 	Weight   float64 // W_ij of the new edge
 }
 
+// Nearest returns all other workers, nearest first.
+func (c *Closing) Nearest() (all []Rank) {
+	for i := range c.Up {
+		for _, rank := range []Rank{c.Up[i], c.Down[i]} {
+			if !slices.Contains(all, rank) {
+				all = append(all, rank)
+			}
+		}
+	}
+	return all
+}
+
 // Closing returns the data with which worker i closes a gap. It is nil except in rings: other graphs lose the edges of
 // lost workers.
 func (g *Graph) Closing(i Rank) *Closing {

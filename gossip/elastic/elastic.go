@@ -67,8 +67,8 @@ func (e *AloneError) Error() string { return e.Err.Error() }
 // Unwrap returns the refusal of that neighbour.
 func (e *AloneError) Unwrap() error { return e.Err }
 
-// An UnmetError says that the worker has never had a link to a neighbour. It goes on without neighbours that it loses,
-// and a run that it trains by itself is none.
+// An UnmetError says that the worker has never had a link to a neighbour. It may lose neighbours and go on, but it must
+// not train a whole run by itself.
 type UnmetError struct{ Worker topology.Rank }
 
 func (e *UnmetError) Error() string {

@@ -84,9 +84,9 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	return err
 }
 
-// missing ends a worker that has come back and needs a repair which is lost. The log of the neighbour
-// has all repairs for which it asked before it died. So it repeats its rounds in another way. Only the worker itself
-// knows that it has come back: what a neighbour says of that may be a lie.
+// missing ends a worker that has come back and needs a repair that is lost. The log of the neighbour has all repairs
+// for which it asked before it died, so it repeats its rounds in another way. A worker that has not come back lacks no
+// repair: the neighbour lies.
 func (r *Replay) missing(n *neighbour, f gossip.Frame) error {
 	if slot := r.slotOf(f); !r.back || n.asked != slot+1 || slot != r.place || !slices.Contains(r.said.Waiting, n.rank) {
 		return gossip.ErrUnasked

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Allocate gives a file at least so many bytes of its disk, which later writes take. Its length and its content stay.
+// Allocate reserves disk space for the first bytes of a file. Later writes use it. Length and content of the file stay.
 func Allocate(file *os.File, bytes int64) error {
 	for { // a signal is no reason
 		err := unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, bytes)

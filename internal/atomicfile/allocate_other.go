@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// Allocate returns errors.ErrUnsupported: on Linux it gives a file at least so many bytes of its disk, which later
-// writes take.
+// Allocate returns errors.ErrUnsupported. On Linux it reserves disk space for the first bytes of a file.
 func Allocate(*os.File, int64) error { return errors.ErrUnsupported }
 
 // unsupported reports whether an error says that the file system does not allocate.

@@ -36,8 +36,8 @@ func (w Worker) Growth() int64 {
 	return max(growth, w.State())
 }
 
-// GrowthIn is Growth where so many bytes are free for the journals of so many workers, the present journals included.
-// With little room there is a checkpoint in nearly every round.
+// GrowthIn is Growth on a disk with free bytes for the journals of some workers. These bytes include the present
+// journals. With little room there is a checkpoint in nearly every round.
 func (w Worker) GrowthIn(free int64, workers int) int64 {
 	share := free / int64(room*max(1, workers)*intervals)
 	return min(w.Growth(), max(share, w.exchange()))

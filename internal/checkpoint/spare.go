@@ -15,8 +15,8 @@ import (
 // needs no room on the disk: a checkpoint can be taken when the disk is full. A reader of checkpoints skips spares.
 const spareName = ".spare"
 
-// Reserve makes a spare in dir for a checkpoint like m with a state of so many bytes. It gives the same room to the
-// checkpoints there, which will be spares: states differ a little.
+// Reserve makes a spare in dir for a checkpoint like m, whose state has a number of bytes. It gives the checkpoints
+// there the same room, because they become spares later and states differ a little in size.
 func Reserve(dir string, m Manifest, bytes int64) error {
 	rounds, _, err := list(dir)
 	if err != nil {

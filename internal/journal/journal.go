@@ -1,13 +1,10 @@
 // Package journal is a write-ahead log of the messages that a worker sends. A neighbour that returns at an earlier
-// round
-// receives the same messages again.
+// round receives the same messages again.
 //
 // The frames, which are pieces of messages, are in segment files of one folder. An appended frame survives the end of
 // the process at once, and the end of the machine after Sync. In memory are the places of the frames, and, while the
 // disk is full, the frames that it does not take. A record is a frame in the format of package wire, with its checksum.
-// A
-// repair
-// has the rank of its receiver in place of the epoch. docs/format/journal.md describes the files.
+// A repair has the rank of its receiver in place of the epoch. docs/format/journal.md describes the files.
 //
 // The package knows neither links nor checkpoints. Its caller must sync the frames of all rounds before a checkpoint no
 // later than the checkpoint itself.

@@ -221,6 +221,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		}
 		return all
 	}
+	back := func(w *Worker) { w.Returned = true }
 	placed := func(w *Worker) { w.Place = &Place{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {
 		change func(w *Worker)
@@ -236,6 +237,8 @@ func TestWhoIsLeftBehind(t *testing.T) {
 			slices.Concat(up(0, 0, 2), []link.Event{{Kind: link.Down, Peer: 2}}, deny(LeftBehind, true, 2, 0)), false},
 		"another neighbour waits for it":         {nil, append(deny(LostState, true, 2), up(0, 0, 0)...), false},
 		"another neighbour has waited for it":    {nil, append(up(1, 0, 0), deny(LeftBehind, true, 2)...), false},
+		"it has come back, and one refuses":      {back, append(up(0, 0, 0), deny(LeftBehind, true, 2)...), true},
+		"it has come back, and one is ahead":     {back, append(up(0, 0, 0), up(2, 0, 2)...), true},
 		"has a place":                            {placed, deny(LeftBehind, true, 2, 0), false},
 		"both neighbours are too far ahead":      {nil, up(2, 0, 0, 2), true},
 		"one is too far ahead, one refuses":      {nil, append(up(2, 0, 0), deny(LeftBehind, true, 2)...), true},

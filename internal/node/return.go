@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"gossiptrainer/gossip/state"
@@ -46,7 +45,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 	var last error
 	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; socket.Sleep(ctx, betweenAsks) {
 		hopeless++
-		for _, rank := range nearest(closing) {
+		for _, rank := range closing.Nearest() {
 			g, s, err := n.ask(ctx, rank)
 			if err == nil {
 				n.log.Warn("taken back into the run", "neighbour", int(rank), "round", g.Round)
@@ -63,19 +62,6 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 		}
 	}
 	return Place{}, nil, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
-}
-
-// nearest returns all other workers of a ring, nearest first.
-func nearest(closing *topology.Closing) []topology.Rank {
-	var all []topology.Rank
-	for i := range closing.Up {
-		for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
-			if !slices.Contains(all, rank) {
-				all = append(all, rank)
-			}
-		}
-	}
-	return all
 }
 
 // ask asks one worker for a place.

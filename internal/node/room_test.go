@@ -20,8 +20,8 @@ import (
 // message is the bytes of a message of a rehearsal in its journal.
 const message = wire.HeaderLen + 32
 
-// withRoom returns a rehearsal whose journal may grow by so many messages between two checkpoints, and the folder of
-// the journal. Write fails with the error that broken returns.
+// withRoom returns a rehearsal and the folder of its journal, which may grow by some messages between two
+// checkpoints. Write fails with the error that broken returns.
 func withRoom(t *testing.T, messages int64, broken func() error) (*rehearsal, string) {
 	t.Helper()
 	w := task{n: 3, dim: 8, rounds: 400}.worker(t, 1)
@@ -45,7 +45,7 @@ func withRoom(t *testing.T, messages int64, broken func() error) (*rehearsal, st
 
 func whole() error { return nil }
 
-// written takes in a checkpoint that is being written, and returns its round; −1: there is none.
+// written waits for the checkpoint that is being written and returns its round, or −1 without one.
 func (r *rehearsal) written() int {
 	r.t.Helper()
 	if !r.d.keeper.busy() {

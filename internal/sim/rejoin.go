@@ -1,11 +1,8 @@
 package sim
 
 import (
-	"slices"
-
 	"gossiptrainer/gossip/elastic"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/topology"
 )
 
 // askAll asks the other workers of the ring, nearest first, for a place in the run that has gone on without a worker.
@@ -17,7 +14,7 @@ func (s *faultSim) askAll(p *peer) error {
 		return nil
 	}
 	hope := false
-	for _, rank := range nearest(p.Closing) {
+	for _, rank := range p.Closing.Nearest() {
 		host := &s.peers[rank]
 		if host.status != running || s.play.Apart(p.Rank, rank) {
 			hope = hope || host.status != dead // another dead one needs a place itself
@@ -41,19 +38,6 @@ func (s *faultSim) askAll(p *peer) error {
 		return s.askAll(p)
 	})
 	return nil
-}
-
-// nearest returns all other workers of a ring, nearest first.
-func nearest(closing *topology.Closing) []topology.Rank {
-	var all []topology.Rank
-	for i := range closing.Up {
-		for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
-			if !slices.Contains(all, rank) {
-				all = append(all, rank)
-			}
-		}
-	}
-	return all
 }
 
 // ask asks one worker to keep a place for another one.

@@ -151,7 +151,6 @@ func judgeTwins(r *meeting.Result, mine ownKey, strange Verdict) Row {
 
 // judgeVersions compares the programs. strange is the verdict on machines that have not proven the secret.
 func judgeVersions(r *meeting.Result, mine meeting.Facts, strange Verdict) Row {
-	const remedy = "install the same version of the program on all machines; peer version prints it"
 	var protocol, other []string
 	met := 0
 	for _, o := range r.Others {
@@ -169,10 +168,10 @@ func judgeVersions(r *meeting.Result, mine meeting.Facts, strange Verdict) Row {
 	}
 	switch {
 	case len(protocol) > 0:
-		return complaint("versions", strange, strings.Join(append(protocol, other...), "; "), remedy)
+		return complaint("versions", strange, strings.Join(append(protocol, other...), "; "), handshake.SameProgram)
 	case len(other) > 0:
 		return complaint("versions", Look, fmt.Sprintf("this machine has %s %.12s; %s", mine.Version, mine.Commit,
-			strings.Join(other, "; ")), remedy)
+			strings.Join(other, "; ")), handshake.SameProgram)
 	case met > 0:
 		return ok("versions", "all machines met have %s", mine.Version)
 	}
@@ -235,8 +234,7 @@ func judgeSecrets(r *meeting.Result, strange Verdict) Row {
 	if len(others) == 0 {
 		return Row{}
 	}
-	return complaint("secret", strange, "another join secret on "+strings.Join(others, ", "),
-		"copy the same secret file to all machines, with mode 0600")
+	return complaint("secret", strange, "another join secret on "+strings.Join(others, ", "), handshake.SameSecret)
 }
 
 // Differences of clocks.

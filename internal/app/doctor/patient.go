@@ -53,7 +53,7 @@ type patient struct {
 }
 
 // An ownKey is the key of this machine.
-type ownKey struct{ file, id string } // id is "" if there is none yet
+type ownKey struct{ file, id string } // id "": the key is not made yet
 
 // missing is the verdict if machines are missing.
 func (p *patient) missing() Verdict {

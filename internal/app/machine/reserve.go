@@ -18,7 +18,7 @@ type Reserve struct {
 	file *os.File // nil: no room is set aside
 }
 
-// NewReserve returns a reserve of so many bytes on the disk of a folder. It sets nothing aside yet.
+// NewReserve returns a reserve of a number of bytes on the disk of a folder. Take sets them aside.
 func NewReserve(dir string, bytes int64) *Reserve { return &Reserve{dir: dir, bytes: bytes} }
 
 // Take sets the room aside, unless that is done.

@@ -27,8 +27,8 @@ import (
 
 func unseen(done, all int64) {}
 
-// saved writes the start of a run as a model file, with what change makes of it, and returns the path and the run.
-func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *experiment.Run) {
+// begun returns a run and its first worker, before round 0.
+func begun(t *testing.T, set ...string) (*experiment.Run, *experiment.Worker) {
 	t.Helper()
 	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
@@ -42,6 +42,13 @@ func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *e
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run, w
+}
+
+// saved writes the start of a run as a model file, with what change makes of it, and returns the path and the run.
+func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *experiment.Run) {
+	t.Helper()
+	run, w := begun(t, set...)
 	s := run.SavedModel(w.Machine.Params(), w.Statistics())
 	change(&s)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
@@ -354,18 +361,7 @@ func TestPredictionsThatAreRefused(t *testing.T) {
 // keptState writes the checkpoint of a worker into the run folder dir, and returns the folder of the checkpoint.
 func keptState(t *testing.T, dir string, round int, set ...string) (string, *experiment.Run) {
 	t.Helper()
-	loaded, err := configs.Load(configs.Source{Set: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := experiment.New(loaded.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := run.Worker(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, w := begun(t, set...)
 	s := new(state.Snapshot)
 	if round > 0 {
 		w.Save(s)
@@ -374,7 +370,8 @@ func keptState(t *testing.T, dir string, round int, set ...string) (string, *exp
 	if err := checkpoint.Write(rank, checkpoint.Manifest{Run: "r", Round: round}, s, 3); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "run.yaml"), loaded.Config.Portable(), 0o666); err != nil {
+	cfg := run.Config()
+	if err := os.WriteFile(filepath.Join(dir, "run.yaml"), cfg.Portable(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(rank, fmt.Sprintf("round-%08d", round)), run

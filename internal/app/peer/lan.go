@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/handshake"
 	"gossiptrainer/internal/node/identity"
 )
 
@@ -83,16 +84,13 @@ func OwnFolder(loaded *configs.Loaded) error {
 	return nil
 }
 
-// sameProgram is the advice for machines whose programs differ.
-const sameProgram = "install the same version of the program on all machines; peer version prints it"
-
 // LANOptions returns the options of a peer on a LAN, from its run file and its machine. All peers must have the version
 // of the program, "" for any.
 func LANOptions(run *experiment.Run, secret, version string) (node.Options, error) {
 	o := nodeOptions(run)
 	if version != "" {
 		o.Sections = append(o.Sections, node.Section{Name: "program", JSON: strconv.AppendQuoteToASCII(nil, version),
-			Advice: sameProgram})
+			Advice: handshake.SameProgram})
 	}
 	held, err := run.DataHeld()
 	if err != nil {

@@ -175,8 +175,8 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 // ModelPath returns where the final model of a rank is written.
 func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
-// Leave leaves so many bytes of a disk that was full to the peers. The record waits in memory while no more are free.
-// Otherwise it would take the room that a peer frees to write its model or state.
+// Leave keeps the record in memory, after the disk was full, until more than a number of bytes are free. The peers need
+// these bytes to write their models and states.
 func (f *Folder) Leave(bytes int64) { f.leave = bytes }
 
 // yields reports whether the record waits for the sake of the peers.

@@ -88,13 +88,20 @@ func TestAFolderKeepsTheModelToStartFrom(t *testing.T) {
 	}
 }
 
-func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
+// made makes the folder of a run.
+func made(t *testing.T) (configs.Config, *Folder) {
+	t.Helper()
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
 	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cfg, f
+}
+
+func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
+	_, f := made(t)
 	f.Add(record.Event{Step: &record.Step{Rank: 1, Round: 10, Loss: 0.5}})
 	f.Add(record.Event{Final: &record.Final{Rank: 1, Rounds: 10}})
 	if err := f.Finish(record.Summary{Run: "x", Digest: "d"}); err != nil {
@@ -125,12 +132,7 @@ func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
 }
 
 func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
-	cfg := configs.Default()
-	cfg.Output.Dir = t.TempDir()
-	f, err := Make(cfg, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, f := made(t)
 	defer f.Close()
 	step := func(round int) { f.Add(record.Event{Step: &record.Step{Round: round}}) }
 	step(1)
@@ -139,6 +141,7 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 	if err := f.Finish(record.Summary{}); err == nil {
 		t.Error("no error although an event is not on disk")
 	}
+	var err error
 	if f.events, f.count, err = openEvents(f.Path(record.EventsFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -166,12 +169,7 @@ func TestTheRecordLeavesRoomToThePeers(t *testing.T) {
 	if err != nil {
 		t.Skipf("SKIPPED: no file here acts like a full disk: %v", err)
 	}
-	cfg := configs.Default()
-	cfg.Output.Dir = t.TempDir()
-	f, err := Make(cfg, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, f := made(t)
 	defer f.Close()
 	events := f.events
 	step := func(round int) error { return f.Add(record.Event{Step: &record.Step{Round: round}}) }
@@ -209,12 +207,7 @@ func TestTheRecordLeavesRoomToThePeers(t *testing.T) {
 
 // A record that only loses its end is cut where it is, which needs no room on a full disk.
 func TestARecordIsCutInPlace(t *testing.T) {
-	cfg := configs.Default()
-	cfg.Output.Dir = t.TempDir()
-	f, err := Make(cfg, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, f := made(t)
 	defer f.Close()
 	for round := range 6 {
 		f.Add(record.Event{Step: &record.Step{Round: round}})
@@ -255,12 +248,7 @@ func TestARecordIsCutInPlace(t *testing.T) {
 }
 
 func TestEventsDoNotWaitForEver(t *testing.T) {
-	cfg := configs.Default()
-	cfg.Output.Dir = t.TempDir()
-	f, err := Make(cfg, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, f := made(t)
 	f.events.Close()
 	for range 3 {
 		f.waiting.Grow(MostWaiting)
@@ -273,16 +261,11 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 }
 
 func TestAFolderIsOfOneProcess(t *testing.T) {
-	cfg := configs.Default()
-	cfg.Output.Dir = t.TempDir()
-	f, err := Make(cfg, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg, f := made(t)
 	f.Add(record.Event{Step: &record.Step{Rank: 1, Round: 10}})
 	changed := cfg
 	changed.Train.Rounds++
-	_, err = Open(changed, f.Dir)
+	_, err := Open(changed, f.Dir)
 	locked, ok := errors.AsType[*LockedError](err)
 	if !ok || !strings.Contains(err.Error(), f.Dir+": in use by another process (pid ") || locked.Hint() == "" {
 		t.Errorf("error %v, want that the folder is in use", err)

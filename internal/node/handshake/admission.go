@@ -29,8 +29,8 @@ const (
 
 // Remedies for peers that prove nothing.
 const (
-	sameProgram = "install the same version of the program on all machines; peer version prints it"
-	sameSecret  = "copy the same secret file to all machines of the run, with mode 0600"
+	SameProgram = "install the same version of the program on all machines; peer version prints it"
+	SameSecret  = "copy the same secret file to all machines of the run, with mode 0600"
 )
 
 // admit lets both ends prove that they take part in the same run and know its secret, without sending
@@ -65,7 +65,7 @@ func (t *Talk) admit(a *Admission) error {
 	}
 	if !hmac.Equal(got, a.proof(t.Peer, a.Self, theirs, nonce, bound)) {
 		no := Refusal(OtherSecret, "join secret differs")
-		no.Advice = sameSecret
+		no.Advice = SameSecret
 		return t.Refuse(no)
 	}
 	t.proven = true
@@ -80,7 +80,7 @@ func (a *Admission) challenge(nonce []byte) []byte {
 // otherVersion refuses a peer of another protocol version, in words for either end. The other end may be older and not
 // know the remedy, so the words have it.
 func otherVersion(theirs uint16) *RefusedError {
-	const words = "another protocol version: theirs is %d, ours %d: " + sameProgram
+	const words = "another protocol version: theirs is %d, ours %d: " + SameProgram
 	no := Refusal(Protocol, words, theirs, version)
 	no.There = fmt.Sprintf(words, version, theirs)
 	return no

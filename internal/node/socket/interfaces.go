@@ -112,7 +112,7 @@ func PortOf(a ma.Multiaddr) string {
 
 // A SecludedError says that no other machine can connect to this one.
 type SecludedError struct {
-	LinkLocal netip.Addr // an address of IPv6 that needs a zone; not valid if there is none
+	LinkLocal netip.Addr // an IPv6 address that needs a zone; invalid: the machine has none
 	Port      string     // its interface
 }
 

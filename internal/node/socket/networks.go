@@ -37,12 +37,12 @@ func (n *networks) rank(addrs []ma.Multiaddr) []network.AddrDelay {
 	ranked := swarm.DefaultDialRanker(addrs)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(n.rates) < 2 {
+		return ranked
+	}
 	best := 0.0
 	for _, rate := range n.rates {
 		best = max(best, rate)
-	}
-	if len(n.rates) < 2 {
-		return ranked
 	}
 	for i, at := range ranked {
 		ip, ok := AddrOf(at.Addr)

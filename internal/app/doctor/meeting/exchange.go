@@ -50,7 +50,7 @@ var errUnlisted = errors.New("its id is not in the roster")
 func (m *meeting) greet(t *handshake.Talk) (Facts, error) {
 	var theirs Facts
 	if _, listed := m.rankOf(t.Peer); !listed {
-		t.TurnAway(&m.admission, handshake.Refusal(handshake.Stranger, "its id is not in the roster"), func(error) {})
+		t.TurnAway(&m.admission, handshake.Refusal(handshake.Stranger, "%v", errUnlisted), func(error) {})
 		return theirs, errUnlisted
 	}
 	accept := func(handshake.Hello) *handshake.RefusedError { return nil }

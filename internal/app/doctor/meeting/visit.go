@@ -32,7 +32,7 @@ func (m *meeting) visit(o *other) {
 		if err != nil && m.ctx.Err() == nil {
 			m.failed(o, err)
 		}
-		if _, unproven := errors.AsType[*handshake.UnprovenError](err); unproven || handshake.Lasting(err) {
+		if _, unproven := errors.AsType[*handshake.UnprovenError](err); unproven {
 			pause = unprovenAgain
 		}
 		socket.Sleep(m.ctx, pause)

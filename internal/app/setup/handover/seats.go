@@ -75,7 +75,7 @@ func (s *seats) enter(id peer.ID, from netip.Addr, self string, heard bool) (*se
 	if i := s.index(id); i >= 0 {
 		if s.taken[i].here {
 			return nil, turnedAway(handshake.Duplicate, twice, "a process with the identity of that machine is joining "+
-				"already: end it there, or let that machine name another key with --key")
+				"already: end it there, or let that machine name another key with --set node.key=FILE")
 		}
 		if s.taken[i].stage == joined && s.taken[i].ip != from {
 			return nil, turnedAway(handshake.Duplicate, fmt.Sprintf(sameKey, "it has joined from "+s.taken[i].ip.String()),
