@@ -35,14 +35,16 @@ listing > "$scratch/before"
 package --install "$out/gossiptrainer-linux-$arch.deb" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 # The root holds no library and no shell: the program brings what it needs, but for /proc and /dev of the kernel.
 mkdir -p "$root/data" "$root/proc"
-env -i HOME=/data TMPDIR=/data XDG_RUNTIME_DIR=/data TERM=dumb PATH="$PATH" \
-	unshare --user --map-root-user --mount sh -ec 'mount --rbind /proc "$1/proc"; mount --rbind /dev "$1/dev"; cd "$1/data"
-		exec chroot "$1" /usr/bin/peer lab ring8 --set train.rounds=20 --set output.dir=/data/runs --json' - "$root" \
+peer() {
+	env -i HOME=/data TMPDIR=/data XDG_RUNTIME_DIR=/data TERM=dumb PATH="$PATH" unshare --user --map-root-user --mount \
+		sh -ec 'root=$1; shift; mount --rbind /proc "$root/proc"; mount --rbind /dev "$root/dev"; cd "$root/data"
+			exec chroot "$root" /usr/bin/peer "$@"' - "$root" "$@"
+}
+peer lab ring8 --set train.rounds=20 --set output.dir=/data/runs --json \
 	> "$scratch/summary" 2> "$scratch/log" || { cat "$scratch/summary" "$scratch/log" >&2; exit 1; }
 grep -o '"digest":"[0-9a-f]*"' "$scratch/summary"
 # The pages that a doctor of a machine without data and secret names are in the package.
-env -i HOME=/data PATH="$PATH" unshare --user --map-root-user chroot "$root" /usr/bin/peer doctor lan-ring --wait 1ms \
-	--set data.name=mnist > "$scratch/log" 2>&1 && { echo 'the doctor of an empty root complains of nothing' >&2; exit 1; }
+peer doctor lan-ring --wait 1ms --set data.name=mnist > "$scratch/log" 2>&1 && { echo 'the doctor of an empty root complains of nothing' >&2; exit 1; }
 pages=$(sed -n 's/^ *see: \([^#]*\)#.*/\1/p' "$scratch/log" | sort -u)
 [ -n "$pages" ] || { cat "$scratch/log" >&2; exit 1; }
 for page in $pages; do
