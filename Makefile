@@ -21,6 +21,9 @@ check: ## format, vet, staticcheck, module files
 vuln: ## look for known weaknesses in what the program calls
 	$(TOOL) govulncheck ./...
 
+nightly: ## the tests that take hours: fuzzing, faults, toys, networks
+	.ci/nightly
+
 ci: ## everything that must hold before a change comes in
 	.ci/run
 
@@ -49,5 +52,5 @@ uninstall: ## remove what install has installed
 clean: ## remove what was built
 	rm -rf peer dist
 
-.PHONY: help build test check vuln ci generate bench release install uninstall clean
+.PHONY: help build test check vuln nightly ci generate bench release install uninstall clean
 .DEFAULT_GOAL := help

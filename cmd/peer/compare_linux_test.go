@@ -1,3 +1,7 @@
+//go:build !race
+
+// Comparisons simulate for minutes under the race detector, which internal/app/compare and internal/sim are tried under.
+
 package main
 
 import (

@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -18,7 +21,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"peer": main, "toy": toy})
 }
 
-// TestScripts runs the transcripts: each is a session of a user.
+// TestScripts runs the transcripts: each is a session of a user. A transcript whose runs are simulations, or whose peers do
+// what those of another do, begins with "[race] skip REASON"; one that repeats another with more settings begins with
+// "[!all] skip REASON", and runs where PEER_TEST_ALL is set.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -38,7 +43,22 @@ func TestScripts(t *testing.T) {
 			"same-as":      sameAs,
 			"folders":      folders,
 		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "race":
+				return raced(), nil
+			case "all":
+				return os.Getenv("PEER_TEST_ALL") != "", nil
+			}
+			return false, fmt.Errorf("no condition %q: there are race and all", name)
+		},
 	})
+}
+
+// raced tells whether the race detector is built in, which makes simulations ten times slower.
+func raced() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // exits CODE COMMAND... runs a command that must exit with that code.
