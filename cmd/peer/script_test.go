@@ -21,9 +21,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"peer": main, "toy": toy})
 }
 
-// TestScripts runs the transcripts: each is a session of a user. A transcript whose runs are simulations, or whose peers do
-// what those of another do, begins with "[race] skip REASON"; one that repeats another with more settings begins with
-// "[!all] skip REASON", and runs where PEER_TEST_ALL is set.
+// TestScripts runs the transcripts: each is a session of a user. Two conditions leave transcripts out:
+//
+//   - race: the race detector is built in. Its runs are simulations, or its peers do what those of another do.
+//   - !all: PEER_TEST_ALL is not set. It repeats another with more settings.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
