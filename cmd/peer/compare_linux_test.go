@@ -1,6 +1,6 @@
 //go:build !race
 
-// Comparisons simulate for minutes under the race detector, which internal/app/compare and internal/sim are tried under.
+// Comparisons simulate for minutes under the race detector. Their packages are tried under it by their own tests.
 
 package main
 

@@ -76,6 +76,9 @@ func TestWhatIsCalledSafeResumes(t *testing.T) {
 // The same of scripts with torch, whose schedules and counters move after the step. TORCH_INTERRUPTS is the number of
 // moments.
 func TestATorchScriptThatIsInterruptedGoesOn(t *testing.T) {
+	if raced() {
+		t.Skip("Python takes long to start; the race detector sees the same of scripts without it")
+	}
 	testInterrupts(t, interruptibleTorch(torchPython(t)), number(t, "TORCH_INTERRUPTS", 1))
 }
 

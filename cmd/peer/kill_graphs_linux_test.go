@@ -21,6 +21,9 @@ func TestKillsOnGraphsThatChange(t *testing.T) {
 		{"topology.kind=random-matching", "algorithm.name=dpsgd", "algorithm.bits=4"},
 		{"topology.kind=random-matching", "algorithm.name=gt", "algorithm.bits=8", "node.open_links=4"},
 	} {
+		if raced() && i < 2 {
+			continue // the last opens and closes links as well
+		}
 		t.Run(strings.Join(set[:2], " "), func(t *testing.T) {
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedRun), 0o666); err != nil {

@@ -49,6 +49,9 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	kills := number(t, "KILLS", len(killedAlgorithms))
+	if raced() {
+		kills = number(t, "KILLS", 2) // whatever the algorithm, the goroutines are the same
+	}
 	perRun := min(killsPerRun, max(1, kills/len(killedAlgorithms)))
 	seed := number(t, "KILL_SEED", 1)
 	random := rand.New(rand.NewPCG(uint64(seed), 0))

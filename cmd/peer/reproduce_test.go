@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector sees reproductions in the tests of internal/app/reproduce.
+
 package main
 
 import (
