@@ -9,8 +9,11 @@ import (
 // DefaultGrace is the time that a script has between an interrupt and being killed.
 const DefaultGrace = 10 * time.Second
 
-// LastStep is the time that a script has, before that, for the step under way and for its state.
+// LastStep is the time that a script has, before that, for the step under way, and again for its last state.
 const LastStep = 5 * time.Second
+
+// Ending is the longest time from the order to stop to the end of a script.
+const Ending = 2*LastStep + DefaultGrace
 
 // defaultLinger is how long the bridge waits for the second of two signs of a script's end: the end of the process and
 // the end of its connection or output.

@@ -51,7 +51,7 @@ func (m *Matrix) noteScript() error {
 // grace is how long a cell may take to end after an interruption.
 func (m *Matrix) grace() time.Duration {
 	if len(m.Script) > 0 {
-		return cellGrace + bridge.LastStep + bridge.DefaultGrace
+		return cellGrace + bridge.Ending
 	}
 	return cellGrace
 }

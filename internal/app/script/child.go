@@ -56,6 +56,7 @@ type Child struct {
 	start  []float32 // of the script; after Meet that of the run
 	folder string    // of gossip.py
 	room   atomic.Pointer[meeting]
+	after  func(time.Duration, func()) (stop func() bool)
 	turns
 	scores
 }
@@ -86,7 +87,7 @@ type scores struct {
 
 // Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
 func Begin(ctx context.Context, o Options) (*Child, error) {
-	c := &Child{Late: NewLate(), o: o, turns: turns{saving: -1},
+	c := &Child{Late: NewLate(), o: o, turns: turns{saving: -1}, after: after,
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {

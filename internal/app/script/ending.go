@@ -44,12 +44,13 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(turnover, c.script.Interrupt) })()
+	defer context.AfterFunc(ctx, func() { c.hurry(c.allowed()) })()
 	c.turn.Lock()
 	err = c.script.End(end, x)
 	c.turn.Unlock()
 	if err == nil {
 		c.keepEnd(rounds)
+		defer context.AfterFunc(ctx, func() { c.hurry(turnover) })()
 		err = c.script.Wait()
 	}
 	if err != nil {
@@ -63,8 +64,24 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	return loss, accuracy, nil
 }
 
-// turnover is how long a script that is to end may keep the vector, or its last state, before it is interrupted.
+// turnover is how long a script that is to end may keep the vector before it is interrupted.
 const turnover = 200 * time.Millisecond
+
+// allowed returns how long a script that is to end may go on before it is interrupted. The checkpoint after the last
+// round is worth little without the state of the script, which an interrupt may lose.
+func (c *Child) allowed() time.Duration {
+	if c.keep != nil {
+		return bridge.LastStep
+	}
+	return turnover
+}
+
+// hurry interrupts the script after a time, unless stop is called.
+func (c *Child) hurry(allowed time.Duration) (stop func() bool) {
+	return c.after(allowed, c.script.Interrupt)
+}
+
+func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 // Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
@@ -77,8 +94,7 @@ func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	if ctx.Err() != nil {
 		end.Why = bridge.Interrupted
 	}
-	hurry := time.AfterFunc(turnover, c.script.Interrupt)
-	defer hurry.Stop()
+	defer c.hurry(c.allowed())()
 	c.turn.Lock()
 	err := c.script.End(end, x)
 	c.turn.Unlock()

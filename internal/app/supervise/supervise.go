@@ -103,7 +103,7 @@ func (l *Lab) Run(ctx context.Context) (models experiment.Replicas, err error) {
 }
 
 // ScriptGrace is how long peers with scripts have between the order to stop and being killed.
-const ScriptGrace = bridge.LastStep + bridge.DefaultGrace + lab.DefaultGrace
+const ScriptGrace = bridge.Ending + lab.DefaultGrace
 
 // grace returns the time from the order to stop to the kill.
 func (l *Lab) grace() time.Duration {
