@@ -44,7 +44,8 @@ type news struct {
 	failed  time.Time // when that was last said
 	since   time.Time // since then training waits; zero: it does not
 	waits   bool      // training waits for room
-	said    bool      // that it does
+	shown   bool      // in the status that it does
+	said    bool      // in the log that it does
 	full    time.Time // when that was last said
 	slow    bool      // that the disk is slow
 }
@@ -167,16 +168,20 @@ func (d *driver) proceed() {
 	d.oracle.ask(due)
 }
 
-// waitForRoom lets training wait.
+// waitForRoom lets training wait. The driver calls it at each event until there is room.
 func (d *driver) waitForRoom(why error) {
 	k := d.keeper
 	if k.since.IsZero() {
 		k.since = time.Now()
 	}
-	if k.waits || errors.Is(why, errSlow) {
+	if errors.Is(why, errSlow) {
 		return
 	}
 	k.waits = true
+	if k.shown || time.Since(k.since) < slow {
+		return
+	}
+	k.shown = true
 	d.status(record.Waiting, "no room on its disk: "+why.Error(), nil)
 	if time.Since(k.full) >= often {
 		k.said, k.full = true, time.Now()
@@ -196,5 +201,5 @@ func (d *driver) goOn() {
 		k.slow = true
 		d.log.Warn("training waits for its disk", "why", errSlow, "waited", waited.Round(time.Millisecond))
 	}
-	k.since, k.waits, k.said = time.Time{}, false, false
+	k.since, k.waits, k.shown, k.said = time.Time{}, false, false, false
 }

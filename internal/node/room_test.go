@@ -2,9 +2,12 @@ package node
 
 import (
 	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +116,35 @@ func TestANeighbourWithLittleRoomGetsACheckpoint(t *testing.T) {
 			t.Errorf("the checkpoint of round %d, the oldest that counts is %d", got, r.d.keeper.oldest)
 		}
 	})
+}
+
+// A shortage that is over before anyone could notice it leaves no word. A longer one is told, and so is its end.
+func TestAShortShortageIsNotTold(t *testing.T) {
+	for waits, want := range map[time.Duration]string{
+		time.Millisecond: "",
+		slow:             "no room: training waits until the disk takes more; there is room again: training goes on; ",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := withRoom(t, 4, whole)
+			var said strings.Builder
+			told := func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.MessageKey {
+					text, _, _ := strings.Cut(a.Value.String(), "; Ctrl-C")
+					said.WriteString(text + "; ")
+				}
+				return a
+			}
+			r.d.log = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: told}))
+			full := errors.New("no space left on device")
+			r.d.waitForRoom(full)
+			time.Sleep(waits)
+			r.d.waitForRoom(full)
+			r.d.goOn()
+			if said.String() != want {
+				t.Errorf("after %v it has said %q, want %q", waits, said.String(), want)
+			}
+		})
+	}
 }
 
 // A worker whose disk takes nothing keeps some messages, then waits, and drops none. It goes on when there is room.

@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -63,6 +64,20 @@ func (m *Matrix) all(ctx context.Context) error {
 		return err
 	}
 	return m.Failed()
+}
+
+// A disk without room for the results of a cell is refused before the first cell, with the way out.
+func TestAFullDiskIsRefusedBeforeTheFirstCell(t *testing.T) {
+	m := smallMatrix(t, "echo 'a cell has started' >&2\nexit 1\n")
+	m.leaves = 1 << 60
+	err := m.Do(t.Context(), "")
+	full, ok := errors.AsType[*runfolder.SpaceError](err)
+	if !ok || full.Dir != m.Dir || !strings.Contains(full.Hint(), "set --output to a folder on a disk with more") {
+		t.Errorf("error %v, want that there is no room, and --output", err)
+	}
+	if said := m.Talk.(*strings.Builder).String(); said != "" {
+		t.Errorf("said before: %s", said)
+	}
 }
 
 func TestFailedCellsAreToldAndTriedAgain(t *testing.T) {

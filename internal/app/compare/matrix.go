@@ -42,6 +42,7 @@ type Matrix struct {
 	links  cost.Costs            // of links, once they are measured
 	pace   *pace
 	needs  int64             // bytes of memory of the largest cell; 0: unknown
+	leaves int64             // bytes that the largest cell leaves on disk at least; 0: unknown
 	before report.Comparison // in the folder, from the same base; empty if there is none
 	result report.Comparison
 
@@ -220,6 +221,11 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 
 func (m *Matrix) folder(cell configs.Cell) string {
 	return filepath.Join(m.Dir, report.CellsFolder, cell.ID())
+}
+
+// noRoom is the error of a disk without room for the results of a cell.
+func (m *Matrix) noRoom(why error) *runfolder.SpaceError {
+	return &runfolder.SpaceError{Dir: m.Dir, Key: "--output", What: "the results of a cell", Need: m.leaves, Err: why}
 }
 
 // Save writes the present state of the comparison, so that an interrupted comparison has a report.

@@ -25,35 +25,16 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		loaded, err := m.load(firstChoice(cell))
+		run, err := m.assemble(cell)
 		if err != nil {
 			return err
 		}
-		if err := m.checkScript(cell, loaded); err != nil {
-			return m.inCell(cell, err)
-		}
-		run, err := preflight.Assemble(loaded)
-		if err != nil {
-			return m.inCell(cell, err)
-		}
-		if err := m.checkInside(cell, loaded, run); err != nil {
-			return err
-		}
-		if err := run.FindData(); err != nil {
-			return err
-		}
-		if err := m.endsOf(cell, run); err != nil {
-			return err
-		}
-		m.network(cell, run.Network().Uplink)
-		if err := m.fingerprint(loaded.Config); err != nil {
-			return fmt.Errorf("compare: %w", err)
-		}
-		m.needs = max(m.needs, int64(run.N())*run.Memory())
-		m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
 		if known := quickest[cell.Label]; known == nil || run.OnLinks() < known.OnLinks() {
 			quickest[cell.Label] = run
 		}
+	}
+	if short := m.noRoom(nil); short.Short() {
+		return short
 	}
 	if m.file.Mode == "sim" {
 		for _, cell := range m.cells {
@@ -74,6 +55,38 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return m.keepFiles()
+}
+
+// assemble builds the run of a cell, checks it, and notes what it needs.
+func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
+	loaded, err := m.load(firstChoice(cell))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkScript(cell, loaded); err != nil {
+		return nil, m.inCell(cell, err)
+	}
+	run, err := preflight.Assemble(loaded)
+	if err != nil {
+		return nil, m.inCell(cell, err)
+	}
+	if err := m.checkInside(cell, loaded, run); err != nil {
+		return nil, err
+	}
+	if err := run.FindData(); err != nil {
+		return nil, err
+	}
+	if err := m.endsOf(cell, run); err != nil {
+		return nil, err
+	}
+	m.network(cell, run.Network().Uplink)
+	if err := m.fingerprint(loaded.Config); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	m.needs = max(m.needs, int64(run.N())*run.Memory())
+	m.leaves = max(m.leaves, preflight.Least(run, m.file.Mode))
+	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
+	return run, nil
 }
 
 // describe notes how the cells of every algorithm on every network are made, with the values that were searched.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
@@ -28,7 +29,11 @@ func (m *Matrix) Do(ctx context.Context, again string) error {
 		return err
 	}
 	defer unlock()
-	if err := m.Run(ctx); err != nil {
+	err = m.Run(ctx)
+	if machine.IsFull(err) {
+		err = m.noRoom(err)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			if m.before.Name == "" { // nothing names the cells before the first start has prepared them
 				if err := m.Save(); err != nil {

@@ -33,8 +33,7 @@ func CheckOf(run *experiment.Run) Check {
 	if run.Dim() == 0 {
 		return c
 	}
-	one := run.Disk("run")
-	c.Disk = &Memory{Total: one.Total(), Owners: one, Peers: run.Disk("lab").Total()}
+	c.Disk = DiskOf(run)
 	c.Memory = new(Memory)
 	for rank := range run.N() {
 		plan := run.Plan(topology.Rank(rank))
@@ -47,6 +46,12 @@ func CheckOf(run *experiment.Run) Check {
 	return c
 }
 
+// DiskOf returns what the peers of a run take of disks at most.
+func DiskOf(run *experiment.Run) *Memory {
+	one := run.Disk("run")
+	return &Memory{Total: one.Total(), Owners: one, Peers: run.Disk("lab").Total()}
+}
+
 // Write prints a line for the run and one for each owner of memory and of the disk.
 func (c Check) Write(w io.Writer) error {
 	fmt.Fprintln(w, "ok: "+c.Run)
@@ -57,8 +62,13 @@ func (c Check) Write(w io.Writer) error {
 	if err := c.Memory.write(w); err != nil {
 		return err
 	}
+	return c.Disk.WriteDisk(w)
+}
+
+// WriteDisk prints a line for each owner of the disk.
+func (m *Memory) WriteDisk(w io.Writer) error {
 	fmt.Fprint(w, "\ndisk of a peer, at most; less where it has little room:\n")
-	return c.Disk.write(w)
+	return m.write(w)
 }
 
 func (m *Memory) write(w io.Writer) error {

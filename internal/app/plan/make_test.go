@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/budget"
 )
 
 // request is one for four workers with machines of their own, which needs no processes.
@@ -39,6 +40,9 @@ func TestAPlanFindsWhatSlowLinksNeed(t *testing.T) {
 	dense := slices.IndexFunc(p.Rows, func(r Row) bool { return r.String() == "dpsgd, 32 bit, complete, H 1" })
 	if dense < 0 || p.Rows[max(0, dense)].Round.Value < 5*best.Round.Value {
 		t.Errorf("row %d, dense messages, takes %+v a round, the best %+v", dense, p.Rows[max(0, dense)].Round, best.Round)
+	}
+	if p.Disk == nil || p.Disk.Owners.Of(budget.Journal) == 0 || p.Disk.Peers <= p.Disk.Total {
+		t.Errorf("the disk of the best: %+v, want that of its peers with their journals", p.Disk)
 	}
 	file := filepath.Join(t.TempDir(), "best.yaml")
 	if err := p.WriteBest(file); err != nil {

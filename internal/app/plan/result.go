@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -26,7 +27,8 @@ type Plan struct {
 	Took      float64   `json:"took_s"`
 	Counts    Counts    `json:"counts"`
 
-	Best string `json:"best_run_file"` // of the first row
+	Best string          `json:"best_run_file"` // of the first row
+	Disk *inspect.Memory `json:"disk"`          // of its peers; nil if it does not reach the target
 }
 
 // A Target is what a run has to reach.

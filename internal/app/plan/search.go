@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/preflight"
 )
 
@@ -185,7 +186,7 @@ func (p *planner) conclude(trials []*trial, f *forecaster) {
 	p.result.Rows = arrange(rows)
 }
 
-// keepBest keeps the run file of the best candidate.
+// keepBest keeps the run file of the best candidate, and what its peers take of their disks.
 func (p *planner) keepBest() error {
 	if !p.result.reaches() {
 		return nil
@@ -195,5 +196,10 @@ func (p *planner) keepBest() error {
 		return err
 	}
 	p.result.Best = string(loaded.Config.WithoutSecrets().YAML())
+	run, err := preflight.Assemble(loaded)
+	if err != nil {
+		return err
+	}
+	p.result.Disk = inspect.DiskOf(run)
 	return nil
 }

@@ -71,18 +71,18 @@ func (p *Plan) lines() [][]string {
 	return lines
 }
 
-// writeChanges prints what the best candidate changes in the run file.
+// writeChanges prints what the best candidate changes in the run file, and what its peers take of their disks.
 func (p *Plan) writeChanges(w io.Writer) error {
-	switch {
-	case !p.reaches():
+	if !p.reaches() {
 		return nil
-	case p.Rows[0].File:
-		_, err := fmt.Fprintln(w, "the run file is the best as it is")
-		return err
 	}
-	_, err := fmt.Fprintf(w, "the best changes the run file (-o FILE writes it whole):\n  %s\n",
-		strings.ReplaceAll(strings.Join(p.Rows[0].Set, "\n  "), "=", ": "))
-	return err
+	if p.Rows[0].File {
+		fmt.Fprintln(w, "the run file is the best as it is")
+	} else {
+		fmt.Fprintf(w, "the best changes the run file (-o FILE writes it whole):\n  %s\n",
+			strings.ReplaceAll(strings.Join(p.Rows[0].Set, "\n  "), "=", ": "))
+	}
+	return p.Disk.WriteDisk(w)
 }
 
 // where says which machines are predicted.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/record"
 )
 
@@ -36,8 +38,10 @@ func sample() *Plan {
 		{Candidate: Candidate{Algorithm: "naive", Bits: 1, Graph: "ring", Steps: 1}, Outcome: Diverged, Why: "round 3"},
 	}
 	rows[0].Frontier = true
+	disk := budget.Plan{{Owner: budget.Journal, Bytes: 83e6, What: "messages sent, for neighbours that come back"}}
 	p := &Plan{
-		Run: "ring8", Workers: 8, Machines: 1, Cores: 2, Links: "20 Mbit/s, 2ms one way", Rounds: 300,
+		Disk: &inspect.Memory{Total: 83e6, Owners: disk, Peers: 664e6},
+		Run:  "ring8", Workers: 8, Machines: 1, Cores: 2, Links: "20 Mbit/s, 2ms one way", Rounds: 300,
 		Target: Target{record.Target{Metric: record.TrainingLoss, Value: 0.04},
 			"that of D-PSGD at 32 bit after 225 of 300 rounds"},
 		Costs: "gradient=150µs", Rows: rows, Refused: []Refusal{{"choco on one-peer-exponential", "it sums"}}, Took: 61,
