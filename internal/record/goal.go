@@ -7,8 +7,8 @@ import (
 )
 
 // A Goal watches a run for its targets while the run goes on. It agrees with ReachLoss and ReachAccuracy, which read
-// the finished record. Steps must come in the order of time. A score may come as soon as it is known, and counts when
-// all workers are past its round.
+// the finished record. A loss counts once two more records follow it. Steps must come in the order of time. A
+// score may come as soon as it is known, and counts when all workers are past its round.
 type Goal struct {
 	left   Targets // not reached yet; no field is set when all are
 	pace   pace
@@ -41,8 +41,8 @@ func (g *Goal) Reached(s Step) bool {
 	}
 	g.recent = append(g.recent, m)
 	g.recent = g.recent[max(0, len(g.recent)-Smoothing):]
-	if g.left.Loss > 0 && len(g.recent) == Smoothing && isAtMost(smoothed(g.recent), g.left.Loss) {
-		g.left.Loss = 0
+	if means := CompleteMeans(g.recent); g.left.Loss > 0 && len(means) > 0 && isAtMost(means[0], g.left.Loss) {
+		g.left.Loss = 0 // reached two records ago
 	}
 	if g.left.Accuracy > 0 && g.scored() {
 		g.left.Accuracy = 0

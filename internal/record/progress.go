@@ -94,23 +94,38 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 }
 
 // Smoothing is the number of moments over which a loss is averaged: mini-batch losses jump.
-const Smoothing = 5
+const Smoothing = 2*beside + 1
 
-// Smooth returns the mean loss of the last few moments, by moment.
+// beside is the number of moments on each side of the one for which a mean stands.
+const beside = 2
+
+// Smooth returns the mean loss around each moment. Windows are centred and shrink at both ends, so that a straight
+// line keeps its place in time.
 func Smooth(moments []Moment) []float64 {
-	means := make([]float64, len(moments))
-	for i := range moments {
-		means[i] = smoothed(moments[:i+1])
+	losses := make([]float64, len(moments))
+	for i, m := range moments {
+		losses[i] = m.Loss
+	}
+	return Centred(losses, beside)
+}
+
+// Centred returns the mean of each value and up to half values on each side of it, the same number on both.
+func Centred(values []float64, half int) []float64 {
+	means := make([]float64, len(values))
+	for i := range values {
+		sides := min(half, i, len(values)-1-i)
+		sum := 0.0
+		for _, v := range values[i-sides : i+sides+1] {
+			sum += v
+		}
+		means[i] = sum / float64(2*sides+1)
 	}
 	return means
 }
 
-// smoothed returns the mean loss of the last few moments.
-func smoothed(moments []Moment) float64 {
-	last := moments[max(0, len(moments)-Smoothing):]
-	sum := 0.0
-	for _, m := range last {
-		sum += m.Loss
-	}
-	return sum / float64(len(last))
+// CompleteMeans returns the means of Smooth that cover Smoothing moments: those of all moments but the first two and
+// the last two. They do not change while a run goes on.
+func CompleteMeans(moments []Moment) []float64 {
+	from := min(beside, len(moments))
+	return Smooth(moments)[from:max(from, len(moments)-beside)]
 }

@@ -55,18 +55,19 @@ type Reached struct {
 	Bytes int64   `json:"bytes"`   // sent until then, mean over the workers
 }
 
-// ReachLoss returns when the smoothed training loss first was at most target, nil if it never was. Moments before the
-// first complete mean of Smoothing losses do not count.
+// ReachLoss returns when the smoothed training loss first was at most target, nil if it never was. Only complete means
+// count, so the time is the same however long the run goes on after it.
 func (r *Run) ReachLoss(target float64) *Reached {
 	moments := r.Progress()
-	losses := Smooth(moments)
-	for i := Smoothing - 1; i < len(moments); i++ {
+	losses := CompleteMeans(moments)
+	for i, loss := range losses {
+		at := beside + i
 		switch {
-		case !isAtMost(losses[i], target):
-		case i < Smoothing: // the first that counts: earlier losses are unknown
-			return between(Moment{}, moments[i], 1)
+		case !isAtMost(loss, target):
+		case i == 0: // earlier losses are unknown
+			return between(Moment{}, moments[at], 1)
 		default:
-			return between(moments[i-1], moments[i], (losses[i-1]-target)/(losses[i-1]-losses[i]))
+			return between(moments[at-1], moments[at], (losses[i-1]-target)/(losses[i-1]-loss))
 		}
 	}
 	return nil

@@ -54,39 +54,50 @@ func (s *Study) doubts(g *Group) []string {
 	if n := g.ended(CellFailed); n > 0 {
 		add("%s failed", plural.Part(n, len(g.Cells), "run"))
 	}
-	if n := g.open(); n > 0 {
+	if n := g.count((*trace).open); n > 0 {
 		add("%s without encryption", plural.Part(n, len(g.Cells), "run"))
 	}
 	for _, target := range s.Targets.List() {
 		missed := len(g.runs) - len(g.values(timeOf(target)))
+		late := g.count(func(t *trace) bool { return t.late(target) })
 		switch {
 		case missed == 0 || !g.tells(target):
-		case target.Metric == record.TrainingLoss && g.short() == missed:
+		case target.Metric == record.TrainingLoss && g.count((*trace).short) == missed:
 			add("%s cannot show %s, which takes the mean of %d records: a smaller %s makes more",
 				plural.Part(missed, len(g.runs), "run"), target, record.Smoothing, recordedBy(target))
-		default:
-			add("%s did not reach %s", plural.Part(missed, len(g.runs), "run"), target)
+		case missed > late:
+			add("%s did not reach %s", plural.Part(missed-late, len(g.runs), "run"), target)
+		}
+		if late > 0 {
+			add("%s %s at %s only in the last two records, where no mean covers %d: more rounds tell",
+				plural.Part(late, len(g.runs), "run"), plural.Verb(late, "is", "are"), target, record.Smoothing)
 		}
 	}
 	return append(all, s.suspicious(g, where)...)
 }
 
-// short counts the runs with fewer records than a loss target takes.
-func (g *Group) short() int {
-	n := 0
-	for _, run := range g.runs {
-		if len(run.moments) < record.Smoothing {
-			n++
-		}
+// open reports whether the links of a run were not encrypted.
+func (t *trace) open() bool { return t.Summary != nil && t.Summary.Security != "" }
+
+// short reports whether a run has fewer records than a loss target takes.
+func (t *trace) short() bool { return len(t.moments) < record.Smoothing }
+
+// late reports whether a run reaches a loss only in its last records, where means cover fewer records than a target
+// takes.
+func (t *trace) late(target record.Target) bool {
+	if target.Metric != record.TrainingLoss || t.short() || t.ReachLoss(target.Value) != nil {
+		return false
 	}
-	return n
+	losses := record.Smooth(t.moments)
+	last := slices.Min(losses[len(losses)-record.Smoothing/2:])
+	return last > 0 && last <= target.Value // 0: a script logged none
 }
 
-// open counts the runs whose links were not encrypted.
-func (g *Group) open() int {
+// count returns the number of finished runs of which something is true.
+func (g *Group) count(of func(*trace) bool) int {
 	n := 0
 	for _, run := range g.runs {
-		if run.Summary != nil && run.Summary.Security != "" {
+		if of(run) {
 			n++
 		}
 	}

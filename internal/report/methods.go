@@ -18,9 +18,10 @@ func (s *Study) Methods() []string {
 			"sooner\") are against %s, paired by seed, where all runs of both reach the target. Accuracy is %s. The worst "+
 			"replica is the least accurate peer. Curves and times to an accuracy are those of the mean of all models where "+
 			"the simulator evaluates it during the run, else the mean over the peers.", referenceOf(s.first()), s.ofWhich()),
-		fmt.Sprintf("Tables show the training loss of the last record. Figures and targets use the mean of the last %d "+
-			"records. Bands in figures go from the least to the largest seed and are not intervals. A dash is a value that "+
-			"was not measured.", record.Smoothing),
+		fmt.Sprintf("Tables show the training loss of the last record. Targets use the mean of %[1]d records, which "+
+			"stands for the middle one. Figures have the same means; at both ends these cover fewer records, equally many on "+
+			"each side. A target is reached only at a mean of %[1]d records. Bands in figures go from the least to the "+
+			"largest seed and are not intervals. A dash is a value that was not measured.", record.Smoothing),
 		"The formula for a round is max(g, m) where messages overlap the gradient, else g + m. Here g is the time of a " +
 			"gradient. The time m of the messages adds, for each hop, one latency and the bytes of the worker that sends the " +
 			"most, divided by the rate. It counts neither repairs nor waiting.",

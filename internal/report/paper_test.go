@@ -263,7 +263,7 @@ func TestOrderAtAllTargets(t *testing.T) {
 		t.Errorf("%q does not say that the order changes", got)
 	}
 	f := s.levels(s.Networks[0], groups)
-	if len(f.panels) != 2 || !strings.Contains(f.panels[0].words, "to 2, 8.05 [7.14, 8.45] to 0.9") {
+	if len(f.panels) != 2 || !strings.Contains(f.panels[0].words, "to 2, 6.01 [5.10, 6.31] to 0.9") {
 		t.Errorf("%d panels, %q, want one for each metric, with all times", len(f.panels), f.panels[0].words)
 	}
 }

@@ -110,7 +110,8 @@ func (s *Study) gaps() *Figure {
 func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	loss := curvesOf(groups, theLoss())
 	loss.Name, loss.Caption = "loss-"+slug(network.Name), fmt.Sprintf("Training loss on %s against time, against the "+
-		"bytes that a peer sends, and against rounds; each point is the mean of the last %d records. %s", network.Name,
+		"bytes that a peer sends, and against rounds; each point is the mean of the %d records around it, "+
+		"of fewer at both ends. %s", network.Name,
 		record.Smoothing, averaged)
 	cutLosses(groups, loss.panels...)
 	all := []*Figure{loss}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"gossiptrainer/internal/record"
 )
 
 // A short run of each row, and the picture of all.
@@ -61,16 +59,5 @@ func TestDocument(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
-	}
-}
-
-func TestSmoothedIsTheMeanOfTheLast(t *testing.T) {
-	steps := make([]record.Step, smoothing+2)
-	for i := range steps {
-		steps[i].Loss = float64(i)
-	}
-	means := smoothed(steps)
-	if means[0] != 0 || means[1] != 0.5 || means[smoothing] != (1+smoothing)/2. {
-		t.Errorf("means %v", means)
 	}
 }

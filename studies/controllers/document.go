@@ -84,7 +84,7 @@ every %d rounds.
 
 %s
 %s
-The picture shows the training loss of worker 0, the mean of the last %d rounds, and the bits.
+The picture shows the training loss of worker 0, the mean of %d rounds around each, and the bits.
 
 ## Cost of choosing
 
@@ -98,7 +98,7 @@ Machine: %d cores, %s/%s, %s.
 ## Settings
 
 %s`, p.rounds, p.every, p.rounds, strings.Join(base(), "\n    "), p.compute, origin, p.every,
-		markdown.Table(table), picture, smoothing, costTable(costs, p.compute, shortest(results)/time.Duration(p.rounds)),
+		markdown.Table(table), picture, 2*beside+1, costTable(costs, p.compute, shortest(results)/time.Duration(p.rounds)),
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), settings(results))
 }
 

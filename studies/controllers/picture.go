@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// smoothing is the number of rounds over which losses are averaged, because mini-batch losses are noisy.
-const smoothing = 20
+// beside is the number of rounds on each side of a round over which losses are averaged: mini-batch losses are noisy.
+const beside = 10
 
 // sketch draws loss and bits against time, a line per run, into a PNG file.
 func sketch(file string, results []result) error {
@@ -87,18 +87,13 @@ func (r result) points(values []float64) plotter.XYs {
 	return points
 }
 
-// smoothed returns the mean losses of the last rounds, by step.
+// smoothed returns the mean losses around each step.
 func smoothed(steps []record.Step) []float64 {
-	means := make([]float64, len(steps))
-	sum := 0.0
+	losses := make([]float64, len(steps))
 	for i, s := range steps {
-		sum += s.Loss
-		if i >= smoothing {
-			sum -= steps[i-smoothing].Loss
-		}
-		means[i] = sum / float64(min(i+1, smoothing))
+		losses[i] = s.Loss
 	}
-	return means
+	return record.Centred(losses, beside)
 }
 
 // style returns the colour (Okabe and Ito) and the dashes of the i-th line.

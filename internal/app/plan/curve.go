@@ -102,13 +102,14 @@ func (c *curve) loss(k int) float64 {
 	return sum / float64(k-from)
 }
 
-// end returns the largest smoothed loss in the last quarter of the recorded moments, as a report smooths them.
+// end returns the largest complete mean of losses, as a report takes it, in the last quarter of the recorded moments.
 func (c *curve) end() float64 {
-	smooth := record.Smooth(c.every.Progress())
-	if len(smooth) == 0 {
+	moments := c.every.Progress()
+	means := record.CompleteMeans(moments)
+	if len(means) == 0 {
 		return c.loss(len(c.all))
 	}
-	return slices.Max(smooth[len(smooth)-1-len(smooth)/4:])
+	return slices.Max(means[max(0, len(means)-1-len(moments)/4):])
 }
 
 // pace is how many rounds of another curve have the effect of one round of c: above 1, c is better. It also returns the
