@@ -59,7 +59,11 @@ func newPredict(c *console) *cobra.Command {
 		Args:    arguments(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r.Model, r.File = args[0], args[1]
-			return c.answer(models.Predict(r))
+			done, err := models.Predict(r)
+			for _, note := range done.Notes {
+				c.say("note: %s", note)
+			}
+			return c.answer(done, err)
 		},
 		ValidArgsFunction: completeNames(nil),
 	}

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/models"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/rng"
@@ -26,16 +28,18 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// pageScript writes the Python of docs/models.md into a file.
-func pageScript(t *testing.T) string {
+// pageScript writes the Python of docs/models.md into a file, without a block of the given name.
+func pageScript(t *testing.T, without string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all bytes.Buffer
-	for _, block := range regexp.MustCompile("(?ms)^```python \\w+\n(.*?)^```$").FindAllSubmatch(page, -1) {
-		all.Write(block[1])
+	for _, block := range regexp.MustCompile("(?ms)^```python (\\w+)\n(.*?)^```$").FindAllSubmatch(page, -1) {
+		if string(block[1]) != without {
+			all.Write(block[2])
+		}
 	}
 	path := filepath.Join(t.TempDir(), "page.py")
 	if err := os.WriteFile(path, all.Bytes(), 0o666); err != nil || all.Len() == 0 {
@@ -74,7 +78,7 @@ func agree(t *testing.T, got, want torchScore, samples int) {
 
 func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 	python := torchPython(t)
-	page, images := pageScript(t), glyphImages(t)
+	page, images := pageScript(t, "table"), glyphImages(t)
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +113,57 @@ func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The page's lines for tables score a standardised model as the product does, whatever the order of the columns.
+func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
+	python, dir := torchPython(t), t.TempDir()
+	write := func(name, head string, from, to int, row func(kind string, weight, noise float64) string) string {
+		text := head + "\n"
+		for i := from; i < to; i++ {
+			random, kind := rng.At(rng.Stream(7, 0), i), i%3
+			text += row([]string{"cat", "cow", "dog"}[kind], 1000*float64(random.Uniform(0))+300*float64(kind),
+				float64(random.Uniform(1))/50) + "\n"
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	rows := write("train.csv", "weight,noise,kind", 0, 300, func(kind string, weight, noise float64) string {
+		return fmt.Sprintf("%g,%g,%s", weight, noise, kind)
+	})
+	turned := write("turned.csv", "kind,noise,weight", 300, 500, func(kind string, weight, noise float64) string {
+		return fmt.Sprintf("%s,%g,%g", kind, noise, weight)
+	})
+	loaded, err := configs.Load(configs.Source{Set: []string{"topology={kind: complete, size: 2}", "train.rounds=100",
+		"data={name: file, path: " + rows + ", standardise: true}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := run.Worker(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, x := filepath.Join(dir, "model.safetensors"), w.Machine.Params()
+	for i := range x {
+		x[i] *= 4 // a start like this one tells the classes apart
+	}
+	if err := train.Write(path, run.SavedModel(x, nil)); err != nil {
+		t.Fatal(err)
+	}
+	whole := models.Request{Model: path, Data: rows, Set: []string{"data.test=" + turned}}
+	want, err := models.Evaluate(whole, func(done, all int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := scoreOf(t, python, pageScript(t, "accuracy"), path, turned)
+	agree(t, got, torchScore{*want.Loss, *want.Accuracy}, 200)
 }
 
 // glyphImages writes the test split of the built-in data in the format of MNIST.
@@ -213,5 +268,5 @@ func scoreVGG(t *testing.T, python string, m configs.Model) {
 		t.Fatal(err)
 	}
 	score := f.Evaluate(x, batch)
-	agree(t, scoreOf(t, python, pageScript(t), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
+	agree(t, scoreOf(t, python, pageScript(t, "table"), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
 }

@@ -27,6 +27,8 @@ type form struct {
 	sparse  bool         // values that a file does not have are 0
 	columns []string     // names of the values of a table, or their numbers; nil for pictures and LIBSVM text
 	named   bool         // columns are names
+	first   *int         // index of the first value in LIBSVM text
+	byName  string       // name of the label column, "" if it has none
 	label   string       // where labels are, for people
 	notes   []string     // for users, about the file
 }

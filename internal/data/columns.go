@@ -18,6 +18,7 @@ type Columns struct {
 	Header   string   // whether the first line has names: auto, present or absent; "" = auto
 	Missing  Absence  // texts that count as missing
 	NoLabel  bool     // there is no label: all columns but those to skip are features
+	trained  *Trained // nil: the columns are for a new model
 }
 
 // A selection is the label column and the feature columns, from 0.
@@ -46,9 +47,9 @@ func indexColumns(names []string) []int {
 // choose finds the columns of a table of n columns; names is nil where they have none. The columns index hold row
 // numbers: they are used only where the run file names them.
 func (c Columns) choose(names []string, n int, index []int) (selection, error) {
-	var s selection
-	var err error
-	if s.label, err = -1, nil; !c.NoLabel {
+	s := selection{label: -1}
+	c, err := c.trained.choose(c, names)
+	if err == nil && !c.NoLabel {
 		s.label, err = c.labelColumn(names, n, index)
 	}
 	if err != nil {
@@ -67,6 +68,8 @@ func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 		switch {
 		case err != nil:
 			return s, err
+		case at == s.label && c.trained != nil && c.Label == "":
+			return s, fmt.Errorf("no column has the labels: name it with data.label")
 		case at == s.label:
 			return s, fmt.Errorf("data.features: %s is the column of the labels", ref)
 		case slices.Contains(s.features, at):
@@ -169,7 +172,9 @@ func (s selection) tableForm(format string, names []string) form {
 		columns: s.featureNames(names), named: names != nil,
 	}
 	if s.label >= 0 {
-		made.label = "column " + columnName(names, s.label)
+		if made.label = "column " + columnName(names, s.label); names != nil {
+			made.byName = names[s.label]
+		}
 	}
 	for _, at := range s.index {
 		made.notes = append(made.notes, leftOut(at, names[at]))

@@ -69,7 +69,11 @@ func newHeading(first []string, c Columns) *heading {
 
 // names reports whether the run file names a column by a cell of the first line that is no column number.
 func (c Columns) names(first []string) bool {
-	return slices.ContainsFunc(slices.Concat([]string{c.Label}, c.Features, c.Skip), func(ref string) bool {
+	all := slices.Concat([]string{c.Label}, c.Features, c.Skip)
+	if c.trained != nil {
+		all = append(all, c.trained.Columns...)
+	}
+	return slices.ContainsFunc(all, func(ref string) bool {
 		v, err := strconv.Atoi(ref)
 		number := err == nil && v != 0 && v >= -len(first) && v <= len(first)
 		return ref != "" && !number && slices.Contains(first, ref)

@@ -19,10 +19,17 @@ type Info struct {
 	Test    int            `json:"test"`
 	Pixels  bool           `json:"-"`                 // values are bytes in files and memory, else numbers
 	Sparse  int            `json:"-"`                 // values other than 0 in a sample, on average; 0: kept dense
-	Columns []string       `json:"-"`                 // names of the columns of a table, nil without any
+	Table   Table          `json:"-"`                 // of the user's own files
 	Norm    *Normalization `json:"normalization"`     // nil: numbers that are used as they are
 	Files   []File         `json:"files"`             // empty: built in
 	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files
+}
+
+// A Table has the names by which a model knows the values of a sample.
+type Table struct {
+	Columns []string // in order; nil: they have none
+	Label   string   // of the label column, "" if it has none
+	First   *int     // index of the first value in LIBSVM text, 0 or 1; nil for other formats
 }
 
 // zeros returns the values 0 of a sample as models see them, nil if they are 0.

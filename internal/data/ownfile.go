@@ -23,6 +23,7 @@ type FileSpec struct {
 	Indices     string   // of LIBSVM text: ZeroBased or OneBased; else as the files show
 	Features    int      // of a sample; 0 = as the files have
 	Classes     []string // in order; empty = those of the files
+	Trained     *Trained // the model that reads the files; nil: a new one
 }
 
 // testDomain addresses the random numbers that choose test rows. They do not change with the seed of a run, because no
@@ -46,8 +47,14 @@ type userSet struct {
 // OpenFiles opens sets of the user, which get one form: classes and features of all. It reads the files: it returns
 // *MissingError if there is none, *FormatError with row and column for a value that is missing or no finite number.
 func OpenFiles(specs []FileSpec) ([]*Source, error) {
+	specs = slices.Clone(specs)
 	sets := make([]*userSet, len(specs))
-	for i, spec := range specs {
+	for i := range specs {
+		spec, err := specs[i].fit()
+		if err != nil {
+			return nil, err
+		}
+		specs[i] = spec
 		sets[i] = &userSet{spec: spec, names: naming(spec.Classes), forms: map[string]bool{}}
 		if err := sets[i].open(); err != nil {
 			return nil, err
@@ -112,6 +119,9 @@ func agree(sets []*userSet) error {
 	}
 	first := all[0].form()
 	for k, f := range all {
+		if err := spec.Trained.check(f); err != nil {
+			return err
+		}
 		other := f.form()
 		if n := other.shape.Features(); spec.Features > 0 && n != spec.Features {
 			return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, spec.Features)
@@ -159,7 +169,7 @@ func nameOf(f rows) string {
 func (s *userSet) scan() error {
 	s.y, s.tallies = make([][]uint16, len(s.files)), make([]tally, len(s.files))
 	for k, f := range s.files {
-		s.notes = append(s.notes, notesOf(f)...)
+		s.notes = append(append(s.notes, notesOf(f)...), s.spec.Trained.notes(f, s.spec.Standardise)...)
 		w, values := newWatch(f.form()), 0
 		err := f.scan(func(i int, r record) error {
 			if values += r.values(); values > libsvmDenseSize {
@@ -177,6 +187,9 @@ func (s *userSet) scan() error {
 		if len(s.y[k]) == 0 {
 			return atFile(nameOf(f), "the file has no samples")
 		}
+		if err := s.spec.Trained.checkLabels(nameOf(f), s.tallies[k], s.names, s.spec.Classes); err != nil {
+			return err
+		}
 	}
 	if len(s.files) == 1 && len(s.y[0]) < 2 {
 		return atFile(nameOf(s.files[0]), "one sample cannot be split: want at least 2, or a file of its own as data.test")
@@ -190,7 +203,7 @@ func (s *userSet) label(file int, text string) (uint16, error) {
 	if _, known := t.at[text]; known {
 		return uint16(t.add(text)), nil
 	}
-	if want := s.spec.Classes; len(want) > 0 && !slices.Contains(want, s.names(text)) {
+	if want := s.spec.Classes; len(want) > 0 && !s.spec.Trained.said() && !slices.Contains(want, s.names(text)) {
 		return 0, fmt.Errorf("label %.40q: data.labels has %s", text, several(want))
 	}
 	short, whole := wholeNumber(text)
@@ -253,8 +266,8 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	if s.spec.Set != "" {
 		r.info.Name = s.spec.Set
 	}
-	if f.named {
-		r.info.Columns = f.columns
+	if r.info.Table = (Table{Label: f.byName, First: f.first}); f.named {
+		r.info.Table.Columns = f.columns
 	}
 	if t, ok := s.files[0].(*sparseRows); ok {
 		r.info.Sparse = t.average
@@ -262,10 +275,15 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	if r.info.Pixels = f.pixels; f.pixels {
 		r.info.Norm = plainPixels(f.shape.C)
 	}
-	if s.spec.Standardise {
-		if err := r.standardise(); err != nil {
-			return nil, err
-		}
+	var err error
+	switch {
+	case s.spec.Trained != nil:
+		r.info.Norm, err = s.spec.Trained.scale(r.info, s.spec.Standardise)
+	case s.spec.Standardise:
+		err = r.standardise()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s.addMerges(r.info.Norm)
 	return &Source{Info: r.info, Notes: s.notes, reader: r}, nil

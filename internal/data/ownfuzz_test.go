@@ -56,7 +56,8 @@ func fuzzFile(t *testing.T, path string, content []byte) {
 func fuzzSamples(t *testing.T, spec FileSpec, features int) {
 	n := plainPixels(features)
 	n.Scale = 1
-	samples, err := OpenSamples(spec, Info{Shape: sample.Shape{H: 1, W: 1, C: features}, Norm: n})
+	spec.Trained = &Trained{Shape: sample.Shape{H: 1, W: 1, C: features}, Norm: n, Classes: []string{"0", "1"}}
+	samples, err := OpenSamples(spec)
 	if err == nil {
 		err = samples.Batches(3, func(b sample.Batch) error {
 			if len(b.Y) < 1 || len(b.Y) > 3 || len(b.X) != features*len(b.Y) {

@@ -1,66 +1,36 @@
 package data
 
-import (
-	"cmp"
-	"slices"
-
-	"gossiptrainer/model/sample"
-)
+import "gossiptrainer/model/sample"
 
 // Samples are those of a file of the user, whose classes need not be known.
 type Samples struct {
+	Notes []Note
+
 	file rows
 	norm Normalization
 }
 
-// OpenSamples opens the file spec.Path for a model that takes samples as want describes them: by their shape, their
-// scaling, and the names of their columns. Labels are ignored. Columns are found by name where both sides have names;
-// else their number shows whether the file has a label.
-func OpenSamples(spec FileSpec, want Info) (*Samples, error) {
-	labelled, bare := spec.Columns, spec.Columns
-	bare.NoLabel = true
-	all := []Columns{labelled, bare}
-	if f, err := openRows(spec.Path, bare, trainPart); err == nil && f.form().named && want.Columns != nil {
-		for _, name := range want.Columns {
-			if !slices.Contains(f.form().columns, name) {
-				return nil, atFile(spec.Path, "there is no column %s among %s, and the model was trained with it", name,
-					several(f.form().columns))
-			}
-		}
-		bare.Features, bare.Skip = want.Columns, nil
-		all = []Columns{bare}
+// OpenSamples opens the file spec.Path for the model spec.Trained, whose scaling is known. Labels are ignored. Where
+// the columns have no names, their number shows whether one has the labels.
+func OpenSamples(spec FileSpec) (*Samples, error) {
+	spec, err := spec.fit()
+	if err != nil {
+		return nil, err
 	}
-	spec.Features = want.Shape.Features()
-	var failed error
-	for _, c := range all {
-		f, err := openRows(spec.Path, c, trainPart)
-		if err == nil {
+	for _, bare := range []bool{true, false} {
+		spec.Columns.NoLabel = bare
+		var f rows
+		if f, err = openRows(spec.Path, spec.Columns, trainPart); err == nil {
 			err = settleSparse([]rows{f}, spec)
 		}
 		if err == nil {
-			err = fits(f, want)
+			err = spec.Trained.check(f)
 		}
 		if err == nil {
-			return &Samples{f, *want.Norm}, nil
+			return &Samples{append(notesOf(f), spec.Trained.notes(f, true)...), f, *spec.Trained.Norm}, nil
 		}
-		failed = cmp.Or(failed, err)
 	}
-	return nil, failed
-}
-
-// fits checks that a model takes the samples of a file.
-func fits(f rows, want Info) error {
-	have, wanted := f.form(), form{shape: want.Shape}
-	switch {
-	case have.shape != want.Shape:
-		return atFile(nameOf(f), "samples of %s values (%s), but the model takes %s", shapeText(have), have.format,
-			shapeText(wanted))
-	case have.pixels && !want.Pixels:
-		return atFile(nameOf(f), "samples are bytes, but the model has learnt from numbers: save them as float32")
-	case want.Pixels && !have.pixels:
-		return atFile(nameOf(f), "samples are numbers, but the model has learnt from bytes: save them as uint8")
-	}
-	return nil
+	return nil, err
 }
 
 // Batches passes all samples as the model takes them, at most size at a time. The labels of a batch are 0.

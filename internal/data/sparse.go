@@ -57,7 +57,8 @@ func openSparse(path string, c Columns) (*sparseRows, error) {
 }
 
 func (t *sparseRows) form() form {
-	made := form{format: "LIBSVM", label: "the first field", sparse: true,
+	first := t.first
+	made := form{format: "LIBSVM", label: "the first field", sparse: true, first: &first,
 		shape: sample.Shape{H: 1, W: 1, C: max(1, t.last-t.first+1)}}
 	if t.first == 0 {
 		made.notes = append(made.notes, "indices begin with 0")
@@ -114,7 +115,11 @@ func settleSparse(files []rows, spec FileSpec) error {
 	}
 	for _, t := range all {
 		if t.last > last {
-			return atLine(t.path, t.lastLine, "index %d: data.dimension allows %d..%d", t.last, first, last)
+			by := "data.dimension allows"
+			if spec.Trained != nil {
+				by = "the model takes"
+			}
+			return atLine(t.path, t.lastLine, "index %d: %s %d..%d", t.last, by, first, last)
 		}
 		t.first, t.last, t.average = first, last, average
 	}

@@ -74,6 +74,9 @@ func (d *dataset) name() string {
 // checkUntrained refuses classes that only test rows have, unless the run file allows them or alone says that other
 // machines may train on them.
 func (d *dataset) checkUntrained(c *classes, alone bool) error {
+	if d.trained != nil && d.trained.Classes != nil {
+		return nil // the model has trained on all classes
+	}
 	untrained := c.which(func(k int) bool { return c.trained[k] == 0 && c.tested[k] > 0 })
 	if len(untrained) == 0 {
 		return nil

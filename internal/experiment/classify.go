@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +16,7 @@ import (
 type Classifier struct {
 	Classes []string // their names, in the order of the probabilities
 
-	info      data.Info // of the samples
+	trained   *data.Trained
 	batch     int
 	objective model.Classifier
 	x         []float32
@@ -29,14 +28,17 @@ var ErrNoInput = errors.New("its metadata do not say which samples it takes")
 // NewClassifier returns the classifier of a model file at path. Model and batch are those of cfg, the form of a sample
 // and the classes those of the file's metadata. The error of another model is a *train.LayoutError.
 func NewClassifier(cfg configs.Config, saved train.Saved, path string) (*Classifier, error) {
-	var in input
-	if err := json.Unmarshal([]byte(saved.Metadata[MetaInput]), &in); err != nil || !in.usable() {
+	t, err := TrainedOn(saved)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if t.Classes == nil || t.Norm == nil {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoInput)
 	}
 	m := cfg.Model
 	spec := model.Spec{
 		Name: m.Name, Batch: cfg.Train.Batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
-		Shape: samples.Shape{C: in.Shape[0], H: in.Shape[1], W: in.Shape[2]}, Classes: len(in.Classes),
+		Shape: t.Shape, Classes: len(t.Classes),
 	}
 	size, err := model.Measure(spec)
 	if err != nil {
@@ -62,28 +64,19 @@ func NewClassifier(cfg configs.Config, saved train.Saved, path string) (*Classif
 	if err := setStatistics(f, statistics); err != nil {
 		return nil, err
 	}
-	info := data.Info{
-		Shape: spec.Shape, Columns: in.Columns, Pixels: in.Scale != 1,
-		Norm: &data.Normalization{Scale: in.Scale, Mean: in.Mean, Std: in.Std},
-	}
-	return &Classifier{Classes: in.Classes, info: info, batch: spec.Batch, objective: objective, x: x}, nil
-}
-
-// usable reports whether the description is complete.
-func (in input) usable() bool {
-	return len(in.Shape) == 3 && len(in.Classes) > 1 && in.Scale > 0 && len(in.Mean) == in.Shape[0] &&
-		len(in.Std) == in.Shape[0] && !slices.Contains(in.Std, 0)
+	return &Classifier{Classes: t.Classes, trained: t, batch: spec.Batch, objective: objective, x: x}, nil
 }
 
 // Classify passes the probabilities of the classes for each sample of a file of the user, in its order. p is valid
-// during the call. The labels of the file are ignored.
-func (c *Classifier) Classify(spec data.FileSpec, see func(p []float64) error) error {
-	file, err := data.OpenSamples(spec, c.info)
+// during the call. The labels of the file are ignored. The notes say what people should know of the file.
+func (c *Classifier) Classify(spec data.FileSpec, see func(p []float64) error) (notes []data.Note, err error) {
+	spec.Trained = c.trained
+	file, err := data.OpenSamples(spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := make([]float64, c.batch*len(c.Classes))
-	return file.Batches(c.batch, func(b samples.Batch) error {
+	return file.Notes, file.Batches(c.batch, func(b samples.Batch) error {
 		p := all[:b.Len()*len(c.Classes)]
 		c.objective.Classify(p, c.x, b)
 		for one := range slices.Chunk(p, len(c.Classes)) {

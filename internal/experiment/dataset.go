@@ -18,6 +18,7 @@ import (
 // when it is first asked for, and shards are not kept.
 type dataset struct {
 	cfg       configs.Config
+	trained   *data.Trained  // on what the model was trained before; nil for a new one
 	sources   []*data.Source // of one form; one, or one per worker
 	local     bool           // each worker trains on all rows of its own source
 	partition func() (data.Partition, error)
@@ -44,15 +45,21 @@ func (r *Run) FindData() error {
 }
 
 // newDataset opens the data set of a run file, nil for an objective without data. It reads samples only of the
-// user's own files, because only these tell their shape.
-func newDataset(cfg configs.Config) (*dataset, error) {
+// user's own files, because only these tell their shape. They are read as a trained model needs them: the given one, or
+// that of train.from.
+func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
 	if !cfg.LearnsFromData() {
 		return nil, nil
 	}
 	c := cfg.Data
-	d := &dataset{cfg: cfg, local: c.Partition == "local"}
+	d := &dataset{cfg: cfg, trained: trained, local: c.Partition == "local"}
 	var err error
-	if d.sources, err = openData(cfg); err != nil {
+	if trained == nil {
+		if d.trained, err = startOf(cfg); err != nil {
+			return nil, err
+		}
+	}
+	if d.sources, err = openData(cfg, d.trained); err != nil {
 		return nil, err
 	}
 	classes := d.sources[0].Info.Classes
@@ -106,17 +113,32 @@ func (r *Run) addDataNotes() (warnings []string) {
 	if r.data == nil {
 		return nil
 	}
+	quiet, loud := r.data.told()
+	r.notes = slices.Concat(r.notes, quiet)
+	return loud
+}
+
+// told returns what people should know of their data, warnings apart.
+func (d *dataset) told() (quiet, loud []string) {
 	var all []data.Note
-	for _, s := range r.data.sources {
+	for _, s := range d.sources {
 		all = append(all, s.Notes...)
 	}
-	quiet, loud := data.Sentences(all)
-	r.notes = slices.Concat(r.notes, quiet, r.data.notes)
-	return append(loud, r.data.warnings...)
+	quiet, loud = data.Sentences(all)
+	return append(quiet, d.notes...), append(loud, d.warnings...)
+}
+
+// DataWarnings returns the warnings of Warnings that are about the data.
+func (r *Run) DataWarnings() []string {
+	if r.data == nil {
+		return nil
+	}
+	_, loud := r.data.told()
+	return loud
 }
 
 // openData opens the source that all workers share, or one per worker.
-func openData(cfg configs.Config) ([]*data.Source, error) {
+func openData(cfg configs.Config, trained *data.Trained) ([]*data.Source, error) {
 	c := cfg.Data
 	ranks := []configs.Data{c}
 	if c.PerRank() {
@@ -129,6 +151,7 @@ func openData(cfg configs.Config) ([]*data.Source, error) {
 		specs := make([]data.FileSpec, len(ranks))
 		for i, r := range ranks {
 			specs[i] = FileSpec(r)
+			specs[i].Trained = trained
 		}
 		return data.OpenFiles(specs)
 	}
@@ -147,11 +170,14 @@ func openData(cfg configs.Config) ([]*data.Source, error) {
 				return nil, err
 			}
 			specs[i].Indices, specs[i].Features = c.Indices, c.Dimension
-			specs[i].Classes = data.ClassNames(configs.Texts(c.Labels))
+			specs[i].Classes, specs[i].Trained = data.ClassNames(configs.Texts(c.Labels)), trained
 		}
 		return data.OpenFiles(specs)
 	}
 	source, err := data.Open(c.Name, dirs[0])
+	if err == nil {
+		err = source.AdoptTrained(trained)
+	}
 	return []*data.Source{source}, err
 }
 

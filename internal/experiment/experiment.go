@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
@@ -20,13 +21,16 @@ import (
 //
 // An external model without an outline gives a run of unknown size: Dim is 0, and there are no workers. Graph, links,
 // settings and sections are those of the whole run, apart from the section script and a gamma of auto.
-func New(cfg configs.Config, notes ...string) (*Run, error) {
+func New(cfg configs.Config, notes ...string) (*Run, error) { return NewFor(nil, cfg, notes...) }
+
+// NewFor is New for a model that exists: the data are read as it needs them. nil is a new model.
+func NewFor(trained *data.Trained, cfg configs.Config, notes ...string) (*Run, error) {
 	r := &Run{cfg: cfg, notes: notes}
 	var err error
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	if r.data, err = r.openDataset(); err != nil {
+	if r.data, err = r.openDataset(trained); err != nil {
 		return nil, err
 	}
 	if r.graph, r.cfg.Topology.Slack, err = r.newGraph(); err != nil {
@@ -128,9 +132,9 @@ func newSchedule(t configs.Train) (train.Schedule, error) {
 }
 
 // openDataset opens the data set, and computes the rounds from it where the run file gives epochs.
-func (r *Run) openDataset() (*dataset, error) {
+func (r *Run) openDataset(trained *data.Trained) (*dataset, error) {
 	var err error
-	if r.data, err = newDataset(r.cfg); err != nil {
+	if r.data, err = newDataset(r.cfg, trained); err != nil {
 		return nil, err
 	}
 	return r.data, r.countRounds()

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"gossiptrainer/internal/train"
@@ -18,7 +17,6 @@ const (
 	MetaDigest = "digest" // of the replica, or of the run whose replicas are averaged
 	MetaModel  = "model"  // JSON: the section model of the run file, keys with effect alone
 	MetaData   = "data"   // JSON: the same of the section data
-	MetaInput  = "input"  // JSON: how PyTorch makes inputs of stored values, see input
 )
 
 // SavedModel returns a replica as files hold it: names and layout of PyTorch, and metadata of the run. A model without
@@ -47,16 +45,6 @@ func (r *Run) MatchModel(saved train.Saved, path string) error {
 	return r.files.match(saved, path, r.cfg.Model.Name)
 }
 
-// An input says how PyTorch makes inputs of stored values v of channel or column c: (v/Scale − Mean[c]) / Std[c].
-type input struct {
-	Shape   []int     `json:"shape"` // of one sample: channels, rows, columns
-	Classes []string  `json:"classes"`
-	Columns []string  `json:"columns,omitempty"` // names of the columns of a table, in order
-	Scale   float64   `json:"scale"`
-	Mean    []float64 `json:"mean"`
-	Std     []float64 `json:"std"`
-}
-
 // described returns the metadata of model and data.
 func (r *Run) described() map[string]string {
 	metadata := map[string]string{MetaModel: text(r.cfg.ModelSettings())}
@@ -64,15 +52,7 @@ func (r *Run) described() map[string]string {
 		return metadata
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
-	info := r.data.sources[0].Info
-	in := input{Shape: []int{info.Shape.C, info.Shape.H, info.Shape.W}, Classes: info.Classes,
-		Columns: info.Columns}
-	if n := info.Norm; n != nil {
-		in.Scale, in.Mean, in.Std = n.Scale, n.Mean, n.Std
-	} else {
-		in.Scale, in.Mean, in.Std = 1, make([]float64, info.Shape.C), slices.Repeat([]float64{1}, info.Shape.C)
-	}
-	metadata[MetaInput] = text(in)
+	metadata[MetaInput] = text(inputOf(r.data.sources[0].Info))
 	return metadata
 }
 

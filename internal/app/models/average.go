@@ -8,6 +8,8 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
 )
@@ -44,7 +46,11 @@ func AverageFiles(files []string, out string, watch func(done, all int64)) (Aver
 			return Average{}, advice.Usage(fmt.Errorf("average: %w", err), "")
 		}
 	}
-	done, err := train.Averaging{Files: files, Watch: watch}.Write(out)
+	metadata, err := commonInput(files)
+	if err != nil {
+		return Average{}, err
+	}
+	done, err := train.Averaging{Files: files, Watch: watch, Metadata: metadata}.Write(out)
 	if err != nil {
 		hint := "all files must come from one model"
 		if _, differs := errors.AsType[*train.LayoutError](err); differs {
@@ -56,6 +62,37 @@ func AverageFiles(files []string, out string, watch func(done, all int64)) (Aver
 		done.Kept = []string{}
 	}
 	return Average{File: out, Of: files, Tensors: done.Tensors, Elements: done.Elements, Kept: done.Kept}, nil
+}
+
+// commonInput returns the description of samples that fits all files, where one says more than another. It refuses
+// models of other columns, classes or scales: their mean is no model.
+func commonInput(files []string) (map[string]string, error) {
+	var most *data.Trained
+	var of, said string
+	for _, file := range files {
+		head, err := train.ReadLayout(file)
+		if err != nil {
+			return nil, nil // the average names it
+		}
+		t, err := experiment.TrainedOn(head)
+		if err != nil {
+			return nil, &FileError{fmt.Errorf("average: %s: %w", file, err), ""}
+		}
+		if t.Classes == nil {
+			return nil, nil // of another program: the mean says nothing either
+		}
+		if most == nil {
+			most, of, said = t, file, head.Metadata[experiment.MetaInput]
+		}
+		if what := most.Differs(t); what != "" {
+			return nil, &FileError{fmt.Errorf("average: %s and %s were trained on different %s: their mean is no model", of,
+				file, what), "all files must come from one run, whose machines have the same columns and classes"}
+		}
+		if len(t.Columns) > len(most.Columns) || most.Norm == nil && t.Norm != nil {
+			most, of, said = t, file, head.Metadata[experiment.MetaInput]
+		}
+	}
+	return map[string]string{experiment.MetaInput: said}, nil
 }
 
 // Write prints the result.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -18,7 +19,7 @@ func (r Request) guess(head train.Saved, set []string) (*experiment.Run, error) 
 	var failed error // of the first model that cannot learn these data
 	var tried []string
 	for _, settings := range candidates(head.Layout) {
-		run, err := assemble("", slices.Concat(set, []string{settings}, r.Set))
+		run, err := assemble("", slices.Concat(set, []string{settings}, r.Set), new(data.Trained))
 		if err != nil {
 			if _, unfit := errors.AsType[*configs.Error](err); !unfit {
 				return nil, err

@@ -16,7 +16,6 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -80,6 +79,7 @@ type Score struct {
 	Loss     *float64       `json:"loss"`
 	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
 	Settings map[string]any `json:"settings"` // the section model, keys with effect alone
+	Notes    []string       `json:"notes,omitempty"`
 }
 
 // Evaluate scores a model file on the test split. watch hears how many samples are done.
@@ -118,6 +118,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	done := Score{
 		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[experiment.MetaRun], Samples: score.Samples,
 		Loss: record.Number(score.Loss), Accuracy: record.Number(score.Accuracy), Settings: cfg.ModelSettings(),
+		Notes: run.DataWarnings(),
 	}
 	if cfg.LearnsFromData() {
 		done.Data = cfg.Data.Name
@@ -130,8 +131,12 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	if head.Flat && r.RunFile == "" {
 		r.RunFile = around(r.Model)
 	}
+	trained, err := r.trained(head)
+	if err != nil {
+		return nil, err
+	}
 	if r.RunFile != "" {
-		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set))
+		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set), trained)
 	}
 	if head.Flat && !r.sets("model", "model.name") {
 		return nil, advice.Usage(fmt.Errorf("evaluate: %s is of a checkpoint, which names neither model nor data", r.Model),
@@ -150,7 +155,27 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	} else if !r.sets("model", "model.name") {
 		return r.guess(head, set)
 	}
-	return assemble("", slices.Concat(set, r.Set))
+	return assemble("", slices.Concat(set, r.Set), trained)
+}
+
+// trained returns on which samples the model was trained. A checkpoint does not say it, but its run file does.
+func (r Request) trained(head train.Saved) (*data.Trained, error) {
+	if !head.Flat {
+		t, err := experiment.TrainedOn(head)
+		if err != nil {
+			return nil, &FileError{fmt.Errorf("evaluate: %s: %w", r.Model, err), "train the model again with this version"}
+		}
+		return t, nil
+	}
+	others := r.Data != "" || slices.ContainsFunc(r.Set, func(s string) bool { return strings.HasPrefix(s, "data") })
+	if r.RunFile == "" || !others {
+		return nil, nil
+	}
+	run, err := assemble(r.RunFile, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return run.Trained(), nil
 }
 
 // around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.
@@ -272,14 +297,22 @@ func (s Score) Write(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%.4f\n", v.name, *v.value)
 		}
 	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(t, "note\t%s\n", note)
+	}
 	return t.Flush()
 }
 
-// assemble builds the run of a run file, or of none for "", with settings and the environment.
-func assemble(file string, set []string) (*experiment.Run, error) {
+// assemble builds the run of a run file, or of none for "", with settings and the environment. The data are read as the
+// model needs them that was trained on others.
+func assemble(file string, set []string, trained *data.Trained) (*experiment.Run, error) {
 	loaded, err := configs.Load(configs.Source{File: file, Env: os.Environ(), Set: set})
 	if err != nil {
 		return nil, err
 	}
-	return preflight.Assemble(loaded)
+	run, err := experiment.NewFor(trained, loaded.Config, loaded.Notes()...)
+	if err != nil {
+		return nil, loaded.Locate(err)
+	}
+	return run, nil
 }

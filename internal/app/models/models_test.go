@@ -340,8 +340,8 @@ func TestPredictionsThatAreRefused(t *testing.T) {
 	scripted, _ := saved(t, func(s *train.Saved) { s.Metadata = map[string]string{"model": `{"name":"external"}`} },
 		"model={name: mlp, hidden: [3]}")
 	for _, test := range []struct{ model, file, want string }{
-		{path, write("c.csv", "a,c\n1,2\n3,4\n"), "c.csv: there is no column b among a, c, and the model was trained " +
-			"with it"},
+		{path, write("c.csv", "a,c\n1,2\n3,4\n"), "c.csv: line 1: there is no column b among a, c, and the model was " +
+			"trained with it"},
 		{path, write("wide.csv", "1,2,3,4\n5,6,7,8\n"), "wide.csv: samples of 3 values (CSV with commas and no header), " +
 			"but the model takes 2"},
 		{path, write("gap.csv", "a,b\n1,2\n3,\n"), "gap.csv: row 2 (line 3), column 2 (b): the value is missing"},

@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
@@ -44,7 +45,9 @@ type PredictRequest struct {
 
 // Predictions are the output of "predict".
 type Predictions struct {
-	Rows int
+	Rows  int
+	Notes []string // what people should know of the file
+
 	text []byte // CSV, where it goes to the output
 	file string // that has it otherwise
 }
@@ -63,7 +66,7 @@ func Predict(r PredictRequest) (Predictions, error) {
 	}
 	_ = table.Write(head) // a buffer takes everything
 	done := Predictions{file: r.Out}
-	err = classifier.Classify(experiment.FileSpec(cfg.Data), func(p []float64) error {
+	notes, err := classifier.Classify(experiment.FileSpec(cfg.Data), func(p []float64) error {
 		done.Rows++
 		best := slices.Index(p, slices.Max(p))
 		row := []string{strconv.Itoa(done.Rows), classifier.Classes[best], probability(p[best])}
@@ -77,6 +80,8 @@ func Predict(r PredictRequest) (Predictions, error) {
 	if err != nil {
 		return Predictions{}, fmt.Errorf("predict: %w", err)
 	}
+	quiet, loud := data.Sentences(notes)
+	done.Notes = append(loud, quiet...)
 	table.Flush()
 	if r.Out == "" {
 		done.text = text.Bytes()
