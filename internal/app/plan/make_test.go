@@ -41,8 +41,8 @@ func TestAPlanFindsWhatSlowLinksNeed(t *testing.T) {
 	if dense < 0 || p.Rows[max(0, dense)].Round.Value < 5*best.Round.Value {
 		t.Errorf("row %d, dense messages, takes %+v a round, the best %+v", dense, p.Rows[max(0, dense)].Round, best.Round)
 	}
-	if p.Disk == nil || p.Disk.Owners.Of(budget.Journal) == 0 || p.Disk.Peers <= p.Disk.Total {
-		t.Errorf("the disk of the best: %+v, want that of its peers with their journals", p.Disk)
+	if p.Best.Disk == nil || p.Best.Disk.Owners.Of(budget.Journal) == 0 || p.Best.Disk.Peers <= p.Best.Disk.Total {
+		t.Errorf("the disk of the best: %+v, want that of its peers with their journals", p.Best.Disk)
 	}
 	file := filepath.Join(t.TempDir(), "best.yaml")
 	if err := p.WriteBest(file); err != nil {

@@ -26,9 +26,13 @@ type Plan struct {
 	Proofs    []Proof   `json:"proofs,omitempty"`
 	Took      float64   `json:"took_s"`
 	Counts    Counts    `json:"counts"`
+	Best      Best      `json:"best"`
+}
 
-	Best string          `json:"best_run_file"` // of the first row
-	Disk *inspect.Memory `json:"disk"`          // of its peers; nil if it does not reach the target
+// Best is the first candidate. Its fields are empty if that does not reach the target.
+type Best struct {
+	RunFile string          `json:"run_file"`
+	Disk    *inspect.Memory `json:"disk"` // that its peers take at most
 }
 
 // A Target is what a run has to reach.

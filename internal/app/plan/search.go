@@ -195,11 +195,11 @@ func (p *planner) keepBest() error {
 	if err != nil {
 		return err
 	}
-	p.result.Best = string(loaded.Config.WithoutSecrets().YAML())
+	p.result.Best.RunFile = string(loaded.Config.WithoutSecrets().YAML())
 	run, err := preflight.Assemble(loaded)
 	if err != nil {
 		return err
 	}
-	p.result.Disk = inspect.DiskOf(run)
+	p.result.Best.Disk = inspect.DiskOf(run)
 	return nil
 }

@@ -82,7 +82,7 @@ func (p *Plan) writeChanges(w io.Writer) error {
 		fmt.Fprintf(w, "the best changes the run file (-o FILE writes it whole):\n  %s\n",
 			strings.ReplaceAll(strings.Join(p.Rows[0].Set, "\n  "), "=", ": "))
 	}
-	return p.Disk.WriteDisk(w)
+	return p.Best.Disk.WriteDisk(w)
 }
 
 // where says which machines are predicted.
@@ -215,7 +215,7 @@ func percent(v float64) string { return fmt.Sprintf("%+.0f%%", 100*v) }
 // WriteBest writes the run file of the best candidate.
 func (p *Plan) WriteBest(file string) error {
 	text := fmt.Appendf(nil, "# %s, as peer plan proposes it: %s.\n", p.Run, p.Rows[0].Candidate)
-	if err := os.WriteFile(file, append(text, p.Best...), 0o666); err != nil {
+	if err := os.WriteFile(file, append(text, p.Best.RunFile...), 0o666); err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	return nil
