@@ -58,6 +58,9 @@ type reboot struct {
 	ctx    context.Context
 	events chan record.Event // edges of worker 2, and its steps
 	dead   chan struct{}
+
+	liar    bool          // the first worker that gives a place gives an unusable state
+	refused topology.Rank // that worker; -1: none so far
 }
 
 func (r *reboot) observe(o *Options) {
@@ -80,16 +83,25 @@ func (r *reboot) second(t *testing.T, n *Node) error {
 	if _, err := n.Run(r.ctx, r.job.elastic(t, 2)); !errors.Is(err, ErrLeftBehind) {
 		return fmt.Errorf("began anew: %v, want %v", err, ErrLeftBehind)
 	}
-	place, s, err := n.ComeBack(r.ctx, r.job.closing(t, 2), nil)
+	var w Worker
+	place, err := n.ComeBack(r.ctx, r.job.closing(t, 2), nil, func(p Place, s *state.Snapshot) (err error) {
+		if r.liar && r.refused < 0 {
+			r.refused = p.Sponsor
+		}
+		if p.Sponsor == r.refused {
+			return errors.New("a state of another model")
+		}
+		w, err = r.job.returned(t, 2, p, s)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if place.Round < 20 || place.Sponsor != 1 && place.Sponsor != 3 {
 		return fmt.Errorf("place %+v, want one next to it, after round 20", place)
 	}
-	w, err := r.job.returned(t, 2, place, s)
-	if err != nil {
-		return err
+	if r.liar {
+		return nil // the liar has lost the place next to it
 	}
 	if _, err = n.Run(r.ctx, w); !interrupted(err) {
 		return err
@@ -127,14 +139,20 @@ func (r *reboot) seated() {
 
 // TestAWorkerThatStartsAgainComesBack starts the same process again, as after a reboot of its machine.
 // The process learns that the run has gone on, and gets a place.
-func TestAWorkerThatStartsAgainComesBack(t *testing.T) {
+func TestAWorkerThatStartsAgainComesBack(t *testing.T) { testReboot(t, false) }
+
+// A worker whose state is unusable ends no worker: the next one gives another state.
+func TestAnUnusableStateEndsNoWorker(t *testing.T) { testReboot(t, true) }
+
+func testReboot(t *testing.T, liar bool) {
+	t.Helper()
 	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan record.Event),
-		dead: make(chan struct{})}
+		dead: make(chan struct{}), liar: liar, refused: -1}
 	var once sync.Once
 	r.job.slow = func(rank, k int) {
 		if rank == 2 && k == 20 {
@@ -287,7 +305,7 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 
 func TestOnlyARingTakesBack(t *testing.T) {
 	c := newCluster(t, 1, 10, nil)
-	_, _, err := c.nodes[0].ComeBack(t.Context(), nil, nil)
+	_, err := c.nodes[0].ComeBack(t.Context(), nil, nil, nil)
 	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "on a ring takes a lost worker back") {
 		t.Errorf("error %v, want why it has no place", err)
 	}
@@ -301,7 +319,7 @@ func TestAWorkerWithoutSponsorGivesUp(t *testing.T) {
 	}
 	u := newUmpire(1)
 	u.end()
-	_, _, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0), seat{u, 0})
+	_, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0), seat{u, 0}, nil)
 	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "no worker gave it a place") {
 		t.Errorf("error %v, want that no worker gave it a place", err)
 	}

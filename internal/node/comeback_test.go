@@ -8,7 +8,7 @@ import (
 
 // A worker whose graph takes no worker back is told what happens now, and which policy would have kept its place.
 func TestAWorkerThatCannotComeBackIsToldWhatToDo(t *testing.T) {
-	_, _, err := new(Node).ComeBack(t.Context(), nil, nil)
+	_, err := new(Node).ComeBack(t.Context(), nil, nil, nil)
 	hinted, ok := errors.AsType[interface {
 		error
 		Hint() string

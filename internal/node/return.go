@@ -27,13 +27,16 @@ const withoutIt = "the others finish without it, and nothing on this machine cha
 	"faults.on_lost_neighbor: wait keeps the place of a lost worker on every graph"
 
 // ComeBack asks for a place in a run that has gone on without this worker. It asks the workers that
-// closing may put next to this one, nearest first, until one gives a place. It returns where to begin
-// and with which state. closing is nil where the run takes no worker back: in other graphs, and
-// without rounds. Call it after Run has ended with ErrLeftBehind; meanwhile it answers the arbiter,
-// nil for none. It fails with a *NetworkError if no worker will ever give a place.
-func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Place, *state.Snapshot, error) {
+// closing may put next to this one, nearest first, until one gives a place and a state with which
+// begin can begin. A state that begin refuses is as good as none: the next worker is asked. A run that
+// takes no worker back, on other graphs or without rounds, has no closing. Call it after Run has ended
+// with ErrLeftBehind; meanwhile it answers the arbiter, nil for none. It fails with a *NetworkError if
+// no worker will ever give a place.
+func (n *Node) ComeBack(
+	ctx context.Context, closing *topology.Closing, a Arbiter, begin func(Place, *state.Snapshot) error,
+) (Place, error) {
 	if closing == nil {
-		return Place{}, nil, leftBehind(&handshake.UnwantedError{
+		return Place{}, leftBehind(&handshake.UnwantedError{
 			Detail: "only a synchronous run on a ring takes a lost worker back", Advice: withoutIt})
 	}
 	defer idle(a)()
@@ -46,14 +49,19 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; socket.Sleep(ctx, betweenAsks) {
 		hopeless++
 		for _, rank := range closing.Nearest() {
-			g, s, err := n.ask(ctx, rank)
+			g, err := n.ask(ctx, rank, begin)
 			if err == nil {
 				n.log.Warn("taken back into the run", "neighbour", int(rank), "round", g.Round)
-				return g, s, nil
+				return g, nil
 			}
 			n.log.Debug("no place", "neighbour", int(rank), "err", err)
 			no, refused := errors.AsType[*RefusedError](err)
-			if _, unproven := errors.AsType[*UnprovenError](err); refused || unproven {
+			_, unproven := errors.AsType[*UnprovenError](err)
+			_, unusable := errors.AsType[*stateError](err)
+			if unusable {
+				n.log.Warn("took no place: "+err.Error(), "neighbour", int(rank))
+			}
+			if refused || unproven || unusable {
 				last = fmt.Errorf("worker %d: %w", rank, err)
 			}
 			if refused && no.Reason == NotReady {
@@ -61,14 +69,20 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 			}
 		}
 	}
-	return Place{}, nil, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
+	return Place{}, leftBehind(fmt.Errorf("no worker gave it a place: %w", errors.Join(last, context.Cause(ctx))))
 }
 
-// ask asks one worker for a place.
-func (n *Node) ask(ctx context.Context, rank topology.Rank) (Place, *state.Snapshot, error) {
+// A stateError says why a worker cannot begin with the state that another one gave it.
+type stateError struct{ why error }
+
+func (e *stateError) Error() string { return "the state that it gave is unusable: " + e.why.Error() }
+func (e *stateError) Unwrap() error { return e.why }
+
+// ask asks one worker for a place, and takes it if begin can begin there.
+func (n *Node) ask(ctx context.Context, rank topology.Rank, begin func(Place, *state.Snapshot) error) (Place, error) {
 	s, err := n.host.Open(ctx, n.roster.IDs[rank], joinProtocol)
 	if err != nil {
-		return Place{}, nil, err
+		return Place{}, err
 	}
 	defer s.Close()
 	t := handshake.New(s)
@@ -79,15 +93,23 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank) (Place, *state.Snaps
 		return n.me.CompareRoster(theirs, rank)
 	})
 	if err != nil {
-		return Place{}, nil, err
+		return Place{}, err
 	}
-	return take(t, rank, n.opts.Dim)
+	g, state, err := take(t, rank, n.opts.Dim)
+	if err != nil {
+		return Place{}, err
+	}
+	if err := begin(g, state); err != nil {
+		_ = t.Refuse(handshake.Refusal(Protocol, "unusable state: %v", err)) // the sponsor takes the place back
+		return Place{}, &stateError{err}
+	}
+	return g, t.Say(handshake.AboutYes, nil)
 }
 
 // stateOf bounds the bytes of the state of a model of dim parameters.
 func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
 
-// take receives the place and the state that give sends.
+// take receives the place and the state that give sends, which waits for a yes.
 func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Place, *state.Snapshot, error) {
 	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head, err := t.Expect(handshake.AboutPlace, 24)
@@ -105,8 +127,7 @@ func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Place, *state.Snap
 	}
 	s, err := checkpoint.Decode(t.In, int64(size))
 	if err != nil {
-		return Place{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
+		return Place{}, nil, &stateError{err}
 	}
-	at := Place{Sponsor: sponsor, Round: int(round), Exchange: int(exchange), Process: t.Theirs.Epoch}
-	return at, s, t.Say(handshake.AboutYes, nil)
+	return Place{Sponsor: sponsor, Round: int(round), Exchange: int(exchange), Process: t.Theirs.Epoch}, s, nil
 }

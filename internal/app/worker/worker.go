@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
@@ -105,11 +106,11 @@ func comeBack(
 	if run.Asynchronous() { // a place begins with a round
 		closing = nil
 	}
-	place, s, err := n.ComeBack(ctx, closing, a)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := run.Join(rank, place.Sponsor, s)
+	var w *experiment.Worker
+	place, err := n.ComeBack(ctx, closing, a, func(p node.Place, s *state.Snapshot) (err error) {
+		w, err = run.Join(rank, p.Sponsor, s)
+		return err
+	})
 	return w, &place, err
 }
 
