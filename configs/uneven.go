@@ -51,9 +51,9 @@ var unevenRules = []rule{
 		case c.Data.Weighted() && law != "shares":
 			wrong("data.sizes.law", "with the partition local no machine knows the samples of the others, whose weight "+
 				"depends on them: must be shares, with the samples of each worker in data.sizes.shares, got %s", law)
-		case !c.Data.Weighted() && law != "natural":
+		case law != "natural" && law != "shares":
 			wrong("data.sizes.law", "with the partition local the files say how many samples a worker has: must be natural, "+
-				"or shares with data.weights samples, got %s", law)
+				"or shares, with the samples of each worker in data.sizes.shares, got %s", law)
 		}
 	}},
 	{[]string{"data.label_noise", "topology"}, func(c *Config, wrong complain) {

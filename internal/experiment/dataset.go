@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"gossiptrainer/configs"
@@ -246,13 +244,10 @@ func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 	return d.noisy(rank, cut, rows), nil
 }
 
-// used returns the number of training rows that some worker has, in the files that this process sees.
+// used returns the number of training rows that some worker has.
 func (d *dataset) used() (rows int, err error) {
 	if d.local {
-		for _, source := range d.sources {
-			rows += source.Info.Train
-		}
-		return rows, nil
+		return d.usedAlone()
 	}
 	p, err := d.partition()
 	if err != nil {
@@ -260,6 +255,30 @@ func (d *dataset) used() (rows int, err error) {
 	}
 	for _, n := range p.Sizes() {
 		rows += n
+	}
+	return rows, nil
+}
+
+// usedAlone is used where each worker has files of its own. A machine that does not see those of the others takes the
+// rows that the run file states: all machines need the same number.
+func (d *dataset) usedAlone() (rows int, err error) {
+	sizes := d.cfg.Data.Sizes
+	switch {
+	case sizes.Law == "shares":
+		for _, share := range sizes.Shares {
+			rows += int(share)
+		}
+		return rows, nil
+	case len(d.sources) < d.cfg.Topology.Size:
+		e := configs.Errorf("train.epochs", "the rounds of an epoch follow from the rows of all machines, and with "+
+			"data.partition: local this one sees only its own %d to train on", d.sources[0].Info.Train)
+		e.Problems[0].Hint = "write the rows of every worker into the run file of all machines, in the order of their " +
+			"ranks: data.sizes: {law: shares, shares: [...]}; or set train.rounds. With the files of all on one machine, " +
+			"write {rank} into " + d.cfg.Data.FolderKey()
+		return 0, e.With("data.partition", "data.sizes.shares")
+	}
+	for _, source := range d.sources {
+		rows += source.Info.Train
 	}
 	return rows, nil
 }
@@ -303,9 +322,14 @@ func (d *dataset) checkUneven() error {
 	return nil
 }
 
-// checkStated compares the rows of a worker's own files with those that the run file states for the weights.
+// checkStated compares the rows of a worker's own files with those that the run file states. Where they only give the
+// sum, and ranks follow from keys that the writer of the run file did not know, their order does not matter.
 func (d *dataset) checkStated(rank topology.Rank, rows int) error {
-	if !d.cfg.Data.Weighted() {
+	if d.cfg.Data.Sizes.Law != "shares" {
+		return nil
+	}
+	anyOrder := !d.cfg.Data.Weighted() && len(d.sources) == 1 && len(d.cfg.Peers) == 0
+	if anyOrder && slices.Contains(d.cfg.Data.Sizes.Shares, float64(rows)) {
 		return nil
 	}
 	if stated := d.cfg.Data.Sizes.Shares[rank]; stated != float64(rows) {
@@ -418,39 +442,4 @@ func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 		rows.Train = len(p.Shards[rank])
 	}
 	return rows, err
-}
-
-// A held describes the data of a machine to other machines.
-type held struct {
-	Rows        int    `json:"rows,omitempty"`
-	TestRows    int    `json:"test_rows,omitempty"`
-	Dimension   int    `json:"dimension"`
-	Classes     string `json:"classes"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-}
-
-// DataHeld returns, as canonical JSON, the properties of this machine's data that all machines must share. It returns
-// nil for an objective without data. With the partition local the properties are the dimension and the classes alone.
-// It reads the whole set, unless the set is built in, and keeps it for the next worker.
-func (r *Run) DataHeld() ([]byte, error) {
-	if r.data == nil {
-		return nil, nil
-	}
-	source := r.data.sources[0]
-	h := held{Dimension: source.Info.Shape.Features(), Classes: strings.Join(source.Info.Classes, ", ")}
-	if !r.data.local {
-		h.Rows, h.TestRows, h.Fingerprint = source.Info.Train, source.Info.Test, "built in"
-	}
-	if !r.data.local && r.cfg.Data.Name != "glyphs" {
-		whole, err := source.Train(nil)
-		if err != nil {
-			return nil, err
-		}
-		test, err := r.data.common()
-		if err != nil {
-			return nil, err
-		}
-		h.Fingerprint, r.data.whole = data.Fingerprint(whole, test), &whole
-	}
-	return json.Marshal(h)
 }

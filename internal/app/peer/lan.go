@@ -2,6 +2,7 @@ package peer
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -104,11 +105,20 @@ func LANOptions(run *experiment.Run, secret, version string) (node.Options, erro
 	return o, nil
 }
 
+// ownFiles names the file or the folder with the data of this machine.
+func ownFiles(d configs.Data) string {
+	if d.Name == "file" {
+		return d.Path
+	}
+	return d.Dir
+}
+
 // dataAdvice says what to do if machines hold different data.
 func dataAdvice(cfg configs.Config) string {
 	if cfg.Data.Partition == "local" {
-		return "set data.dimension and data.labels in the run file of every machine " +
-			"to what all their files need together"
+		return fmt.Sprintf("this machine reads %s: write the same columns in the same order into the files of all "+
+			"machines, or choose them with data.features and data.skip; set data.dimension, data.labels and data.indices "+
+			"in the run file of every machine to what all their files need together", ownFiles(cfg.Data))
 	}
 	what := "copy the same files to all machines"
 	if cfg.Data.Own() {

@@ -1,0 +1,187 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	compared "gossiptrainer/internal/settings"
+)
+
+// Two machines refuse each other where the simulator refuses their files: they compare what DataHeld says.
+func TestMachinesCompareWhatTheSimulatorCompares(t *testing.T) {
+	table := func(header string) string {
+		return header + "\n" + strings.Repeat("1,2,3,4,a\n5,6,7,8,b\n", 4)
+	}
+	for name, test := range map[string]struct {
+		first, second func(t *testing.T, dir string)
+		want          string
+	}{
+		"another order": {csv(table("w,x,y,z,class")), csv(table("w,y,x,z,class")), "data set.column.2 is y here, x there"},
+		"another name":  {csv(table("w,x,y,z,class")), csv(table("w,x,y,q,class")), "data set.column.4 is q here, z there"},
+		"other shapes":  {pictures(4, 2), pictures(2, 4), "data set.shape is 4x2x1 here, 2x4x1 there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for rank, write := range []func(*testing.T, string){test.first, test.second} {
+				folder := filepath.Join(dir, string(rune('0'+rank)), "d.csv")
+				write(t, folder)
+			}
+			const form = "data={name: file, partition: local, path: '"
+			if _, err := runOf(t, "train.batch=1", form+dir+"/{rank}/d.csv'}"); err == nil {
+				t.Error("the simulator takes these files")
+			}
+			of := func(rank string) map[string]json.RawMessage {
+				run, err := runOf(t, "train.batch=1", form+filepath.Join(dir, rank, "d.csv")+"'}")
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := run.DataHeld()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return map[string]json.RawMessage{"data set": text}
+			}
+			var said []string
+			for _, d := range compared.Differences(of("0"), of("1")) {
+				said = append(said, d.Key+" is "+d.Now+" here, "+d.Then+" there")
+			}
+			if all := strings.ReplaceAll(strings.Join(said, "; "), `"`, ""); !strings.Contains(all, test.want) {
+				t.Errorf("they tell each other %q, want %q", all, test.want)
+			}
+		})
+	}
+}
+
+// csv writes a table.
+func csv(text string) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pictures writes a folder with two classes of grey pictures.
+func pictures(width, height int) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		for _, name := range []string{"a/1.png", "a/2.png", "b/1.png", "b/2.png"} {
+			file := filepath.Join(path, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Create(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := png.Encode(f, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Indices that begin elsewhere are other values, and another scaling gives other numbers.
+func TestMachinesCompareHowValuesAreRead(t *testing.T) {
+	zero, one := 0, 1
+	said := map[string]bool{}
+	for _, change := range []func(*data.Info){
+		func(*data.Info) {}, func(i *data.Info) { i.Table.First = &zero }, func(i *data.Info) { i.Table.First = &one },
+		func(i *data.Info) { i.Norm = nil }, func(i *data.Info) { i.Pixels = false },
+	} {
+		var h held
+		info := assemble(t).data.sources[0].Info
+		change(&info)
+		h.describe(info)
+		text, err := json.Marshal(h)
+		if err != nil || said[string(text)] {
+			t.Errorf("%s, error %v: want other words for other data", text, err)
+		}
+		said[string(text)] = true
+	}
+}
+
+// Many names are compared by their hash.
+func TestManyColumnsAreCompared(t *testing.T) {
+	of := func(last string) held {
+		var h held
+		info := assemble(t).data.sources[0].Info
+		for range 3000 {
+			info.Table.Columns = append(info.Table.Columns, "a column")
+		}
+		info.Table.Columns = append(info.Table.Columns, last)
+		h.describe(info)
+		return h
+	}
+	one, other := of("x"), of("y")
+	if one.Columns == "" || one.Columns == other.Columns || one.Columns != of("x").Columns {
+		t.Errorf("hashes %q and %q, want two that differ", one.Columns, other.Columns)
+	}
+	if text, err := json.Marshal(one); err != nil || len(text) > 1<<15 {
+		t.Errorf("%d bytes, error %v: want a message that peers can send", len(text), err)
+	}
+}
+
+// With files of its own and the rows of all in the run file, each machine trains the rounds of the simulator. Other
+// numbers of rows change nothing. Without the list it refuses to guess.
+func TestMachinesWithOwnDataTrainTheSameEpochs(t *testing.T) {
+	dir := t.TempDir()
+	for rank, pairs := range []int{20, 9} { // of rows, of which a fifth is for tests
+		rows := strings.Repeat("1,2,a\n3,4,b\n", pairs)
+		csv("w,x,class\n"+rows)(t, filepath.Join(dir, string(rune('0'+rank)), "d.csv"))
+	}
+	rounds := func(rank string, set ...string) (int, error) {
+		data := "data={name: file, partition: local, path: '" + filepath.Join(dir, rank, "d.csv") + "'}"
+		run, err := runOf(t, append([]string{data, "train.epochs=3", "train.batch=2"}, set...)...)
+		if err != nil {
+			return 0, err
+		}
+		return run.Config().Train.Rounds, nil
+	}
+	stated := "data.sizes={law: shares, shares: [32, 14]}"
+	want, err := rounds("{rank}")
+	if err != nil || want != 35 { // 3 epochs of 46 rows, 4 rows a round
+		t.Fatalf("%d rounds in the simulator, error %v", want, err)
+	}
+	for _, rank := range []string{"0", "1", "{rank}"} {
+		if got, err := rounds(rank, stated); err != nil || got != want {
+			t.Errorf("machine %s: %d rounds, want %d; error %v", rank, got, want, err)
+		}
+	}
+	for stated, want := range map[string]string{"[14, 32]": "", "[31, 14]": "the files of worker 0 have 32 samples"} {
+		run, err := runOf(t, "data={name: file, partition: local, path: '"+filepath.Join(dir, "0", "d.csv")+"'}",
+			"data.sizes={law: shares, shares: "+stated+"}", "train.batch=2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run.data.shard(0)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("without a roster, stated %s: error %v, want %q", stated, err, want)
+		}
+	}
+	_, err = rounds("1")
+	wrong, ok := errors.AsType[*configs.Error](err)
+	if !ok || wrong.Problems[0].Key != "train.epochs" || !strings.Contains(err.Error(), "only its own 14 to train on") ||
+		!strings.Contains(wrong.Problems[0].Hint, "data.sizes: {law: shares") {
+		t.Errorf("error %v, want that the other rows are not known", err)
+	}
+	_, err = rounds("{rank}", "data.sizes={law: shares, shares: [30, 16]}")
+	if err == nil || !strings.Contains(err.Error(), "worker 0 have 32 samples to train on, but the list says 30") {
+		t.Errorf("error %v, want that other rows are stated", err)
+	}
+}
