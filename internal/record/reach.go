@@ -55,6 +55,10 @@ type Reached struct {
 	Bytes int64   `json:"bytes"`   // sent until then, mean over the workers
 }
 
+// Known reports whether the time was measured. Else the run was at the target in the first record that can tell, and
+// may have been there at any time before Seen.
+func (r *Reached) Known() bool { return r.After > 0 }
+
 // ReachLoss returns when the smoothed training loss first was at most target, nil if it never was. Only complete means
 // count, so the time is the same however long the run goes on after it.
 func (r *Run) ReachLoss(target float64) *Reached {

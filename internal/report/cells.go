@@ -44,5 +44,5 @@ func (c Cell) reached(target record.Target) string {
 	if r == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3g s", r.Time)
+	return timed([]Cell{c}, target).String() + " s"
 }

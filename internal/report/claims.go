@@ -64,9 +64,14 @@ func sooner(g, base *Group, target record.Target) Claim {
 
 // cheaper judges whether g reaches a target with fewer bytes than base.
 func cheaper(g, base *Group, target record.Target) Claim {
-	return earlier(g, base, target, span{"with fewer bytes", megabytesTo(target),
+	return earlier(g, base, target, bytesUntil(target))
+}
+
+// bytesUntil is the megabytes that a peer sends until a target.
+func bytesUntil(target record.Target) span {
+	return span{"with fewer bytes", megabytesTo(target),
 		sentAt(target, func(r record.Reached) float64 { return r.After }),
-		sentAt(target, func(r record.Reached) float64 { return r.Seen })})
+		sentAt(target, func(r record.Reached) float64 { return r.Seen })}
 }
 
 // A span is the cost of reaching a target, with those of the records before and after it.

@@ -34,7 +34,9 @@ func (s *Study) metricsOf(g *Group) []metric {
 		arithmetic("accuracy_worst_replica", leastAccuracy), arithmetic("train_loss", finalLoss),
 	}
 	for _, target := range s.Goals() {
+		base := reference(alike(s.on(g.Network.Name), g))
 		all = append(all, metric{fmt.Sprintf("seconds to %s", target), func(g *Group) geomean { return g.timeTo(target) }},
+			metric{fmt.Sprintf("times sooner to %s", target), func(g *Group) geomean { return g.speedup(base, target) }},
 			metric{fmt.Sprintf("mb to %s", target), func(g *Group) geomean { return g.bytesTo(target) }})
 	}
 	return all
@@ -64,7 +66,7 @@ func (g *Group) line(m metric) []string {
 	switch {
 	case e.N == 0:
 		return nil
-	case e.isBound(): // of a time or of bytes, which have no lower bound then
+	case e.isBound(): // of a time or of bytes, which have no lower end then
 		return append(name, "", "", exact(e.High), "at most")
 	}
 	return append(name, exact(e.Mean), exact(e.Low), exact(e.High), "")

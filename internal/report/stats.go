@@ -111,7 +111,7 @@ func (g geomean) within(low, high float64) geomean {
 }
 
 // isBound reports whether only a bound is known: the mean is then no measurement.
-func (g geomean) isBound() bool { return g.Low == 0 || math.IsInf(g.High, 0) }
+func (g geomean) isBound() bool { return g.Low == 0 && g.High > 0 || math.IsInf(g.High, 0) }
 
 // interval writes the interval of g.
 func (g geomean) interval() string {
@@ -140,10 +140,10 @@ func (g geomean) String() string {
 		return "-"
 	case math.IsNaN(half):
 		return decimal(g.Mean, g.Mean, 3)
-	case half <= narrow*g.Mean:
-		return decimal(g.Mean, g.Mean, 3) + " ± 0"
 	case g.isBound():
 		return g.interval()
+	case half <= narrow*g.Mean:
+		return decimal(g.Mean, g.Mean, 3) + " ± 0"
 	default:
 		return fmt.Sprintf("%s [%s, %s]", beside(g.Mean, half), beside(g.Low, half), beside(g.High, half))
 	}

@@ -160,19 +160,26 @@ func (g *Group) list(of func(Cell, *trace) *float64) []float64 {
 	return values
 }
 
-// timeTo returns the time at which the runs reached a target. Its interval contains the records before and after that
-// time.
-func (g *Group) timeTo(t record.Target) geomean {
-	return g.geomean(timeOf(t)).within(g.geomean(afterOf(t)).Mean, g.geomean(seenOf(t)).Mean)
+// timeTo returns the time at which the runs reached a target.
+func (g *Group) timeTo(t record.Target) geomean { return timed(g.Cells, t) }
+
+// timed returns the time at which finished cells reached a target. Its interval contains the records before and after
+// that time.
+func timed(cells []Cell, t record.Target) geomean {
+	var times, after, seen []float64
+	for _, c := range cells {
+		if r := c.to(t); r != nil && c.Status == CellDone {
+			times, after, seen = append(times, r.Time), append(after, r.After), append(seen, r.Seen)
+		}
+	}
+	return geomeanOf(times).within(geomeanOf(after).Mean, geomeanOf(seen).Mean)
 }
 
-// bytesTo returns the megabytes that a peer sent until the target. Where a time is only a bound, so are the bytes.
+// bytesTo returns the megabytes that a peer sent until the target. Its interval contains those at the records before
+// and after. Where a time is only a bound, so are the bytes.
 func (g *Group) bytesTo(t record.Target) geomean {
-	e := g.geomean(megabytesTo(t))
-	if g.timeTo(t).isBound() {
-		return e.within(0, e.Mean)
-	}
-	return e
+	c := bytesUntil(t)
+	return g.geomean(c.at).within(g.geomean(c.after).Mean, g.geomean(c.seen).Mean)
 }
 
 // reaches reports whether every run reached the target.

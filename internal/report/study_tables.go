@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ func (s *Study) rows(network string) []row {
 		for _, target := range s.Targets.List() {
 			fastest, _ := fastestOf(alike(groups, g), target)
 			r.Targets = append(r.Targets, reach{
-				Time: g.inAll(target), Sooner: g.speedup(reference(alike(groups, g)), target),
+				Time: g.inAll(target), Sooner: g.speedup(reference(alike(groups, g)), target).String(),
 				Bytes: g.bytesTo(target).String(), Best: g == fastest,
 			})
 		}
@@ -51,32 +52,39 @@ func (s *Study) rows(network string) []row {
 	return all
 }
 
-// speedup writes the speedup of g over base to the target, paired by seed. All runs of both must reach it.
-func (g *Group) speedup(base *Group, target record.Target) string {
-	switch {
-	case !g.reaches(target) || !base.reaches(target):
-		return "-"
-	case g == base:
-		return "1.00"
+// speedup returns the speedup of g over base to the target, paired by seed. It has no number where a run of either
+// misses the target, and where only bounds are known, whose ratio says nothing.
+func (g *Group) speedup(base *Group, target record.Target) geomean {
+	if !g.reaches(target) || !base.reaches(target) {
+		return geomean{}
 	}
 	sooner := g.sooner(base, target)
-	if sooner.isBound() {
-		return "-" // the ratio of two bounds says nothing
+	switch {
+	case sooner.isBound():
+		return geomean{}
+	case g == base:
+		return geomean{Mean: 1, Low: math.NaN(), High: math.NaN(), N: len(g.Cells)}
 	}
-	return sooner.String()
+	return sooner
 }
 
 // inAll writes the times to a target. If some runs miss it, it adds the number of runs, because the mean covers only
 // the runs that reach it.
 func (g *Group) inAll(target record.Target) string {
-	e := g.timeTo(target)
-	switch {
-	case e.N == 0 && len(g.runs) > 0 && !g.tells(target):
+	if g.timeTo(target).N == 0 && len(g.runs) > 0 && !g.tells(target) {
 		return "not known"
-	case e.N == 0 || e.N == len(g.Cells):
+	}
+	return TimeTo(g.Cells, target)
+}
+
+// TimeTo writes the time to a target of the cells of an algorithm on a network, without its unit. It is the mean with
+// its interval, "at most" a bound, or a dash. If only some cells reach the target, it adds their number.
+func TimeTo(cells []Cell, target record.Target) string {
+	e := timed(cells, target)
+	if e.N == 0 || e.N == len(cells) {
 		return e.String()
 	}
-	return fmt.Sprintf("%v (%s)", e, plural.Part(e.N, len(g.Cells), "run"))
+	return fmt.Sprintf("%v (%s)", e, plural.Part(e.N, len(cells), "run"))
 }
 
 // percent writes an accuracy with two decimals.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -390,3 +392,61 @@ func TestOpenStudyMistakes(t *testing.T) {
 }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// A bound is written as one, by every table: the line of a cell, the row of an algorithm, and the numbers.
+func TestABoundIsNoMeasurement(t *testing.T) {
+	s := study(t, 1, 2, 3)
+	for i := range s.Groups[0].Cells {
+		early := &record.Reached{Time: 1.68, Seen: 1.68, Bytes: 2e6}
+		s.Groups[0].Cells[i].ToLoss, s.Cells[3*i].ToLoss = early, early
+	}
+	var cells strings.Builder
+	if err := WriteCells(&cells, s.Comparison); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(cells.String(), "at most 1.68 s"); n != 3 {
+		t.Errorf("%d cells have a bound, want 3:\n%s", n, cells.String())
+	}
+	if got := s.rows("slow")[0].Targets[0].Time; got != "at most 1.68" {
+		t.Errorf("%q in the table, want a bound", got)
+	}
+	if got := TimeTo(s.Groups[0].Cells, s.Targets.List()[0]); got != "at most 1.68" {
+		t.Errorf("%q on the page of peer dash, want a bound", got)
+	}
+}
+
+// The numbers of the file are those of the tables: written alike, they are the same texts.
+func TestNumbersAreThoseOfTheTables(t *testing.T) {
+	s := study(t, 1, 2, 3)
+	var text strings.Builder
+	if err := s.WriteResults(&text); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, line := range lines[1:] {
+		number := func(i int) float64 {
+			if v, err := strconv.ParseFloat(line[i], 64); err == nil {
+				return v
+			}
+			return math.NaN()
+		}
+		n, _ := strconv.Atoi(line[3])
+		got[line[0]+" "+line[2]] = geomean{Mean: number(4), Low: number(5), High: number(6), N: n}.String() + line[7]
+	}
+	r := s.rows("slow")[0]
+	for metric, want := range map[string]string{
+		"seconds to training loss 0.2": r.Targets[0].Time, "times sooner to training loss 0.2": r.Targets[0].Sooner,
+		"mb to training loss 0.2": r.Targets[0].Bytes, "ms_per_round": r.Round, "mb_per_peer": r.MB,
+	} {
+		if got["quick "+metric] != want {
+			t.Errorf("%s: %q in the file, %q in the table", metric, got["quick "+metric], want)
+		}
+	}
+	if zero := got["quick extra_mb"]; strings.Contains(zero, "at most") {
+		t.Errorf("no extra memory is %q, want a number", zero)
+	}
+}

@@ -54,7 +54,7 @@ func timeToTarget(g, base *Group, target record.Target) string {
 		return "-"
 	}
 	text := g.timeTo(target).String()
-	if sooner := g.sooner(base, target); base.reaches(target) && !sooner.isBound() {
+	if sooner := g.speedup(base, target); sooner.N > 0 {
 		text += fmt.Sprintf(" (%s)", decimal(sooner.Mean, sooner.Mean, 3))
 	}
 	return text

@@ -29,9 +29,10 @@ export function drawCells(comparison, show) {
   setText($("cells-note"), `${comparison.name}: ${count(comparison.done)} of ${plural(comparison.of, "cell")} over`);
   const columns = {
     networks: new Set(comparison.cells.map(({ network }) => network)).size > 1,
-    targets: comparison.cells.some((cell) => toTarget(cell) !== null),
+    target: comparison.target,
+    times: new Map(comparison.times.map(({ label, network, time }) => [`${label}\n${network}`, time])),
   };
-  const key = JSON.stringify([columns, comparison.labels]);
+  const key = JSON.stringify([columns.networks, columns.target, comparison.labels]);
   if (!shown || shown.key !== key) {
     shown = newTable(key, columns);
     $("cells").replaceChildren(shown.progress, shown.frame);
@@ -40,8 +41,8 @@ export function drawCells(comparison, show) {
   groups(comparison.cells).forEach((group, i) => drawGroup(group, i, columns, show));
 }
 
-function newTable(key, { networks, targets }) {
-  const heads = ["Setting", networks && "Network", "Seeds", "Loss", "Accuracy", "Time", targets && "To the target", "Sent by a peer"];
+function newTable(key, { networks, target }) {
+  const heads = ["Setting", networks && "Network", "Seeds", "Loss", "Accuracy", "Time", target && `Seconds to ${target}`, "Sent by a peer"];
   const body = h("tbody");
   const words = ["Setting", "Network", "Seeds"];
   const head = heads.filter(Boolean).map((text) => h("th", { scope: "col", class: words.includes(text) ? "words" : null }, text));
@@ -56,7 +57,7 @@ function newTable(key, { networks, targets }) {
 
 /** Draws a row anew only if its cells have changed: the focus and a press of the mouse stay in the others. */
 function drawGroup(group, i, columns, show) {
-  const text = JSON.stringify(group);
+  const text = JSON.stringify([group, timeOf(group, columns)]);
   if (shown.texts[i] === text) {
     return;
   }
@@ -82,7 +83,8 @@ function groups(cells) {
   return [...found.values()];
 }
 
-function row(cells, { networks, targets }, show) {
+function row(cells, columns, show) {
+  const { networks, target } = columns;
   const over = cells.filter(({ state }) => state === "ok");
   const mean = (value, format) => {
     const values = over.map(value).filter((v) => v !== null && v !== undefined);
@@ -95,11 +97,11 @@ function row(cells, { networks, targets }, show) {
   return h("tr", {}, h("th", { scope: "row" }, cells[0].label), networks ? h("td", { class: "words" }, cells[0].network) : null,
     h("td", { class: "words" }, h("ul", { class: "seeds" }, cells.map((cell) => seed(cell, show)))),
     h("td", {}, mean(({ loss }) => loss, number)), h("td", {}, mean(({ accuracy }) => accuracy, percent)), h("td", {}, mean((cell) => cell.time_s, seconds)),
-    targets ? h("td", {}, mean(toTarget, seconds)) : null, h("td", {}, mean((cell) => cell.bytes, bytes)));
+    target ? h("td", {}, timeOf(cells, columns)) : null, h("td", {}, mean((cell) => cell.bytes, bytes)));
 }
 
-/** Seconds to the target of the comparison, null without one or where it was not reached. */
-const toTarget = (cell) => cell.to_loss_s ?? cell.to_accuracy_s ?? null;
+/** When the cells of a row reached the target, in the words of a report: a bound is no measurement. */
+const timeOf = ([{ label, network }], { times }) => times.get(`${label}\n${network}`) ?? "–";
 
 /** One cell: its seed, its state, and how far it is. */
 function seed(cell, show) {

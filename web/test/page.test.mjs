@@ -38,6 +38,7 @@ const full = () => answersOf(
 const cell = (label, seed, state, more) => ({ label, network: "fast", seed, state, run: null, rounds: 0, rounds_of: 600, loss: null, accuracy: null, time_s: null, bytes: null, error: "", ...more });
 const comparison = {
   name: "moniqua-fig1", mode: "sim", labels: ["D-PSGD", "Moniqua 8b"], networks: [{ name: "fast", rate_bits_per_s: 0, latency_s: 0 }], seeds: [1, 2], done: 2, of: 4,
+  target: "training loss 0.4", times: [{ label: "D-PSGD", network: "fast", time: "at most 1.68" }],
   cells: [cell("D-PSGD", 1, "ok", { run: "made", loss: 0.5, accuracy: 0.8, time_s: 10, bytes: 1e6 }), cell("D-PSGD", 2, "ok", { loss: 0.7, accuracy: 0.9, time_s: 12, bytes: 1e6 }),
     cell("Moniqua 8b", 1, "running", { rounds: 150 }), cell("Moniqua 8b", 2, "failed", { error: "no memory" })],
 };
@@ -171,6 +172,8 @@ test("cells of a comparison fill, with intervals", () => withPage({ ...full(), s
   const text = () => page.$eval("#cells", (cells) => cells.textContent);
   assert.match(await text(), /0\.6 ± 1\.27/);
   assert.match(await text(), /25\s%/);
+  assert.match(await text(), /Seconds to training loss 0\.4/);
+  assert.match(await text(), /at most 1\.68/);
   const cells = comparison.cells.with(2, cell("Moniqua 8b", 1, "ok", { loss: 0.4 }));
   server.send("state", { ...full().state, comparison: { ...comparison, done: 3, cells } });
   await until(page, () => /Moniqua 8b.*0\.4/.test(document.querySelector("#cells").textContent));

@@ -2,6 +2,7 @@ package dash
 
 import (
 	"path/filepath"
+	"slices"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/runs"
@@ -18,6 +19,15 @@ type Comparison struct {
 	Done     int              `json:"done"`
 	Of       int              `json:"of"`
 	Cells    []Cell           `json:"cells"`
+	Target   string           `json:"target"` // of the times; "": the comparison has none
+	Times    []Time           `json:"times"`  // by network, then by label
+}
+
+// A Time is when the finished cells of a label on a network reached the target, as a report writes it.
+type Time struct {
+	Label   string `json:"label"`
+	Network string `json:"network"`
+	Time    string `json:"time"`
 }
 
 // The states of a cell, beside those of report.CellStatus.
@@ -36,14 +46,12 @@ type Cell struct {
 	Rounds  int     `json:"rounds"`
 	Of      int     `json:"rounds_of"`
 
-	TrainLoss  figure `json:"train_loss"` // of mini-batches, as last recorded
-	Loss       figure `json:"loss"`       // on the test set
-	Accuracy   figure `json:"accuracy"`
-	Time       figure `json:"time_s"`
-	Bytes      figure `json:"bytes"`
-	ToLoss     figure `json:"to_loss_s"` // seconds to the target of the comparison
-	ToAccuracy figure `json:"to_accuracy_s"`
-	Error      string `json:"error"`
+	TrainLoss figure `json:"train_loss"` // of mini-batches, as last recorded
+	Loss      figure `json:"loss"`       // on the test set
+	Accuracy  figure `json:"accuracy"`
+	Time      figure `json:"time_s"`
+	Bytes     figure `json:"bytes"`
+	Error     string `json:"error"`
 }
 
 // compared reads the comparison in a folder, whose runs are known. It is nil before the comparison has written its
@@ -54,7 +62,7 @@ func compared(dir string, known map[string]*listed) *Comparison {
 		return nil
 	}
 	c := &Comparison{Name: file.Name, Mode: file.Mode, Labels: file.Labels, Networks: file.Networks, Seeds: file.Seeds,
-		Cells: []Cell{}}
+		Cells: []Cell{}, Times: []Time{}}
 	done := map[string]report.Cell{}
 	for _, cell := range file.Cells {
 		done[configs.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed}.ID()] = cell
@@ -79,7 +87,27 @@ func compared(dir string, known map[string]*listed) *Comparison {
 		}
 	}
 	c.Of = len(c.Cells)
+	c.time(file)
 	return c
+}
+
+// time takes the times to the first target of a comparison.
+func (c *Comparison) time(file *report.Comparison) {
+	targets := file.Targets.List()
+	if len(targets) == 0 {
+		return
+	}
+	c.Target = targets[0].String()
+	for _, network := range file.Networks {
+		for _, label := range file.Labels {
+			over := slices.DeleteFunc(slices.Clone(file.Cells), func(cell report.Cell) bool {
+				return cell.Label != label || cell.Network != network.Name
+			})
+			if len(over) > 0 {
+				c.Times = append(c.Times, Time{label, network.Name, report.TimeTo(over, targets[0])})
+			}
+		}
+	}
 }
 
 // runOf returns the run of a cell: the one that it names, or the newest of its folder. It is nil if there is none.
@@ -97,7 +125,7 @@ func runOf(id, dir string, done report.Cell, known map[string]*listed) (found *l
 
 // clear makes all results unknown.
 func (c *Cell) clear() {
-	for _, of := range []*figure{&c.TrainLoss, &c.Loss, &c.Accuracy, &c.Time, &c.Bytes, &c.ToLoss, &c.ToAccuracy} {
+	for _, of := range []*figure{&c.TrainLoss, &c.Loss, &c.Accuracy, &c.Time, &c.Bytes} {
 		*of = unknown()
 	}
 }
@@ -123,12 +151,6 @@ func (c *Cell) end(cell report.Cell) {
 	if s := cell.Summary; s != nil {
 		c.Rounds, c.Time, c.Bytes = s.Rounds, figureOf(s.Time), figure(s.BytesPerPeer.Wire)
 		c.Loss, c.Accuracy = maybe(s.Loss), maybe(s.Accuracy.Mean)
-	}
-	if cell.ToLoss != nil {
-		c.ToLoss = figureOf(cell.ToLoss.Time)
-	}
-	if cell.ToAccuracy != nil {
-		c.ToAccuracy = figureOf(cell.ToAccuracy.Time)
 	}
 }
 

@@ -178,11 +178,13 @@ func TestTheContractOfAComparison(t *testing.T) {
 	defer going.lock()()
 	loss, mean := 0.5, 0.75
 	text, err := json.Marshal(report.Comparison{
-		Name: "tulips", Mode: "sim", Labels: []string{"D-PSGD", "Moniqua 8b"}, Seeds: []uint64{1, 2},
+		Name: "tulips", Mode: "sim", Targets: record.Targets{Loss: 0.4},
+		Labels: []string{"D-PSGD", "Moniqua 8b"}, Seeds: []uint64{1, 2},
 		Fewer: map[string]int{"Moniqua 8b": 1}, Networks: []report.Network{{Name: "fast", Rate: 1e9}},
 		Cells: []report.Cell{
 			{Label: "D-PSGD", Network: "fast", Seed: 1, Status: report.CellDone,
-				Folder: filepath.Join(report.CellsFolder, "d-psgd.fast.1", "run"), ToLoss: &record.Reached{Time: 2.5},
+				Folder:  filepath.Join(report.CellsFolder, "d-psgd.fast.1", "run"),
+				ToLoss:  &record.Reached{Time: 2.5, Seen: 2.5}, // in the first record that can tell
 				Summary: &record.Summary{Rounds: 100, Time: 10, Loss: &loss, Accuracy: record.Accuracy{Mean: &mean}}},
 			{Label: "D-PSGD", Network: "fast", Seed: 2, Status: report.CellDiverged, Error: "the loss is not finite"},
 		}})

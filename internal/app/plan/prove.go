@@ -65,7 +65,7 @@ func (p *planner) here(ctx context.Context, f *forecaster, c Candidate, trials [
 // proofOf compares a prediction with what real peers have done. A round is the mean of all rounds that they did.
 func proofOf(r *Row, done *labRun, target record.Target) Proof {
 	proof := Proof{Candidate: r.Candidate, Rounds: done.Summary.Rounds, Predicted: r.Round, Measured: done.whole}
-	if at := done.Run.Reach(target); at != nil && r.Time != nil {
+	if at := done.Run.Reach(target); at != nil && at.Known() && r.Time != nil {
 		proof.Time = &Compare{Predicted: *r.Time, Measured: at.Time}
 	}
 	return proof

@@ -131,6 +131,8 @@ func TestKinds(t *testing.T) {
 			"to training loss 0.5 a 54.8 s, b 110 s: 2 times sooner"},
 		"slow": {Sooner, 0, timed("a", 1500, 1510), timed("b", 6000, 6040), Supported,
 			"a 1505 s, b 6020 s: 4 times sooner [4, 4], 2 seeds"},
+		"at once": {Sooner, 0, timed("a", 0.5, 0.5, 0.5), timed("b", 100, 112, 118), Supported,
+			"to training loss 0.5 a at most 0.5 s, b 110 s"},
 		"not twice as soon": {Sooner, 3, timed("a", 50, 55, 60), timed("b", 100, 112, 118), Contradicted, ""},
 		"later": {Sooner, 0, timed("a", 100, 112, 118), timed("b", 50, 55, 60), Contradicted,
 			"a 110 s, b 54.8 s: 2 times later [1."},

@@ -48,10 +48,12 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 	if words, v, ended := a.misses(b, target, c.Kind); ended {
 		return words, v
 	}
-	var ours, theirs, ratios, least, most []float64
+	var ours, theirs cost
+	var ratios, least, most []float64
 	a.paired(b, func(x, y report.Cell) {
 		p, q := reached(x, target), reached(y, target)
-		ours, theirs = append(ours, costOf(p, c.Kind)), append(theirs, costOf(q, c.Kind))
+		ours.add(p, c.Kind)
+		theirs.add(q, c.Kind)
 		ratio := costOf(q, c.Kind) / costOf(p, c.Kind)
 		ratios = append(ratios, ratio)
 		// The target was reached between two records: the ratio is as uncertain as both times together.
@@ -63,12 +65,32 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 	if c.Kind == FewerTo {
 		unit, less, more = "MB", "fewer", "more"
 	}
-	text := fmt.Sprintf("to %s %s %s %s, %s %s %s: %s", target, a.Label, digits(ratioOf(ours).Mean), unit,
-		b.Label, digits(ratioOf(theirs).Mean), unit, r.times(less, more))
+	text := fmt.Sprintf("to %s %s %s %s, %s %s %s: %s", target, a.Label, ours, unit, b.Label, theirs, unit,
+		r.times(less, more))
 	if c.Kind == Alike {
 		return text, r.between(1/c.By, c.By)
 	}
 	return text, r.above(max(1, c.By))
+}
+
+// A cost is the seconds or megabytes of runs until a target.
+type cost struct {
+	values []float64
+	bound  bool // a run may have been there at any earlier time
+}
+
+func (c *cost) add(r *record.Reached, kind Kind) {
+	c.values = append(c.values, costOf(r, kind))
+	c.bound = c.bound || !r.Known()
+}
+
+// String writes the geometric mean, which is a bound where a time is one.
+func (c cost) String() string {
+	mean := digits(ratioOf(c.values).Mean)
+	if c.bound {
+		return "at most " + mean
+	}
+	return mean
 }
 
 // digits writes three digits of a number, or all before the point.

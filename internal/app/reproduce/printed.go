@@ -105,8 +105,8 @@ func (b *Beside) measure(r row) {
 // order lists the rows of a network by their mean time to the target of the comparison.
 func (p *part) order(network string) string {
 	type timed struct {
-		label string
-		time  float64 // +Inf: a seed has not reached it
+		label, prefix string
+		time          float64 // +Inf: a seed has not reached it
 	}
 	var all []timed
 	name := ""
@@ -117,14 +117,18 @@ func (p *part) order(network string) string {
 		}
 		name = fmt.Sprint(target)
 		var times []float64
+		prefix := ""
 		for _, c := range g.Cells {
-			if at := reached(c, target); at != nil {
-				times = append(times, at.Time)
-			} else {
+			at := reached(c, target)
+			if at == nil {
 				times = append(times, math.Inf(1))
+				continue
+			}
+			if times = append(times, at.Time); !at.Known() {
+				prefix = "at most "
 			}
 		}
-		all = append(all, timed{g.Label, intervalOf(times).Mean})
+		all = append(all, timed{g.Label, prefix, intervalOf(times).Mean})
 	}
 	if len(all) == 0 {
 		return "no run of this size"
@@ -135,7 +139,7 @@ func (p *part) order(network string) string {
 		if math.IsInf(t.time, 0) || math.IsNaN(t.time) {
 			words = append(words, t.label+" not in all runs")
 		} else {
-			words = append(words, fmt.Sprintf("%s %s s", t.label, digits(t.time)))
+			words = append(words, fmt.Sprintf("%s %s%s s", t.label, t.prefix, digits(t.time)))
 		}
 	}
 	return "to " + name + ": " + strings.Join(words, ", ")
