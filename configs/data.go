@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,6 +25,13 @@ func (d Data) OfRank(rank int) Data {
 		*name = strings.ReplaceAll(*name, RankPattern, strconv.Itoa(rank))
 	}
 	return d
+}
+
+// Files returns the names of the user's files and folders by their keys.
+func (d Data) Files() map[string]string {
+	files := map[string]string{"data.path": d.Path, "data.test": d.Test}
+	maps.DeleteFunc(files, func(_, path string) bool { return d.Name != "file" || path == "" })
+	return files
 }
 
 // FolderKey returns the key that names the user's files.

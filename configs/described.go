@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gossiptrainer/model"
 )
@@ -21,6 +22,17 @@ func (c Config) DataSet() map[string]any {
 		return cut || key != "name" && reflect.DeepEqual(value, standard[key])
 	})
 	return given
+}
+
+// Effective returns the keys that have an effect with their values in YAML, without those of one machine.
+func (c Config) Effective() map[string]string {
+	all := c.Settings()
+	for _, e := range effects {
+		if !strings.Contains(e.key, "*") && e.failing(&c, e.key) != nil {
+			maps.DeleteFunc(all, func(key, _ string) bool { return within(key, e.key) })
+		}
+	}
+	return all
 }
 
 // Settings returns all keys with their values in YAML, without those of one machine.

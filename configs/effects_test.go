@@ -303,3 +303,17 @@ func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 		}
 	}
 }
+
+// A report shows the settings that have an effect: full precision has no codec and no theta.
+func TestEffectiveSettings(t *testing.T) {
+	c := Default()
+	if all := c.Effective(); all["algorithm.codec"] != "moniqua" || all["algorithm.theta.rule"] == "" {
+		t.Errorf("the codec and its theta are not in %v", all)
+	}
+	c.Algorithm.Bits = 32
+	for key := range c.Effective() {
+		if within(key, "algorithm.codec") || within(key, "algorithm.theta") || within(key, "algorithm.compressor") {
+			t.Errorf("%s has no effect in full precision", key)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,6 +56,20 @@ func (l *Loaded) Given() ([]byte, error) {
 	given, err := l.portable()
 	if err != nil {
 		return nil, err
+	}
+	return marshal(given)
+}
+
+// Shared returns Given with the names of the user's data, without their folders: other machines have them elsewhere.
+func (l *Loaded) Shared() ([]byte, error) {
+	given, err := l.portable()
+	if err != nil {
+		return nil, err
+	}
+	for key, path := range l.Config.Data.Files() {
+		if err := given.Set(key, filepath.Base(path)); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
 	}
 	return marshal(given)
 }
@@ -251,7 +266,11 @@ func settings(set []Override) yaml.MapSlice {
 	var all yaml.MapSlice
 	for i, o := range set {
 		later := slices.ContainsFunc(set[i+1:], func(other Override) bool { return other.Key == o.Key })
-		if !later && !Private(o.Key) {
+		switch {
+		case later:
+		case o.Key == "data.path" || o.Key == "data.test": // the name helps, the folder belongs to this machine
+			all = append(all, yaml.MapItem{Key: o.Key, Value: filepath.Base(o.Value)})
+		case !Private(o.Key):
 			all = append(all, yaml.MapItem{Key: o.Key, Value: o.Value})
 		}
 	}

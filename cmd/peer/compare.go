@@ -33,8 +33,8 @@ words and the contents of the files among them belong to the settings of a cell.
 
 The folder gets a report, as "peer report" makes it, and in its folder what makes the
 comparison again with the same digests: comparison.yaml, the run files of all cells, and
-in REPRODUCE.md the version, the machine and the sums of the data files. Folders, keys
-and secrets of this machine are left out. Real peers (lab) that end at a time or a target
+in REPRODUCE.md the version, the machine and the sums of the data files. Keys and secrets
+of this machine are left out, and folders but for that of your data, seen from the report. Real peers (lab) that end at a time or a target
 end in other rounds, and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
@@ -53,6 +53,8 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar((*[]string)(&o.Data), "data", nil,
+		"`path` of a file or folder where the data are now; may be repeated")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
 	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
 	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")

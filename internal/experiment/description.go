@@ -1,11 +1,15 @@
 package experiment
 
-import "fmt"
+import (
+	"fmt"
+
+	"gossiptrainer/internal/registry"
+)
 
 // A Description says for people what a run does.
 type Description struct {
 	Algorithm string // as in papers
-	Paper     string
+	Paper     string // of the algorithm, and of the codec that it uses
 	Messages  string // their content: 32 bit, Moniqua of 8 bit, qsgd of 4 bit
 	Overlap   Overlap
 	Graph     string
@@ -30,6 +34,9 @@ func (r *Run) Describe() Description {
 	}
 	if r.method.Form != "" {
 		d.Algorithm = "all-reduce, " + d.Algorithm
+	}
+	if r.quantized() {
+		d.Paper += "; the codec moniqua " + registry.MoniquaPaper
 	}
 	switch {
 	case r.Asynchronous():

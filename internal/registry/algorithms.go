@@ -14,7 +14,7 @@ var algorithms = []Algorithm{
 	{
 		Name: "dpsgd",
 		Text: AlgorithmText{
-			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
+			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017",
 			Sent: "deg messages", Mean: "yes",
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
@@ -29,7 +29,7 @@ var algorithms = []Algorithm{
 	{
 		Name: "d2",
 		Text: AlgorithmText{
-			Title: "D²", Paper: "Tang et al., ICML 2018; with the codec moniqua Lu and De Sa, ICML 2020",
+			Title: "D²", Paper: "Tang et al., ICML 2018",
 			Sent: "deg messages", Mean: "yes",
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-d2"},
@@ -202,7 +202,7 @@ var algorithms = []Algorithm{
 	{
 		Name: "adpsgd",
 		Text: AlgorithmText{
-			Title: "AD-PSGD", Paper: "Lian et al., ICML 2018; with the codec moniqua Lu and De Sa, ICML 2020",
+			Title: "AD-PSGD", Paper: "Lian et al., ICML 2018",
 			Sent: "two messages per exchange", Mean: "yes",
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},

@@ -70,6 +70,9 @@ type Lane struct {
 	Models bool
 }
 
+// MoniquaPaper is the paper of the codec Moniqua.
+const MoniquaPaper = "Lu and De Sa, ICML 2020"
+
 // The values of algorithm.codec.
 const (
 	Moniqua = "moniqua"

@@ -16,8 +16,12 @@ func AlgorithmTable() string {
 	}
 	var rows [][]string
 	for _, a := range algorithms {
+		paper := a.Text.Paper
+		if a.ByMoniqua() {
+			paper += "; the codec moniqua " + MoniquaPaper
+		}
 		rows = append(rows, []string{
-			quoted([]string{a.Name}), a.Text.Title, a.Text.Paper, a.Vector.text(), a.Text.Sent, a.Text.Mean,
+			quoted([]string{a.Name}), a.Text.Title, paper, a.Vector.text(), a.Text.Sent, a.Text.Mean,
 			quoted(a.Sends.Codecs), a.Sends.text(),
 			given(a.Takes.LocalSteps), given(a.Takes.Reweight), given(a.Takes.Controller),
 		})

@@ -218,9 +218,17 @@ func (s *Study) Reproduce() string {
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
 	}
 	if s.Made != "" {
-		again := strings.TrimSpace("peer compare comparison.yaml -o again " + s.Script)
+		again := "peer compare comparison.yaml -o again"
+		for _, more := range []string{s.Find, s.Script} {
+			if more != "" {
+				again += " " + more
+			}
+		}
 		lines = append(lines, "made:    "+s.Made,
 			"again:   "+again+", in the folder of this report; digests are in data/digests.csv")
+		if s.Find != "" {
+			lines = append(lines, "         where the data have moved, --data names their folder now")
+		}
 	}
 	if s.Mode == "lab" {
 		lines = append(lines,

@@ -35,6 +35,7 @@ type Comparison struct {
 	Seeds    []uint64        `json:"seeds"`
 	Fewer    map[string]int  `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
 	Command  string          `json:"command"`               // command line that made it
+	Find     string          `json:"find_data,omitempty"`   // words after it: --data and folders, from that of the report
 	Script   string          `json:"script,omitempty"`      // the words after it: -- and the command of a script
 	Version  string          `json:"version"`               // of the program
 	Machine  string          `json:"machine"`

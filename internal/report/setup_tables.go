@@ -145,7 +145,7 @@ func (s *Study) settingsTable() Table {
 func (s *Study) valuesOf(key string) []string {
 	var values []string
 	for _, setup := range s.Setups {
-		if value := setup.Settings[key]; !slices.Contains(values, value) {
+		if value, there := setup.Settings[key]; there && !slices.Contains(values, value) {
 			values = append(values, value)
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Study) cellsWith(key, value string) []string {
 	}
 	var names []string
 	for _, setup := range s.Setups {
-		if setup.Settings[key] == value && !slices.Contains(names, setup.Label) {
+		if got, there := setup.Settings[key]; there && got == value && !slices.Contains(names, setup.Label) {
 			names = append(names, setup.Label)
 		}
 	}

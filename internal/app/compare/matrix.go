@@ -140,7 +140,8 @@ func (m *Matrix) own(cell configs.Cell) []string {
 	if m.file.Mode != "sim" {
 		none = []string{"checkpoint.every=0", "checkpoint.seconds=0"}
 	}
-	return slices.Concat(none, configs.Arguments(cell.Set), m.tuned[cell.Label])
+	set := slices.Concat(none, configs.Arguments(cell.Set), m.tuned[cell.Label])
+	return append(set, m.Data.moved(configs.Source{File: m.file.Base, Env: os.Environ(), Set: set, All: m.Set})...)
 }
 
 // arguments returns the overrides of a cell, and those of all cells that have an effect there.
@@ -172,6 +173,9 @@ func (m *Matrix) checkSet() error {
 		} else if silent == nil {
 			silent = m.inCell(cell, loaded.Locate(err))
 		}
+		if err := m.Data.check(loaded.Config.Data); err != nil {
+			return err
+		}
 		settings, problems := loaded.All()
 		for _, s := range settings {
 			key, _, _ := strings.Cut(s, "=")
@@ -199,6 +203,11 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 		return "", err
 	}
 	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
+	for _, path := range []*string{&loaded.Config.Data.Path, &loaded.Config.Data.Test} {
+		if *path != "" {
+			*path = filepath.Base(*path) // copies of the folder go on elsewhere
+		}
+	}
 	if loaded.Config.Checkpoint.Dir = ""; mode == "sim" && len(loaded.Config.Faults.Script) == 0 {
 		loaded.Config.Checkpoint.Every, loaded.Config.Checkpoint.Seconds = 0, 0 // they change no result
 	}

@@ -19,6 +19,7 @@ type Options struct {
 	Mode     string   // sim or lab; "": that of the comparison
 	Only     []string // labels of the cells that are run; none: all
 	Set      []string // keys of the run file, as key=value, for all cells
+	Data     Places
 	Script   []string // the command that trains external models; none: they are built in
 	Jobs     int      // simulated cells that run side by side, as far as memory allows; 0: one for each core
 	Remake   Remaking // of cells whose results may differ now

@@ -49,7 +49,7 @@ func (m *Matrix) portable() (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	if files[baseName], err = base.Given(); err != nil {
+	if files[baseName], err = base.Shared(); err != nil {
 		return nil, err
 	}
 	for name, file := range map[string]string{
@@ -112,6 +112,11 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 	if !cfg.LearnsFromData() {
 		return nil // has no data
 	}
+	words, err := seen(m.result.Find, filepath.Join(m.Dir, ReportFolder), cfg.Data)
+	if err != nil {
+		return err
+	}
+	m.result.Find = words
 	for _, known := range m.result.Data {
 		if known.Set == cfg.Data.Name {
 			return nil

@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -110,14 +109,10 @@ func (m *Matrix) describe() error {
 		m.result.Setups = append(m.result.Setups, setup)
 		all = append(all, described(loaded.Config))
 	}
-	shared := common(all)
-	standard := described(configs.Default())
+	m.result.Settings = common(all)
 	for i, settings := range all {
-		maps.DeleteFunc(settings, func(key, value string) bool { return shared[key] == value })
 		m.result.Setups[i].Settings = settings
 	}
-	maps.DeleteFunc(shared, func(key, value string) bool { return standard[key] == value })
-	m.result.Settings = shared
 	return nil
 }
 

@@ -42,23 +42,42 @@ func exchange(run *experiment.Run) float64 {
 // undescribed begin the keys of a run file that networks or seeds give, or that change no result.
 var undescribed = []string{"name", "seed", "limit.rate", "limit.latency", "checkpoint.", "node.", "peers"}
 
-// described returns the settings of a run that a report tells.
+// described returns the settings of a run that a report tells: those that have an effect.
 func described(c configs.Config) map[string]string {
-	all := c.Settings()
+	all := c.Effective()
 	maps.DeleteFunc(all, func(key, _ string) bool {
 		return slices.ContainsFunc(undescribed, func(begin string) bool { return strings.HasPrefix(key, begin) })
 	})
 	return all
 }
 
-// common returns the settings that all runs share.
+// common takes the settings that all runs share out of those of each, and returns them. It drops the settings whose
+// value is the default in every run that has them.
 func common(all []map[string]string) map[string]string {
-	shared := map[string]string{}
-	for i, settings := range all {
-		if i == 0 {
-			maps.Copy(shared, settings)
+	values, runs := map[string]map[string]bool{}, map[string]int{}
+	for _, settings := range all {
+		for key, value := range settings {
+			if values[key] == nil {
+				values[key] = map[string]bool{}
+			}
+			values[key][value] = true
+			runs[key]++
 		}
-		maps.DeleteFunc(shared, func(key, value string) bool { return settings[key] != value })
+	}
+	standard, shared := configs.Default().Settings(), map[string]string{}
+	for _, settings := range all {
+		maps.DeleteFunc(settings, func(key, value string) bool {
+			switch {
+			case len(values[key]) > 1:
+				return false
+			case value == standard[key]:
+				return true
+			case runs[key] == len(all):
+				shared[key] = value
+				return true
+			}
+			return false
+		})
 	}
 	return shared
 }
