@@ -82,8 +82,8 @@ func accuracies(network string, groups []*Group) string {
 	if len(said) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s: %s.", network, 100*points,
-		base.Label, orNone(strings.Join(said[Supported], ", ")))
+	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s (%s): %s.", network, 100*points,
+		base.Label, evidence(groups...), orNone(strings.Join(said[Supported], ", ")))
 	if lower := said[NotSupported]; len(lower) > 0 {
 		text += fmt.Sprintf(" These end further below: %s.", strings.Join(lower, ", "))
 	}

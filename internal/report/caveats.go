@@ -31,7 +31,7 @@ func (s *Study) Caveats() []string {
 	for _, target := range s.Targets.List() {
 		all = slices.Concat(all, s.unknown(target), s.resolution(target))
 	}
-	all = slices.Concat(all, s.searches(), s.chance())
+	all = slices.Concat(all, s.tested(), s.searches(), s.chance())
 	if s.Until != "" {
 		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
 	}
@@ -39,6 +39,24 @@ func (s *Study) Caveats() []string {
 		all = append(all, s.virtual())
 	}
 	return all
+}
+
+// fewRows are the test rows of which one changes an accuracy by a hundredth of a point.
+const fewRows = 10000
+
+// tested says how much one row of the test set changes an accuracy.
+func (s *Study) tested() []string {
+	rows := 0
+	for _, g := range s.Groups {
+		if n := g.testRows(); n > 0 && (rows == 0 || n < rows) {
+			rows = n
+		}
+	}
+	if rows == 0 || rows >= fewRows {
+		return nil
+	}
+	return []string{fmt.Sprintf("accuracies are those of %s: each changes an accuracy by %.2g points",
+		plural.Of(rows, "test row"), 100/float64(rows))}
 }
 
 // doubts lists the failures of the runs of a group.

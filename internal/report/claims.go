@@ -50,6 +50,9 @@ func (s *Study) Claims() []Claim {
 				all = append(all, sooner(g, base, target), cheaper(g, base, target))
 			}
 			if c, measured := accurate(g, base); measured {
+				if c.Verdict != NotTested {
+					c.Measured += ", " + evidence(g, base)
+				}
 				all = append(all, c)
 			}
 		}
@@ -175,6 +178,37 @@ func accurate(g, base *Group) (Claim, bool) {
 	return c, true
 }
 
+// evidence says on how much a claim about accuracies rests: seeds, and rows of the test set if they are known.
+func evidence(groups ...*Group) string {
+	seeds, rows := math.MaxInt, math.MaxInt
+	for _, g := range groups {
+		if n := len(g.values(g.finalAccuracy)); n > 0 {
+			seeds, rows = min(seeds, n), min(rows, g.testRows())
+		}
+	}
+	text := plural.Of(seeds, "seed")
+	if rows > 0 {
+		text += ", " + plural.Of(rows, "test row")
+	}
+	return text
+}
+
+// testRows returns the number of rows on which the replicas of a group were tested, the least; 0: unknown.
+func (g *Group) testRows() int {
+	least := 0
+	for _, cell := range g.Cells {
+		if cell.Summary == nil || cell.Summary.Data == nil {
+			continue
+		}
+		for _, n := range cell.Summary.Data.Test {
+			if n > 0 && (least == 0 || n < least) {
+				least = n
+			}
+		}
+	}
+	return least
+}
+
 // differenceOf returns the estimate of a minus b, paired by seed.
 func differenceOf(a, b map[uint64]float64) estimate {
 	var all []float64
@@ -191,7 +225,8 @@ func pointsOf(d estimate) string {
 	if d.N < 2 {
 		return fmt.Sprintf("%+.2f points", 100*d.Mean)
 	}
-	return fmt.Sprintf("%+.2f ± %.2f points", 100*d.Mean, 100*d.Half)
+	n := places(100 * d.Half)
+	return fmt.Sprintf("%+.*f ± %.*f points", n, 100*d.Mean, n, 100*d.Half)
 }
 
 // claimTable has a row for each claim at each target.

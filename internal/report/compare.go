@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 
 	"gonum.org/v1/plot"
@@ -70,39 +71,74 @@ func widen(p *plot.Plot) {
 	}
 }
 
-// Labels names runs by algorithm and bits. It adds the folder if that is not unique or not known.
+// Labels names runs by algorithm and bits, and by what else tells them apart: run file, mode and seed. It adds the
+// folder where that is not enough, and names a run without a summary by it.
 func Labels(runs []*record.Run) []string {
 	labels := make([]string, len(runs))
+	var known []*record.Summary
+	for _, run := range runs {
+		if run.Summary != nil {
+			known = append(known, run.Summary)
+		}
+	}
+	others := telling(known)
 	count := map[string]int{}
 	for i, run := range runs {
-		if run.Summary != nil {
-			labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, bits(run.Summary))
+		if run.Summary == nil {
+			labels[i] = filepath.Base(run.Dir)
+			continue
+		}
+		labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, bits(run.Summary))
+		for _, o := range others {
+			labels[i] += ", " + o.name + o.of(run.Summary)
 		}
 		count[labels[i]]++
 	}
 	for i, run := range runs {
-		folder := filepath.Base(run.Dir)
-		switch {
-		case labels[i] == "":
-			labels[i] = folder
-		case count[labels[i]] > 1:
-			labels[i] += " (" + folder + ")"
+		if count[labels[i]] > 1 {
+			labels[i] += " (" + filepath.Base(run.Dir) + ")"
 		}
 	}
 	return labels
 }
 
-// WriteRuns prints a table of finished runs, a line for each. If a run used an entropy coder, the table has the sizes
-// after coding.
+// A trait is what may tell runs of one algorithm apart.
+type trait struct {
+	head, name string // of a column, and in words
+	of         func(*record.Summary) string
+}
+
+// telling returns the traits in which runs differ.
+func telling(runs []*record.Summary) []trait {
+	return slices.DeleteFunc([]trait{
+		{"RUN", "", func(s *record.Summary) string { return s.Run }},
+		{"MODE", "", func(s *record.Summary) string { return s.Mode }},
+		{"PEERS", "peers ", func(s *record.Summary) string { return strconv.Itoa(s.Peers) }},
+		{"SEED", "seed ", func(s *record.Summary) string { return strconv.FormatUint(s.Seed, 10) }},
+	}, func(t trait) bool {
+		return !slices.ContainsFunc(runs, func(s *record.Summary) bool { return t.of(s) != t.of(runs[0]) })
+	})
+}
+
+// WriteRuns prints a table of finished runs, a line for each, with what tells them apart. If a run used an entropy
+// coder, the table has the sizes after coding.
 func WriteRuns(w io.Writer, runs []*record.Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	coded := slices.ContainsFunc(runs, func(s *record.Summary) bool { return coder(s) != noCoder })
-	head := "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
+	head := ""
+	traits := telling(runs)
+	for _, one := range traits {
+		head += one.head + "\t"
+	}
+	head += "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
 	if coded {
 		head += "ENTROPY\tSTREAM PER PEER\tBITS PER PARAMETER\t"
 	}
 	fmt.Fprintln(t, head)
 	for _, s := range runs {
+		for _, one := range traits {
+			fmt.Fprintf(t, "%s\t", one.of(s))
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, bits(s),
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
 			short(s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))

@@ -86,6 +86,24 @@ func TestLabelsTellRunsApart(t *testing.T) {
 	}
 }
 
+// Runs of one algorithm are told apart by what differs: the run file, the mode or the seed.
+func TestRunsOfOneAlgorithmAreToldApart(t *testing.T) {
+	one := &record.Summary{Algorithm: "dpsgd", Bits: 8, Run: "ring8", Mode: "sim", Peers: 8, Seed: 1}
+	two := &record.Summary{Algorithm: "dpsgd", Bits: 8, Run: "torus", Mode: "lab", Peers: 8, Seed: 2}
+	got := Labels([]*record.Run{{Dir: "runs/a", Summary: one}, {Dir: "runs/b", Summary: two}})
+	want := []string{"dpsgd, 8 bit, ring8, sim, seed 1", "dpsgd, 8 bit, torus, lab, seed 2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var text strings.Builder
+	if err := WriteRuns(&text, []*record.Summary{one, two}); err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.Fields(text.String())[:4]; !cmp.Equal(head, []string{"RUN", "MODE", "SEED", "ALGORITHM"}) {
+		t.Errorf("columns %v, want those in which the runs differ", head)
+	}
+}
+
 func TestComparisonNeedsCurves(t *testing.T) {
 	good := &record.Run{Dir: "good", Events: []record.Event{score(record.Average, 10, 2, 0.2),
 		score(record.Average, 20, 1, 0.6)}}

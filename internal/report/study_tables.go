@@ -87,15 +87,25 @@ func TimeTo(cells []Cell, target record.Target) string {
 	return fmt.Sprintf("%v (%s)", e, plural.Part(e.N, len(cells), "run"))
 }
 
-// percent writes an accuracy with two decimals.
+// percent writes an accuracy to the second digit of its interval, and with two decimals at most.
 func percent(e estimate) string {
-	if e.N == 0 {
+	switch e.N {
+	case 0:
 		return "-"
-	}
-	if e.N == 1 {
+	case 1:
 		return fmt.Sprintf("%.2f", 100*e.Mean)
 	}
-	return fmt.Sprintf("%.2f ± %.2f", 100*e.Mean, 100*e.Half)
+	n := places(100 * e.Half)
+	return fmt.Sprintf("%.*f ± %.*f", n, 100*e.Mean, n, 100*e.Half)
+}
+
+// places returns how many decimals of a percentage its interval carries: to the second digit of its half width.
+func places(half float64) int {
+	const most = 2
+	if !(half > 0) {
+		return most
+	}
+	return min(most, max(0, 1-int(math.Floor(math.Log10(half)))))
 }
 
 func (g *Group) bits() string {

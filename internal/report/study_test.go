@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -448,5 +449,37 @@ func TestNumbersAreThoseOfTheTables(t *testing.T) {
 	}
 	if zero := got["quick extra_mb"]; strings.Contains(zero, "at most") {
 		t.Errorf("no extra memory is %q, want a number", zero)
+	}
+}
+
+// An accuracy has the digits that its interval carries, and a claim says on how many seeds and rows it rests.
+func TestAccuraciesSayHowSureTheyAre(t *testing.T) {
+	for _, test := range []struct {
+		e    estimate
+		want string
+	}{
+		{estimate{0.918333, 0.014342, 3}, "91.8 ± 1.4"}, {estimate{0.918333, 0.14, 3}, "92 ± 14"},
+		{estimate{0.918333, 0.00014, 3}, "91.83 ± 0.01"}, {estimate{0.918333, 0, 3}, "91.83 ± 0.00"},
+		{estimate{0.918333, math.NaN(), 1}, "91.83"}, {estimate{}, "-"},
+	} {
+		if got := percent(test.e); got != test.want {
+			t.Errorf("%+v is written %q, want %q", test.e, got, test.want)
+		}
+	}
+	s := study(t, 1, 2, 3)
+	for _, g := range s.Groups[:2] {
+		for i := range g.Cells {
+			g.Cells[i].Accuracy.Mean = record.Number(0.9)
+			g.Cells[i].Summary.Data = &record.Split{Test: []int{200, 250}}
+		}
+	}
+	claims := s.Claims()
+	i := slices.IndexFunc(claims, func(c Claim) bool { return strings.Contains(c.Claim, "accuracy of") })
+	if i < 0 || !strings.HasSuffix(claims[i].Measured, "points, 3 seeds, 200 test rows") {
+		t.Errorf("%+v, want a claim that says on what it rests", claims)
+	}
+	const worth = "200 test rows: each changes an accuracy by 0.5 points"
+	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, worth) {
+		t.Errorf("%q does not say what one row is worth", all)
 	}
 }
