@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/atomicfile"
@@ -126,7 +128,21 @@ func tryOut(runFile string, use func(name string) error) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return unwritable(err)
 	}
-	return use(f.Name())
+	return renamed(use(f.Name()), f.Name())
+}
+
+// renamed names what people know in place of the temporary name of a run file, which is gone when they read the error.
+func renamed(err error, temporary string) error {
+	e, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return err
+	}
+	for i, p := range e.Problems {
+		if filepath.Base(p.Source) == filepath.Base(temporary) {
+			e.Problems[i].Source = "the run file of these answers"
+		}
+	}
+	return err
 }
 
 // writable reports why no file can be written here.

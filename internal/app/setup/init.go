@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gossiptrainer/configs"
@@ -89,14 +90,14 @@ func (b *Beginning) checkData(a *Answers) error {
 	if !a.Own {
 		return nil
 	}
-	return tryOut(a.RunFile(), func(name string) error {
+	err := tryOut(a.RunFile(), func(name string) error {
 		loaded, err := configs.Load(configs.Source{File: name})
 		if err != nil {
 			return err
 		}
 		check, err := inspect.CheckData(loaded)
 		if err != nil {
-			return fmt.Errorf("init: %w", err)
+			return err
 		}
 		for _, note := range check.Notes {
 			b.say("note: %s", note)
@@ -104,8 +105,18 @@ func (b *Beginning) checkData(a *Answers) error {
 		if a.Standardise = check.Standardise; a.Standardise {
 			b.say("the run file has data.standardise: true")
 		}
+		if check.Split == nil {
+			return nil
+		}
+		if a.Batch = min(usualBatch, slices.Min(check.Split.Sizes)); a.Batch < usualBatch {
+			b.say("the run file has train.batch: %d", a.Batch)
+		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	return nil
 }
 
 // answers takes the answers from flags, and asks for the others.

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +26,7 @@ type Answers struct {
 	Rounds   int
 
 	Standardise bool // the check of the data advises it
+	Batch       int  // the largest that fits the data; 0: the usual one
 }
 
 // A Question is one of peer init. Its flag answers it as well.
@@ -158,6 +160,9 @@ func (a Answers) bits() int {
 	return 2
 }
 
+// usualBatch is the batch of a run file whose data are large enough.
+const usualBatch = 32
+
 // RunFile returns a run file with comments.
 func (a Answers) RunFile() string {
 	var b strings.Builder
@@ -194,7 +199,7 @@ func (a Answers) RunFile() string {
 	line("  hidden: [64]", "units of the hidden layers")
 	line("\ntrain:", "")
 	line(fmt.Sprintf("  rounds: %d", a.Rounds), "")
-	line("  batch: 32", "samples of a worker in a round")
+	line(fmt.Sprintf("  batch: %d", cmp.Or(a.Batch, usualBatch)), "samples of a worker in a round")
 	line("  step_size: 0.05", "")
 	line("\nnode:", "")
 	line("  join_secret_file: "+a.Name+secretEnding, "the machines that hold it belong to the run: keep it secret")

@@ -138,6 +138,20 @@ func TestARunOnOwnDataIsChecked(t *testing.T) {
 	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "gap.csv") {
 		t.Errorf("data with a gap: error %v", err)
 	}
+	if err := os.WriteFile("few.csv", []byte("a,b,label\n"+strings.Repeat("1,2,0\n3,4,1\n", 5)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = screen("")
+	b = Beginning{Screen: s, Alone: true, Given: map[string]string{"machines": "9", "data": "few.csv"}}
+	_, err = b.Begin(t.Context())
+	if err == nil || !strings.Contains(err.Error(), ": the run file of these answers:") {
+		t.Errorf("fewer rows than machines: error %v", err)
+	}
+	s, talk := screen("")
+	b = Beginning{Screen: s, Alone: true, Given: map[string]string{"name": "few", "machines": "2", "data": "few.csv"}}
+	if _, err := b.Begin(t.Context()); err != nil || !strings.Contains(talk.String(), "run file has train.batch: 4") {
+		t.Errorf("few rows: %s, error %v", talk, err)
+	}
 	if strings.Contains(names(t, dir), "lan") {
 		t.Errorf("there are files all the same: %s", names(t, dir))
 	}
