@@ -32,10 +32,6 @@ const (
 func refused() [][2]string {
 	return [][2]string{
 		{"\x89HDF", "an HDF5 file: save the arrays with numpy.savez"},
-		{"\x80\x02", "a pickle, which could run code when read: save arrays with numpy.savez"},
-		{"\x80\x03", "a pickle, which could run code when read: save arrays with numpy.savez"},
-		{"\x80\x04", "a pickle, which could run code when read: save arrays with numpy.savez"},
-		{"\x80\x05", "a pickle, which could run code when read: save arrays with numpy.savez"},
 		{"\x89PNG", "one picture: want a folder with one folder of pictures per class"},
 		{"\xff\xd8\xff", "one picture: want a folder with one folder of pictures per class"},
 		{"SQLite format 3", "a database: save the table as CSV"},
@@ -77,6 +73,15 @@ func sniff(path string) (fileFormat, error) {
 func formatOf(path string, head []byte) (fileFormat, error) {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return "", atLine(path, 1, "the file is empty")
+	}
+	if what := Mistaken(head); what != "" {
+		return "", atOffset(path, 0, "%s", what)
+	}
+	if IsTorchArchive(head) || IsPickle(head) {
+		return "", atOffset(path, 0, "a pickle, which could run code when read: save arrays with numpy.savez")
+	}
+	if len(head) > 10 && head[8] == '{' && head[9] == '"' && head[7] == 0 && head[6] == 0 {
+		return "", atOffset(path, 0, "a model file (safetensors): want samples")
 	}
 	for _, r := range refused() {
 		if bytes.HasPrefix(head, []byte(r[0])) {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/safetensors"
 	"gossiptrainer/internal/vec"
@@ -180,9 +182,34 @@ func open(path string) (*os.File, safetensors.Header, error) {
 		if h, err = safetensors.Read(file, info.Size()); err == nil {
 			return file, h, nil
 		}
-		err = fmt.Errorf("%s: %w", path, err)
+		err = fmt.Errorf("%s: %w", path, mistaken(file, err))
 	}
 	return nil, safetensors.Header{}, errors.Join(err, file.Close())
+}
+
+// mistaken names the format of a file that has no header of a model, or returns err.
+func mistaken(file io.ReaderAt, err error) error {
+	head := make([]byte, 1<<12)
+	n, _ := file.ReadAt(head, 0) // of a short file, what there is
+	head = head[:n]
+	what := data.Mistaken(head)
+	switch {
+	case what != "":
+	case data.IsTorchArchive(head), data.IsPickle(head):
+		what = "a file of torch.save, which could run code when read: write the tensors with " +
+			"safetensors.torch.save_file(model.state_dict(), path)"
+	case bytes.HasPrefix(head, []byte("\x89HDF")):
+		what = "an HDF5 file, such as Keras writes: write the tensors with safetensors"
+	case bytes.HasPrefix(head, []byte("GGUF")):
+		what = "a GGUF file: take the model in the safetensors format"
+	case bytes.HasPrefix(head, []byte("PK")):
+		what = "a zip file: unpack it, or write the tensors with safetensors"
+	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
+		what = "JSON: name the .safetensors file"
+	default:
+		return err
+	}
+	return errors.New("it is " + what)
 }
 
 // counter ends the name of a counter that PyTorch keeps beside a batch normalization.

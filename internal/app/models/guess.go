@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
@@ -44,11 +45,13 @@ func (r Request) guess(head train.Saved, set []string) (*experiment.Run, error) 
 
 // candidates returns the settings of the models that may have a layout, by what the names and shapes tell.
 func candidates(layout []model.Param) []string {
-	var hidden []string
+	var dense []string // widths, by number of the layer; files may name the layers in any order
 	blocks, norm := 0, "group"
 	for _, p := range layout {
-		if strings.HasPrefix(p.Name, "dense") && strings.HasSuffix(p.Name, ".weight") && len(p.Shape) == 2 {
-			hidden = append(hidden, fmt.Sprint(p.Shape[0]))
+		number, isDense := strings.CutPrefix(strings.TrimSuffix(p.Name, ".weight"), "dense")
+		if k, err := strconv.Atoi(number); isDense && err == nil && k >= 1 && k <= len(layout) && len(p.Shape) == 2 {
+			dense = append(dense, make([]string, max(0, k-len(dense)))...)
+			dense[k-1] = fmt.Sprint(p.Shape[0])
 		}
 		if strings.HasPrefix(p.Name, "stage1.block") && strings.HasSuffix(p.Name, ".conv1.weight") {
 			blocks++
@@ -59,8 +62,8 @@ func candidates(layout []model.Param) []string {
 	}
 	all := []string{"model={name: logistic}", "model={name: lenet}", "model={name: vgg11}",
 		"model={name: vgg16, norm: " + norm + "}"}
-	if len(hidden) > 1 {
-		all = append(all, "model={name: mlp, hidden: ["+strings.Join(hidden[:len(hidden)-1], ", ")+"]}")
+	if n := len(dense); n > 1 && !slices.Contains(dense, "") {
+		all = append(all, "model={name: mlp, hidden: ["+strings.Join(dense[:n-1], ", ")+"]}")
 	}
 	if blocks > 0 {
 		all = append(all, fmt.Sprintf("model={name: resnet, depth: %d, norm: %s}", 6*blocks+2, norm))
