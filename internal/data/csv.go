@@ -1,6 +1,6 @@
 package data
 
-// Comma-separated values, Y. Shafranovich, RFC 4180 (2005): also with semicolons or tabs.
+// Comma-separated values, Y. Shafranovich, RFC 4180 (2005): also with semicolons, tabs or blanks.
 
 import (
 	"bufio"
@@ -29,6 +29,7 @@ type csvRows struct {
 	chosen selection
 	absent Absence
 	notes  []string // for users, about the file
+	behind string   // a note on bytes that were left at the end, known after a scan
 }
 
 var _ rows = (*csvRows)(nil)
@@ -66,13 +67,14 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	t.width = len(first)
 	switch {
 	case t.width == 1 && !c.NoLabel:
-		return atLine(t.path, 1, "one column only: want a label and values with , ; or tabs between them")
+		return atLine(t.path, 1, "one column only: want a label and values with , ; tabs or blanks between them")
 	case t.width > csvColumns:
 		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
 	}
 	for i, name := range first {
 		first[i] = strings.TrimSpace(name)
 	}
+	first[0] = strings.TrimPrefix(first[0], "# ") // as numpy.savetxt begins a header
 	head := newHeading(first, c)
 	for fields := second; fields != nil && head.see(fields); {
 		var err error
@@ -106,13 +108,20 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 }
 
 func (t *csvRows) form() form {
-	names := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs"}
+	names := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", ' ': "blanks"}
 	head := "no header"
 	if t.header {
 		head = "a header"
 	}
-	made := t.chosen.tableForm(fmt.Sprintf("CSV with %s and %s", names[t.comma], head), t.names)
+	kind := "CSV"
+	if t.comma == ' ' {
+		kind = "table"
+	}
+	made := t.chosen.tableForm(fmt.Sprintf("%s with %s and %s", kind, names[t.comma], head), t.names)
 	made.notes = append(made.notes, t.notes...)
+	if t.behind != "" {
+		made.notes = append(made.notes, t.behind)
+	}
 	return made
 }
 
@@ -131,6 +140,7 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 		for i := 0; ; i++ {
 			fields, err := r.next()
 			if err == io.EOF {
+				t.behind = cur.behind()
 				return nil
 			}
 			if err != nil {
@@ -178,6 +188,7 @@ type csvLines struct {
 	path    string
 	from    *bounded
 	records *csv.Reader
+	words   *wordReader // in place of records, for blanks
 }
 
 // reader begins to read. The first call finds the delimiter.
@@ -201,16 +212,21 @@ func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
 	if t.comma == 0 {
 		t.comma = delimiter(head)
 	}
+	if t.comma == ' ' {
+		return &csvLines{path: t.path, from: from, words: newWordReader(buffered)}, nil
+	}
 	r := csv.NewReader(buffered)
 	r.Comma, r.ReuseRecord, r.FieldsPerRecord = t.comma, true, -1
-	return &csvLines{t.path, from, r}, nil
+	return &csvLines{path: t.path, from: from, records: r}, nil
 }
 
-// delimiter returns the tab, semicolon or comma outside quotes in the first line, in this order.
+// delimiter returns the tab, semicolon or comma outside quotes in the first line without #, in this order, and a blank
+// for lines of words without any.
 func delimiter(head []byte) rune {
 	var seen [3]bool
 	quoted := false
-	for _, b := range bytes.TrimLeft(head, "\r\n") {
+	text := bytes.TrimLeft(withoutComments(head), "\r\n")
+	for _, b := range text {
 		if b == '"' {
 			quoted = !quoted
 		}
@@ -221,11 +237,17 @@ func delimiter(head []byte) rune {
 			seen[at] = true
 		}
 	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	cells := bytes.Split(line, []byte("\t"))
 	switch {
+	case seen[0] && !seen[1] && !seen[2] && slices.ContainsFunc(cells, numbersInCell):
+		return ' '
 	case seen[0]:
 		return '\t'
 	case seen[1]:
 		return ';'
+	case !seen[2] && hasWords(head):
+		return ' '
 	}
 	return ','
 }
@@ -233,6 +255,16 @@ func delimiter(head []byte) rune {
 // next returns the next record, io.EOF at the end. It is valid until the next call.
 func (l *csvLines) next() ([]string, error) {
 	l.from.left = csvRecord
+	if l.words != nil {
+		fields, err := l.words.Read()
+		if located, ok := errors.AsType[*FormatError](err); ok {
+			return nil, located
+		}
+		if err != nil && err != io.EOF {
+			return nil, atLine(l.path, l.words.line, "%w", err)
+		}
+		return fields, err
+	}
 	fields, err := l.records.Read()
 	if err == nil || err == io.EOF {
 		return fields, err
@@ -248,6 +280,9 @@ func (l *csvLines) next() ([]string, error) {
 
 // line returns the line of a field of the last record.
 func (l *csvLines) line(field int) int {
+	if l.words != nil {
+		return l.words.line
+	}
 	line, _ := l.records.FieldPos(field)
 	return line
 }

@@ -1,51 +1,104 @@
 package data
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"gossiptrainer/internal/plural"
 )
 
 // zstdWindow bounds the memory that a .zst file may ask for, in bytes.
 const zstdWindow = 8 << 20
 
-// withFile opens a file of a set, decompresses it according to its suffix (.gz, .zst) and passes it to read.
+// withFile opens a file of a set, decompresses it if it begins as gzip or zstd does, whatever its name, and passes it
+// to read.
 func withFile(path string, read func(*cursor) error) error {
-	if strings.HasSuffix(path, ".gz") {
-		return withGzip(path, read)
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	defer f.Close()
-	if !strings.HasSuffix(path, ".zst") {
-		return read(&cursor{r: f, file: path})
+	buffered := bufio.NewReader(f)
+	magic, _ := buffered.Peek(4) // of a short file, what there is
+	switch {
+	case bytes.HasPrefix(magic, []byte(gzipMagic)):
+		z, err := newMembers(buffered)
+		if err != nil {
+			return atOffset(path, 0, "%w", err)
+		}
+		return read(&cursor{r: z, file: path, gzip: z})
+	case bytes.Equal(magic, []byte("\x28\xb5\x2f\xfd")):
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			return atOffset(path, 0, "%w", err)
+		}
+		defer z.Close()
+		return read(&cursor{r: z, file: path})
 	}
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
-	if err != nil {
-		return atOffset(path, 0, "%w", err)
+	if ext := filepath.Ext(path); ext == ".gz" || ext == ".zst" {
+		return atOffset(path, 0, "the name ends with %s, but the content is not compressed so: rename the file", ext)
 	}
-	defer z.Close()
-	return read(&cursor{r: z, file: path})
+	return read(&cursor{r: buffered, file: path})
 }
 
-// withGzip is withFile for a gzip file of any name.
-func withGzip(path string, read func(*cursor) error) error {
-	f, err := os.Open(path)
+const gzipMagic = "\x1f\x8b"
+
+// members reads the members of a gzip file, one after the other, and ends at bytes behind them that begin none.
+type members struct {
+	from   *bufio.Reader
+	z      *gzip.Reader
+	behind int64 // bytes behind the last member other than padding with zeros; known at the end
+}
+
+func newMembers(from *bufio.Reader) (*members, error) {
+	z, err := gzip.NewReader(from)
 	if err != nil {
-		return fmt.Errorf("data: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return atOffset(path, 0, "%w", err)
+	z.Multistream(false)
+	return &members{from: from, z: z}, nil
+}
+
+// Read implements io.Reader.
+func (m *members) Read(p []byte) (int, error) {
+	for m.z != nil {
+		n, err := m.z.Read(p)
+		if n > 0 || err != io.EOF {
+			if err == io.EOF {
+				err = nil // which the next call finds again
+			}
+			return n, err
+		}
+		if next, _ := m.from.Peek(len(gzipMagic)); string(next) != gzipMagic {
+			m.z = nil
+			break
+		}
+		if err := m.z.Reset(m.from); err != nil {
+			return 0, err
+		}
+		m.z.Multistream(false)
 	}
-	return read(&cursor{r: z, file: path})
+	return 0, m.skip()
+}
+
+// skip counts the bytes behind the last member.
+func (m *members) skip() error {
+	for {
+		b, err := m.from.ReadByte()
+		if err != nil {
+			return err
+		}
+		if m.behind > 0 || b != 0 {
+			m.behind++
+		}
+	}
 }
 
 // A cursor reads a file and counts the bytes, for error messages.
@@ -53,6 +106,15 @@ type cursor struct {
 	r      io.Reader
 	file   string
 	offset int64
+	gzip   *members // nil: the file is no gzip file
+}
+
+// behind says that bytes behind gzip data were not read, "" if there were none.
+func (c *cursor) behind() string {
+	if c.gzip == nil || c.gzip.behind == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s behind the gzip data are not read: is the file whole?", plural.Of(int(c.gzip.behind), "byte"))
 }
 
 // Read implements io.Reader.

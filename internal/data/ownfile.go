@@ -169,7 +169,6 @@ func nameOf(f rows) string {
 func (s *userSet) scan() error {
 	s.y, s.tallies = make([][]uint16, len(s.files)), make([]tally, len(s.files))
 	for k, f := range s.files {
-		s.notes = append(append(s.notes, notesOf(f)...), s.spec.Trained.notes(f, s.spec.Standardise)...)
 		w, values := newWatch(f.form()), 0
 		err := f.scan(func(i int, r record) error {
 			if values += r.values(); values > libsvmDenseSize {
@@ -183,6 +182,7 @@ func (s *userSet) scan() error {
 		if err != nil {
 			return err
 		}
+		s.notes = append(append(s.notes, notesOf(f)...), s.spec.Trained.notes(f, s.spec.Standardise)...)
 		s.watches, s.notes = append(s.watches, w), append(s.notes, w.notes(f, s.spec.Columns)...)
 		if len(s.y[k]) == 0 {
 			return atFile(nameOf(f), "the file has no samples")

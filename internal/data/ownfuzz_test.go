@@ -78,6 +78,8 @@ func fuzzSamples(t *testing.T, spec FileSpec, features int) {
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,b\r\n1,x\r\n\"2\",y\r\n"))
 	f.Add([]byte("\xef\xbb\xbf1;2\n3;4\n"))
+	f.Add([]byte("# a b\n1 \"x y\"\n 2\tz\n"))
+	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x33\xd4\xe1\x02\x00"))
 	path := filepath.Join(f.TempDir(), "a.csv")
 	f.Fuzz(func(t *testing.T, content []byte) { fuzzFile(t, path, content) })
 }

@@ -4,10 +4,8 @@ import "gossiptrainer/model/sample"
 
 // Samples are those of a file of the user, whose classes need not be known.
 type Samples struct {
-	Notes []Note
-
-	file rows
-	norm Normalization
+	file    rows
+	trained *Trained
 }
 
 // OpenSamples opens the file spec.Path for the model spec.Trained, whose scaling is known. Labels are ignored. Where
@@ -27,11 +25,14 @@ func OpenSamples(spec FileSpec) (*Samples, error) {
 			err = spec.Trained.check(f)
 		}
 		if err == nil {
-			return &Samples{append(notesOf(f), spec.Trained.notes(f, true)...), f, *spec.Trained.Norm}, nil
+			return &Samples{f, spec.Trained}, nil
 		}
 	}
 	return nil, err
 }
+
+// Notes returns what people should know of the file once all samples were passed.
+func (s *Samples) Notes() []Note { return append(notesOf(s.file), s.trained.notes(s.file, true)...) }
 
 // Batches passes all samples as the model takes them, at most size at a time. The labels of a batch are 0.
 func (s *Samples) Batches(size int, see func(b sample.Batch) error) error {
@@ -70,17 +71,17 @@ func (s *Samples) Batches(size int, see func(b sample.Batch) error) error {
 func (s *Samples) values(row []float32, r record, channels int) {
 	if r.floats == nil && r.bytes == nil {
 		for k := range row {
-			row[k] = s.norm.number(k, 0, 0)
+			row[k] = s.trained.Norm.number(k, 0, 0)
 		}
 	}
 	for _, f := range r.sparse {
-		row[f.index] = s.norm.number(int(f.index), f.value, float64(f.value))
+		row[f.index] = s.trained.Norm.number(int(f.index), f.value, float64(f.value))
 	}
 	for k, v := range r.floats {
-		row[k] = s.norm.number(k%channels, v, r.wideOf(k))
+		row[k] = s.trained.Norm.number(k%channels, v, r.wideOf(k))
 	}
 	for k, v := range r.bytes {
 		c := k % channels
-		row[k] = float32((float64(v)/s.norm.Scale - s.norm.Mean[c]) / s.norm.Std[c])
+		row[k] = float32((float64(v)/s.trained.Norm.Scale - s.trained.Norm.Mean[c]) / s.trained.Norm.Std[c])
 	}
 }

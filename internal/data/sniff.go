@@ -15,6 +15,9 @@ import (
 // fileName is the name of a set in a file of the user, which is in no list.
 const fileName = "file"
 
+// sniffBytes are read of a file for its format.
+const sniffBytes = 4096
+
 // A fileFormat is the format of a user's file.
 type fileFormat string
 
@@ -54,7 +57,7 @@ func sniff(path string) (fileFormat, error) {
 	case !info.Mode().IsRegular():
 		return "", atFile(path, "neither a regular file nor a folder")
 	}
-	head := make([]byte, 4096)
+	head := make([]byte, sniffBytes)
 	err = withFile(path, func(c *cursor) error {
 		n, err := io.ReadFull(c, head)
 		head = head[:n]
@@ -141,14 +144,18 @@ func isLIBSVM(path string, head []byte) bool {
 	return ok && errIndex == nil && errValue == nil && errLabel == nil
 }
 
-// isProse reports whether a file with the name of a text has no number among the fields of its second line.
+// isProse reports whether a file with the name of a text is no table: it has no number among the fields of its second
+// line.
 func isProse(path string, head []byte) bool {
 	switch filepath.Ext(path) {
 	case ".txt", ".text", ".md":
 	default:
 		return false
 	}
-	lines := strings.Split(string(head), "\n")
+	if isWordTable(head) {
+		return false
+	}
+	lines := strings.Split(string(withoutComments(head)), "\n")
 	if delimited := strings.ContainsAny(lines[0], ",;\t"); !delimited || len(lines) < 2 {
 		return !delimited
 	}

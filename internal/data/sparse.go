@@ -21,8 +21,9 @@ type sparseRows struct {
 	queries  bool // samples have a qid
 	lastLine int  // where the largest index is
 	rows     int
-	values   int // pairs in the file
-	average  int // pairs of a sample in all files of a run, rounded up; 0: samples are kept dense
+	values   int    // pairs in the file
+	behind   string // a note on bytes that were left at the end
+	average  int    // pairs of a sample in all files of a run, rounded up; 0: samples are kept dense
 }
 
 var _ rows = (*sparseRows)(nil)
@@ -48,6 +49,7 @@ func openSparse(path string, c Columns) (*sparseRows, error) {
 			}
 			return nil
 		})
+		t.behind = cur.behind()
 		return err
 	})
 	if t.zero {
@@ -62,6 +64,9 @@ func (t *sparseRows) form() form {
 		shape: sample.Shape{H: 1, W: 1, C: max(1, t.last-t.first+1)}}
 	if t.first == 0 {
 		made.notes = append(made.notes, "indices begin with 0")
+	}
+	if t.behind != "" {
+		made.notes = append(made.notes, t.behind)
 	}
 	if t.queries {
 		made.notes = append(made.notes, "qid fields are not read: samples are classified one by one")

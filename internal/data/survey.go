@@ -75,7 +75,7 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 		if failed = f.scan(survey.see, survey.count); failed != nil {
 			break
 		}
-		survey.Notes = append(survey.Notes, survey.under.watch.notes(f, spec.Columns)...)
+		survey.Notes = append(notesOf(f), survey.under.watch.notes(f, spec.Columns)...)
 		all, texts = append(all, survey), append(texts, survey.under.labels.texts...)
 	}
 	for _, survey := range all {
@@ -87,7 +87,7 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 func newSurvey(f rows) *Survey {
 	made := f.form()
 	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
-		Notes: notesOf(f), under: way{watch: newWatch(made), sparse: made.sparse, sums: make([]running, made.shape.C)}}
+		under: way{watch: newWatch(made), sparse: made.sparse, sums: make([]running, made.shape.C)}}
 	s.Columns = make([]ColumnSurvey, made.shape.C)
 	for c := range s.Columns {
 		name := fmt.Sprintf("channel %d", c+1)

@@ -19,7 +19,7 @@ func unpack(archive string, info Info, folder string) error {
 	for _, f := range info.Files {
 		wanted[f.Name()] = f.Known[0]
 	}
-	return withGzip(archive, func(c *cursor) error {
+	return withFile(archive, func(c *cursor) error {
 		t := tar.NewReader(c)
 		for len(wanted) > 0 {
 			header, err := t.Next()

@@ -76,7 +76,7 @@ func (c *Classifier) Classify(spec data.FileSpec, see func(p []float64) error) (
 		return nil, err
 	}
 	all := make([]float64, c.batch*len(c.Classes))
-	return file.Notes, file.Batches(c.batch, func(b samples.Batch) error {
+	err = file.Batches(c.batch, func(b samples.Batch) error {
 		p := all[:b.Len()*len(c.Classes)]
 		c.objective.Classify(p, c.x, b)
 		for one := range slices.Chunk(p, len(c.Classes)) {
@@ -86,4 +86,5 @@ func (c *Classifier) Classify(spec data.FileSpec, see func(p []float64) error) (
 		}
 		return nil
 	})
+	return file.Notes(), err
 }
