@@ -9,10 +9,13 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/model/sample"
 )
 
@@ -21,12 +24,16 @@ const imagePixels = 1 << 24 // of a picture
 // An imageFolder is a folder with one folder of pictures per class. Samples are in the order of the classes' and files'
 // names.
 type imageFolder struct {
-	path  string
-	files []imageFile
-	made  form
+	path   string
+	files  []imageFile
+	others map[string]int // files that are no pictures, by name
+	made   form
 }
 
-type imageFile struct{ path, class string }
+type imageFile struct {
+	path, class string
+	turn        orientation // that EXIF asks for
+}
 
 var _ rows = (*imageFolder)(nil)
 
@@ -35,24 +42,23 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 	if c.Label != "" || len(c.Features) > 0 || len(c.Skip) > 0 {
 		return nil, atFile(path, "a folder of pictures has no columns: data.label, data.features and data.skip do not apply")
 	}
-	t := &imageFolder{path: path}
-	classes, err := os.ReadDir(path)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
+	t := &imageFolder{path: path, others: map[string]int{}}
 	count := 0
-	for _, class := range classes {
-		switch {
-		case strings.HasPrefix(class.Name(), "."):
-			continue
-		case !class.IsDir():
-			return nil, atFile(filepath.Join(path, class.Name()), "want one folder of pictures per class, and no file "+
-				"beside them")
+	err := visible(path, func(name string, isFolder bool) error {
+		file := filepath.Join(path, name)
+		if isFolder {
+			count++
+			return t.addClass(name)
 		}
-		count++
-		if err := t.addClass(class.Name()); err != nil {
-			return nil, err
+		isPicture, err := picturable(file)
+		if isPicture {
+			return atFile(file, "want one folder of pictures per class, and no picture beside them")
 		}
+		t.others[name]++
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if count == 0 {
 		return nil, atFile(path, "the folder is empty: want one folder of pictures per class")
@@ -60,39 +66,91 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 	return t, t.measure()
 }
 
-// addClass notes the pictures of a class.
-func (t *imageFolder) addClass(name string) error {
-	dir := filepath.Join(t.path, name)
-	files, err := os.ReadDir(dir)
+// visible passes the entries of a folder of pictures by name. It follows links, and leaves out hidden entries and the
+// folder that macOS puts into zip files.
+func visible(dir string, see func(name string, isFolder bool) error) error {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
-	before := len(t.files)
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name())
-		switch {
-		case strings.HasPrefix(f.Name(), "."), f.Name() == "Thumbs.db":
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") || name == "__MACOSX" {
 			continue
-		case f.IsDir():
-			return atFile(path, "a folder in the class %s: want pictures only; name the folder above the classes with data.path",
-				name)
 		}
-		t.files = append(t.files, imageFile{path, name})
-	}
-	if len(t.files) == before {
-		return atFile(dir, "no picture of this class")
+		info, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case os.IsNotExist(err):
+			return atFile(filepath.Join(dir, name), "a link to a file that does not exist")
+		case err != nil:
+			return fmt.Errorf("data: %w", err)
+		case !info.IsDir() && !info.Mode().IsRegular():
+			return atFile(filepath.Join(dir, name), "neither a regular file nor a folder")
+		}
+		if err := see(name, info.IsDir()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// picturable reports whether a file is a picture by its content or its name. Those by name alone cannot be read.
+func picturable(path string) (bool, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm",
+		".jp2", ".heic", ".heif", ".avif", ".svg":
+		return true, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("data: %w", err)
+	}
+	defer file.Close()
+	isPNG, isJPEG := pictureKind(file)
+	return isPNG || isJPEG, nil
+}
+
+// pictureKind reads the first bytes of a file.
+func pictureKind(r io.Reader) (isPNG, isJPEG bool) {
+	var magic [4]byte
+	_, _ = io.ReadFull(r, magic[:]) // a short file has no magic
+	return bytes.Equal(magic[:], []byte("\x89PNG")), bytes.HasPrefix(magic[:], []byte{0xff, 0xd8})
+}
+
+// addClass notes the pictures of a class.
+func (t *imageFolder) addClass(name string) error {
+	dir, before := filepath.Join(t.path, name), len(t.files)
+	err := visible(dir, func(file string, isFolder bool) error {
+		path := filepath.Join(dir, file)
+		if isFolder {
+			return atFile(path, "a folder in the class %s: want pictures only; name the folder above the classes with "+
+				"data.path", name)
+		}
+		isPicture, err := picturable(path)
+		if isPicture {
+			t.files = append(t.files, imageFile{path, name, upright})
+		} else {
+			t.others[file]++
+		}
+		return err
+	})
+	if err == nil && len(t.files) == before {
+		return atFile(dir, "no picture of this class")
+	}
+	return err
+}
+
 // measure reads the headers of all pictures, which must have one size.
 func (t *imageFolder) measure() error {
-	channels := 1
+	channels, turned := 1, 0
 	var first image.Config
 	for i, f := range t.files {
-		picture, err := f.header()
+		picture, err := t.files[i].header()
 		if err != nil {
 			return err
+		}
+		if t.files[i].turn != upright {
+			turned++
 		}
 		if i == 0 {
 			first = picture
@@ -107,17 +165,46 @@ func (t *imageFolder) measure() error {
 	}
 	t.made = form{format: "pictures by folder", label: "the folders", pixels: true,
 		shape: sample.Shape{H: first.Height, W: first.Width, C: channels}}
+	if turned > 0 {
+		t.made.notes = append(t.made.notes, plural.Of(turned, "picture")+" "+plural.Verb(turned, "is", "are")+
+			" turned as the EXIF orientation says")
+	}
+	t.noteOthers()
 	return nil
 }
 
-// header returns size and colours of a picture.
-func (f imageFile) header() (c image.Config, err error) {
-	err = f.open(func(r io.Reader, isPNG bool) (err error) {
+// noteOthers says which files were left out.
+func (t *imageFolder) noteOthers() {
+	var names []string
+	count := 0
+	for _, name := range slices.Sorted(maps.Keys(t.others)) {
+		n := t.others[name]
+		if count += n; n > 1 {
+			name += fmt.Sprintf(" (%d)", n)
+		}
+		names = append(names, name)
+	}
+	if count > 0 {
+		t.made.notes = append(t.made.notes, plural.Of(count, "file")+" "+plural.Verb(count, "is no picture and is", "are no "+
+			"pictures and are")+" left out: "+several(names))
+	}
+}
+
+// header returns size and colours of a picture as it is seen, and notes how it is turned.
+func (f *imageFile) header() (c image.Config, err error) {
+	err = f.open(func(r io.ReadSeeker, isPNG bool) (err error) {
+		f.turn = orientationOf(r, isPNG)
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 		if c, err = decodeConfig(r, isPNG); err != nil {
 			return err
 		}
 		if c.Width < 1 || c.Height < 1 || c.Width > imagePixels/c.Height {
 			return fmt.Errorf("%d x %d pixels: want at most %d in all", c.Width, c.Height, imagePixels)
+		}
+		if f.turn.swaps() {
+			c.Width, c.Height = c.Height, c.Width
 		}
 		return nil
 	})
@@ -132,19 +219,20 @@ func decodeConfig(r io.Reader, isPNG bool) (image.Config, error) {
 }
 
 // open passes a picture from its beginning.
-func (f imageFile) open(read func(r io.Reader, isPNG bool) error) error {
+func (f imageFile) open(read func(r io.ReadSeeker, isPNG bool) error) error {
 	file, err := os.Open(f.path)
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	defer file.Close()
-	var magic [4]byte
-	_, _ = io.ReadFull(file, magic[:]) // a short file has no magic
-	isPNG, isJPEG := bytes.Equal(magic[:], []byte("\x89PNG")), bytes.HasPrefix(magic[:], []byte{0xff, 0xd8})
+	isPNG, isJPEG := pictureKind(file)
 	if !isPNG && !isJPEG {
 		return atFile(f.path, "neither PNG nor JPEG: convert it, or move it away")
 	}
-	if err := read(io.MultiReader(bytes.NewReader(magic[:]), file), isPNG); err != nil {
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		err = read(file, isPNG)
+	}
+	if err != nil {
 		return atFile(f.path, "%w", err)
 	}
 	return nil
@@ -153,28 +241,14 @@ func (f imageFile) open(read func(r io.Reader, isPNG bool) error) error {
 func (t *imageFolder) form() form { return t.made }
 
 func (t *imageFolder) scan(see func(int, record) error, _ func(*CellError) error) error {
-	bounds := image.Rect(0, 0, t.made.shape.W, t.made.shape.H)
 	pixels := make([]uint8, t.made.shape.Features())
 	for i, f := range t.files {
-		err := f.open(func(r io.Reader, isPNG bool) error {
+		err := f.open(func(r io.ReadSeeker, isPNG bool) error {
 			picture, err := decodePicture(r, isPNG)
-			if err != nil {
-				return err
+			if err == nil {
+				err = t.draw(pixels, picture, f.turn)
 			}
-			if picture.Bounds().Size() != bounds.Size() {
-				return fmt.Errorf("the picture has changed its size")
-			}
-			if t.made.shape.C == 1 {
-				grey := &image.Gray{Pix: pixels, Stride: bounds.Dx(), Rect: bounds}
-				draw.Draw(grey, bounds, picture, picture.Bounds().Min, draw.Src)
-				return nil
-			}
-			colours := image.NewRGBA(bounds) // values of transparent pixels fade to black
-			draw.Draw(colours, bounds, picture, picture.Bounds().Min, draw.Src)
-			for k := range len(pixels) / 3 {
-				copy(pixels[3*k:3*k+3], colours.Pix[4*k:])
-			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
@@ -182,6 +256,33 @@ func (t *imageFolder) scan(see func(int, record) error, _ func(*CellError) error
 		if err := see(i, record{label: f.class, bytes: pixels}); err != nil {
 			return atFile(f.path, "%w", err)
 		}
+	}
+	return nil
+}
+
+// draw writes the bytes of a picture as it is seen.
+func (t *imageFolder) draw(pixels []uint8, picture image.Image, turn orientation) error {
+	shape := t.made.shape
+	stored := image.Rect(0, 0, shape.W, shape.H)
+	if turn.swaps() {
+		stored = image.Rect(0, 0, shape.H, shape.W)
+	}
+	if picture.Bounds().Size() != stored.Size() {
+		return fmt.Errorf("the picture has changed its size")
+	}
+	from, each := []uint8(nil), 1
+	if shape.C == 1 {
+		grey := image.NewGray(stored)
+		draw.Draw(grey, stored, picture, picture.Bounds().Min, draw.Src)
+		from = grey.Pix
+	} else {
+		colours := image.NewRGBA(stored) // values of transparent pixels fade to black
+		draw.Draw(colours, stored, picture, picture.Bounds().Min, draw.Src)
+		from, each = colours.Pix, 4
+	}
+	for k := range shape.H * shape.W {
+		x, y := turn.source(k%shape.W, k/shape.W, stored.Dx(), stored.Dy())
+		copy(pixels[k*shape.C:(k+1)*shape.C], from[each*(y*stored.Dx()+x):])
 	}
 	return nil
 }

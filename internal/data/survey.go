@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gossiptrainer/model/sample"
 )
@@ -20,10 +21,30 @@ type Survey struct {
 	Columns []ColumnSurvey `json:"columns"` // channels of pictures
 	Missing int            `json:"missing"` // values and labels
 	Wrong   int            `json:"wrong"`   // values that are no finite numbers
-	First   []string       `json:"first"`   // of the bad values, with their places
+	First   []Complaint    `json:"first"`   // of the bad values, by column and reason
 	Notes   []Note         `json:"notes,omitempty"`
 
 	under way
+}
+
+// A Complaint is about bad values of one column for one reason.
+type Complaint struct {
+	Values int    `json:"values"`
+	Place  string `json:"place"` // of the first
+	Reason string `json:"reason"`
+
+	of complaintKey
+}
+
+// A complaintKey tells complaints apart. Texts that are no numbers are one reason.
+type complaintKey struct{ column, reason string }
+
+// String writes a complaint for people.
+func (c Complaint) String() string {
+	if c.Values == 1 {
+		return c.Place + ": " + c.Reason
+	}
+	return fmt.Sprintf("%s, the first of %d such values in the column: %s", c.Place, c.Values, c.Reason)
 }
 
 // A way is what a survey keeps while it reads a file.
@@ -53,7 +74,7 @@ type ColumnSurvey struct {
 }
 
 const (
-	surveyFirst   = 10   // bad values with their places
+	surveyFirst   = 10   // complaints about bad values
 	surveyClasses = 1000 // classes that are counted; more are one
 )
 
@@ -147,8 +168,18 @@ func (s *Survey) count(e *CellError) error {
 	if s.under.worst == nil {
 		s.under.worst = e
 	}
+	key := complaintKey{e.Column, e.Reason}
+	if at := strings.LastIndexByte(e.Reason, '"'); at >= 0 {
+		key.reason = e.Reason[at:] // without the text of the cell
+	}
+	for k := range s.First {
+		if s.First[k].of == key {
+			s.First[k].Values++
+			return nil
+		}
+	}
 	if len(s.First) < surveyFirst {
-		s.First = append(s.First, e.Place()+": "+e.Reason)
+		s.First = append(s.First, Complaint{Values: 1, Place: e.Place(), Reason: e.Reason, of: key})
 	}
 	return nil
 }

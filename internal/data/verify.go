@@ -116,10 +116,32 @@ func treeSum(root string) (size int64, sum string, err error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		n, part, err := fileSum(path)
+		n, part, err := linkedSum(path, entry)
 		size += n
 		name, _ := filepath.Rel(root, path) // path is below root
 		fmt.Fprintf(h, "%s  %s\n", part, filepath.ToSlash(name))
+		return err
+	})
+	return size, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// linkedSum is fileSum that also takes a link to a folder of pictures.
+func linkedSum(path string, entry fs.DirEntry) (size int64, sum string, err error) {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return fileSum(path)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return fileSum(path)
+	}
+	h := sha256.New()
+	err = visible(path, func(name string, isFolder bool) error {
+		if isFolder { // which no class has
+			return nil
+		}
+		n, part, err := fileSum(filepath.Join(path, name))
+		size += n
+		fmt.Fprintf(h, "%s  %s\n", part, name)
 		return err
 	})
 	return size, hex.EncodeToString(h.Sum(nil)), err

@@ -171,10 +171,12 @@ func writeSurvey(w io.Writer, f *data.Survey) {
 		fmt.Fprintf(w, "; %s not finite numbers", plural.Of(f.Wrong, "value"))
 	}
 	fmt.Fprintln(w)
-	for _, place := range f.First {
-		fmt.Fprintf(w, "          %s\n", place)
+	more := f.Missing + f.Wrong
+	for _, complaint := range f.First {
+		fmt.Fprintf(w, "          %s\n", complaint)
+		more -= complaint.Values
 	}
-	if more := f.Missing + f.Wrong - len(f.First); more > 0 {
+	if more > 0 {
 		fmt.Fprintf(w, "          and %d more\n", more)
 	}
 	writeColumns(w, f.Columns)
