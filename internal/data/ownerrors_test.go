@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -247,5 +248,27 @@ func TestAFileThatChangesIsRefused(t *testing.T) {
 		}
 		_, err = sources[0].Train(nil)
 		wantError(t, err, "the file has changed while it was read")
+	}
+}
+
+// A survey names each mistake of a column once, and counts its values.
+func TestASurveyCountsComplaints(t *testing.T) {
+	text := "a,b,kind\n" + strings.Repeat("1,red,x\n,blue,y\n", 30) + "2,1e99,x\n"
+	all, err := SurveyFiles(FileSpec{Path: put(t, t.TempDir(), "a.csv", []byte(text)), Columns: Columns{Label: "kind"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, c := range all[0].First {
+		said = append(said, c.String())
+	}
+	want := []string{
+		`row 1 (line 2), column 2 (b), the first of 60 such values in the column: "red" is no number: encode it as ` +
+			"numbers, or leave the column out with data.skip",
+		"row 2 (line 3), column 1 (a), the first of 30 such values in the column: " + missingCell,
+		"row 61 (line 62), column 2 (b): " + hugeCell,
+	}
+	if !slices.Equal(said, want) || all[0].Missing != 30 || all[0].Wrong != 61 {
+		t.Errorf("%d missing, %d wrong: %s", all[0].Missing, all[0].Wrong, strings.Join(said, "\n"))
 	}
 }
