@@ -31,11 +31,11 @@ command exits with ` + fmt.Sprint(exitCells) + `.
 COMMAND is your own script, for cells with model.name: external; they need the mode lab. Its
 words and the contents of the files among them belong to the settings of a cell.
 
-The folder gets a report, as "peer report" makes it, and in its folder what makes the
-comparison again with the same digests: comparison.yaml, the run files of all cells, and
-in REPRODUCE.md the version, the machine and the sums of the data files. Keys and secrets
-of this machine are left out, and folders but for that of your data, seen from the report. Real peers (lab) that end at a time or a target
-end in other rounds, and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
+The folder gets a report, as "peer report" makes it, with what makes the comparison again
+with the same digests: comparison.yaml, the run files of all cells, and in REPRODUCE.md the
+version, the machine and the sums of the data. Keys, secrets and folders other than that of
+your data are left out. Real peers (lab) that end at a time or a target end in other rounds,
+and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50

@@ -59,7 +59,7 @@ func (n *Node) ComeBack(
 			_, unproven := errors.AsType[*UnprovenError](err)
 			_, unusable := errors.AsType[*stateError](err)
 			if unusable {
-				n.log.Warn("took no place: "+err.Error(), "neighbour", int(rank))
+				n.log.Warn("a neighbour gave a state with which this worker cannot begin", "neighbour", int(rank), "err", err)
 			}
 			if refused || unproven || unusable {
 				last = fmt.Errorf("worker %d: %w", rank, err)

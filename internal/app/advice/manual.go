@@ -95,6 +95,7 @@ var remedies = []Remedy{
 	{"returning-workers", []string{
 		"taking back a worker", "taken back into the run",
 		"handshake with a returning worker failed", "a returning worker has not received its state",
+		"a neighbour gave a state with which this worker cannot begin",
 	}},
 	{"unfinished-goodbyes", []string{
 		"ending without a neighbour's last word",
