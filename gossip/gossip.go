@@ -51,8 +51,9 @@ type Algorithm interface {
 	// Send appends the payload of (k, hop) to dst. The algorithm may keep a
 	// reference to what it appended until Mix of the same hop.
 	Send(k, hop int, dst []byte) ([]byte, error)
-	// Mix uses the messages of (k, hop), given in increasing rank. On error
-	// x_k is unchanged.
+	// Mix uses the messages of (k, hop), given in increasing rank. Their
+	// payloads are read-only: others may read them, and a repair needs them
+	// again. On error x_k is unchanged.
 	Mix(k, hop int, in []algos.Message) (algos.Mixed, error)
 }
 
