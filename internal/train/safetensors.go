@@ -152,7 +152,9 @@ func decodeFile(file *os.File) (s Saved, sum string, err error) {
 		return Saved{}, "", err
 	}
 	hash := sha256.New()
-	s, err = Decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size())
+	if s, err = Decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size()); err != nil {
+		err = mistaken(file, err)
+	}
 	return s, hex.EncodeToString(hash.Sum(nil)), err
 }
 
@@ -204,7 +206,7 @@ func mistaken(file io.ReaderAt, err error) error {
 		what = "a GGUF file: take the model in the safetensors format"
 	case bytes.HasPrefix(head, []byte("PK")):
 		what = "a zip file: unpack it, or write the tensors with safetensors"
-	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
+	case len(head) > 4 && head[4] != 0 && bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
 		what = "JSON: name the .safetensors file"
 	default:
 		return err

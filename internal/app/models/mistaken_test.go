@@ -47,7 +47,10 @@ func TestMistakenFilesAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, start := experiment.New(loaded.Config)
-		for command, err := range map[string]error{"evaluate": evaluation, "average": mean, "train.from": start} {
+		_, prediction := Predict(PredictRequest{Model: file, File: path})
+		for command, err := range map[string]error{
+			"evaluate": evaluation, "average": mean, "train.from": start, "predict": prediction,
+		} {
 			if test.model != "" && (err == nil || !strings.Contains(err.Error(), test.model)) {
 				t.Errorf("%s %.20q: error %v, want %q", command, test.text, err, test.model)
 			}
