@@ -31,7 +31,7 @@ type Plan struct {
 	Lead    int  // slots (round, hop) a worker may be ahead of one it sends to, ≥ 1: the number of sent frames to keep
 }
 
-// A Message is the payload of neighbour From in the current hop.
+// A Message is the payload of neighbour From in the current hop. Its receiver must not change the bytes.
 type Message struct {
 	From    topology.Rank
 	Weight  float32 // W_ij
@@ -74,8 +74,8 @@ type Codec interface {
 	Encode(dst []byte, k int, x []float32) ([]byte, error)
 	// Mix adds Σ_j w_j·(x̂_j − x̂_i) over the messages in, in increasing rank, to acc. One call takes all neighbours,
 	// so that one pass over memory is enough. The receiver's model x is the reference for recovery, and mine is its own
-	// payload of round k. The vector acc may be x itself. On error acc is unchanged. An error caused by a message is a
-	// *MessageError, and a *MismatchError if messages need their Repair.
+	// payload of round k. The vector acc may be x itself. Messages are read-only. On error acc is unchanged. An error
+	// caused by a message is a *MessageError, and a *MismatchError if messages need their Repair.
 	Mix(acc []float32, k int, x []float32, mine []byte, in []Message) (Mixed, error)
 }
 

@@ -47,8 +47,11 @@ func ExampleTraining() {
 		StepSize: func(k int) float32 { return 2 / float32(4+k) },
 		Graph:    topology.Spec{Kind: topology.Complete, N: 4},
 		Algorithm: func(w node.Worker) (gossip.Algorithm, error) {
-			theta := func(k int) float64 { return 10 } // the models stay closer than that
-			codec, err := moniqua.New(256, moniqua.Nearest, theta, 1, w.Rank)
+			theta, err := moniqua.Fixed(10) // neighbours' models differ by less, in every parameter
+			if err != nil {
+				return nil, err
+			}
+			codec, err := moniqua.New(256, moniqua.Dither, theta, 1, w.Rank)
 			return &algos.DPSGD{X: w.X, Alpha: w.StepSize, Codec: codec}, err
 		},
 	}

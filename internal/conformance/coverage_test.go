@@ -68,12 +68,8 @@ func TestConformanceCoverage(t *testing.T) {
 func TestConformanceCoversTheRows(t *testing.T) {
 	wanted, covered := map[string]bool{}, map[string]bool{}
 	for _, a := range registry.Algorithms() {
-		wanted[variety(a, "", false)] = true
-		if a.ByMoniqua() {
-			wanted[variety(a, registry.Moniqua, false)] = true
-		}
-		if a.Sends.Feedback != registry.NoCompressor {
-			wanted[variety(a, "", true)] = true
+		for _, name := range varieties(a) {
+			wanted[name] = true
 		}
 	}
 	for _, name := range registry.CompressorNames("") {
@@ -93,7 +89,8 @@ func TestConformanceCoversTheRows(t *testing.T) {
 	}
 	for what := range wanted {
 		if elsewhere[what] == "" && !covered[what] {
-			t.Errorf("%s: no vector covers it: put one into runs or quantizers", what)
+			t.Errorf("%s: no vector covers it: put one into runs or quantizers. For an algorithm, "+
+				"go test ./internal/conformance -run MadeRuns -update %q makes one", what, what)
 		}
 	}
 	for what := range covered {

@@ -42,37 +42,43 @@ func (w *witness) record(k int, x []float32, payload []byte) {
 // checkFirstMessages compares grid, indices, symbols and hashes.
 func (r *run) checkFirstMessages(t *testing.T) {
 	t.Helper()
-	if len(r.FirstMessages) == 0 {
+	if len(r.Messages) == 0 {
 		t.Error("no first messages in the file")
 	}
+	for _, want := range r.Messages {
+		got := r.message(t, want.Step, want.Lane, want.Peers)
+		what := fmt.Sprintf("messages of step %d lane %d", want.Step, want.Lane)
+		near(t, what+": grid", got.Grid, want.Grid, 1e-12)
+		got.Grid = want.Grid
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// message returns the messages of workers in a lane of round k.
+func (r *run) message(t *testing.T, k, lane int, peers []topology.Rank) firstMessage {
+	t.Helper()
 	packing, err := quant.NewPacking(r.Algorithm.Moniqua.Levels)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range r.FirstMessages {
-		for p, peer := range want.Peers {
-			what := fmt.Sprintf("step %d lane %d worker %d", want.Step, want.Lane, peer)
-			grid, err := r.sent[want.Lane][peer].Grid(want.Step)
-			if err != nil {
-				t.Fatal(err)
-			}
-			near(t, what+" grid", grid.Step(), want.Grid, 1e-12)
-			indices := r.sent[want.Lane][peer].indices(t, want.Step)
-			if diff := gocmp.Diff(want.K[p], indices); diff != "" {
-				t.Errorf("%s indices (-want +got):\n%s", what, diff)
-			}
-			symbols := make([]uint16, len(indices))
-			if err := packing.Unpack(symbols, r.symbols(want.Lane, int(peer), want.Step)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
-				t.Errorf("%s symbols (-want +got):\n%s", what, diff)
-			}
-			if hash := hashOf(indices); hash != want.Hash[p] {
-				t.Errorf("%s hash %s, want %s", what, hash, want.Hash[p])
-			}
+	m := firstMessage{Step: k, Lane: lane, Peers: peers}
+	for _, peer := range peers {
+		grid, err := r.sent[lane][peer].Grid(k)
+		if err != nil {
+			t.Fatal(err)
 		}
+		indices := r.sent[lane][peer].indices(t, k)
+		symbols := make([]uint16, len(indices))
+		if err := packing.Unpack(symbols, r.symbols(lane, int(peer), k)); err != nil {
+			t.Fatal(err)
+		}
+		m.Grid = grid.Step()
+		m.K, m.Symbols = append(m.K, indices), append(m.Symbols, symbols)
+		m.Hash = append(m.Hash, hashOf(indices))
 	}
+	return m
 }
 
 // symbols returns the packed symbols that worker i sent in a lane of round k.
@@ -131,7 +137,7 @@ func (w *witness) wrong(t *testing.T, k int, other *witness) (coords int) {
 // checkDecoding compares the list of decodeErrors with the reference.
 func (r *run) checkDecoding(t *testing.T) {
 	t.Helper()
-	want := inOrder(r.DecodeErrors)
+	want := inOrder(r.Errors)
 	if diff := gocmp.Diff(want, r.decodeErrors(t)); diff != "" {
 		t.Errorf("decode errors (-want +got):\n%s", diff)
 	}
@@ -144,9 +150,18 @@ func (r *run) checkDecoding(t *testing.T) {
 	}
 }
 
-// checkGap compares the largest distances of neighbours by lane, in units of θ.
+// checkGap compares the largest distances of neighbours by lane.
 func (r *run) checkGap(t *testing.T) {
 	t.Helper()
+	want := []float64{r.Gap}
+	if len(r.Gaps) > 0 {
+		want = r.Gaps
+	}
+	nearAll(t, "largest gap of neighbours over theta by lane", r.gaps(), want, 10*r.Tolerance.Float32)
+}
+
+// gaps returns the largest distances of neighbours by lane, in units of θ.
+func (r *run) gaps() []float64 {
 	gaps := make([]float64, len(r.sent))
 	for lane, workers := range r.sent {
 		for k := r.period() - 1; k < r.Steps; k += r.period() {
@@ -158,9 +173,5 @@ func (r *run) checkGap(t *testing.T) {
 			}
 		}
 	}
-	want := []float64{r.GapOverTheta}
-	if len(r.GapsOverTheta) > 0 {
-		want = r.GapsOverTheta
-	}
-	nearAll(t, "largest gap of neighbours over theta by lane", gaps, want, 10*r.Tolerance.Float32)
+	return gaps
 }

@@ -17,46 +17,61 @@ import (
 // A runFile is a file in runs: the reference of a short exact run.
 type runFile struct {
 	Name      string
+	MadeBy    string `json:"made_by"` // of a file of the program itself; "": the reference is independent
 	Problem   problem
 	Topology  topologySpec
 	Algorithm runAlgorithm
 	X0        [][]float64
 	StepSize  perRound `json:"step_size"`
 	Steps     int
+	Lanes     int // of the second set
+	Tolerance struct{ Float32 float64 }
+	results
+}
 
-	Checkpoints []struct {
-		Step int
-		X    [][]float64
-	}
-	Mean []struct {
-		Step int
-		X    []float64
-	}
-	BytesSent   []int   `json:"bytes_sent_per_peer"`
-	FinalLoss   float64 `json:"final_loss_at_mean"`
-	FinalSpread float64 `json:"final_consensus_linf"`
-	Tolerance   struct{ Float32 float64 }
+// results are what a run gives.
+type results struct {
+	Checkpoints []modelsAt     `json:"checkpoints"`
+	Mean        []meanAt       `json:"mean"`
+	BytesSent   []int          `json:"bytes_sent_per_peer"`
+	FinalLoss   float64        `json:"final_loss_at_mean"`
+	FinalSpread float64        `json:"final_consensus_linf"`
+	Messages    []firstMessage `json:"first_messages,omitempty"`
+	Gap         float64        `json:"max_neighbor_gap_over_theta,omitempty"`
+	Gaps        []float64      `json:"gaps_over_theta,omitempty"` // of the second set, by lane
+	Errors      []decodeError  `json:"decode_errors,omitempty"`
+}
 
-	FirstMessages []struct {
-		Step    int
-		Lane    int
-		Grid    float64
-		Peers   []topology.Rank
-		K       [][]int32
-		Symbols [][]uint16
-		Hash    []string
-	} `json:"first_messages"`
-	Lanes         int           // of the second set
-	GapOverTheta  float64       `json:"max_neighbor_gap_over_theta"`
-	GapsOverTheta []float64     `json:"gaps_over_theta"` // of the second set, by lane
-	DecodeErrors  []decodeError `json:"decode_errors"`
+// A modelsAt has the models of all workers after a step.
+type modelsAt struct {
+	Step int         `json:"step"`
+	X    [][]float64 `json:"x"`
+}
+
+// A meanAt has the mean of the models after a step.
+type meanAt struct {
+	Step int       `json:"step"`
+	X    []float64 `json:"x"`
+}
+
+// A firstMessage has the messages of some workers in a step, by worker.
+type firstMessage struct {
+	Step    int             `json:"step"`
+	Lane    int             `json:"lane"`
+	Grid    float64         `json:"grid"`
+	Peers   []topology.Rank `json:"peers"`
+	K       [][]int32       `json:"k"`
+	Symbols [][]uint16      `json:"symbols"`
+	Hash    []string        `json:"hash"`
 }
 
 // A decodeError counts the coordinates in which a receiver decodes another index than the sender's.
 type decodeError struct {
-	Step, Lane       int
-	Receiver, Sender topology.Rank
-	Coords           int
+	Step     int           `json:"step"`
+	Lane     int           `json:"lane"`
+	Receiver topology.Rank `json:"receiver"`
+	Sender   topology.Rank `json:"sender"`
+	Coords   int           `json:"coords"`
 }
 
 // inOrder returns the errors by step, lane, receiver and sender.
@@ -177,6 +192,18 @@ func (a runAlgorithm) variety() string {
 		codec = ""
 	}
 	return variety(row, codec, a.ErrorFeedback)
+}
+
+// varieties names all varieties of a row.
+func varieties(row registry.Algorithm) []string {
+	names := []string{variety(row, "", false)}
+	if row.ByMoniqua() {
+		names = append(names, variety(row, registry.Moniqua, false))
+	}
+	if row.Sends.Feedback != registry.NoCompressor {
+		names = append(names, variety(row, "", true))
+	}
+	return names
 }
 
 // variety names a row together with the choices that change the algorithm.
