@@ -193,17 +193,30 @@ func TestTableOfCodedRuns(t *testing.T) {
 
 // Eleven algorithms have eleven colours. A reader who cannot see red or green can tell them apart (Machado, Oliveira
 // and Fernandes 2009).
+// So have the parts of a round, whose colours differ from those of all algorithms.
 func TestColoursAreToldApart(t *testing.T) {
+	var colours []color.Color
+	for i := range 11 {
+		colours = append(colours, runStyle(i).Color)
+	}
+	scripted := &Group{Cells: []Cell{{Seed: 1}}, runs: map[uint64]*trace{1: {moments: []record.Moment{{HandOver: 1}}}}}
+	parts := partsOfRound([]*Group{scripted})
+	if len(parts) != 4 {
+		t.Fatalf("%d parts of a round with a script, want 4", len(parts))
+	}
+	for _, part := range parts {
+		colours = append(colours, part.color)
+	}
 	eyes := map[string][3][3]float64{
 		"all":      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 		"no red":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
 		"no green": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.01182, .04294, .968881}},
 	}
-	const colours, least = 11, 15 // in CIELAB, where a distance of 2 is just visible
+	const least = 15 // in CIELAB, where a distance of 2 is just visible
 	for name, eye := range eyes {
 		for i := range colours {
 			for j := range i {
-				a, b := lab(runStyle(i).Color, eye), lab(runStyle(j).Color, eye)
+				a, b := lab(colours[i], eye), lab(colours[j], eye)
 				if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < least {
 					t.Errorf("eyes with %s: colours %d and %d are %.1f apart, want %d", name, i, j, d, least)
 				}

@@ -187,8 +187,8 @@ func TestBothTargetsCount(t *testing.T) {
 		"A on n: 1 of 1 run did not reach accuracy 0.75",
 		"s to training loss 2", "s to accuracy 0.75", "TO TRAINING LOSS 2  TO ACCURACY 0.75",
 	}, nil)
-	if n := len(s.Figures()); n != 3 {
-		t.Errorf("%d figures, want loss, accuracy and bars", n)
+	if n := len(s.Figures()); n != 4 {
+		t.Errorf("%d figures, want loss, accuracy, bars and parts of a round", n)
 	}
 }
 
@@ -224,10 +224,10 @@ func TestDivergedIsNoRoundOfNothing(t *testing.T) {
 	})
 	mustTell(t, told(t, s), []string{"2 of 2 diverged in rounds 71 to 80", "2 of 2 runs diverged in rounds 71 to 80",
 		"diverged in round 80  "}, nil)
-	bars := s.Figures()[1]
-	for i, want := range []string{"B: diverged in rounds 71 to 80", "B: diverged in rounds 71 to 80"} {
-		if got := bars.panels[i].words; !strings.Contains(got, want) || strings.Contains(got, "B: gradient") {
-			t.Errorf("%q does not say %q", got, want)
+	const want = "B: diverged in rounds 71 to 80"
+	for _, f := range s.Figures()[1:] { // bars of the target and of the parts of a round
+		if got := f.panels[0].words; !strings.Contains(got, want) || strings.Contains(got, "B: gradient") {
+			t.Errorf("%s: %q does not say %q", f.Name, got, want)
 		}
 	}
 }
@@ -279,9 +279,46 @@ func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 	if least, most := band[len(band)-1].Y, band[0].Y; least != 5 || most != 9 {
 		t.Errorf("the band begins from %g to %g, want the two seeds, 5 and 9", least, most)
 	}
-	if got := s.Figures()[1].panels; len(got) != 1 {
-		t.Errorf("%d panels of bars without a target, want the parts of a round", len(got))
+	if got := s.Figures()[1]; got.Name != "parts-n" || len(got.panels) != 1 {
+		t.Errorf("%s has %d panels without a target, want the parts of a round", got.Name, len(got.panels))
 	}
+	// The browser inverts figures in dark mode: words that name a colour would be wrong there.
+	colours := regexp.MustCompile(`(?i)\b(black|white|gr[ea]y|blue|orange|red|green|yellow|pink|dark|light|faint|pale)\b`)
+	for _, f := range slices.Concat(s.Figures(), paper(t).Figures()) {
+		for _, words := range append(f.words(), f.Caption) {
+			if found := colours.FindString(words); found != "" {
+				t.Errorf("%s names the colour %q, which differs in dark mode: %s", f.Name, found, words)
+			}
+		}
+	}
+}
+
+// Bars of algorithms and parts of a round are figures with legends of their own.
+func TestPartsOfARoundHaveTheirOwnLegend(t *testing.T) {
+	legends := map[string][]string{}
+	for _, f := range paper(t).Figures() {
+		for _, e := range f.legend {
+			legends[f.Name] = append(legends[f.Name], e.name)
+		}
+	}
+	for name, want := range map[string]string{"bars-n": "D-PSGD, Moniqua 8b, DCD 1b",
+		"parts-n": "gradient, coding, waiting for messages, least time of a round"} {
+		if got := strings.Join(legends[name], ", "); got != want {
+			t.Errorf("the legend of %s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// words returns the descriptions of the panels and the names in the legend.
+func (f *Figure) words() []string {
+	var all []string
+	for _, p := range f.panels {
+		all = append(all, p.words)
+	}
+	for _, e := range f.legend {
+		all = append(all, e.name)
+	}
+	return all
 }
 
 // In a PDF a band has the colour of its line.

@@ -21,25 +21,42 @@ type part struct {
 	of    func(record.Moment) float64 // milliseconds
 }
 
-// bars draws the time to each target and the parts of a round, with a bar for each algorithm, or the reason why it has
-// none.
+// bars draws the time to each target with a bar for each algorithm, or the reason why it has none. It returns nil if
+// there is no target.
 func (s *Study) bars(network Network, groups []*Group) *Figure {
-	f := &Figure{Name: "bars-" + slug(network.Name)}
-	if targets := s.Targets.List(); len(targets) > 0 {
-		f.Caption = fmt.Sprintf("On %s: time to the target, geometric mean with its 95 %% interval, where all runs "+
-			"reached it. ", network.Name)
-		for _, target := range targets {
-			f.panels = append(f.panels, timeBars(groups, target))
-		}
+	f := &Figure{Name: "bars-" + slug(network.Name), Caption: fmt.Sprintf("On %s: time to the target, geometric mean "+
+		"with its 95 %% interval, where all runs reached it.", network.Name)}
+	for _, target := range s.Targets.List() {
+		f.panels = append(f.panels, timeBars(groups, target))
 	}
-	f.Caption += fmt.Sprintf("Parts of a round on %s, as means over peers, rounds and seeds; the black mark is "+
-		"the least time of a round.", network.Name)
-	f.panels = append(f.panels, s.partBars(groups))
-	for _, part := range partsOfRound(groups) {
-		f.legend = append(f.legend, entry{name: part.name, style: draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
+	if len(f.panels) == 0 {
+		return nil
+	}
+	for _, e := range legendOf(groups) {
+		f.legend = append(f.legend, filled(e.name, e.style.Color))
 	}
 	return f
 }
+
+// filled returns the entry of bars in a legend.
+func filled(name string, c color.Color) entry {
+	return entry{name: name, style: draw.LineStyle{Color: c, Width: vg.Points(7)}}
+}
+
+// parts draws the parts of a round. It is a figure of its own, with its own legend and colours, because those of
+// algorithms mean nothing in it.
+func (s *Study) parts(network Network, groups []*Group) *Figure {
+	f := &Figure{Name: "parts-" + slug(network.Name), panels: []*panel{s.partBars(groups)},
+		Caption: fmt.Sprintf("Parts of a round on %s, as means over peers, rounds and seeds.", network.Name)}
+	for _, part := range partsOfRound(groups) {
+		f.legend = append(f.legend, filled(part.name, part.color))
+	}
+	f.legend = append(f.legend, entry{name: "least time of a round", style: leastStyle})
+	return f
+}
+
+// leastStyle is that of the least time of a round, across its bar.
+var leastStyle = draw.LineStyle{Width: vg.Points(2), Color: color.Black}
 
 // timeBars draws the times to a target.
 func timeBars(groups []*Group, target record.Target) *panel {
@@ -135,15 +152,15 @@ func slant(bars int) float64 {
 
 const barHalf = 0.36 // in units of the distance between two bars
 
-// partsOfRound returns the parts of a round, from below. Hand-over is a part where any run has a script.
+// partsOfRound returns the parts of a round, from below. Hand-over is a part where any run has a script. No algorithm
+// has one of their colours.
 func partsOfRound(groups []*Group) []part {
 	parts := []part{
-		{"gradient", color.RGBA{0, 114, 178, 255}, func(m record.Moment) float64 { return 1e3 * m.Compute.Seconds() }},
-		{"coding", color.RGBA{230, 159, 0, 255}, func(m record.Moment) float64 { return 1e3 * m.Codec.Seconds() }},
-		{"waiting for messages", color.RGBA{225, 225, 225, 255},
-			func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
+		{"gradient", color.Gray{Y: 195}, func(m record.Moment) float64 { return 1e3 * m.Compute.Seconds() }},
+		{"coding", color.RGBA{240, 228, 66, 255}, func(m record.Moment) float64 { return 1e3 * m.Codec.Seconds() }},
+		{"waiting for messages", color.Gray{Y: 243}, func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
-	over := part{"hand-over to the script", color.RGBA{204, 121, 167, 255},
+	over := part{"hand-over to the script", color.Gray{Y: 40},
 		func(m record.Moment) float64 { return 1e3 * m.HandOver.Seconds() }}
 	if slices.ContainsFunc(groups, func(g *Group) bool { return g.meanOf(over.of) > 0 }) {
 		parts = slices.Insert(parts, 1, over)
@@ -168,8 +185,7 @@ func (s *Study) partBars(groups []*Group) *panel {
 		}
 		if e := g.geomean(s.leastPerRound(g)); e.N > 0 {
 			x := float64(i)
-			p.line(plotter.XYs{{X: x - 0.46, Y: e.Mean}, {X: x + 0.46, Y: e.Mean}},
-				draw.LineStyle{Width: vg.Points(2), Color: color.Black})
+			p.line(plotter.XYs{{X: x - 0.46, Y: e.Mean}, {X: x + 0.46, Y: e.Mean}}, leastStyle)
 		}
 	}
 	nameBars(p, groups, max(0, p.Y.Max))

@@ -122,8 +122,9 @@ func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 			averaged)
 		all = append(all, accuracy)
 	}
-	all = append(all, s.bars(network, groups))
-	for _, f := range []*Figure{s.levels(network, groups), s.scaling(network)} {
+	for _, f := range []*Figure{
+		s.bars(network, groups), s.parts(network, groups), s.levels(network, groups), s.scaling(network),
+	} {
 		if f != nil {
 			all = append(all, f)
 		}
