@@ -417,10 +417,43 @@ func TestPageIsForAllReaders(t *testing.T) {
 	text := page.String()
 	mustTell(t, text, []string{
 		`<svg role="img" aria-label="Curves of training loss against time (s); A: from 5 at 1 to 0.3 at 8; &lt;B&gt;: from 5 at 2 to 0.3 at 16."`,
-		`<th scope="col">`, `<th scope="row">`, "prefers-color-scheme: dark", "auto-fit",
+		`<th scope="col">`, `<th scope="row">`, "prefers-color-scheme: dark",
 	}, []string{"<th>", "<B>"})
 	pictures, named := strings.Count(text, "<svg"), strings.Count(text, "<svg role=")
 	if hidden := strings.Count(text, "<svg viewBox"); named+hidden != pictures || named != 5 {
 		t.Errorf("%d of %d pictures have words, %d are samples of legends, want words for 5", named, pictures, hidden)
+	}
+}
+
+// The three panels of curves stand in a row in a window of 1280 pixels, and one above another on a phone. One panel
+// alone is no wider than one of three.
+func TestPanelsStandInARow(t *testing.T) {
+	const rem = 16.0 // pixels
+	number := func(pattern string) float64 {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("the style has no %s", pattern)
+		}
+		v, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v * rem
+	}
+	widest, padding := number(`max-width: ([0-9.]+)rem`), number(`padding: 0 ([0-9.]+)rem`)
+	gap, least := number(`\.panels {[^}]* gap: ([0-9.]+)rem`), number(`\.panels {[^}]*min\(100%, ([0-9.]+)rem\)`)
+	// Browsers count the tracks by their largest width if it is a length, and else by their least.
+	track := least
+	if most := regexp.MustCompile(`\.panels {[^}]*\), ([0-9.]+)rem\)`).FindStringSubmatch(page); most != nil {
+		track = number(`\.panels {[^}]*\), ([0-9.]+)rem\)`)
+	}
+	for window, want := range map[float64]int{1280: 3, 390: 1} {
+		room := min(window-2*padding, widest)
+		if columns := max(1, int((room+gap)/(track+gap))); columns != want {
+			t.Errorf("%v pixels: %d panels in a row, want %d", window, columns, want)
+		}
+	}
+	if !strings.Contains(page, "auto-fill, ") {
+		t.Error("a panel alone fills the row")
 	}
 }
