@@ -166,17 +166,24 @@ func bitsPanel(steps []*record.Step) (*plot.Plot, error) {
 	return p, nil
 }
 
-// addLines draws one faint line per worker and a bold one through the means of their records. The vertical axis is
-// logarithmic if all values are positive.
+// mostRecords of a worker have a line of their own. More would fill the panel with ink.
+const mostRecords = 400
+
+// addLines draws one faint line per worker and a bold one through the means of their records. Of long runs it draws the
+// range of all records of a span of rounds as an area, and a point per span. The vertical axis is logarithmic if all
+// values are positive.
 func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotter.XY) error {
-	var bold plotter.XYs
-	count, positive := math.MaxInt, true
+	count := math.MaxInt
 	for _, worker := range steps {
 		count = min(count, len(worker))
+	}
+	if count > mostRecords {
+		return addSpans(p, steps, count, at)
+	}
+	for _, worker := range steps {
 		var thin plotter.XYs
 		for _, s := range worker {
 			thin = append(thin, at(s))
-			positive = positive && at(s).Y > 0
 		}
 		line, err := newLine(thin, faint, 0.7)
 		if err != nil {
@@ -184,22 +191,58 @@ func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotte
 		}
 		p.Add(line)
 	}
-	for r := range count {
-		var sum plotter.XY
-		for _, worker := range steps {
-			v := at(worker[r])
-			sum.X += v.X / float64(len(steps))
-			sum.Y += v.Y / float64(len(steps))
-		}
-		bold = append(bold, sum)
+	bold, _ := spans(steps, count, 1, at)
+	return addMean(p, bold, "mean over the peers")
+}
+
+// addSpans draws the means and the ranges of spans of records.
+func addSpans(p *plot.Plot, steps [][]*record.Step, count int, at func(*record.Step) plotter.XY) error {
+	length := (count + mostRecords/2 - 1) / (mostRecords / 2)
+	bold, outline := spans(steps, count, length, at)
+	area, err := plotter.NewPolygon(outline)
+	if err != nil {
+		return err
 	}
+	area.Color, area.LineStyle.Width = faint, 0
+	p.Add(area)
+	p.Legend.Add("least to largest record", area)
+	return addMean(p, bold, fmt.Sprintf("mean over peers and %d records", length))
+}
+
+// spans returns the means of spans of records over all workers, and the outline of their ranges, which keeps the
+// extremes of every span.
+func spans(steps [][]*record.Step, count, length int, at func(*record.Step) plotter.XY) (mean, outline plotter.XYs) {
+	var lower plotter.XYs
+	for from := 0; from < count; from += length {
+		to := min(from+length, count)
+		var sum plotter.XY
+		least, most := math.Inf(1), math.Inf(-1)
+		n := float64((to - from) * len(steps))
+		for _, worker := range steps {
+			for _, s := range worker[from:to] {
+				v := at(s)
+				sum.X += v.X / n
+				sum.Y += v.Y / n
+				least, most = min(least, v.Y), max(most, v.Y)
+			}
+		}
+		mean = append(mean, sum)
+		outline = append(outline, plotter.XY{X: sum.X, Y: most})
+		lower = append(lower, plotter.XY{X: sum.X, Y: least})
+	}
+	slices.Reverse(lower)
+	return mean, append(outline, lower...)
+}
+
+// addMean draws the bold line and scales the axis.
+func addMean(p *plot.Plot, bold plotter.XYs, name string) error {
 	line, err := newLine(bold, blue, 1.8)
 	if err != nil {
 		return err
 	}
 	p.Add(line)
-	p.Legend.Add("mean over the peers", line)
-	scale(p, positive)
+	p.Legend.Add(name, line)
+	scale(p, p.Y.Min > 0)
 	return nil
 }
 

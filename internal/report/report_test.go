@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"gossiptrainer/internal/record"
 )
@@ -188,5 +190,39 @@ func TestASummaryNamesItsCoder(t *testing.T) {
 	}
 	if want := "2.5 bit on the stream, entropy coding: fse"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
+	}
+}
+
+// A picture of a long run has a point per span of rounds, and the range of the span keeps every extreme.
+func TestAFigureOfManyRoundsIsReadable(t *testing.T) {
+	const rounds = 6000
+	steps := make([][]*record.Step, 8)
+	for rank := range steps {
+		for r := range rounds {
+			steps[rank] = append(steps[rank], &record.Step{Rank: rank, Round: r + 1, Time: time.Duration(r + 1),
+				Loss: 2 + math.Sin(float64(r*(rank+1)))})
+		}
+	}
+	steps[3][4321].Loss = 9
+	p, err := lossPanel(steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper := new(recorder.Canvas)
+	p.Draw(draw.NewCanvas(paper, figureWidth/2, figureHeight))
+	corners := 0
+	for _, action := range paper.Actions {
+		switch a := action.(type) {
+		case *recorder.Stroke:
+			corners += len(a.Path)
+		case *recorder.Fill:
+			corners += len(a.Path)
+		}
+	}
+	if corners > 3*mostRecords {
+		t.Errorf("the picture of %d rounds has %d corners, want at most %d", rounds, corners, 3*mostRecords)
+	}
+	if p.Y.Max != 9 {
+		t.Errorf("the axis ends at %g, want the largest loss, 9", p.Y.Max)
 	}
 }
