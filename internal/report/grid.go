@@ -47,27 +47,24 @@ func (t Table) WriteCSV(w io.Writer) error {
 // WriteLaTeX writes the table for \usepackage{booktabs}. Columns of words beyond the first break their lines.
 func (t Table) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{%s}\n\\toprule\n", latex(t.Caption), t.columns())
-	line := func(cells []string, end string) {
+	fmt.Fprintf(&b, "%% %s\n", latex(t.Caption))
+	var lines [][]string
+	for _, cells := range append([][]string{t.Head}, t.Rows...) {
 		escaped := make([]string, len(cells))
 		for i, cell := range cells {
 			escaped[i] = latex(cell)
 		}
-		b.WriteString(strings.Join(escaped, " & ") + " \\\\\n" + end)
+		lines = append(lines, escaped)
 	}
-	line(t.Head, "\\midrule\n")
-	for _, row := range t.Rows {
-		line(row, "")
-	}
-	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+	tabular(&b, t.columns(), lines)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // columns returns the alignment of the columns. Long words get a paragraph of a share of the line.
-func (t Table) columns() string {
+func (t Table) columns() []string {
 	const long = 40
-	var spec strings.Builder
+	var specs []string
 	for i := range t.Head {
 		widest := 0
 		for _, row := range t.Rows {
@@ -75,14 +72,14 @@ func (t Table) columns() string {
 		}
 		switch {
 		case i >= t.Texts:
-			spec.WriteByte('r')
+			specs = append(specs, "r")
 		case widest > long:
-			spec.WriteString("p{0.35\\linewidth}")
+			specs = append(specs, fmt.Sprintf("p{%.2f\\linewidth}", paragraph))
 		default:
-			spec.WriteByte('l')
+			specs = append(specs, "l")
 		}
 	}
-	return spec.String()
+	return specs
 }
 
 // grid appends a table to the page.

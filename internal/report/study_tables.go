@@ -166,24 +166,25 @@ func (s *Study) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
 	targets := s.Targets.List()
 	for _, network := range s.Networks {
-		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{l%s}\n\\toprule\n", latex(network.Name), strings.Repeat("r",
-			5+2*len(targets)))
-		b.WriteString("Algorithm & Bits")
+		fmt.Fprintf(&b, "%% %s\n", latex(network.Name))
+		head := []string{"Algorithm", "Bits"}
 		for _, target := range targets {
-			fmt.Fprintf(&b, " & Time to %s (s) & Speed-up", latex(target.String()))
+			head = append(head, fmt.Sprintf("Time to %s (s)", latex(target.String())), "Speed-up")
 		}
-		b.WriteString(" & MB per peer & Accuracy (\\%) & Worst replica (\\%) & Extra memory (MB) \\\\\n\\midrule\n")
+		lines := [][]string{append(head, "MB per peer", "Accuracy (\\%)", "Worst replica (\\%)", "Extra memory (MB)")}
 		for _, r := range s.rows(network.Name) {
-			b.WriteString(r.latex())
+			lines = append(lines, r.latex())
 		}
-		b.WriteString("\\bottomrule\n\\end{tabular}\n\n")
+		specs := append([]string{"l"}, slices.Repeat([]string{"r"}, len(lines[0])-1)...)
+		tabular(&b, specs, lines)
+		b.WriteString("\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// latex writes a row as a line of a table.
-func (r row) latex() string {
+// latex returns the cells of a row.
+func (r row) latex() []string {
 	label := latex(r.Label)
 	if r.Fate != "" {
 		label += "$^\\dagger$"
@@ -196,7 +197,7 @@ func (r row) latex() string {
 		}
 		fields = append(fields, time, latex(t.Sooner))
 	}
-	return strings.Join(append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Worst), latex(r.Extra)), " & ") + " \\\\\n"
+	return append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Worst), latex(r.Extra))
 }
 
 // latex escapes text for LaTeX, on one line.
