@@ -85,8 +85,16 @@ func (s *Study) Figures() []*Figure {
 			all = append(all, s.figuresOn(network, groups)...)
 		}
 	}
-	if gaps := s.gaps(); gaps != nil {
-		all = append(all, gaps)
+	return append(all, s.overall()...)
+}
+
+// overall returns the figures that belong to no network.
+func (s *Study) overall() []*Figure {
+	var all []*Figure
+	for _, f := range []*Figure{s.acrossNetworks(), s.gaps()} {
+		if f != nil {
+			all = append(all, f)
+		}
 	}
 	return all
 }

@@ -89,10 +89,8 @@ func (s *Study) findings() (string, error) {
 			return "", err
 		}
 	}
-	if gaps := s.gaps(); gaps != nil {
-		if err := m.figures([]*Figure{gaps}); err != nil {
-			return "", err
-		}
+	if err := m.figures(s.overall()); err != nil {
+		return "", err
 	}
 	m.named(tables, "scaling")
 	m.say("<h2 id=\"claims\">Claims</h2>\n")

@@ -483,3 +483,31 @@ func TestAccuraciesSayHowSureTheyAre(t *testing.T) {
 		t.Errorf("%q does not say what one row is worth", all)
 	}
 }
+
+// One figure compares the times on all networks.
+func TestAFigureAcrossNetworks(t *testing.T) {
+	s := study(t, 1, 2)
+	if f := s.acrossNetworks(); f != nil {
+		t.Errorf("a figure across one network: %s", f.Caption)
+	}
+	s.Networks = append(s.Networks, Network{Name: "fast", Rate: 8e9})
+	for _, g := range s.Groups[:3:3] {
+		twin := *g
+		twin.Network = s.Networks[1]
+		s.Groups = append(s.Groups, &twin)
+	}
+	i := slices.IndexFunc(s.Figures(), func(f *Figure) bool { return f.Name == "networks" })
+	if i < 0 {
+		t.Fatal("no figure across networks")
+	}
+	f := s.Figures()[i]
+	if got := f.panels[0]; len(got.names) != len(s.Networks) || len(f.legend) != len(s.Labels) {
+		t.Errorf("networks %q with %d lines in the legend, want %d networks and %q", got.names, len(f.legend),
+			len(s.Networks), s.Labels)
+	}
+	for _, network := range s.Networks {
+		if words := f.panels[0].words; !strings.Contains(words, "quick on "+network.Name+": ") {
+			t.Errorf("no time on %s: %s", network.Name, words)
+		}
+	}
+}

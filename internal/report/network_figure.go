@@ -1,0 +1,59 @@
+package report
+
+import (
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// acrossNetworks draws the times to the targets on all networks side by side, with a line for each algorithm. It
+// returns nil if there is one network or no target.
+func (s *Study) acrossNetworks() *Figure {
+	var names []string
+	for _, network := range s.Networks {
+		if len(s.on(network.Name)) > 0 {
+			names = append(names, network.Name)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	f := &Figure{Name: "networks", Caption: "Time to the target on each network, where all runs reached it: geometric " +
+		"means; upright lines are 95 % intervals. Where lines cross, the order depends on the network."}
+	for i, label := range s.Labels {
+		f.legend = append(f.legend, entry{name: label, style: runStyle(i)})
+	}
+	for _, target := range s.Targets.List() {
+		p := &panel{Plot: newPanel("", "s to "+target.String()), names: names,
+			words: "Lines of the seconds to " + target.String() + " on each network"}
+		for i, label := range s.Labels {
+			var points plotter.XYs
+			for at, name := range names {
+				for _, g := range s.on(name) {
+					if g.Label != label || !g.reaches(target) || g.timeTo(target).isBound() {
+						continue
+					}
+					e := g.timeTo(target)
+					points = append(points, plotter.XY{X: float64(at), Y: e.Mean})
+					p.whisker(float64(at), e, runStyle(i).Color)
+					p.words += "; " + label + " on " + name + ": " + e.String()
+				}
+			}
+			if len(points) > 0 {
+				p.line(points, runStyle(i))
+				p.dots(points, runStyle(i).Color)
+			}
+		}
+		if len(p.shapes) > 0 {
+			logarithmic(p.Plot)
+			p.NominalX(names...)
+			p.X.Tick.Label.Rotation = slant(len(names))
+			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
+			p.X.Min, p.X.Max = -0.4, float64(len(names))-0.6
+			f.panels = append(f.panels, p)
+		}
+	}
+	if len(f.panels) == 0 {
+		return nil
+	}
+	return f
+}
