@@ -25,8 +25,8 @@ for name; do
 	fi
 	runs/peer report "$run" >"$kept/table.txt" 2>"$run.log"
 	grep -v -e '^report:' -e ' so far, ' "$run.log" >"$kept/conclusions.txt"
-	for kind in loss accuracy bars targets scaling; do
-		for picture in "$run/report/figures/$kind-"*.png; do
+	for kind in loss accuracy bars parts networks targets scaling; do
+		for picture in "$run/report/figures/$kind"*.png; do
 			[ ! -e "$picture" ] || cp "$picture" "$kept"
 		done
 	done
