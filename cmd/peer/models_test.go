@@ -137,15 +137,8 @@ func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	turned := write("turned.csv", "kind,noise,weight", 300, 500, func(kind string, weight, noise float64) string {
 		return fmt.Sprintf("%s,%g,%g", kind, noise, weight)
 	})
-	loaded, err := configs.Load(configs.Source{Set: []string{"topology={kind: complete, size: 2}", "train.rounds=100",
-		"data={name: file, path: " + rows + ", standardise: true}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := experiment.New(loaded.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := runWith(t, "topology={kind: complete, size: 2}", "train.rounds=100",
+		"data={name: file, path: "+rows+", standardise: true}")
 	w, err := run.Worker(0)
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +157,20 @@ func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	}
 	got := scoreOf(t, python, pageScript(t, "accuracy"), path, turned)
 	agree(t, got, torchScore{*want.Loss, *want.Accuracy}, 200)
+}
+
+// runWith returns the run of settings.
+func runWith(t *testing.T, set ...string) *experiment.Run {
+	t.Helper()
+	loaded, err := configs.Load(configs.Source{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
 }
 
 // glyphImages writes the test split of the built-in data in the format of MNIST.
@@ -217,14 +224,7 @@ func scoreVGG(t *testing.T, python string, m configs.Model) {
 	if m.Norm != "" {
 		set = append(set, "model.norm="+m.Norm)
 	}
-	loaded, err := configs.Load(configs.Source{Set: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := experiment.New(loaded.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := runWith(t, set...)
 	const samples, features = 30, 3 * 32 * 32
 	f, err := model.New(model.Spec{Name: m.Name, Norm: m.Norm, Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10,
 		Batch: samples})

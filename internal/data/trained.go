@@ -11,8 +11,8 @@ import (
 )
 
 // Trained says on which samples a model was trained, as its file says. Other samples are read as the model needs them:
-// columns and classes are matched by name, and values are scaled as they were in training. The zero value is a model
-// whose file says nothing.
+// columns and classes are matched by name, and values are scaled as they were in training. The zero value stands
+// for a model file without such a description.
 type Trained struct {
 	Table
 	Classes []string       // in order; nil: not known

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -52,7 +51,7 @@ func (h *held) describe(info data.Info) {
 		h.Column[strconv.Itoa(i+1)] = name
 	}
 	if listed > mostListed {
-		h.Columns = hex.EncodeToString(all.Sum(nil))
+		h.Columns = fmt.Sprintf("%x", all.Sum(nil))
 	}
 }
 

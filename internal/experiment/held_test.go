@@ -141,7 +141,7 @@ func TestManyColumnsAreCompared(t *testing.T) {
 // numbers of rows change nothing. Without the list it refuses to guess.
 func TestMachinesWithOwnDataTrainTheSameEpochs(t *testing.T) {
 	dir := t.TempDir()
-	for rank, pairs := range []int{20, 9} { // of rows, of which a fifth is for tests
+	for rank, pairs := range []int{20, 9} { // a fifth of the rows is for tests
 		rows := strings.Repeat("1,2,a\n3,4,b\n", pairs)
 		csv("w,x,class\n"+rows)(t, filepath.Join(dir, string(rune('0'+rank)), "d.csv"))
 	}

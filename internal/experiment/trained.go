@@ -55,6 +55,11 @@ func TrainedOn(saved train.Saved) (*data.Trained, error) {
 	if why := in.wrong(); why != "" {
 		return nil, fmt.Errorf("its metadata entry %s is no description of samples: %s", MetaInput, why)
 	}
+	return in.trained(), nil
+}
+
+// trained returns what a model needs of its samples. The scaling may be missing.
+func (in input) trained() *data.Trained {
 	t := &data.Trained{
 		Table: data.Table{Columns: in.Columns, Label: in.Label, First: in.First}, Classes: in.Classes,
 		Shape: samples.Shape{C: in.Shape[0], H: in.Shape[1], W: in.Shape[2]},
@@ -62,7 +67,7 @@ func TrainedOn(saved train.Saved) (*data.Trained, error) {
 	if in.Scale > 0 {
 		t.Norm = &data.Normalization{Scale: in.Scale, Mean: in.Mean, Std: in.Std}
 	}
-	return t, nil
+	return t
 }
 
 // wrong names what contradicts itself, "" if nothing does. The scaling may be missing, as earlier versions wrote it.
@@ -91,12 +96,7 @@ func (r *Run) Trained() *data.Trained {
 	if r.data == nil {
 		return &data.Trained{}
 	}
-	info := r.data.sources[0].Info
-	in := inputOf(info)
-	return &data.Trained{
-		Table: info.Table, Classes: info.Classes, Shape: info.Shape,
-		Norm: &data.Normalization{Scale: in.Scale, Mean: in.Mean, Std: in.Std},
-	}
+	return inputOf(r.data.sources[0].Info).trained()
 }
 
 // startOf returns on which samples the model of train.from was trained, nil without one.

@@ -109,7 +109,7 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank, begin func(Place, *s
 // stateOf bounds the bytes of the state of a model of dim parameters.
 func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
 
-// take receives the place and the state that give sends, which waits for a yes.
+// take receives the place and the state that give sends. The sponsor then waits for the answer of the caller.
 func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Place, *state.Snapshot, error) {
 	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head, err := t.Expect(handshake.AboutPlace, 24)

@@ -41,7 +41,7 @@ func (s *Study) Caveats() []string {
 	return all
 }
 
-// fewRows are the test rows of which one changes an accuracy by a hundredth of a point.
+// With fewRows test rows, one row changes an accuracy by a hundredth of a point.
 const fewRows = 10000
 
 // tested says how much one row of the test set changes an accuracy.
@@ -111,7 +111,7 @@ func (t *trace) late(target record.Target) bool {
 	return last > 0 && last <= target.Value // 0: a script logged none
 }
 
-// count returns the number of finished runs of which something is true.
+// count returns the number of finished runs that meet a condition.
 func (g *Group) count(of func(*trace) bool) int {
 	n := 0
 	for _, run := range g.runs {

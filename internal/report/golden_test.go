@@ -416,7 +416,8 @@ func TestPageIsForAllReaders(t *testing.T) {
 	}
 	text := page.String()
 	mustTell(t, text, []string{
-		`<svg role="img" aria-label="Curves of training loss against time (s); A: from 5 at 1 to 0.3 at 8; &lt;B&gt;: from 5 at 2 to 0.3 at 16."`,
+		`<svg role="img" aria-label="Curves of training loss against time (s); A: from 5 at 1 to 0.3 at 8; ` +
+			`&lt;B&gt;: from 5 at 2 to 0.3 at 16."`,
 		`<th scope="col">`, `<th scope="row">`, "prefers-color-scheme: dark",
 	}, []string{"<th>", "<B>"})
 	pictures, named := strings.Count(text, "<svg"), strings.Count(text, "<svg role=")

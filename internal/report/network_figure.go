@@ -3,6 +3,8 @@ package report
 import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // acrossNetworks draws the times to the targets on all networks side by side, with a line for each algorithm. It
@@ -28,15 +30,13 @@ func (s *Study) acrossNetworks() *Figure {
 		for i, label := range s.Labels {
 			var points plotter.XYs
 			for at, name := range names {
-				for _, g := range s.on(name) {
-					if g.Label != label || !g.reaches(target) || g.timeTo(target).isBound() {
-						continue
-					}
-					e := g.timeTo(target)
-					points = append(points, plotter.XY{X: float64(at), Y: e.Mean})
-					p.whisker(float64(at), e, runStyle(i).Color)
-					p.words += "; " + label + " on " + name + ": " + e.String()
+				e, known := s.timeOn(name, label, target)
+				if !known {
+					continue
 				}
+				points = append(points, plotter.XY{X: float64(at), Y: e.Mean})
+				p.whisker(float64(at), e, runStyle(i).Color)
+				p.words += "; " + label + " on " + name + ": " + e.String()
 			}
 			if len(points) > 0 {
 				p.line(points, runStyle(i))
@@ -56,4 +56,16 @@ func (s *Study) acrossNetworks() *Figure {
 		return nil
 	}
 	return f
+}
+
+// timeOn returns the time of an algorithm to a target on a network. It is known if all runs reached the target, and if
+// the time is no bound.
+func (s *Study) timeOn(network, label string, target record.Target) (e geomean, known bool) {
+	for _, g := range s.on(network) {
+		if g.Label == label && g.reaches(target) {
+			e = g.timeTo(target)
+			return e, !e.isBound()
+		}
+	}
+	return e, false
 }

@@ -506,7 +506,7 @@ func TestBoundsAreNotMeasurements(t *testing.T) {
 	}
 }
 
-// Tables are no wider than the text of an article: what has no room goes on below, with the first column again.
+// Tables fit the text width of an article. Columns that do not fit follow below, beside the first column again.
 func TestTablesFitAnArticle(t *testing.T) {
 	var tex strings.Builder
 	if err := paper(t).WriteLaTeX(&tex); err != nil {

@@ -13,8 +13,8 @@ const (
 	paragraph     = 0.35
 )
 
-// tabular writes a table of escaped cells, the head first, for \usepackage{booktabs}. A table wider than the text of an
-// article goes on below with its first column again.
+// tabular writes a table of escaped cells, the head first, for \usepackage{booktabs}. Where a table is wider than
+// the text of an article, its other columns follow below, beside the first column again.
 func tabular(b *strings.Builder, specs []string, lines [][]string) {
 	b.WriteString("{\\footnotesize\\setlength{\\tabcolsep}{3pt}%\n")
 	for from := 1; ; {

@@ -84,7 +84,7 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	}
 	m.needs = max(m.needs, int64(run.N())*run.Memory())
 	m.leaves = max(m.leaves, preflight.Least(run, m.file.Mode))
-	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
+	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // such cells cannot share gradients
 	return run, nil
 }
 

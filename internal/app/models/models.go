@@ -16,6 +16,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -310,9 +311,5 @@ func assemble(file string, set []string, trained *data.Trained) (*experiment.Run
 	if err != nil {
 		return nil, err
 	}
-	run, err := experiment.NewFor(trained, loaded.Config, loaded.Notes()...)
-	if err != nil {
-		return nil, loaded.Locate(err)
-	}
-	return run, nil
+	return preflight.AssembleFor(trained, loaded)
 }

@@ -46,7 +46,7 @@ type PredictRequest struct {
 // Predictions are the output of "predict".
 type Predictions struct {
 	Rows  int
-	Notes []string // what people should know of the file
+	Notes []string // remarks about the file, for the user
 
 	text []byte // CSV, where it goes to the output
 	file string // that has it otherwise

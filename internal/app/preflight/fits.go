@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
@@ -30,8 +31,11 @@ const (
 
 // Assemble builds the run of a loaded run file. Settings that contradict each other are reported at their place in the
 // run file.
-func Assemble(loaded *configs.Loaded) (*experiment.Run, error) {
-	run, err := experiment.New(loaded.Config, loaded.Notes()...)
+func Assemble(loaded *configs.Loaded) (*experiment.Run, error) { return AssembleFor(nil, loaded) }
+
+// AssembleFor is Assemble for a model that exists: the data are read as it needs them. nil is a new model.
+func AssembleFor(trained *data.Trained, loaded *configs.Loaded) (*experiment.Run, error) {
+	run, err := experiment.NewFor(trained, loaded.Config, loaded.Notes()...)
 	if err != nil {
 		return nil, loaded.Locate(err)
 	}
