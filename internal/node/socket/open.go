@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -118,9 +119,7 @@ func (o *opener) greet(below net.Conn, who peer.ID, client bool) (*openConn, err
 	if counted != nil {
 		counted.session = transcript("session", true, both)
 	}
-	in := newIntake(below)
-	in.whole()
-	return &openConn{in, partner{o.self, id, key, network.ConnectionState{
+	return &openConn{below, bufio.NewReaderSize(below, intakeLen), partner{o.self, id, key, network.ConnectionState{
 		StreamMultiplexer: mux.ID, UsedEarlyMuxerNegotiation: true,
 	}}}, nil
 }
@@ -171,6 +170,9 @@ func hear(c net.Conn) ([]byte, error) {
 
 // An openConn is a connection without encryption.
 type openConn struct {
-	*intake
+	net.Conn
+	in *bufio.Reader
 	partner
 }
+
+func (c *openConn) Read(p []byte) (int, error) { return c.in.Read(p) }

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -76,32 +77,22 @@ func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, client
 	config, keys := s.identity.ConfigForPeer(who)
 	config.NextProtos = append([]string{string(mux.ID)}, config.NextProtos...) // saves a later agreement
 	config.DynamicRecordSizingDisabled = true                                  // small first records are for browsers
-	config.SessionTicketsDisabled = true                                       // one would take nonces that takeOver uses
-	shared := new(secrets)
-	config.KeyLogWriter = shared
-	in := newIntake(below)
-	c, err := s.handshake(ctx, side(in, config), keys)
+	config.SessionTicketsDisabled = true                                       // a new connection is a new session
+	socket := newGather(below)
+	c, err := s.handshake(ctx, side(socket, config), keys)
 	if err != nil {
 		below.Close()
 		return nil, err
 	}
-	state := c.Conn.(*tls.Conn).ConnectionState()
+	c.socket = socket
+	state := c.ConnectionState()
 	if counted := countedBelow(below); counted != nil {
 		if counted.session, err = exported(&state); err != nil {
 			c.Close()
 			return nil, err
 		}
 	}
-	r, err := takeOver(c.Conn.(*tls.Conn), in, shared, client)
-	switch {
-	case err != nil:
-		c.Close()
-		return nil, err
-	case r == nil:
-		in.whole()
-		return c, nil
-	}
-	return &recordConn{r, c.partner}, nil
+	return c, nil
 }
 
 func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.PubKey) (*sealedConn, error) {
@@ -120,7 +111,7 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 	if agreed != mux.ID {
 		agreed = "" // the peer agrees on a multiplexer later
 	}
-	return &sealedConn{c, partner{self: s.self, peer: who, key: key, state: network.ConnectionState{
+	return &sealedConn{Conn: c, partner: partner{self: s.self, peer: who, key: key, state: network.ConnectionState{
 		StreamMultiplexer: agreed, UsedEarlyMuxerNegotiation: agreed != "",
 	}}}, nil
 }
@@ -137,16 +128,25 @@ func (p *partner) RemotePeer() peer.ID                { return p.peer }
 func (p *partner) RemotePublicKey() crypto.PubKey     { return p.key }
 func (p *partner) ConnState() network.ConnectionState { return p.state }
 
-// A sealedConn is a connection that crypto/tls encrypts to its end.
+// A sealedConn is a connection that crypto/tls encrypts. The records of a write leave together.
 type sealedConn struct {
-	net.Conn
+	*tls.Conn
+	socket *gather
 	partner
 }
 
-// A recordConn is a connection whose records this package encrypts.
-type recordConn struct {
-	*records
-	partner
+func (c *sealedConn) Write(p []byte) (int, error) {
+	c.socket.message(true)
+	n, err := c.Conn.Write(p)
+	return n, cmp.Or(err, c.socket.message(false))
+}
+
+// Close tells the other end, unless a write is under way.
+func (c *sealedConn) Close() error {
+	if !c.socket.idle() {
+		c.socket.Conn.Close()
+	}
+	return c.Conn.Close()
 }
 
 // exported returns keying material that only the two ends of a TLS session can compute (RFC 8446,

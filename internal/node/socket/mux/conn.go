@@ -13,12 +13,11 @@ const mostControls = 1024
 // A writer passes frames to the connection, one caller at a time.
 type writer struct {
 	conn    net.Conn
-	both    vectorWriter // conn, if it can; else nil
 	timeout time.Duration
 	wake    chan struct{} // controls wait, and no writer takes them along
 
 	mu    sync.Mutex // held while frames are written
-	first []byte     // controls and a header; without both, all bytes
+	bytes []byte     // controls, a header and its data
 	until time.Time  // deadline of the connection
 
 	waiting  sync.Mutex
@@ -44,17 +43,17 @@ func (w *writer) queue(h head) bool {
 func (w *writer) write(h *head, data []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.first = w.first[:0]
+	w.bytes = w.bytes[:0]
 	w.waiting.Lock()
 	for i := range w.controls {
-		w.first = append(w.first, w.controls[i][:]...)
+		w.bytes = append(w.bytes, w.controls[i][:]...)
 	}
 	w.controls = w.controls[:0]
 	w.waiting.Unlock()
 	if h != nil {
-		w.first = append(w.first, h[:]...)
+		w.bytes = append(w.bytes, h[:]...)
 	}
-	if len(w.first) == 0 {
+	if len(w.bytes) == 0 {
 		return nil
 	}
 	now := time.Now()
@@ -64,11 +63,8 @@ func (w *writer) write(h *head, data []byte) error {
 			return err
 		}
 	}
-	if w.both != nil {
-		return w.both.WriteBoth(w.first, data)
-	}
-	w.first = append(w.first, data...)
-	_, err := w.conn.Write(w.first)
+	w.bytes = append(w.bytes, data...)
+	_, err := w.conn.Write(w.bytes)
 	return err
 }
 
@@ -84,65 +80,24 @@ func (w *writer) last(h head) {
 // A reader reads frames from the connection.
 type reader struct {
 	conn    io.Reader
-	chunks  chunkReader // conn, if it can; else nil
-	scratch []byte
-	lazy    *Stream // has bytes that its reader does not know of yet
-}
-
-func newReader(c net.Conn) *reader {
-	r := &reader{conn: c}
-	if r.chunks, _ = c.(chunkReader); r.chunks == nil {
-		r.scratch = make([]byte, 16<<10)
-	}
-	return r
-}
-
-// chunk returns at least one and at most most bytes, which are valid until the next call.
-func (r *reader) chunk(most int) ([]byte, error) {
-	if r.lazy != nil && (r.chunks == nil || !r.chunks.Waiting()) {
-		r.lazy.wake()
-		r.lazy = nil
-	}
-	if r.chunks != nil {
-		return r.chunks.Chunk(most)
-	}
-	n, err := r.conn.Read(r.scratch[:min(most, len(r.scratch))])
-	if n > 0 {
-		err = nil
-	}
-	return r.scratch[:n], err
-}
-
-// full fills b.
-func (r *reader) full(b []byte) error {
-	for len(b) > 0 {
-		got, err := r.chunk(len(b))
-		if err != nil {
-			return err
-		}
-		b = b[copy(b, got):]
-	}
-	return nil
+	scratch [16 << 10]byte
 }
 
 // deliver reads the data of a frame into t, or discards it if there is no such stream.
 func (r *reader) deliver(t *Stream, length int) error {
-	if t != nil && !t.admits(length) {
+	if t == nil {
+		_, err := io.CopyN(io.Discard, r.conn, int64(length))
+		return err
+	}
+	if !t.admits(length) {
 		return errProtocol
 	}
-	if r.lazy != nil && r.lazy != t {
-		r.lazy.wake()
-		r.lazy = nil
-	}
+	defer t.wake()
 	for length > 0 {
-		got, err := r.chunk(length)
-		if err != nil {
+		n, err := r.conn.Read(r.scratch[:min(length, len(r.scratch))])
+		t.take(r.scratch[:n])
+		if length -= n; n == 0 && err != nil {
 			return err
-		}
-		length -= len(got)
-		if t != nil {
-			t.take(got)
-			r.lazy = t
 		}
 	}
 	return nil

@@ -1,8 +1,7 @@
 // Package mux carries streams over one connection, in the format of yamux
 // (https://github.com/libp2p/specs/blob/master/yamux/README.md). It differs from the library in the work
 // per byte. A writer passes its bytes to the connection itself, and a reader that waits gets its bytes
-// without a buffer between. The library copies a byte once more at either end, and wakes a goroutine
-// more for each frame.
+// without another buffer. The library wakes one more goroutine for each frame.
 //
 // It knows no peer and no encryption. Either end may be the library's.
 package mux

@@ -31,19 +31,6 @@ func Server(c net.Conn, config Config, scope network.PeerScope) *Session {
 	return newSession(c, true, config, scope)
 }
 
-// A vectorWriter writes two parts as one message, without the need to join them.
-type vectorWriter interface {
-	WriteBoth(first, second []byte) error
-}
-
-// A chunkReader reads without copying: the bytes are valid until the next call.
-type chunkReader interface {
-	// Chunk returns at least one and at most most bytes.
-	Chunk(most int) ([]byte, error)
-	// Waiting reports whether the next call returns at once.
-	Waiting() bool
-}
-
 // A Session carries the streams of one connection. Streams write to the connection themselves. Frames
 // without data, which receive may not wait for, queue in controls.
 type Session struct {
@@ -82,7 +69,6 @@ func newSession(c net.Conn, server bool, config Config, scope network.PeerScope)
 		s.first, s.next = 0, 2
 	}
 	s.out = writer{conn: c, timeout: config.WriteTimeout, wake: make(chan struct{}, 1)}
-	s.out.both, _ = c.(vectorWriter)
 	s.ended.Go(func() { s.end(s.receive(), false) })
 	s.ended.Go(s.sendControls)
 	s.ended.Go(s.keepAlive)
@@ -260,9 +246,9 @@ func (s *Session) keepAlive() {
 
 // receive delivers frames until the connection ends.
 func (s *Session) receive() error {
-	in, h := newReader(s.conn), new(head)
+	in, h := &reader{conn: s.conn}, new(head)
 	for {
-		if err := in.full(h[:]); err != nil {
+		if _, err := io.ReadFull(s.conn, h[:]); err != nil {
 			return err
 		}
 		s.heard.Store(int64(time.Since(s.began)))

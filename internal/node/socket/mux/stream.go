@@ -61,10 +61,6 @@ func (t *Stream) welcome() uint32 {
 	return uint32(more)
 }
 
-// wakeAfter is how many bytes a waiting reader gets at once if more are there: enough to be worth a
-// wake-up, few enough to stay in the cache.
-const wakeAfter = 128 << 10
-
 // Read waits for bytes. It returns io.EOF after the last one of a stream that the other end has closed.
 func (t *Stream) Read(p []byte) (int, error) {
 	t.mu.Lock()
@@ -128,8 +124,7 @@ func (t *Stream) admits(bytes int) bool {
 	return true
 }
 
-// take delivers bytes to the reader that waits, and keeps the rest. It wakes that reader only when it
-// has many bytes, see wake.
+// take delivers bytes to the reader that waits, and keeps the rest. It does not wake the reader, see wake.
 func (t *Stream) take(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,19 +137,12 @@ func (t *Stream) take(b []byte) {
 		t.grant()
 	}
 	t.keep(b)
-	if t.reader != nil && (t.got == len(t.reader) || t.got >= wakeAfter) {
-		t.rouse()
-	}
 }
 
 // wake tells the reader of the bytes that it has.
 func (t *Stream) wake() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rouse()
-}
-
-func (t *Stream) rouse() {
 	if t.reader != nil && t.got > 0 && !t.ready {
 		t.ready = true
 		t.change.Broadcast()
