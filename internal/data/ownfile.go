@@ -118,6 +118,11 @@ func agree(sets []*userSet) error {
 		return err
 	}
 	first := all[0].form()
+	for _, s := range sets[1:] {
+		if err := checkColumns(nameOf(s.files[0]), s.files[0].form(), first); err != nil {
+			return err
+		}
+	}
 	for k, f := range all {
 		if err := spec.Trained.check(f); err != nil {
 			return err
@@ -136,6 +141,23 @@ func agree(sets []*userSet) error {
 					other.columns[c], first.columns[c])
 			}
 		}
+	}
+	return nil
+}
+
+// checkColumns refuses the file of a worker whose columns cannot be compared with those of the first worker.
+func checkColumns(file string, f, first form) error {
+	switch {
+	case f.sparse != first.sparse:
+		return atFile(file, "samples are in %s, but those of the first file in %s: write both in one format", f.format,
+			first.format)
+	case f.named && !first.named:
+		return atFile(file, "the file has names of columns, but the first file has none: write the same first line into both")
+	case !f.named && first.named:
+		return atFile(file, "the file has no names of columns, but the first file has some: write the same first line into "+
+			"both")
+	case f.byName != first.byName:
+		return atFile(file, "the label column is %q, but %q in the first file: name it alike", f.byName, first.byName)
 	}
 	return nil
 }

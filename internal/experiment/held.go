@@ -22,8 +22,9 @@ type held struct {
 	Values      string            `json:"values,omitempty"`      // their kind
 	Scaling     string            `json:"scaling,omitempty"`     // a hash of how values become numbers of the model
 	First       *int              `json:"first_index,omitempty"` // in LIBSVM text
-	Column      map[string]string `json:"column,omitempty"`      // names of the features by number, the first of many
-	Columns     string            `json:"columns,omitempty"`     // a hash of all names where they are too many to list
+	Label       string            `json:"label_column,omitempty"`
+	Column      map[string]string `json:"column,omitempty"`  // names of the features by number, the first of many
+	Columns     string            `json:"columns,omitempty"` // a hash of all names where they are too many to list
 }
 
 // mostListed bounds the names of columns that machines tell each other, in bytes.
@@ -32,7 +33,7 @@ const mostListed = 12 << 10
 // describe adds what the files of all workers must share.
 func (h *held) describe(info data.Info) {
 	h.Shape = fmt.Sprintf("%dx%dx%d", info.Shape.H, info.Shape.W, info.Shape.C)
-	h.First, h.Values = info.Table.First, "numbers"
+	h.First, h.Label, h.Values = info.Table.First, info.Table.Label, "numbers"
 	if info.Pixels {
 		h.Values = "bytes from 0 to 255"
 	}

@@ -26,7 +26,14 @@ func TestMachinesCompareWhatTheSimulatorCompares(t *testing.T) {
 	}{
 		"another order": {csv(table("w,x,y,z,class")), csv(table("w,y,x,z,class")), "data set.column.2 is y here, x there"},
 		"another name":  {csv(table("w,x,y,z,class")), csv(table("w,x,y,q,class")), "data set.column.4 is q here, z there"},
-		"other shapes":  {pictures(4, 2), pictures(2, 4), "data set.shape is 4x2x1 here, 2x4x1 there"},
+		"another label": {csv(table("w,x,y,z,class")), csv(table("w,x,y,z,kind")),
+			"data set.label_column is kind here, class there"},
+		"without names": {csv(table("w,x,y,z,class")), csv(table("1,2,3,4,a")), "data set.column.1 is  here, w there"},
+		"names":         {csv(table("1,2,3,4,a")), csv(table("w,x,y,z,class")), "data set.column.1 is w here,  there"},
+		"sparse text": {csv(strings.Repeat("1,2,3,4,1\n5,6,7,8,0\n", 4)),
+			csv(strings.Repeat("1 1:2 4:1\n0 1:1 2:3 3:1 4:2\n", 4)),
+			"data set.first_index is 1 here,  there"},
+		"other shapes": {pictures(4, 2), pictures(2, 4), "data set.shape is 4x2x1 here, 2x4x1 there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
