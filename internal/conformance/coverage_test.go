@@ -34,7 +34,6 @@ var kinds = []coverage{
 
 // elsewhere lists rows of package registry without a vector of their own, with the reason.
 var elsewhere = map[string]string{
-	"allreduce by server with error feedback": "the feedback is that of allreduce by allgather, which has one",
 	"full":   "C(z) is z",
 	"nuqsgd": "it is levels with a table that no vector gives, and vectors of levels have such tables",
 	"alq":    "it is levels with a table that TestConformanceLevels computes",

@@ -49,7 +49,8 @@ func TestMadeRuns(t *testing.T) {
 		t.Logf("made %s", name)
 		return
 	}
-	for _, name := range []string{"dpsgd with moniqua", "gt", "gt with moniqua", "kgt", "choco", "dcd", "naive"} {
+	for _, name := range []string{"dpsgd with moniqua", "gt", "gt with moniqua", "kgt", "choco", "dcd", "naive",
+		"allreduce by server with error feedback"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "run.json")
 			for range 2 { // the second time from the file itself
@@ -227,8 +228,14 @@ func settingsOf(name string) (map[string]any, error) {
 	default:
 		settings["compressor"] = map[string]any{"name": "qsgd", "bits": 6, "norm": "linf"}
 	}
+	if row.Form == "server" {
+		settings["server"] = "double"
+	}
 	if strings.HasSuffix(name, " with error feedback") {
 		settings["error_feedback"] = true
+		if row.Sends.Feedback == registry.UnbiasedReturn { // also a contraction
+			settings["compressor"] = map[string]any{"name": "minmax", "bits": 4}
+		}
 	}
 	return settings, nil
 }

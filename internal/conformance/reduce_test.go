@@ -7,6 +7,7 @@ func (r *run) reduceBytes() []int {
 	want, d, n := make([]int, len(r.rows)), len(r.X0[0]), len(r.rows)
 	copy(want, r.BytesSent)
 	switch {
+	case r.MadeBy != "": // the program's own bytes
 	case r.Algorithm.Server == "double":
 		want[0] *= n - 1
 	case r.Algorithm.Server != "":
