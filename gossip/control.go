@@ -13,6 +13,7 @@ type ControlKind uint8
 const (
 	CallPeer  ControlKind = iota // make links to Peer, which is no neighbour yet, or whose link rests
 	RestPeer                     // this worker needs no link to Peer until the next CallPeer; its other end may need one
+	MeetPeer                     // make one link to Peer, which may lack what this worker sent before its restart
 	LeavePeer                    // end the link to Peer, and refuse other links of its process
 	DropLink                     // end the link to Peer because of Why, and make another one
 	BanPeer                      // end the link to Peer because of Why, and refuse its process

@@ -30,6 +30,9 @@ func (p *Peer) follow(r *gossip.Ready) {
 		return
 	}
 	at := r.Round / f.every
+	if f.at == 0 && p.start.Place > 0 {
+		p.meet()
+	}
 	if r.Done || f.at != at+1 {
 		f.at = at + 1
 		open, rest := f.choose(p, r.Done)
@@ -44,6 +47,14 @@ func (p *Peer) follow(r *gossip.Ready) {
 		if n := p.find(rank); p.running() && f.counted <= at && !n.linked() && n.state != down {
 			f.late, f.counted = f.late+1, at+1
 		}
+	}
+}
+
+// meet makes a link to each last partner of a worker that has come back. Such a partner may lack a message that died
+// with the earlier process, and may not know the address of this one.
+func (p *Peer) meet() {
+	for _, rank := range p.links.Last(nil, p.start.Place) {
+		p.say.Control(gossip.Control{Kind: gossip.MeetPeer, Peer: rank})
 	}
 }
 

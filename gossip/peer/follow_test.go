@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/follow"
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
@@ -237,6 +238,40 @@ func (p *party) connect() {
 				l, _ := p.tie(topology.Rank(i), topology.Rank(j))
 				l.wanted = [2]bool{true, true}
 			}
+		}
+	}
+}
+
+// A worker that comes back makes a link to each of its last partners, even where it meets them no more: one may lack a
+// message that died with the earlier process, and cannot reach the new one.
+func TestAWorkerThatComesBackMeetsItsLastPartners(t *testing.T) {
+	const rank, place, rounds = 4, 21, 40
+	g, err := topology.New(topology.Spec{Kind: topology.RandomMatching, N: 8, Slack: 1, Seed: 1, Exchanges: rounds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, began := range []int{0, place} {
+		rows := g.Sequence(rank)
+		alg := &algos.DPSGD{X: []float32{1}, Alpha: func(int) float32 { return 0.1 }, Codec: algos.Full{}}
+		m, err := gossip.New(rank, rows, alg, rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := peer.New(m, peer.Start{
+			Self: rank, Rows: rows, Links: 3, Exchanges: rounds, Durable: began, Place: began,
+			Judge: judge.Rules{Self: rank, Name: error.Error},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var met []topology.Rank
+		for _, c := range w.Ready().Control {
+			if c.Kind == gossip.MeetPeer {
+				met = append(met, c.Peer)
+			}
+		}
+		if want := follow.New(rows, 3, rounds).Last(nil, began); !slices.Equal(met, want) || (len(met) > 0) != (began > 0) {
+			t.Errorf("from exchange %d on: meets %v, want %v", began, met, want)
 		}
 	}
 }

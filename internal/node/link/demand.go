@@ -56,6 +56,16 @@ func (e *edge) isLost() {
 	e.state.demand.lost = true
 }
 
+// owes enters that the neighbour may lack what an earlier process of this worker sent.
+func (e *edge) owes() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state.link == nil {
+		e.state.demand.lost = true
+		e.seek()
+	}
+}
+
 // seek ends the wait of await.
 func (e *edge) seek() {
 	select {

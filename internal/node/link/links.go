@@ -217,6 +217,10 @@ func (l *Links) Control(c gossip.Control) {
 		if e := l.meet(c.Peer); e != nil {
 			e.needs(true)
 		}
+	case gossip.MeetPeer:
+		if e := l.meet(c.Peer); e != nil {
+			e.owes()
+		}
 	case gossip.RestPeer:
 		l.edge(c.Peer).needs(false)
 	case gossip.LeavePeer:
