@@ -1,18 +1,16 @@
 package experiment
 
 import (
-	"fmt"
-
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/registry"
 )
 
 // A Description says for people what a run does.
 type Description struct {
-	Algorithm string // as in papers
-	Paper     string // of the algorithm, and of the codec that it uses
-	Messages  string // their content: 32 bit, Moniqua of 8 bit, qsgd of 4 bit
-	Overlap   Overlap
-	Graph     string
+	configs.Method
+	Paper   string // of the algorithm, and of the codec that it uses
+	Overlap Overlap
+	Graph   string
 }
 
 // An Overlap says whether messages travel while the gradient is computed.
@@ -28,13 +26,7 @@ const (
 // Describe says for people what the run does.
 func (r *Run) Describe() Description {
 	a := r.cfg.Algorithm
-	d := Description{
-		Algorithm: r.method.Text.Title, Paper: r.method.Text.Paper, Overlap: Waits,
-		Messages: "32 bit", Graph: r.graphName(),
-	}
-	if r.method.Form != "" {
-		d.Algorithm = "all-reduce, " + d.Algorithm
-	}
+	d := Description{Method: r.cfg.Method(), Paper: r.method.Text.Paper, Overlap: Waits, Graph: r.graphName()}
 	if r.quantized() {
 		d.Paper += "; the codec moniqua " + registry.MoniquaPaper
 	}
@@ -43,19 +35,6 @@ func (r *Run) Describe() Description {
 		d.Overlap = Asynchronous
 	case r.method.Sends.Early && a.Order != "atc":
 		d.Overlap = Overlaps
-	}
-	switch {
-	case r.Compresses() && r.hasBits():
-		d.Messages = fmt.Sprintf("%s of %d bit", a.Compressor.Name, a.Compressor.Bits)
-	case r.Compresses():
-		d.Messages = a.Compressor.Name
-	case r.quantized() && a.Levels > 0:
-		d.Messages = fmt.Sprintf("Moniqua of %d levels", a.Levels)
-	case r.quantized():
-		d.Messages = fmt.Sprintf("Moniqua of %d bit", a.Bits)
-	}
-	if r.controlled() {
-		d.Messages += ", changed by " + a.Controller.Name
 	}
 	return d
 }

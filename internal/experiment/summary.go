@@ -35,7 +35,8 @@ type Results struct {
 // Summarize sums up a run. Figures that need all models are null if a model is missing.
 func (r *Run) Summarize(res Results) (record.Summary, error) {
 	s := record.Summary{
-		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
+		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Method: r.cfg.Method().String(), Graph: r.graphName(),
+		Bits: r.Bits(), Peers: r.N(),
 		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy,
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}

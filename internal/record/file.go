@@ -139,6 +139,9 @@ func OpenSummary(dir string) (*Summary, error) {
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("record: %s: %w", path, err)
 	}
+	if s.Method == "" { // of an older version
+		s.Method = fmt.Sprintf("%s, %d bit", s.Algorithm, s.Bits)
+	}
 	return s, nil
 }
 

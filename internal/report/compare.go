@@ -71,7 +71,7 @@ func widen(p *plot.Plot) {
 	}
 }
 
-// Labels names runs by algorithm and bits, and by what else tells them apart: run file, mode and seed. It adds the
+// Labels names runs by their method, and by what else tells them apart: run file, mode, graph and seed. It adds the
 // folder where that is not enough, and names a run without a summary by it.
 func Labels(runs []*record.Run) []string {
 	labels := make([]string, len(runs))
@@ -88,7 +88,7 @@ func Labels(runs []*record.Run) []string {
 			labels[i] = filepath.Base(run.Dir)
 			continue
 		}
-		labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, bits(run.Summary))
+		labels[i] = method(run.Summary)
 		for _, o := range others {
 			labels[i] += ", " + o.name + o.of(run.Summary)
 		}
@@ -113,6 +113,7 @@ func telling(runs []*record.Summary) []trait {
 	return slices.DeleteFunc([]trait{
 		{"RUN", "", func(s *record.Summary) string { return s.Run }},
 		{"MODE", "", func(s *record.Summary) string { return s.Mode }},
+		{"GRAPH", "", func(s *record.Summary) string { return s.Graph }},
 		{"PEERS", "peers ", func(s *record.Summary) string { return strconv.Itoa(s.Peers) }},
 		{"SEED", "seed ", func(s *record.Summary) string { return strconv.FormatUint(s.Seed, 10) }},
 	}, func(t trait) bool {
@@ -130,7 +131,7 @@ func WriteRuns(w io.Writer, runs []*record.Summary) error {
 	for _, one := range traits {
 		head += one.head + "\t"
 	}
-	head += "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
+	head += "ALGORITHM\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
 	if coded {
 		head += "ENTROPY\tSTREAM PER PEER\tBITS PER PARAMETER\t"
 	}
@@ -139,7 +140,7 @@ func WriteRuns(w io.Writer, runs []*record.Summary) error {
 		for _, one := range traits {
 			fmt.Fprintf(t, "%s\t", one.of(s))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, bits(s),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", method(s),
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
 			short(s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
 		if coded {

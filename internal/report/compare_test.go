@@ -75,23 +75,24 @@ func TestCurve(t *testing.T) {
 }
 
 func TestLabelsTellRunsApart(t *testing.T) {
-	dpsgd := &record.Summary{Algorithm: "dpsgd", Bits: 32}
+	dpsgd := &record.Summary{Method: "D-PSGD, 32 bit"}
 	got := Labels([]*record.Run{
-		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &record.Summary{Algorithm: "moniqua", Bits: 8}},
+		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &record.Summary{Method: "D-PSGD, qsgd"}},
 		{Dir: "runs/c", Summary: dpsgd}, {Dir: "runs/d"},
 	})
-	want := []string{"dpsgd, 32 bit (a)", "moniqua, 8 bit", "dpsgd, 32 bit (c)", "d"}
+	want := []string{"D-PSGD, 32 bit (a)", "D-PSGD, qsgd", "D-PSGD, 32 bit (c)", "d"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Runs of one algorithm are told apart by what differs: the run file, the mode or the seed.
+// Runs of one algorithm are told apart by what differs: the run file, the mode, the graph or the seed.
 func TestRunsOfOneAlgorithmAreToldApart(t *testing.T) {
-	one := &record.Summary{Algorithm: "dpsgd", Bits: 8, Run: "ring8", Mode: "sim", Peers: 8, Seed: 1}
-	two := &record.Summary{Algorithm: "dpsgd", Bits: 8, Run: "torus", Mode: "lab", Peers: 8, Seed: 2}
+	one := &record.Summary{Method: "D-PSGD, Moniqua of 8 bit", Run: "a", Mode: "sim", Graph: "ring", Seed: 1}
+	two := &record.Summary{Method: "D-PSGD, Moniqua of 8 bit", Run: "b", Mode: "lab", Graph: "torus", Seed: 2}
 	got := Labels([]*record.Run{{Dir: "runs/a", Summary: one}, {Dir: "runs/b", Summary: two}})
-	want := []string{"dpsgd, 8 bit, ring8, sim, seed 1", "dpsgd, 8 bit, torus, lab, seed 2"}
+	want := []string{"D-PSGD, Moniqua of 8 bit, a, sim, ring, seed 1",
+		"D-PSGD, Moniqua of 8 bit, b, lab, torus, seed 2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -99,7 +100,7 @@ func TestRunsOfOneAlgorithmAreToldApart(t *testing.T) {
 	if err := WriteRuns(&text, []*record.Summary{one, two}); err != nil {
 		t.Fatal(err)
 	}
-	if head := strings.Fields(text.String())[:4]; !cmp.Equal(head, []string{"RUN", "MODE", "SEED", "ALGORITHM"}) {
+	if head := strings.Fields(text.String())[:5]; !cmp.Equal(head, []string{"RUN", "MODE", "GRAPH", "SEED", "ALGORITHM"}) {
 		t.Errorf("columns %v, want those in which the runs differ", head)
 	}
 }
@@ -151,9 +152,9 @@ func TestTableOfRuns(t *testing.T) {
 	loss, mean, average := 0.5, 0.875, 0.9
 	var b bytes.Buffer
 	err := WriteRuns(&b, []*record.Summary{
-		{Algorithm: "moniqua-d2", Bits: 8, Loss: &loss, Time: 1.5,
+		{Method: "D2", Loss: &loss, Time: 1.5,
 			Accuracy: record.Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: record.Bytes{Payload: 2_500_000}},
-		{Algorithm: "allreduce", Bits: 32},
+		{Method: "ring"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,7 @@ func TestTableOfRuns(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("%d lines:\n%s", len(lines), b.String())
 	}
-	if got, want := strings.Fields(lines[1]), []string{"moniqua-d2", "8", "0.8750", "-", "0.9000", "0.5", "2.5", "MB",
+	if got, want := strings.Fields(lines[1]), []string{"D2", "0.8750", "-", "0.9000", "0.5", "2.5", "MB",
 		"1.5", "s"}; !cmp.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

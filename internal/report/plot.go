@@ -125,12 +125,7 @@ func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	if err := addLines(p, steps, at); err != nil {
 		return nil, err
 	}
-	var theta plotter.XYs
-	for _, s := range steps[0] {
-		if s.Theta > 0 {
-			theta = append(theta, plotter.XY{X: float64(s.Round), Y: s.Theta})
-		}
-	}
+	theta := thetaLine(steps[0])
 	if len(theta) == 0 {
 		return p, nil
 	}
@@ -142,6 +137,23 @@ func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	p.Add(line)
 	p.Legend.Add("bound θ", line)
 	return p, nil
+}
+
+// thetaLine returns the bounds of a worker, and their means over spans of records where there are many.
+func thetaLine(steps []*record.Step) plotter.XYs {
+	bound := slices.DeleteFunc(slices.Clone(steps), func(s *record.Step) bool { return s.Theta <= 0 })
+	mean, _ := spans([][]*record.Step{bound}, len(bound), spanOf(len(bound)), func(s *record.Step) plotter.XY {
+		return plotter.XY{X: float64(s.Round), Y: s.Theta}
+	})
+	return mean
+}
+
+// spanOf returns how many records a point of a line stands for.
+func spanOf(count int) int {
+	if count <= mostRecords {
+		return 1
+	}
+	return (count + mostRecords/2 - 1) / (mostRecords / 2)
 }
 
 // changed reports whether a worker's bits changed.
@@ -197,7 +209,7 @@ func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotte
 
 // addSpans draws the means and the ranges of spans of records.
 func addSpans(p *plot.Plot, steps [][]*record.Step, count int, at func(*record.Step) plotter.XY) error {
-	length := (count + mostRecords/2 - 1) / (mostRecords / 2)
+	length := spanOf(count)
 	bold, outline := spans(steps, count, length, at)
 	area, err := plotter.NewPolygon(outline)
 	if err != nil {

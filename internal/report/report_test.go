@@ -146,14 +146,14 @@ func TestTicks(t *testing.T) {
 
 func TestTableSaysWhatIsMissing(t *testing.T) {
 	var b bytes.Buffer
-	s := record.Summary{Run: "r", Mode: "run", Algorithm: "dpsgd", Bits: 8, BytesPerPeer: record.Bytes{Payload: 1234567}}
+	s := record.Summary{Run: "r", Mode: "run", Method: "D-PSGD, sign", BytesPerPeer: record.Bytes{Payload: 1234567}}
 	if err := WriteSummary(&b, &s); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "per parameter") {
 		t.Errorf("bits per parameter of a run that sent nothing:\n%s", b.String())
 	}
-	for _, want := range []string{"dpsgd, 8 bit", "average model -", "1.235 MB payload", "consensus      -"} {
+	for _, want := range []string{"D-PSGD, sign", "average model -", "1.235 MB payload", "consensus      -"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -224,5 +224,17 @@ func TestAFigureOfManyRoundsIsReadable(t *testing.T) {
 	}
 	if p.Y.Max != 9 {
 		t.Errorf("the axis ends at %g, want the largest loss, 9", p.Y.Max)
+	}
+}
+
+func TestTheBoundOfALongRunIsThinned(t *testing.T) {
+	for records, most := range map[int]int{0: 0, 100: 100, 6000: mostRecords / 2} {
+		var steps []*record.Step
+		for round := range records {
+			steps = append(steps, &record.Step{Round: round + 1, Theta: 1})
+		}
+		if got := len(thetaLine(steps)); got != most {
+			t.Errorf("%d records: %d points, want %d", records, got, most)
+		}
 	}
 }

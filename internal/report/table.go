@@ -24,7 +24,7 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 			a.Rank, a.Since)
 	}
 	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
-	row("algorithm", "%s, %s bit", s.Algorithm, bits(s))
+	row("algorithm", "%s", method(s))
 	row("peers", "%d", s.Peers)
 	if s.Slack > 0 {
 		row("slack", "%s", short(&s.Slack))
@@ -108,12 +108,12 @@ const noCoder = "none"
 // coder names the entropy coder of the run. Old records have no name.
 func coder(s *record.Summary) string { return cmp.Or(s.Entropy, noCoder) }
 
-// bits writes the bits per parameter, or their mean if they change.
-func bits(s *record.Summary) string {
-	if s.MeanBits > 0 {
-		return short(&s.MeanBits)
+// method writes the name of the method, and the mean of the bits per parameter if they change.
+func method(s *record.Summary) string {
+	if s.MeanBits > 0 && s.MeanBits != float64(s.Bits) {
+		return fmt.Sprintf("%s, mean %s bit", s.Method, short(&s.MeanBits))
 	}
-	return strconv.Itoa(s.Bits)
+	return s.Method
 }
 
 // short writes a number to four digits; a missing one as a dash.

@@ -94,5 +94,5 @@ export class Overlays {
 
 /** Name for a legend. Cells of a comparison have one name, so their folders tell them apart. */
 function nameOf({ id, about }) {
-  return about?.name && id.startsWith(about.name) ? `${about.name} (${about.algorithm})` : id;
+  return about?.name && id.startsWith(about.name) ? `${about.name} (${about.method})` : id;
 }

@@ -80,7 +80,7 @@ function newRow(run, { over, show }) {
 /** What a row says after the state. */
 function texts(run) {
   return [
-    [run.algorithm, run.bits ? `${run.bits} bit` : ""].filter(Boolean).join(", "),
+    run.method,
     run.graph ? `${run.graph}, ${run.workers}` : "–",
     run.rounds_of && run.rounds !== run.rounds_of ? `${count(run.rounds)} of ${count(run.rounds_of)}` : count(run.rounds),
     number(run.loss ?? run.train_loss), percent(run.accuracy), bytes(run.sent_bytes),

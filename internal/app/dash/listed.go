@@ -44,13 +44,12 @@ func regularRunFile(dir string) bool {
 
 // A Listed is a run of the list.
 type Listed struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Began     time.Time `json:"began"`
-	State     string    `json:"state"`
-	Algorithm string    `json:"algorithm"`
-	Bits      int       `json:"bits"`
-	Graph     string    `json:"graph"`
+	ID     string    `json:"id"`
+	Name   string    `json:"name"`
+	Began  time.Time `json:"began"`
+	State  string    `json:"state"`
+	Method string    `json:"method"`
+	Graph  string    `json:"graph"`
 	listedPlace
 }
 

@@ -15,7 +15,7 @@ import (
 
 // A plan is what the run file of a run says about it. A run file that this version cannot read says nothing.
 type plan struct {
-	name, describe, algorithm, graph string
+	name, describe, method, graph string
 
 	workers, rounds, every int
 	edges                  []planned
@@ -58,7 +58,7 @@ func planOf(place runfolder.Place) plan {
 		return p
 	}
 	cfg := loaded.Config
-	p.name, p.algorithm, p.graph = cfg.Name, cfg.Algorithm.Name, cfg.Topology.Kind
+	p.name, p.method, p.graph = cfg.Name, cfg.Method().String(), cfg.Topology.Kind
 	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds, cfg.Output.Every
 	p.facts = runfolder.Facts(cfg)
 	run, err := experiment.New(cfg)
@@ -66,7 +66,7 @@ func planOf(place runfolder.Place) plan {
 		return p
 	}
 	shown := inspect.Live(run)
-	p.describe, p.algorithm, p.graph = inspect.Describe(run), shown.Algorithm, shown.Topology
+	p.describe, p.method, p.graph = inspect.Describe(run), shown.Method, shown.Topology
 	p.workers, p.rounds, p.facts.Workers = run.N(), shown.Rounds, run.N()
 	p.draw(run.Graph())
 	network := run.Network()

@@ -46,7 +46,7 @@ func (s *server) state(now time.Time) *State {
 	for _, id := range l.order {
 		r := l.known[id]
 		out.Runs = append(out.Runs, Listed{ID: id, Name: r.Name, Began: r.Began, State: string(r.State),
-			Algorithm: r.Algorithm, Bits: r.Bits, Graph: r.Graph,
+			Method: r.Method, Graph: r.Graph,
 			listedPlace: listedPlace{Workers: r.Workers, Rounds: r.Rounds, Of: r.Of, TrainLoss: maybe(r.TrainLoss),
 				Loss: maybe(r.Loss), Accuracy: maybe(r.Accuracy), Sent: r.Sent}})
 	}

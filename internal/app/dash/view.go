@@ -31,16 +31,16 @@ type View struct {
 
 // About describes a run.
 type About struct {
-	Name      string     `json:"name"`
-	Mode      string     `json:"mode"` // run, lab, sim; "": not known before the summary
-	State     runs.State `json:"state"`
-	Describe  string     `json:"describe"`
-	Algorithm string     `json:"algorithm"`
-	Graph     string     `json:"graph"`
-	Workers   int        `json:"workers"`
-	Rounds    int        `json:"rounds_of"`
-	Began     time.Time  `json:"began"`
-	Every     int        `json:"every"` // rounds between records
+	Name     string     `json:"name"`
+	Mode     string     `json:"mode"` // run, lab, sim; "": not known before the summary
+	State    runs.State `json:"state"`
+	Describe string     `json:"describe"`
+	Method   string     `json:"method"`
+	Graph    string     `json:"graph"`
+	Workers  int        `json:"workers"`
+	Rounds   int        `json:"rounds_of"`
+	Began    time.Time  `json:"began"`
+	Every    int        `json:"every"` // rounds between records
 
 	aboutGraph
 	Virtual bool            `json:"virtual"` // time is virtual
@@ -105,7 +105,7 @@ func (t *track) view(since string) (v *View, stamp string) {
 // describe returns the description of the run.
 func (t *track) describe() *About {
 	p := t.tally.plan
-	a := &About{Name: p.name, State: t.state, Describe: p.describe, Algorithm: p.algorithm, Graph: p.graph,
+	a := &About{Name: p.name, State: t.state, Describe: p.describe, Method: p.method, Graph: p.graph,
 		Workers: len(t.tally.workers), Rounds: p.rounds, Began: p.began, Every: p.every, Summary: t.summary,
 		aboutGraph: aboutGraph{p.layout, p.phases}}
 	if s := t.summary; s != nil {

@@ -24,33 +24,11 @@ func describeTopology(run *experiment.Run) string {
 	return text
 }
 
-// describeAlgorithm names the algorithm of a run for people: dpsgd, moniqua 8 bit; choco with gamma 0.56, sign 1 bit.
-func describeAlgorithm(run *experiment.Run) string {
-	a := run.Config().Algorithm
-	name := a.Name
-	if a.Gamma > 0 && a.Gamma < 1 {
-		name += fmt.Sprintf(" with gamma %.4g", float64(a.Gamma))
-	}
-	if label := run.Label(); label != a.Name {
-		name += ", " + label
-	}
-	if run.Compresses() {
-		name += ", " + a.Compressor.Name
-	}
-	if a.Levels > 0 && run.Label() != a.Name {
-		return fmt.Sprintf("%s %d levels", name, a.Levels)
-	}
-	if c := a.Controller; c.Name != "fix" {
-		return fmt.Sprintf("%s %d to %d bit by %s", name, c.MinBits, c.MaxBits, c.Name)
-	}
-	return fmt.Sprintf("%s %d bit", name, run.Bits())
-}
-
 // Live describes a run for the live display.
 func Live(run *experiment.Run) live.Run {
 	cfg := run.Config()
 	return live.Run{
-		Name: cfg.Name, Algorithm: describeAlgorithm(run), Topology: describeTopology(run),
+		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
 		Peers: run.N(), Rounds: cfg.Train.Rounds,
 	}
 }
@@ -74,6 +52,10 @@ func Describe(run *experiment.Run) string {
 	if run.Dim() == 0 {
 		size = "a size that is known once its script joins"
 	}
-	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), describeAlgorithm(run), learns,
+	method := cfg.Method().String()
+	if gamma := float64(cfg.Algorithm.Gamma); gamma > 0 && gamma < 1 {
+		method += fmt.Sprintf(" with gamma %.4g", gamma)
+	}
+	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), method, learns,
 		size, plural.Of(cfg.Train.Rounds, "round"))
 }

@@ -226,11 +226,11 @@ func TestWhatIsEmbeddedIsListed(t *testing.T) {
 
 func TestRunsAreDescribed(t *testing.T) {
 	for want, set := range map[string][]string{
-		"r: ring of 4, dpsgd, moniqua 8 bit, quadratic with 10 parameters, 7 rounds": nil,
-		"r: ring of 4, dpsgd 32 bit, quadratic with 10 parameters, 7 rounds": {
+		"r: ring of 4, D-PSGD, Moniqua of 8 bit, quadratic with 10 parameters, 7 rounds": nil,
+		"r: ring of 4, D-PSGD, 32 bit, quadratic with 10 parameters, 7 rounds": {
 			"algorithm={name: dpsgd, codec: full, bits: 32}",
 		},
-		"r: ring of 4 with slack 0.5, dpsgd, moniqua 8 bit, quadratic with 10 parameters, 7 rounds": {
+		"r: ring of 4 with slack 0.5, D-PSGD, Moniqua of 8 bit, quadratic with 10 parameters, 7 rounds": {
 			"topology.slack=0.5",
 		},
 	} {
@@ -249,7 +249,7 @@ func TestRunsAreDescribed(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if shown := Live(run); shown.Peers != 4 || shown.Rounds != 7 ||
-			!strings.Contains(want, shown.Topology+", "+shown.Algorithm) {
+			!strings.Contains(want, shown.Topology+", "+shown.Method) {
 			t.Errorf("%+v, want as in %q", shown, want)
 		}
 	}
@@ -264,7 +264,8 @@ func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "run: ring of 8, dpsgd, moniqua 8 bit, external with a size that is known once its script joins, 300 rounds"
+	want := "run: ring of 8, D-PSGD, Moniqua of 8 bit, external " +
+		"with a size that is known once its script joins, 300 rounds"
 	if got := Describe(run); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

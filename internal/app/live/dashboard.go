@@ -13,13 +13,13 @@ import (
 
 // A Run holds the constants of a run.
 type Run struct {
-	Name      string
-	Algorithm string // for people: dpsgd, moniqua 8 bit
-	Topology  string // for people: ring of 8
-	Peers     int
-	Rounds    int
-	Here      int // peers present from the start: all of a simulation
-	From      int // the first round of a resumed run; 0 for a new one
+	Name     string
+	Method   string // configs.Method
+	Topology string // for people: ring of 8
+	Peers    int
+	Rounds   int
+	Here     int // peers present from the start: all of a simulation
+	From     int // the first round of a resumed run; 0 for a new one
 }
 
 // A Dashboard keeps the present state of every peer: a pure function of the events and of their times.

@@ -122,7 +122,7 @@ func fitting(width int) []column {
 }
 
 func (d *Dashboard) head() string {
-	return bold.Render(d.run.Name) + "  " + d.run.Algorithm + "  " + d.run.Topology
+	return bold.Render(d.run.Name) + "  " + d.run.Method + "  " + d.run.Topology
 }
 
 func (d *Dashboard) progress(now time.Time, width int) string {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ type Axes struct {
 // A Candidate is one combination, as a change of the run file.
 type Candidate struct {
 	Algorithm string `json:"algorithm"`
+	Method    string `json:"method"` // for people; "" before its run file is loaded
 	Bits      int    `json:"bits"`
 	Graph     string `json:"graph"`
 	Steps     int    `json:"local_steps"`
@@ -31,9 +33,10 @@ type Candidate struct {
 	File bool     `json:"as_in_file,omitempty"` // the run file asks for it
 }
 
-// String names a candidate: dpsgd, 8 bit, ring, H 1.
+// String names a candidate: D-PSGD, Moniqua of 8 bit, ring, H 1. Where its run file could not be loaded, it has the
+// overrides.
 func (c Candidate) String() string {
-	return fmt.Sprintf("%s, %d bit, %s, H %d", c.Algorithm, c.Bits, c.Graph, c.Steps)
+	return fmt.Sprintf("%s, %s, H %d", cmp.Or(c.Method, c.class()), c.Graph, c.Steps)
 }
 
 // A Refusal says why combinations are no candidates.

@@ -150,7 +150,11 @@ func (p *planner) reference(bits int) Candidate {
 	axes := Axes{Algorithms: []string{"dpsgd"}, Bits: []int{bits}, Graphs: []string{p.base.Config.Topology.Kind},
 		Steps: []int{1}}
 	all, _ := axes.candidates(p.base.Config)
-	return all[len(all)-1]
+	c := all[len(all)-1]
+	if l, err := p.load(c); err == nil { // the caller loads it again, and reports the error
+		c.Method = l.Config.Method().String()
+	}
+	return c
 }
 
 // linksOf describes the links that are predicted.

@@ -24,6 +24,7 @@ func (p *planner) admit() ([]*trial, error) {
 	for _, c := range all {
 		loaded, err := p.load(c)
 		if err == nil {
+			c.Method = loaded.Config.Method().String()
 			_, err = preflight.AssembleHere(loaded, p.mode())
 		}
 		if err != nil {
@@ -60,7 +61,8 @@ func (p *planner) mode() string {
 // ofFile describes the run file as it is.
 func ofFile(l *configs.Loaded) Candidate {
 	a := l.Config.Algorithm
-	c := Candidate{Algorithm: a.Name, Bits: a.Bits, Graph: l.Config.Topology.Kind, Steps: a.LocalSteps, File: true}
+	c := Candidate{Algorithm: a.Name, Method: l.Config.Method().String(), Bits: a.Bits, Graph: l.Config.Topology.Kind,
+		Steps: a.LocalSteps, File: true}
 	if run, err := preflight.Assemble(l); err == nil {
 		c.Bits = run.Bits()
 		c.Graph = string(run.Graph().Spec().Kind)

@@ -58,7 +58,7 @@ const shown = 5
 
 // lines are those of the table.
 func (p *Plan) lines() [][]string {
-	lines := [][]string{{"", "ALGORITHM", "BITS", "GRAPH", "H", "A ROUND", "TO TARGET", "", "SENT"}}
+	lines := [][]string{{"", "ALGORITHM", "GRAPH", "H", "A ROUND", "TO TARGET", "", "SENT"}}
 	others := 0
 	for i, r := range p.Rows {
 		if !r.Frontier && !r.File {
@@ -132,7 +132,7 @@ func (r *Row) cells(best bool) []string {
 	if r.File {
 		mark += "="
 	}
-	line := []string{mark, r.Algorithm, fmt.Sprint(r.Bits), r.Graph, fmt.Sprint(r.Steps), seconds(r.Round.Value)}
+	line := []string{mark, r.Method, r.Graph, fmt.Sprint(r.Steps), seconds(r.Round.Value)}
 	if r.Time == nil {
 		return append(line, string(r.Outcome), "", "")
 	}
@@ -161,8 +161,7 @@ type column struct {
 	gap  int
 }
 
-var columns = []column{{true, 0}, {true, 1}, {false, 2}, {true, 2}, {false, 2}, {false, 2}, {false, 2}, {true, 1},
-	{false, 2}}
+var columns = []column{{true, 0}, {true, 1}, {true, 1}, {false, 1}, {false, 2}, {false, 2}, {true, 1}, {false, 1}}
 
 // writeColumns prints lines of cells below each other.
 func writeColumns(w io.Writer, lines [][]string) error {

@@ -29,13 +29,17 @@ func sample() *Plan {
 		return r
 	}
 	rows := []Row{
-		row(Candidate{Algorithm: "dpsgd", Bits: 1, Graph: "one-peer-exponential", Steps: 4, Set: []string{"algorithm.bits=1",
-			"algorithm.local_steps=4", "topology.kind=one-peer-exponential"}}, Reached, 0.00485, 200, 0.1),
-		row(Candidate{Algorithm: "dpsgd", Bits: 8, Graph: "ring", Steps: 1, File: true, Set: []string{}}, Foreseen, 0.0223,
-			190, 0.25),
-		row(Candidate{Algorithm: "deepsqueeze", Bits: 32, Graph: "one-peer-exponential", Steps: 2}, Reached, 1.07, 300, 0.1),
-		row(Candidate{Algorithm: "choco", Bits: 1, Graph: "torus", Steps: 4}, Missed, 0.004, 0, 0),
-		{Candidate: Candidate{Algorithm: "naive", Bits: 1, Graph: "ring", Steps: 1}, Outcome: Diverged, Why: "round 3"},
+		row(Candidate{Method: "D-PSGD, Moniqua of 1 bit", Graph: "one-peer-exponential", Steps: 4,
+			Set: []string{"algorithm.bits=1",
+				"algorithm.local_steps=4",
+				"topology.kind=one-peer-exponential"}}, Reached, 0.00485, 200, 0.1),
+		row(Candidate{Method: "D-PSGD, Moniqua of 8 bit", Graph: "ring", Steps: 1, File: true, Set: []string{}},
+			Foreseen, 0.0223, 190, 0.25),
+		row(Candidate{Method: "DeepSqueeze, full", Graph: "one-peer-exponential", Steps: 2},
+			Reached, 1.07, 300, 0.1),
+		row(Candidate{Method: "ChocoSGD, sign", Graph: "torus", Steps: 4}, Missed, 0.004, 0, 0),
+		{Candidate: Candidate{Method: "direct quantization, sign", Graph: "ring", Steps: 1},
+			Outcome: Diverged, Why: "round 3"},
 	}
 	rows[0].Frontier = true
 	disk := budget.Plan{{Owner: budget.Journal, Bytes: 83e6, What: "messages sent, for neighbours that come back"}}

@@ -4,6 +4,7 @@
 package runs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,8 +68,8 @@ type Run struct {
 	Dir   string    `json:"folder"`
 	Began time.Time `json:"began"`
 	Standing
-	Algorithm string   `json:"algorithm"` // "" where the run file cannot be read, as of another version
-	Bits      int      `json:"bits"`      // per parameter; 0: unknown
+	Method    string   `json:"method"` // "" where the run file cannot be read, as of another version
+	Bits      int      `json:"bits"`   // per parameter; 0: unknown
 	Graph     string   `json:"graph"`
 	Workers   int      `json:"workers"`
 	Rounds    int      `json:"rounds"`     // finished, of the worker with the fewest
@@ -200,17 +201,13 @@ func (r *Run) read() error {
 // describe takes the settings of the run file.
 func (r *Run) describe(cfg configs.Config) {
 	r.files.settings = cfg.Settings()
-	r.Algorithm, r.Graph, r.Workers, r.Of = cfg.Algorithm.Name, cfg.Topology.Kind, cfg.Topology.Size, cfg.Train.Rounds
-	if cfg.Algorithm.Codec != "" && cfg.Algorithm.Codec != "none" {
-		r.Algorithm += "+" + cfg.Algorithm.Codec
-	}
+	r.Method, r.Graph, r.Workers, r.Of = cfg.Method().String(), cfg.Topology.Kind, cfg.Topology.Size, cfg.Train.Rounds
 }
 
 // conclude takes the results of a finished run.
 func (r *Run) conclude(s *record.Summary) {
-	if r.Algorithm == "" {
-		r.Algorithm = s.Algorithm
-	}
+	r.Method = cmp.Or(r.Method, s.Method)
+	r.Graph = cmp.Or(r.Graph, s.Graph)
 	r.Bits, r.Workers, r.Rounds = s.Bits, s.Peers, s.Rounds
 	r.TrainLoss, r.Loss, r.Accuracy = record.Number(s.TrainLoss), s.Loss, s.Accuracy.Mean
 	r.Sent = s.BytesPerPeer.Wire
