@@ -7,13 +7,13 @@ func TestAMethodNamesAlgorithmCodecAndCompressor(t *testing.T) {
 		want string
 		set  []string
 	}{
-		{"D-PSGD, Moniqua of 8 bit", []string{"algorithm.bits=8"}},
-		{"D-PSGD, 32 bit", []string{"algorithm.bits=32"}},
-		{"D-PSGD, Moniqua of 3 levels", []string{"algorithm.levels=3"}},
+		{"D-PSGD, 8-bit Moniqua", []string{"algorithm.bits=8"}},
+		{"D-PSGD, full precision", []string{"algorithm.bits=32"}},
+		{"D-PSGD, 3-level Moniqua", []string{"algorithm.levels=3"}},
 		{"ChocoSGD, sign", []string{"algorithm.name=choco", "algorithm.compressor.name=sign"}},
-		{"all-reduce, all-gather, qsgd of 4 bit", []string{"algorithm.name=allreduce", "algorithm.reduce=allgather",
+		{"all-reduce, all-gather, 4-bit qsgd", []string{"algorithm.name=allreduce", "algorithm.reduce=allgather",
 			"algorithm.compressor.bits=4"}},
-		{"D-PSGD, Moniqua of 2 to 6 bit, chosen by oland-raj", []string{"algorithm.controller.name=oland-raj",
+		{"D-PSGD, 2- to 6-bit Moniqua, chosen by oland-raj", []string{"algorithm.controller.name=oland-raj",
 			"algorithm.controller.min_bits=2", "algorithm.controller.max_bits=6"}},
 	} {
 		loaded, err := Load(Source{File: "ring8", Set: c.set})

@@ -242,7 +242,7 @@ func (p *party) connect() {
 	}
 }
 
-// A worker that comes back makes a link to each of its last partners, even where it meets them no more: one may lack a
+// A worker that comes back makes a link to each of its last partners, even where it meets them no more. One may lack a
 // message that died with the earlier process, and cannot reach the new one.
 func TestAWorkerThatComesBackMeetsItsLastPartners(t *testing.T) {
 	const rank, place, rounds = 4, 21, 40

@@ -41,7 +41,7 @@ type Summary struct {
 	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
 	// Missing are peers without a result under the policy wait.
 	Missing []int  `json:"missing,omitempty"`
-	Method  string `json:"method"` // algorithm, codec and compressor for people: D-PSGD, Moniqua of 8 bit
+	Method  string `json:"method"` // algorithm, codec and compressor for people: D-PSGD, 8-bit Moniqua
 	Graph   string `json:"graph"`  // on which messages travel
 	Digest  string `json:"digest"` // of the final models without those of Gone
 	Seed    uint64 `json:"seed"`

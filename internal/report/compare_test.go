@@ -75,12 +75,12 @@ func TestCurve(t *testing.T) {
 }
 
 func TestLabelsTellRunsApart(t *testing.T) {
-	dpsgd := &record.Summary{Method: "D-PSGD, 32 bit"}
+	dpsgd := &record.Summary{Method: "D-PSGD, full precision"}
 	got := Labels([]*record.Run{
 		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &record.Summary{Method: "D-PSGD, qsgd"}},
 		{Dir: "runs/c", Summary: dpsgd}, {Dir: "runs/d"},
 	})
-	want := []string{"D-PSGD, 32 bit (a)", "D-PSGD, qsgd", "D-PSGD, 32 bit (c)", "d"}
+	want := []string{"D-PSGD, full precision (a)", "D-PSGD, qsgd", "D-PSGD, full precision (c)", "d"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -88,11 +88,11 @@ func TestLabelsTellRunsApart(t *testing.T) {
 
 // Runs of one algorithm are told apart by what differs: the run file, the mode, the graph or the seed.
 func TestRunsOfOneAlgorithmAreToldApart(t *testing.T) {
-	one := &record.Summary{Method: "D-PSGD, Moniqua of 8 bit", Run: "a", Mode: "sim", Graph: "ring", Seed: 1}
-	two := &record.Summary{Method: "D-PSGD, Moniqua of 8 bit", Run: "b", Mode: "lab", Graph: "torus", Seed: 2}
+	one := &record.Summary{Method: "D-PSGD, 8-bit Moniqua", Run: "a", Mode: "sim", Graph: "ring", Seed: 1}
+	two := &record.Summary{Method: "D-PSGD, 8-bit Moniqua", Run: "b", Mode: "lab", Graph: "torus", Seed: 2}
 	got := Labels([]*record.Run{{Dir: "runs/a", Summary: one}, {Dir: "runs/b", Summary: two}})
-	want := []string{"D-PSGD, Moniqua of 8 bit, a, sim, ring, seed 1",
-		"D-PSGD, Moniqua of 8 bit, b, lab, torus, seed 2"}
+	want := []string{"D-PSGD, 8-bit Moniqua, a, sim, ring, seed 1",
+		"D-PSGD, 8-bit Moniqua, b, lab, torus, seed 2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -99,8 +99,8 @@ export function makeRun({ id = "made", name = id, workers = 8, points = 400, kin
   return {
     id, reset: true, version: 1, reading: 1,
     about: {
-      name, mode: "lab", state, describe: `${id}: ${kind} of ${workers}, D-PSGD, Moniqua of 8 bit, mlp on fashion-mnist with 50890 parameters`,
-      method: "D-PSGD, Moniqua of 8 bit", graph: `${kind} of ${workers}`, workers, rounds_of, began: "2026-11-23T13:50:07Z", virtual: false,
+      name, mode: "lab", state, describe: `${id}: ${kind} of ${workers}, D-PSGD, 8-bit Moniqua, mlp on fashion-mnist with 50890 parameters`,
+      method: "D-PSGD, 8-bit Moniqua", graph: `${kind} of ${workers}`, workers, rounds_of, began: "2026-11-23T13:50:07Z", virtual: false,
       every: 10, ended: "", summary: null,
     },
     progress: { round, least: round - 1, most: round + 2, rounds_of, time_s: round * 0.031, rounds_per_s: 32.3, left_s: (rounds_of - round) / 32.3,

@@ -151,8 +151,9 @@ func TestSetupsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := m.result.Setups[0], m.result.Setups[1]
-	if a.Algorithm != "ChocoSGD" || a.Overlap != report.Waits || b.Overlap != report.Overlaps || b.Messages != "32 bit" ||
-		a.Messages != "qsgd of 4 bit" || b.Workers != 8 || b.Graph != "ring" {
+	if a.Algorithm != "ChocoSGD" || a.Overlap != report.Waits || b.Overlap != report.Overlaps ||
+		b.Messages != "full precision" ||
+		a.Messages != "4-bit qsgd" || b.Workers != 8 || b.Graph != "ring" {
 		t.Errorf("setups %+v and %+v", a, b)
 	}
 	const full = 2 * 4 // two neighbours, 32 bit

@@ -226,11 +226,11 @@ func TestWhatIsEmbeddedIsListed(t *testing.T) {
 
 func TestRunsAreDescribed(t *testing.T) {
 	for want, set := range map[string][]string{
-		"r: ring of 4, D-PSGD, Moniqua of 8 bit, quadratic with 10 parameters, 7 rounds": nil,
-		"r: ring of 4, D-PSGD, 32 bit, quadratic with 10 parameters, 7 rounds": {
+		"r: ring of 4, D-PSGD, 8-bit Moniqua, quadratic with 10 parameters, 7 rounds": nil,
+		"r: ring of 4, D-PSGD, full precision, quadratic with 10 parameters, 7 rounds": {
 			"algorithm={name: dpsgd, codec: full, bits: 32}",
 		},
-		"r: ring of 4 with slack 0.5, D-PSGD, Moniqua of 8 bit, quadratic with 10 parameters, 7 rounds": {
+		"r: ring of 4 with slack 0.5, D-PSGD, 8-bit Moniqua, quadratic with 10 parameters, 7 rounds": {
 			"topology.slack=0.5",
 		},
 	} {
@@ -264,7 +264,7 @@ func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "run: ring of 8, D-PSGD, Moniqua of 8 bit, external " +
+	want := "run: ring of 8, D-PSGD, 8-bit Moniqua, external " +
 		"with a size that is known once its script joins, 300 rounds"
 	if got := Describe(run); got != want {
 		t.Errorf("%q, want %q", got, want)

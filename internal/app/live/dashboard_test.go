@@ -33,7 +33,7 @@ func status(rank int, state record.State, detail string, missing ...int) record.
 }
 
 func ringOf(n int) Run {
-	return Run{Name: "ring", Method: "D-PSGD, Moniqua of 8 bit", Topology: "ring of 8", Peers: n, Rounds: 100}
+	return Run{Name: "ring", Method: "D-PSGD, 8-bit Moniqua", Topology: "ring of 8", Peers: n, Rounds: 100}
 }
 
 func TestBoardFollowsAPeerThroughItsStates(t *testing.T) {

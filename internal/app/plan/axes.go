@@ -33,7 +33,7 @@ type Candidate struct {
 	File bool     `json:"as_in_file,omitempty"` // the run file asks for it
 }
 
-// String names a candidate: D-PSGD, Moniqua of 8 bit, ring, H 1. Where its run file could not be loaded, it has the
+// String names a candidate: D-PSGD, 8-bit Moniqua, ring, H 1. Where its run file could not be loaded, it has the
 // overrides.
 func (c Candidate) String() string {
 	return fmt.Sprintf("%s, %s, H %d", cmp.Or(c.Method, c.class()), c.Graph, c.Steps)

@@ -37,7 +37,7 @@ func TestAPlanFindsWhatSlowLinksNeed(t *testing.T) {
 	if i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.File }); i < 0 || p.Rows[i].Bits != 8 {
 		t.Errorf("the run file is row %d, want 8 bit", i)
 	}
-	dense := slices.IndexFunc(p.Rows, func(r Row) bool { return r.String() == "D-PSGD, 32 bit, complete, H 1" })
+	dense := slices.IndexFunc(p.Rows, func(r Row) bool { return r.String() == "D-PSGD, full precision, complete, H 1" })
 	if dense < 0 || p.Rows[max(0, dense)].Round.Value < 5*best.Round.Value {
 		t.Errorf("row %d, dense messages, takes %+v a round, the best %+v", dense, p.Rows[max(0, dense)].Round, best.Round)
 	}

@@ -198,7 +198,7 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 	target := record.Target{Metric: record.TrainingLoss, Value: 1}
 	twice := Rehearsal{Parts: []Part{{Simulated: 1, Measured: 2}, {Simulated: 2, Measured: 4}}}
 	f := &forecaster{target: target, reference: falling(300, 300, 10, 1), error: 0.1, rehearsal: twice}
-	candidate := Candidate{Method: "D-PSGD, Moniqua of 8 bit", Graph: "ring", Steps: 1}
+	candidate := Candidate{Method: "D-PSGD, 8-bit Moniqua", Graph: "ring", Steps: 1}
 	reached := f.row(&trial{Candidate: candidate, curve: falling(300, 300, 5, 1)})
 	if reached.Outcome != Reached || !near(reached.Round.Value, 0.01, 1e-6) || !near(reached.Time.Value, 1, 0.01) ||
 		!near(reached.Time.High, 1.1*reached.Time.Value, 1e-6) || !near(reached.Sent.Value, 1000, 0.01) ||

@@ -29,11 +29,11 @@ func sample() *Plan {
 		return r
 	}
 	rows := []Row{
-		row(Candidate{Method: "D-PSGD, Moniqua of 1 bit", Graph: "one-peer-exponential", Steps: 4,
+		row(Candidate{Method: "D-PSGD, 1-bit Moniqua", Graph: "one-peer-exponential", Steps: 4,
 			Set: []string{"algorithm.bits=1",
 				"algorithm.local_steps=4",
 				"topology.kind=one-peer-exponential"}}, Reached, 0.00485, 200, 0.1),
-		row(Candidate{Method: "D-PSGD, Moniqua of 8 bit", Graph: "ring", Steps: 1, File: true, Set: []string{}},
+		row(Candidate{Method: "D-PSGD, 8-bit Moniqua", Graph: "ring", Steps: 1, File: true, Set: []string{}},
 			Foreseen, 0.0223, 190, 0.25),
 		row(Candidate{Method: "DeepSqueeze, full", Graph: "one-peer-exponential", Steps: 2},
 			Reached, 1.07, 300, 0.1),
