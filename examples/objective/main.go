@@ -16,7 +16,7 @@ import (
 	"os"
 	"os/signal"
 
-	"gossiptrainer/node"
+	"gossiptrainer"
 )
 
 // A line is the mean of ½·(a·x + b − y)² over points (x, y). Its parameters are a and b.
@@ -42,7 +42,7 @@ var halves = []line{
 	{x: []float32{1, 2, 3}, y: []float32{2.9, 5.1, 6.9}},
 }
 
-var training = node.Training{
+var training = gossiptrainer.Training{
 	Run: "line", Workers: 2, Rounds: 400,
 	StepSize: func(k int) float32 { return 2 / float32(10+k) },
 }
@@ -64,10 +64,10 @@ func main() {
 	}
 }
 
-func train(ctx context.Context, part int, peer string) ([]node.Result, error) {
+func train(ctx context.Context, part int, peer string) ([]gossiptrainer.Result, error) {
 	switch {
 	case part < 0:
-		return node.TrainAll(ctx, training, halves[0], halves[1])
+		return gossiptrainer.TrainAll(ctx, training, halves[0], halves[1])
 	case part >= len(halves):
 		return nil, fmt.Errorf("part %d: want 0 or 1", part)
 	}
@@ -76,6 +76,6 @@ func train(ctx context.Context, part int, peer string) ([]node.Result, error) {
 		t.Network.Peers = []string{peer}
 	}
 	t.Network.Listening = func(addrs []string) { fmt.Println(addrs[0]) }
-	result, err := node.Train(ctx, t, halves[part])
-	return []node.Result{result}, err
+	result, err := gossiptrainer.Train(ctx, t, halves[part])
+	return []gossiptrainer.Result{result}, err
 }

@@ -1,4 +1,4 @@
-package node_test
+package gossiptrainer_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/node"
+	"gossiptrainer"
 	"gossiptrainer/topology"
 )
 
@@ -23,7 +23,7 @@ func (n number) Gradient(g []float32, k int, x []float32) (loss float32, err err
 }
 
 func ExampleTrainAll() {
-	results, err := node.TrainAll(context.Background(), node.Training{
+	results, err := gossiptrainer.TrainAll(context.Background(), gossiptrainer.Training{
 		Workers: 3, Rounds: 300,
 		StepSize: func(k int) float32 { return 2 / float32(4+k) },
 	}, number(1), number(2), number(6))
@@ -42,11 +42,11 @@ func ExampleTrainAll() {
 
 // D-PSGD with the Moniqua codec at 8 bits per parameter, on a complete graph.
 func ExampleTraining() {
-	t := node.Training{
+	t := gossiptrainer.Training{
 		Workers: 4, Rounds: 400,
 		StepSize: func(k int) float32 { return 2 / float32(4+k) },
 		Graph:    topology.Spec{Kind: topology.Complete, N: 4},
-		Algorithm: func(w node.Worker) (gossip.Algorithm, error) {
+		Algorithm: func(w gossiptrainer.Worker) (gossip.Algorithm, error) {
 			theta, err := moniqua.Fixed(10) // neighbours' models differ by less, in every parameter
 			if err != nil {
 				return nil, err
@@ -55,7 +55,7 @@ func ExampleTraining() {
 			return &algos.DPSGD{X: w.X, Alpha: w.StepSize, Codec: codec}, err
 		},
 	}
-	results, err := node.TrainAll(context.Background(), t, number(1), number(2), number(6), number(7))
+	results, err := gossiptrainer.TrainAll(context.Background(), t, number(1), number(2), number(6), number(7))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -67,10 +67,10 @@ func ExampleTraining() {
 // Two workers of a run meet over the network. In a program each would be in a process of its
 // own, on a machine of its own, and find the other by multicast DNS.
 func ExampleTrain() {
-	t := node.Training{
+	t := gossiptrainer.Training{
 		Run: "numbers", Workers: 2, Rounds: 300,
 		StepSize: func(k int) float32 { return 2 / float32(4+k) },
-		Network:  node.Network{Secret: "2cf24dba5fb0a30e26e83b2ac5b9e29e", Listen: []string{"/ip4/127.0.0.1/tcp/0"}},
+		Network:  gossiptrainer.Network{Secret: "2cf24dba5fb0a30e26e83b2ac5b9e29e", Listen: []string{"/ip4/127.0.0.1/tcp/0"}},
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -78,12 +78,12 @@ func ExampleTrain() {
 	first.Network.Listening = func(addrs []string) { address <- addrs }
 	done := make(chan error)
 	go func() {
-		_, err := node.Train(ctx, first, number(1))
+		_, err := gossiptrainer.Train(ctx, first, number(1))
 		done <- err
 	}()
 
 	t.Network.Peers = <-address
-	r, err := node.Train(ctx, t, number(6))
+	r, err := gossiptrainer.Train(ctx, t, number(6))
 	if err != nil {
 		fmt.Println(err)
 		return

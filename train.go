@@ -1,4 +1,4 @@
-// Package node trains an objective of your own: as one worker of a run over the
+// Package gossiptrainer trains an objective of your own: as one worker of a run over the
 // network, or with all workers in one process.
 //
 //	type line struct{ x, y []float32 } // the data of one worker
@@ -7,7 +7,7 @@
 //
 //	func (l line) Gradient(g []float32, k int, w []float32) (loss float32, err error) { ... }
 //
-//	result, err := node.Train(ctx, node.Training{
+//	result, err := gossiptrainer.Train(ctx, gossiptrainer.Training{
 //		Run: "line", Workers: 2, Rounds: 200,
 //		StepSize: func(k int) float32 { return 0.1 },
 //	}, line{x, y})
@@ -19,7 +19,7 @@
 //
 // The package draws no mini-batches, keeps no checkpoints and reads no run
 // files: the command peer does.
-package node
+package gossiptrainer
 
 import (
 	"bytes"
