@@ -10,7 +10,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	driver "gossiptrainer/internal/node"
+	driver "gossiptrainer/node"
 	"gossiptrainer/internal/work"
 )
 

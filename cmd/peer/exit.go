@@ -21,8 +21,8 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
 )

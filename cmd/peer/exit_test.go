@@ -19,8 +19,8 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 )

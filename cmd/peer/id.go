@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 )
 
 // A shownIdentity is the output of the id commands.

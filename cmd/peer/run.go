@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 func newRun(c *console) *cobra.Command {

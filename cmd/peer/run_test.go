@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
 )
 

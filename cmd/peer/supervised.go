@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

@@ -3,7 +3,7 @@ package docs
 import (
 	"testing"
 
-	wanted "gossiptrainer/internal/node/vector"
+	wanted "gossiptrainer/node/vector"
 )
 
 var vectors = map[string]decoder{"request": func(t *testing.T, d document, name string) {

@@ -50,9 +50,9 @@ func name(e ast.Expr) string {
 
 // passedOn are arguments that are no constant texts. The test finds their texts where they are created.
 var passedOn = map[string]string{
-	"internal/node/audience.go":          "a Note of the core",
-	"internal/node/socket/refusals.go":   "an argument of Tell",
-	"internal/node/handshake/refusal.go": "an argument of Tell",
+	"node/audience.go":          "a Note of the core",
+	"node/socket/refusals.go":   "an argument of Tell",
+	"node/handshake/refusal.go": "an argument of Tell",
 	"gossip/peer/neighbour.go":           "an argument of warn",
 }
 
@@ -60,7 +60,7 @@ var passedOn = map[string]string{
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
 	"internal/app/runfolder/space.go": {"Error"},
-	"internal/node/reach.go":          {"CheckReach", "judgeReach"},
+	"node/reach.go":          {"CheckReach", "judgeReach"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
 	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},

@@ -1,7 +1,7 @@
 // Package experiment assembles a run: from a configuration to each worker's row of the graph, algorithm, codec, model
 // and shard of the data. Only this package knows the meaning of the names in a run file.
 //
-// It does not run the workers: packages internal/sim and internal/node drive the machines that it builds.
+// It does not run the workers: packages internal/sim and node drive the machines that it builds.
 package experiment
 
 import (

@@ -21,9 +21,9 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/cores", "internal/sim", "internal/bridge", "internal/node/socket", "internal/node/identity",
-		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link",
-		"internal/node/vector", "internal/node"},
+	{"internal/cores", "internal/sim", "internal/bridge", "node/socket", "node/identity",
+		"node/handshake", "node/join", "node/telemetry", "node/link",
+		"node/vector", "node"},
 	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal",
@@ -60,13 +60,13 @@ var siblings = map[string][]string{
 	"internal/experiment": {"configs"},       // it assembles what a run file names
 
 	// the rooms of node: none of them looks up
-	"internal/node/handshake": {"internal/node/socket"}, // the two ends of an encryption share a session
-	"internal/node/join":      {"internal/node/socket", "internal/node/handshake"},
-	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
-	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
-	"internal/node/vector":    {"internal/node/socket", "internal/node/handshake"},
-	"internal/node": {"internal/cores", "internal/node/socket", "internal/node/identity", "internal/node/handshake",
-		"internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node/vector"},
+	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
+	"node/join":      {"node/socket", "node/handshake"},
+	"node/telemetry": {"node/socket", "node/handshake"},
+	"node/link":      {"node/socket", "node/handshake"},
+	"node/vector":    {"node/socket", "node/handshake"},
+	"node": {"internal/cores", "node/socket", "node/identity", "node/handshake",
+		"node/join", "node/telemetry", "node/link", "node/vector"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
@@ -136,11 +136,11 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "internal/data/x.go", imports("internal/data/glyphs"), "")
 	expect(t, arrows, "internal/data/glyphs/x.go", imports("internal/rng"), "")
 	expect(t, arrows, "moniqua/x.go", imports("algos"), "")
-	expect(t, arrows, "gossip/x_test.go", imports("internal/node"), "")
+	expect(t, arrows, "gossip/x_test.go", imports("node"), "")
 	expect(t, arrows, "quant/x.go", imports("quant/levels"), "")
 	expect(t, arrows, "quant/levels/x.go", imports("quant"), "layer 1")
 	expect(t, arrows, "algos/x.go", imports("moniqua"), "layer 2")
-	expect(t, arrows, "internal/sim/x.go", imports("internal/node"), "layer 5")
+	expect(t, arrows, "internal/sim/x.go", imports("node"), "layer 5")
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
 	expect(t, arrows, "internal/wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
@@ -174,7 +174,7 @@ func TestDriversDrawNoPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range []string{"node", "internal/node", "internal/sim", "internal/lab"} {
+	for _, pkg := range []string{"node", "node", "internal/sim", "internal/lab"} {
 		reached := all.reached(pkg)
 		if !reached[module+"internal/record"] {
 			t.Errorf("%s does not reach internal/record: the search is wrong", pkg)

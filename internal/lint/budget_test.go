@@ -25,13 +25,13 @@ var wideStructs = map[string]string{
 	"internal/record Step":                 "the JSON of a recorded round has these keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",
 	"internal/report Comparison":           "the JSON of a comparison has these keys",
-	"internal/node Options":                "the settings of a peer, filled in by name",
-	"internal/node Status":                 "the JSON of a peer's status has these keys",
+	"node Options":                "the settings of a peer, filled in by name",
+	"node Status":                 "the JSON of a peer's status has these keys",
 }
 
 // givenCalls may have more parameters: a library calls them.
 var givenCalls = map[string]string{
-	"internal/node/socket Upgrade": "a transport's upgrader, as libp2p calls it",
+	"node/socket Upgrade": "a transport's upgrader, as libp2p calls it",
 }
 
 // budgets finds structs, parameter lists and interfaces that ask too much of a reader.
@@ -139,14 +139,14 @@ func TestLinesFit(t *testing.T) {
 // deepImports are imports of cmd/peer from the core and the rooms of the node that have not moved to internal/app yet.
 // The list may only shrink.
 var deepImports = map[string]bool{
-	"gossip/state": true, "topology": true, "internal/node/identity": true, "internal/sim": true,
+	"gossip/state": true, "topology": true, "node/identity": true, "internal/sim": true,
 	"internal/train": true, "internal/work": true,
 }
 
 // tooDeep reports whether an import gives cmd/peer work that belongs to the application: it reads flags, makes one
 // call, prints, and chooses the exit code.
 func tooDeep(pkg string) bool {
-	for _, root := range []string{"algos", "gossip", "moniqua", "quant", "model", "topology", "internal/node/",
+	for _, root := range []string{"algos", "gossip", "moniqua", "quant", "model", "topology", "node/",
 		"internal/sim", "internal/train", "internal/work", "internal/wire", "internal/journal"} {
 		if pkg == strings.TrimSuffix(root, "/") && !strings.HasSuffix(root, "/") ||
 			strings.HasPrefix(pkg, strings.TrimSuffix(root, "/")+"/") {

@@ -266,7 +266,7 @@ func TestPrivateNamesAreFound(t *testing.T) {
 		"tollPerByte": "a word of our own", "all_crews": "a word of our own",
 		"stroll": "", "linkCost": "",
 	} {
-		expect(t, privateNames, "internal/node/x.go", "package node\n\nvar "+name+" int\n", want)
+		expect(t, privateNames, "node/x.go", "package node\n\nvar "+name+" int\n", want)
 	}
 }
 

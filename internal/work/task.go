@@ -1,4 +1,4 @@
-// Package work describes the task of one worker of a run for every driver: packages internal/sim and internal/node
+// Package work describes the task of one worker of a run for every driver: packages internal/sim and node
 // take the same Task and add options of their own.
 package work
 

@@ -12,7 +12,7 @@ export CGO_ENABLED=0
 
 round() { # writes to $out/$1
 	{
-		go test ./internal/node -run '^$' -bench 'Round/ring_of_4' -benchtime 300x -cpuprofile "$scratch/round.prof" -o "$scratch/node.test" | grep '^Benchmark'
+		go test ./node -run '^$' -bench 'Round/ring_of_4' -benchtime 300x -cpuprofile "$scratch/round.prof" -o "$scratch/node.test" | grep '^Benchmark'
 		go tool pprof -top -nodecount 18 "$scratch/node.test" "$scratch/round.prof" 2>/dev/null | sed -n '/^Duration/p;/flat%/,$p'
 	} >"$out/$1"
 }

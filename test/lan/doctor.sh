@@ -247,7 +247,7 @@ other_versions() {
 }
 
 twisted tomorrow internal/app/doctor/system.go 'return time.Now() }' 'return time.Now().Add(24 * time.Hour) }'
-twisted newer internal/node/handshake/hello.go '^const version = .*' 'const version = 99'
+twisted newer node/handshake/hello.go '^const version = .*' 'const version = 99'
 make_lan
 began=$SECONDS
 for case in "${cases[@]}"; do "$case"; done

@@ -14,7 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/socket"
 )
 
 // A crowd is a number of strangers that call. Most of them know only the address of a peer and send garbage. Every

@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"

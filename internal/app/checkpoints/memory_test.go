@@ -10,14 +10,14 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 
 // owners names the function that allocates for an owner of memory. The first one in a stack counts.
 var owners = []struct{ function, owner string }{
 	{"internal/experiment.(*builder).begin", budget.Model},
-	{"internal/node.compute", budget.Gradient},
+	{"node.compute", budget.Gradient},
 	{"internal/train.NewOptimizer", budget.Momentum},
 	{"gossiptrainer/model.", budget.Activations},
 	{"internal/journal.", budget.Journal},
@@ -25,7 +25,7 @@ var owners = []struct{ function, owner string }{
 	{"gossiptrainer/gossip/state.", budget.Checkpoint},
 	{"moniqua.(*Codec).AppendRepair", budget.Repairs},
 	{"moniqua.(*verification)", budget.Repairs},
-	{"internal/node/link.(*pool).Get", budget.Received}, // and of messages sent, which take their buffers there
+	{"node/link.(*pool).Get", budget.Received}, // and of messages sent, which take their buffers there
 	{"gossiptrainer/gossip.", budget.Received},
 }
 

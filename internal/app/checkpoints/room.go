@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // growth returns by how many bytes a journal may grow between two checkpoints. The peers on the disk are taken to be

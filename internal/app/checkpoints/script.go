@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/train"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/model"
 )
 

@@ -22,7 +22,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )

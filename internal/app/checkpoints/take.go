@@ -6,7 +6,7 @@ import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // sizeOf returns the bytes of a worker's state.

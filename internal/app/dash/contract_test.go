@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/explain"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/explain"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 )
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 )
 
 // Address is where the dash listens by default. Anywhere, as an empty address, means that one, and another port if it

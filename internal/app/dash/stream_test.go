@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/status"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 )
 

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/socket"
 )
 
 // expect compares a row with a verdict and words that it says.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/doctor/meeting"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/settings"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/internal/app/doctor/meeting"
 	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 // whole is a packet of full length in both directions.

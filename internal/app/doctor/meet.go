@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/app/doctor/meeting"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 // meet meets the doctors of the other machines, and judges the ways to them.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/plural"
 )
 

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/report"
 )
 

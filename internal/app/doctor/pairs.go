@@ -11,7 +11,7 @@ import (
 
 	"gossiptrainer/internal/app/doctor/meeting"
 	"gossiptrainer/internal/median"
-	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/node/handshake"
 )
 
 // A Pair has the measurements between this machine and another one. Ways are "open", "refused", "silent" or "" where

@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node"
+	"gossiptrainer/node/socket"
 )
 
 // Wait is how long the doctor waits for the other machines unless the user says otherwise.

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 )
 
 // NewKey makes a key in a file that must not exist yet.

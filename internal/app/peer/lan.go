@@ -12,9 +12,9 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 )
 
 // On a LAN a machine has its own data, key and secret, which the other machines may not expect.

@@ -9,7 +9,7 @@ import (
 	"errors"
 
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // Meet starts a node on a free port of this machine and joins the other peers, whose addresses the supervisor has. It

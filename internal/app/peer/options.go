@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // KeyPath returns the file of the private key: the given one, or the user's own.

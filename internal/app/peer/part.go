@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // AnyRank stands for the rank that the roster or the roll call gives.

@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
 )
 

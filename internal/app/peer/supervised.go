@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )

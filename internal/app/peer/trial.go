@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

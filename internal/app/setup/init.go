@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/setup/handover"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 )
 
 // A Beginning is the work of peer init.

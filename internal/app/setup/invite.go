@@ -19,7 +19,7 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/app/status"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/plural"
 )
 

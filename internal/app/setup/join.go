@@ -13,9 +13,9 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/app/setup/token"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/identity"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
+	"gossiptrainer/node/socket"
 )
 
 // A Joining is the work of peer join.

@@ -21,8 +21,8 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/setup/handover"
 	"gossiptrainer/internal/app/status"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 // screen returns a screen on which these lines are typed.

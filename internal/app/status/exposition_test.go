@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // openMetrics lists the lines of a text that break the rules of OpenMetrics 1.0 for families. The lines of a family

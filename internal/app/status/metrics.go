@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 )
 

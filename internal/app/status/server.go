@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 )
 
 // An Answer is the answer of a peer to "peer status".

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 )
 

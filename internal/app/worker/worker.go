@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/script"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/node"
+	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 )
 

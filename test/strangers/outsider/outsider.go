@@ -16,9 +16,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/join"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/join"
+	"gossiptrainer/node/socket"
 )
 
 // Subjects of messages and their lengths, as package handshake has them.

@@ -10,7 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/socket"
 )
 
 // A beacon is a datagram that tells a machine whether those of the other way arrive. TCP cannot tell which of two

@@ -9,8 +9,8 @@ import (
 
 	ma "github.com/multiformats/go-multiaddr"
 
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 // Subjects of the messages of a meeting, beyond those of a run.

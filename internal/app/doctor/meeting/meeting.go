@@ -25,11 +25,11 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/identity"
-	"gossiptrainer/internal/node/join"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
+	"gossiptrainer/node/join"
+	"gossiptrainer/node/socket"
 )
 
 const (

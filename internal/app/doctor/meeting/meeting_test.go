@@ -13,9 +13,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/node"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 )
 
 // A room replaces multicast: machines in it hear of each other.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	ma "github.com/multiformats/go-multiaddr"
 
-	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/node/handshake"
 )
 
 // writeTime bounds the time in which a machine writes its files.

@@ -17,8 +17,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/app/setup/token"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 )
 
 // A lan replaces multicast: machines on it hear of each other, unless it is silent.

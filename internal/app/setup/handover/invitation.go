@@ -14,7 +14,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/app/setup/token"
-	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/plural"
 )
 

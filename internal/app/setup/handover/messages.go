@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/node/handshake"
 )
 
 // Subjects of the messages of a handover, after those of a handshake.

@@ -26,9 +26,9 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/app/setup/token"
-	"gossiptrainer/internal/node/identity"
-	"gossiptrainer/internal/node/join"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/identity"
+	"gossiptrainer/node/join"
+	"gossiptrainer/node/socket"
 )
 
 // inviteProtocol has no version in its name: the challenge of a handshake begins with the version, so that both ends

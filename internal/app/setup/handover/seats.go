@@ -7,7 +7,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/node/handshake"
 )
 
 // A Manner is the way in which the machines of a run will find each other.

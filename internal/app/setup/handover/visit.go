@@ -17,8 +17,8 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/app/setup/token"
-	"gossiptrainer/internal/node/handshake"
-	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 const (

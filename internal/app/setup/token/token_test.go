@@ -11,7 +11,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/node/identity"
 )
 
 func example(t testing.TB, addrs ...string) Token {
