@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/app/reproduce"
+	"gossiptrainer/lab/reproduce"
 )
 
 func TestEveryResultHasOneStudy(t *testing.T) {

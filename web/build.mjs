@@ -1,4 +1,4 @@
-// Builds the page: bundles src with the pinned uPlot into internal/app/dash/page and records the hashes of all sources
+// Builds the page: bundles src with the pinned uPlot into app/dash/page and records the hashes of all sources
 // and outputs in sums.txt there. A Go test compares them, so a page older than its sources is found without npm.
 
 import { createHash } from "node:crypto";

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/supervise"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/supervise"
 )
 
 // parent makes cmd a command that only groups others.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/bench"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/lab/bench"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 

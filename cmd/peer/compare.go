@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/bench"
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/lab/bench"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/app/inspect"
 )
 
 func newCompare(c *console) *cobra.Command {

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/lab/compare"
 )
 
 const killedComparison = `

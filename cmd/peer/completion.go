@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/inspect"
 )
 
 func newCompletion(c *console) *cobra.Command {

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 

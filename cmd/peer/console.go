@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/live"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/signals"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/live"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/signals"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 )

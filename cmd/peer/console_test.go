@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/terminal"
 )
 
 // silentConsole returns a console that writes to files.

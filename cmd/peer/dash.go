@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/dash"
-	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/app/dash"
+	"gossiptrainer/app/inspect"
 )
 
 func newDash(c *console) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/data"
 )
 

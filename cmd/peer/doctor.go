@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/doctor"
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/doctor"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/terminal"
 )
 
 func newDoctor(c *console) *cobra.Command {

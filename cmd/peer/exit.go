@@ -9,18 +9,18 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/checkpoints"
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/models"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/script"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/setup/handover"
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/checkpoints"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/app/models"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/fleet"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/sim"
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 			return exitSignal + int(number)
 		}
 	}
-	if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Code > 0 {
+	if peer, ok := errors.AsType[*fleet.PeerError](err); ok && peer.Code > 0 {
 		return peer.Code
 	}
 	switch {
@@ -110,7 +110,7 @@ func describe(err error) complaint {
 	}](err); ok {
 		c.hint = hinted.Hint()
 	}
-	if peer, ok := errors.AsType[*lab.PeerError](err); ok {
+	if peer, ok := errors.AsType[*fleet.PeerError](err); ok {
 		c.context, c.hint = peer.Stderr, peer.Hint
 	}
 	if config, ok := errors.AsType[*configs.Error](err); ok {

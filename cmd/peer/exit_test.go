@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/signals"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/fleet"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
@@ -55,8 +55,8 @@ func TestExitCodes(t *testing.T) {
 		{"files of data", inspect.WrongFiles([]inspect.File{
 			{FileReport: data.FileReport{Err: &data.MissingError{Set: "mnist"}}},
 		}), 6},
-		{"what a peer of the lab asks for", &lab.PeerError{Code: 6}, 6},
-		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
+		{"what a peer of the lab asks for", &fleet.PeerError{Code: 6}, 6},
+		{"a peer of the lab that was killed", &fleet.PeerError{Code: -1}, 1},
 		{"interrupt", &signals.Error{Signal: os.Interrupt}, 130},
 		{"termination", &signals.Error{Signal: syscall.SIGTERM}, 143},
 		{"told already", &reportedError{advice.Usagef("x")}, 2},
@@ -84,7 +84,7 @@ func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
 		{"plain", errors.New("sim: worker 3: stuck"), "peer: sim: worker 3: stuck", ""},
 		{"with a hint", fmt.Errorf("run: %w", &data.MissingError{Set: "mnist", File: "f", Dir: "d"}),
 			"peer: run: data: mnist: f: not found in d or its folder mnist", "peer data fetch mnist"},
-		{"of a peer of the lab", &lab.PeerError{Rank: 3, Round: 7, Reason: "loss is NaN", Hint: "lower train.step_size"},
+		{"of a peer of the lab", &fleet.PeerError{Rank: 3, Round: 7, Reason: "loss is NaN", Hint: "lower train.step_size"},
 			"peer: lab: peer 3: after round 7: loss is NaN", "lower train.step_size"},
 	}
 	for _, tt := range tests {
@@ -112,7 +112,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		advice.Usagef("no such flag"):        "",
 		configs.Errorf("seed", "is wrong"):   "",
 		&signals.Error{Signal: os.Interrupt}: "",
-		&lab.PeerError{Code: exitNetwork}:    "docs/troubleshooting.md" + "#exit-code-4",
+		&fleet.PeerError{Code: exitNetwork}:    "docs/troubleshooting.md" + "#exit-code-4",
 	} {
 		if got := describe(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)

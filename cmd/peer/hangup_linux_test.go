@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/signals"
 )
 
 // openTerminal returns both ends of a terminal.

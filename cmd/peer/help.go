@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/app/advice"
 )
 
 func newHelp() *cobra.Command {

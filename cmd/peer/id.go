@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/app/peer"
 	"gossiptrainer/node/identity"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/live"
-	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/app/setup"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/live"
+	"gossiptrainer/app/peer"
+	"gossiptrainer/app/setup"
 )
 
 // screen returns the screen of a command that sets up a run.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/app/setup"
+	"gossiptrainer/app/peer"
+	"gossiptrainer/app/setup"
 )
 
 func newJoin(c *console) *cobra.Command {

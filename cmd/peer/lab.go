@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/script"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/signals"
-	"gossiptrainer/internal/app/supervise"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/signals"
+	"gossiptrainer/app/supervise"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/models"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/models"
+	"gossiptrainer/app/terminal"
 )
 
 func newEvaluate(c *console) *cobra.Command {

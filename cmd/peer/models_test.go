@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/models"
+	"gossiptrainer/app/models"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/rng"

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/bench"
-	"gossiptrainer/internal/app/doctor"
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/plan"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/lab/bench"
+	"gossiptrainer/app/doctor"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/lab/plan"
 )
 
 func newPlan(c *console) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/module"
+	"gossiptrainer/app/module"
 )
 
 func newPython(c *console) *cobra.Command {

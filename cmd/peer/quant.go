@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/inspect"
-	"gossiptrainer/internal/app/reports"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/lab/reports"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/report"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/export"
-	"gossiptrainer/internal/app/reports"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/export"
+	"gossiptrainer/lab/reports"
+	"gossiptrainer/app/terminal"
 )
 
 func newReport(c *console) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/reproduce"
+	"gossiptrainer/lab/reproduce"
 )
 
 func newReproduce(c *console) *cobra.Command {

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector sees reproductions in the tests of internal/app/reproduce.
+// The race detector sees reproductions in the tests of lab/reproduce.
 
 package main
 
@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/reproduce"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/lab/reproduce"
 )
 
 const tinyComparison = `

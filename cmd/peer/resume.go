@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/checkpoints"
-	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/app/checkpoints"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/experiment"
 )
 

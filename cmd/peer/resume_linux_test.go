@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/app/runfolder"
 )
 
 // stoppable takes some seconds, for its links are slow.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/checkpoints"
-	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/checkpoints"
+	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/signals"
 )
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.

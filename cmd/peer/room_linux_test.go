@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gossiptrainer/internal/app/machine"
-	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/app/machine"
+	"gossiptrainer/app/runfolder"
 )
 
 // fullRun has final models of 400 kB each, and no checkpoints.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/signals"
 	"gossiptrainer/internal/kernel"
 )
 

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/script"
-	"gossiptrainer/internal/app/session"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/peer"
+	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/script"
-	"gossiptrainer/internal/app/session"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/runs"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/runs"
+	"gossiptrainer/app/terminal"
 )
 
 func newRuns(c *console) *cobra.Command {

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/bench"
-	"gossiptrainer/internal/app/compare"
-	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/simulate"
-	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/lab/bench"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/app/session"
+	"gossiptrainer/lab/simulate"
+	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
 )

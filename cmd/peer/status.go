@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/status"
+	"gossiptrainer/app/status"
 )
 
 func newStatus(c *console) *cobra.Command {

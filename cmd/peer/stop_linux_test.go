@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gossiptrainer/internal/app/signals"
+	"gossiptrainer/app/signals"
 )
 
 const longRun = `

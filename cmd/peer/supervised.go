@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 
-	"gossiptrainer/internal/app/checkpoints"
-	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/app/script"
-	"gossiptrainer/internal/lab"
+	"gossiptrainer/app/checkpoints"
+	"gossiptrainer/app/peer"
+	"gossiptrainer/app/script"
+	"gossiptrainer/internal/fleet"
 	"gossiptrainer/node"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -27,19 +27,19 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 }
 
 // supervised runs the work of a process that a supervisor has started, and reports a failure to it.
-func supervised(ctx context.Context, c *console, rank int, do func(context.Context, *lab.Client) error) error {
-	client := lab.Attach(c.in, c.out.File)
+func supervised(ctx context.Context, c *console, rank int, do func(context.Context, *fleet.Client) error) error {
+	client := fleet.Attach(c.in, c.out.File)
 	ctx, cancel := client.Context(ctx)
 	defer cancel()
 	err := do(ctx, client)
-	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
+	if cause := context.Cause(ctx); errors.Is(cause, fleet.ErrStopped) || errors.Is(cause, fleet.ErrParentGone) {
 		return &reportedError{cause}
 	}
 	if err == nil {
 		return nil
 	}
 	said := describe(err)
-	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
+	failure := fleet.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
 		Again: errors.Is(err, work.ErrGone)}
 	if own, ok := errors.AsType[*script.Error](err); ok { // names its round itself
 		failure.Reason = own.Error()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/app/inspect"
 )
 
 func newVersion(c *console) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/app/advice"
 )
 
 // spoken returns the text of a constant string or of the first argument of a
@@ -59,7 +59,7 @@ var passedOn = map[string]string{
 // A speaker is a function whose texts are warnings that others print.
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
-	"internal/app/runfolder/space.go": {"Error"},
+	"app/runfolder/space.go": {"Error"},
 	"node/reach.go":          {"CheckReach", "judgeReach"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
@@ -67,8 +67,8 @@ var speakers = map[string][]string{
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},
-	"internal/app/session/session.go": {"enter", "Abandon"},
-	"internal/app/session/summary.go": {"Summary"},
+	"app/session/session.go": {"enter", "Abandon"},
+	"app/session/summary.go": {"Summary"},
 }
 
 // warnings returns the warnings of a file. A text is unknown if it is not constant or is printed without its section.

@@ -25,18 +25,18 @@ var layers = [][]string{
 		"node/handshake", "node/join", "node/telemetry", "node/link",
 		"node/vector", "node"},
 	{"internal/registry", "node"},
-	{"configs", "internal/experiment", "internal/lab", "internal/report"},
-	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal",
-		"internal/app/signals"},
-	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status", "internal/app/script",
-		"internal/app/module"},
-	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker", "internal/app/export",
-		"internal/app/runs", "internal/app/rehearsal"},
-	{"internal/app/session", "internal/app/models", "internal/app/dash"},
-	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
-	{"internal/app/bench", "internal/app/reproduce", "internal/app/doctor"},
-	{"internal/app/reports"},
-	{"internal/app/setup", "internal/app/plan"},
+	{"configs", "internal/experiment", "internal/fleet", "internal/report"},
+	{"app/advice", "app/live", "app/machine", "app/terminal",
+		"app/signals"},
+	{"app/runfolder", "app/inspect", "app/status", "app/script",
+		"app/module"},
+	{"app/preflight", "app/checkpoints", "app/worker", "app/export",
+		"app/runs", "lab/rehearse"},
+	{"app/session", "app/models", "app/dash"},
+	{"app/peer", "lab/simulate", "app/supervise", "lab/compare"},
+	{"lab/bench", "lab/reproduce", "app/doctor"},
+	{"lab/reports"},
+	{"app/setup", "lab/plan"},
 	{"cmd/peer"},
 }
 
@@ -174,7 +174,7 @@ func TestDriversDrawNoPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range []string{"node", "node", "internal/sim", "internal/lab"} {
+	for _, pkg := range []string{"node", "node", "internal/sim", "internal/fleet"} {
 		reached := all.reached(pkg)
 		if !reached[module+"internal/record"] {
 			t.Errorf("%s does not reach internal/record: the search is wrong", pkg)

@@ -136,7 +136,7 @@ func TestLinesFit(t *testing.T) {
 	}
 }
 
-// deepImports are imports of cmd/peer from the core and the rooms of the node that have not moved to internal/app yet.
+// deepImports are imports of cmd/peer from the core and the rooms of the node that have not moved to app yet.
 // The list may only shrink.
 var deepImports = map[string]bool{
 	"gossip/state": true, "topology": true, "node/identity": true, "internal/sim": true,
@@ -173,7 +173,7 @@ func TestTheCommandIsThin(t *testing.T) {
 			}
 			met[pkg] = true
 			if !deepImports[pkg] {
-				t.Error(s.at(spec.Pos(), "cmd/peer imports %s: move the work to internal/app", pkg))
+				t.Error(s.at(spec.Pos(), "cmd/peer imports %s: move the work to app", pkg))
 			}
 		}
 	}

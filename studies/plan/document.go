@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/app/machine"
-	"gossiptrainer/internal/app/plan"
+	"gossiptrainer/app/machine"
+	"gossiptrainer/lab/plan"
 	"gossiptrainer/internal/median"
 	"gossiptrainer/studies/markdown"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/app/plan"
+	"gossiptrainer/lab/plan"
 )
 
 // A result has the predictions for a setting, and the times of real peers.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/plan"
+	"gossiptrainer/lab/plan"
 )
 
 func TestSettingsFollowFromTheSeed(t *testing.T) {

@@ -246,7 +246,7 @@ other_versions() {
   says 0 broken peers "1 of 2 other machines met"
 }
 
-twisted tomorrow internal/app/doctor/system.go 'return time.Now() }' 'return time.Now().Add(24 * time.Hour) }'
+twisted tomorrow app/doctor/system.go 'return time.Now() }' 'return time.Now().Add(24 * time.Hour) }'
 twisted newer node/handshake/hello.go '^const version = .*' 'const version = 99'
 make_lan
 began=$SECONDS

@@ -1,0 +1,83 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"gossiptrainer/app/export/tfevents"
+	"gossiptrainer/internal/record"
+)
+
+// workerName is the name of a worker in all forms.
+func workerName(rank int) string {
+	if rank == record.Average {
+		return "average"
+	}
+	return "worker-" + strconv.Itoa(rank)
+}
+
+// A tensorBoard is a log folder: one folder per run, and in it one per worker with its event file.
+type tensorBoard struct {
+	dir   string
+	of    *source
+	files map[int]*draft // by rank
+}
+
+func openTensorBoard(dir string) (sink, error) { return &tensorBoard{dir: dir}, os.Mkdir(dir, 0o777) }
+
+func (t *tensorBoard) begin(s *source) error {
+	t.of, t.files = s, map[int]*draft{}
+	return nil
+}
+
+func (t *tensorBoard) write(r *row) error {
+	file, err := t.file(r, filepath.Join(t.dir, t.of.Name, workerName(r.worker)))
+	if err != nil {
+		return err
+	}
+	return addEvent(file, t.of, r)
+}
+
+// file returns the file of a worker in a folder, which it makes.
+func (t *tensorBoard) file(r *row, dir string) (*draft, error) {
+	if file := t.files[r.worker]; file != nil {
+		return file, nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	file := newEvents(dir, t.of)
+	t.files[r.worker] = file
+	return file, nil
+}
+
+func (t *tensorBoard) end(*source) error {
+	for _, file := range t.files {
+		if err := file.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tensorBoard) close() error { return nil }
+
+// newEvents begins an event file. TensorBoard looks for tfevents in the name.
+func newEvents(dir string, s *source) *draft {
+	file := newDraft(filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%d.gossip", s.began.Unix())), s.workers+1)
+	file.waiting = tfevents.AppendHeader(file.waiting, float64(s.began.Unix()))
+	return file
+}
+
+// addEvent appends the values of a row. Their step is the round.
+func addEvent(file *draft, s *source, r *row) error {
+	curves := make([]tfevents.Scalar, 0, len(scalars))
+	for i, v := range r.values {
+		if record.Number(v) != nil {
+			curves = append(curves, tfevents.Scalar{Tag: scalars[i].name, Value: v})
+		}
+	}
+	return file.append(func(b []byte) []byte { return tfevents.AppendScalars(b, s.wall(r), int64(r.round), curves) })
+}

@@ -1,0 +1,61 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/live"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/topology"
+)
+
+// describeTopology names the graph of a run for people: ring of 8 with slack 0.2.
+func describeTopology(run *experiment.Run) string {
+	s := run.Graph().Spec()
+	text := fmt.Sprintf("%s of %d", s.Kind, s.N)
+	if s.Kind == topology.Torus {
+		text = fmt.Sprintf("torus of %d by %d", s.Rows, s.Cols)
+	}
+	if s.Slack < 1 {
+		text += fmt.Sprintf(" with slack %.4g", s.Slack)
+	}
+	return text
+}
+
+// Live describes a run for the live display.
+func Live(run *experiment.Run) live.Run {
+	cfg := run.Config()
+	return live.Run{
+		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
+		Peers: run.N(), Rounds: cfg.Train.Rounds,
+	}
+}
+
+// setName names the data set of a run for people.
+func setName(cfg configs.Config) string {
+	if cfg.Data.Name == "file" {
+		return filepath.Base(cfg.Data.Path)
+	}
+	return cfg.Data.Name
+}
+
+// Describe describes a run in one line.
+func Describe(run *experiment.Run) string {
+	cfg := run.Config()
+	learns := cfg.Model.Name
+	if cfg.LearnsFromData() {
+		learns += " on " + setName(cfg)
+	}
+	size := plural.Of(run.Dim(), "parameter")
+	if run.Dim() == 0 {
+		size = "a size that is known once its script joins"
+	}
+	method := cfg.Method().String()
+	if gamma := float64(cfg.Algorithm.Gamma); gamma > 0 && gamma < 1 {
+		method += fmt.Sprintf(" with gamma %.4g", gamma)
+	}
+	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), method, learns,
+		size, plural.Of(cfg.Train.Rounds, "round"))
+}

@@ -1,0 +1,315 @@
+// Package models evaluates and averages model files for the command line. It finds the model and the data of a file in
+// a run file, in flags, in the file's metadata, or by names and shapes.
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/train"
+)
+
+// AboutEvaluate is the help text of the command evaluate.
+const AboutEvaluate = `print loss and accuracy of a model file on a test split
+
+MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
+and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
+file FILE. Without it they are those that the metadata of MODEL name, or, for a checkpoint,
+the run.yaml of its run folder.`
+
+// ExampleEvaluate has examples of it.
+const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors
+  peer evaluate trained.safetensors --data fashion-mnist --json
+  peer evaluate trained.safetensors my-run.yaml
+  peer evaluate runs/ring8-20260726-093015/checkpoints/rank-0/round-00000200`
+
+// A FileError says that a model file cannot be read, or is for another model.
+type FileError struct {
+	err  error
+	hint string
+}
+
+func (e *FileError) Error() string { return e.err.Error() }
+func (e *FileError) Unwrap() error { return e.err }
+
+// Hint says what to do, "" where there is nothing to say.
+func (e *FileError) Hint() string { return e.hint }
+
+// A Request asks for the score of a model file.
+type Request struct {
+	Model   string   // path
+	RunFile string   // names model and data; "": the metadata of the model file do
+	Data    string   // name of another data set, or a file of samples; "" for none
+	Set     []string // further keys of the run file, as in key=value
+}
+
+// Of returns the request for the arguments of the command: the model file, and perhaps a run file.
+func (r Request) Of(args []string) Request {
+	r.Model = args[0]
+	if len(args) > 1 {
+		r.RunFile = args[1]
+	}
+	return r
+}
+
+// A Score is the output of "evaluate".
+type Score struct {
+	File     string         `json:"file"`
+	Model    string         `json:"model"`
+	Data     string         `json:"data,omitempty"`
+	Run      string         `json:"run,omitempty"` // that trained it
+	Samples  int            `json:"samples"`
+	Loss     *float64       `json:"loss"`
+	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
+	Settings map[string]any `json:"settings"` // the section model, keys with effect alone
+	Notes    []string       `json:"notes,omitempty"`
+}
+
+// Evaluate scores a model file on the test split. watch hears how many samples are done.
+func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
+	var err error
+	if r.Model, err = checkpoint.StateFile(r.Model); err != nil {
+		return Score{}, advice.Usage(fmt.Errorf("evaluate: %w", err), "")
+	}
+	head, err := train.ReadLayout(r.Model)
+	if err != nil {
+		return Score{}, unreadable("evaluate", err)
+	}
+	run, err := r.run(head)
+	if err != nil {
+		return Score{}, err
+	}
+	if err := run.MatchModel(head, r.Model); err != nil {
+		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), named(head)}
+	}
+	if err := run.FindData(); err != nil {
+		return Score{}, err
+	}
+	saved, err := train.Read(r.Model)
+	if err != nil {
+		return Score{}, unreadable("evaluate", err)
+	}
+	x, statistics, err := run.RestoredModel(saved, r.Model)
+	if err != nil {
+		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
+	}
+	score, err := run.ScoreModel(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
+	if err != nil {
+		return Score{}, err
+	}
+	cfg := run.Config()
+	done := Score{
+		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[experiment.MetaRun], Samples: score.Samples,
+		Loss: record.Number(score.Loss), Accuracy: record.Number(score.Accuracy), Settings: cfg.ModelSettings(),
+		Notes: run.DataWarnings(),
+	}
+	if cfg.LearnsFromData() {
+		done.Data = cfg.Data.Name
+	}
+	return done, nil
+}
+
+// run assembles the run that evaluates a file.
+func (r Request) run(head train.Saved) (*experiment.Run, error) {
+	if head.Flat && r.RunFile == "" {
+		r.RunFile = around(r.Model)
+	}
+	trained, err := r.trained(head)
+	if err != nil {
+		return nil, err
+	}
+	if r.RunFile != "" {
+		return assemble(r.RunFile, slices.Concat(r.chosen(), r.Set), trained)
+	}
+	if head.Flat && !r.sets("model", "model.name") {
+		return nil, advice.Usage(fmt.Errorf("evaluate: %s is of a checkpoint, which names neither model nor data", r.Model),
+			"give the run.yaml of its run folder behind it")
+	}
+	if r.ofScript(head) {
+		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
+			"read its tensors as " + advice.Page("models.md") + " shows; peer average works for all models"}
+	}
+	set, err := r.data(head)
+	if err != nil {
+		return nil, err
+	}
+	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model", "model.name") {
+		set = append(set, experiment.MetaModel+"="+said)
+	} else if !r.sets("model", "model.name") {
+		return r.guess(head, set)
+	}
+	return assemble("", slices.Concat(set, r.Set), trained)
+}
+
+// trained returns on which samples the model was trained. A checkpoint does not say it, but its run file does.
+func (r Request) trained(head train.Saved) (*data.Trained, error) {
+	if !head.Flat {
+		t, err := experiment.TrainedOn(head)
+		if err != nil {
+			return nil, &FileError{fmt.Errorf("evaluate: %s: %w", r.Model, err), "train the model again with this version"}
+		}
+		return t, nil
+	}
+	others := r.Data != "" || slices.ContainsFunc(r.Set, func(s string) bool { return strings.HasPrefix(s, "data") })
+	if r.RunFile == "" || !others {
+		return nil, nil
+	}
+	run, err := assemble(r.RunFile, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return run.Trained(), nil
+}
+
+// around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.
+func around(state string) string {
+	file := filepath.Join(filepath.Dir(state), "..", "..", "..", runfolder.RunFile)
+	if regular.Check(file) != nil {
+		return ""
+	}
+	return file
+}
+
+// ofScript reports whether a script trained the model, and the request names no other one.
+func (r Request) ofScript(head train.Saved) bool {
+	var said configs.Config
+	err := json.Unmarshal([]byte(head.Metadata[experiment.MetaModel]), &said.Model)
+	return err == nil && said.External() && !r.sets("model", "model.name")
+}
+
+// ownFile is the data set of a file of the user.
+const ownFile = "file"
+
+// dataSet returns the name of the data set that the user chose, and the file of ownFile.
+func (r Request) dataSet() (name, path string) {
+	_, unknown := data.Lookup(r.Data)
+	if info, err := os.Stat(r.Data); unknown != nil && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		return ownFile, r.Data
+	}
+	return r.Data, ""
+}
+
+// chosen returns the settings of the data set that the user chose.
+func (r Request) chosen() []string {
+	switch name, path := r.dataSet(); {
+	case path != "":
+		return []string{"data.name=" + name, "data.path=" + path}
+	case name != "":
+		return []string{"data.name=" + name}
+	}
+	return nil
+}
+
+// data returns the settings of everything but the model. A worker is enough, except where the objective is a mean over
+// workers.
+func (r Request) data(head train.Saved) ([]string, error) {
+	said := head.Metadata[experiment.MetaData]
+	var named struct{ Name string }
+	_ = json.Unmarshal([]byte(said), &named) // other texts name nothing
+	alone := []string{"topology={kind: complete, size: 1}"}
+	name, path := r.dataSet()
+	switch {
+	case r.sets("data", "data.name"):
+		return slices.Concat(alone, r.chosen()), nil
+	case name == "" && named.Name == ownFile && !r.sets("data.path"):
+		return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no path of its data", r.Model),
+			"name the file with --data")
+	case named.Name != "" && (name == "" || name == named.Name):
+		set := append(alone, "data="+said)
+		if path != "" {
+			set = append(set, "data.path="+path)
+		}
+		return set, nil
+	case name != "":
+		return slices.Concat(alone, r.chosen()), nil
+	}
+	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
+	if peers != "" && seed != "" && head.Metadata[experiment.MetaModel] != "" {
+		return []string{"topology={kind: complete, size: " + peers + "}", "seed=" + seed}, nil
+	}
+	return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no data set", r.Model),
+		"name one with --data, or give a run file")
+}
+
+// sets reports whether the user has set one of the keys. Other keys of a section complete what the metadata say.
+func (r Request) sets(keys ...string) bool {
+	return slices.ContainsFunc(r.Set, func(s string) bool {
+		key, _, _ := strings.Cut(s, "=")
+		return slices.Contains(keys, key)
+	})
+}
+
+// unreadable explains why a model file could not be read.
+func unreadable(command string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return advice.Usage(fmt.Errorf("%s: %w", command, err), "a run leaves model.safetensors in its folder")
+	}
+	hint := ""
+	if state, ok := errors.AsType[*train.StateError](err); ok {
+		hint = state.Hint()
+	}
+	return &FileError{fmt.Errorf("%s: %w", command, err), hint}
+}
+
+// named says which model and which data the metadata of a file name.
+func named(head train.Saved) string {
+	of, samples := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
+	switch {
+	case head.Flat:
+		return "give the run.yaml of its run folder behind it"
+	case of == "":
+		return "its metadata name no model: give a run file, or --set model.name=..."
+	case samples == "":
+		return "its metadata name the model " + of
+	}
+	return fmt.Sprintf("its metadata name the model %s and the data %s: leave out run file, --data and --set", of, samples)
+}
+
+// Write prints the score.
+func (s Score) Write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "model\t%s\n", s.Model)
+	if s.Data != "" {
+		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, plural.Of(s.Samples, "sample"))
+	}
+	for _, v := range []struct {
+		name  string
+		value *float64
+	}{{"loss", s.Loss}, {"accuracy", s.Accuracy}} {
+		if v.value != nil {
+			fmt.Fprintf(t, "%s\t%.4f\n", v.name, *v.value)
+		}
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(t, "note\t%s\n", note)
+	}
+	return t.Flush()
+}
+
+// assemble builds the run of a run file, or of none for "", with settings and the environment. The data are read as the
+// model needs them that was trained on others.
+func assemble(file string, set []string, trained *data.Trained) (*experiment.Run, error) {
+	loaded, err := configs.Load(configs.Source{File: file, Env: os.Environ(), Set: set})
+	if err != nil {
+		return nil, err
+	}
+	return preflight.AssembleFor(trained, loaded)
+}

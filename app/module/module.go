@@ -1,0 +1,52 @@
+// Package module puts gossip.py where Python finds it.
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"gossiptrainer/app/advice"
+	"gossiptrainer/python"
+)
+
+// Folder returns a folder of this user that holds gossip.py, the one of this program, and makes it.
+func Folder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", advice.With(fmt.Errorf("python: no folder for gossip.py: %w", err), "set XDG_CACHE_HOME")
+	}
+	dir := filepath.Join(cache, "gossiptrainer", "python")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("python: %w", err)
+	}
+	return dir, python.Install(dir)
+}
+
+// where has Python print the folder of its packages. It is a syntax error for a Python that is too old for gossip.py.
+const where = `import sys, sysconfig
+assert sys.version_info >= (3, 9), 'gossip.py needs Python 3.9 or later, not ' + sys.version
+print(sysconfig.get_path('purelib'))`
+
+// Install copies gossip.py to the packages of a Python, which the program of the given name runs, and returns the path
+// of the copy. An active virtual environment is that of the python3 in PATH.
+func Install(ctx context.Context, program string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, "-c", where)
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("python: %s does not say where its packages are: %w", program, err)
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(failed.Stderr)))
+		}
+		return "", advice.Usage(err, "name another: peer python install /usr/bin/python3")
+	}
+	dir := strings.TrimSpace(string(out))
+	if err := python.Install(dir); err != nil {
+		return "", advice.With(err, `use a virtual environment, or export PYTHONPATH="$(peer python path)"`)
+	}
+	return filepath.Join(dir, "gossip.py"), nil
+}

@@ -1,0 +1,176 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/worker"
+	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/topology"
+)
+
+// Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
+// The models are the final ones, nil if they are not on this machine. Their average goes into the folder.
+func (s *Session) Summary(models experiment.Replicas) (record.Summary, []record.Final, error) {
+	finals, last := s.results()
+	summary, err := s.Run.Summarize(experiment.Results{
+		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
+		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
+	})
+	summary.Parts = s.parts.Mean()
+	summary.MissedFaults = s.missedFaults(finals)
+	if s.Mode == "sim" {
+		summary.Compute, summary.Cores = cost.Compute{Costs: s.Costs}.String(), s.Cores
+	}
+	s.Display.Close()
+	if err == nil && models != nil {
+		err = s.saveAverage(finals, summary.Digest)
+	}
+	for _, f := range summary.MissedFaults {
+		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
+	}
+	return summary, finals, err
+}
+
+// saveAverage writes the mean of the final models.
+func (s *Session) saveAverage(finals []record.Final, digest string) error {
+	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	save := func(watch func(done, all int64)) error { return results.SaveAverage(s.Run, finals, digest, watch) }
+	if s.Screen.Show == nil {
+		return save(nil)
+	}
+	return s.Screen.Show("averaging the models", save)
+}
+
+// Keep writes the summary and the rest of the record. While the disk is full it waits.
+func (s *Session) Keep(summary record.Summary) error {
+	space := runfolder.SpaceError{
+		Dir: s.Folder.Dir, Key: "output.dir", What: "the summary and the rest of the record", Need: s.Folder.Pending(),
+	}
+	if err := s.Saver.Save(space, func() error { return s.Folder.Finish(summary) }); err != nil || s.Mode != "sim" {
+		return err
+	}
+	if err := s.Folder.DropSim(s.Run.Config()); err != nil {
+		s.Warn(fmt.Sprintf("the checkpoints of the finished run stay: %v", err))
+	}
+	return nil
+}
+
+// An AloneError says that workers of a finished run trained without a neighbour to its end.
+type AloneError struct{ Workers []record.Alone }
+
+func (e *AloneError) Error() string {
+	var all []string
+	for _, a := range e.Workers {
+		all = append(all, fmt.Sprintf("worker %d trained without any neighbour since round %d", a.Rank, a.Since))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Hint says what to do.
+func (e *AloneError) Hint() string {
+	return "the results are kept, and no mean of the run is in them; start the run again when all machines are there"
+}
+
+// Together returns an *AloneError if workers ended the run without a neighbour.
+func Together(s record.Summary) error {
+	if len(s.Alone) == 0 {
+		return nil
+	}
+	return &AloneError{s.Alone}
+}
+
+// Sentences says why the run is slow and how it learns, as far as it has gone.
+func (s *Session) Sentences() []explain.Sentence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return explain.Sentences(s.told)
+}
+
+// Testing returns a function that shows the progress of a final model's test. rank may be record.Average.
+func (s *Session) Testing(rank int) func(done, all int) {
+	return worker.EachSecond(func(share float64) {
+		s.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
+	})
+}
+
+// ended returns the reason for an early end, "" if there is none.
+func (s *Session) ended() string {
+	if s.ends == nil {
+		return ""
+	}
+	return s.ends.reason()
+}
+
+// Shorter returns the rounds of a run that ended early, 0 for other runs.
+func (s *Session) Shorter() (rounds int) {
+	finals, _ := s.results()
+	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.Run.Config().Train.Rounds {
+		return 0
+	}
+	return finals[0].Rounds
+}
+
+// LooksAhead reports whether a run configured for only the rounds that this one did has other step sizes.
+func (s *Session) LooksAhead() bool {
+	return s.Shorter() > 0 && s.Run.Config().Train.Schedule != "constant"
+}
+
+// Bereft reports whether a peer has gone on without another one.
+func (s *Session) Bereft() bool {
+	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
+}
+
+// WriteFinals prints the result of every peer. MEMORY is the most that its process has held, PLANNED is what the run
+// file lets expect. Workers of a simulation share a process. A terminal that is too narrow for both shows neither; a
+// width of 0 is no bound.
+func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) error {
+	const needed = 80 // columns of all
+	narrow := width > 0 && width < needed
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\t")
+	if !narrow {
+		fmt.Fprint(t, "MEMORY\tPLANNED\t")
+	}
+	fmt.Fprintln(t, "DIGEST\t")
+	for _, f := range finals {
+		held, planned := f.Peak, s.Run.Plan(topology.Rank(f.Rank)).Total()
+		if s.Mode == "sim" {
+			held, planned = 0, 0
+		}
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
+			report.Size(f.Sent.Wire), explain.Seconds(f.Time.Seconds()))
+		if !narrow {
+			fmt.Fprintf(t, "%s\t%s\t", memory(held), memory(planned))
+		}
+		fmt.Fprintf(t, "%.8s\t\n", f.Digest)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}
+
+// memory writes a size, and a dash where it is not known.
+func memory(bytes int64) string {
+	if bytes == 0 {
+		return "-"
+	}
+	return report.Size(bytes)
+}
+
+// places writes a number to four places, and a dash where there is none.
+func places(v float64) string {
+	if record.Number(v) == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", v)
+}

@@ -1,0 +1,175 @@
+package setup
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/node/identity"
+)
+
+// A Beginning is the work of peer init.
+type Beginning struct {
+	Screen
+	Given     map[string]string // answers by flag
+	Overwrite Overwrite
+	Invite    Invitation // how to invite, without a file
+	Alone     bool       // write the files, and invite no machine
+}
+
+// Begin asks for the missing answers, writes run file and secret, and invites the other machines. It returns the name
+// of the run file, "" if nothing was written.
+func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
+	if err := writable(); err != nil {
+		return "", err
+	}
+	who, err := identity.Ephemeral()
+	if err != nil {
+		return "", err
+	}
+	b.Invite.Screen = b.Screen
+	p, err := handover.Appear(handover.Place{Identity: who, Role: handover.Host, Port: b.Invite.Port, Log: b.Log})
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	complaints := examine(ctx, b.Screen)
+	a, err := b.answers(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	files := pathsOf(a.Name)
+	if err := files.check(b.Overwrite); err != nil {
+		return "", fmt.Errorf("init: %w", err)
+	}
+	if err := b.checkData(&a); err != nil {
+		return "", err
+	}
+	text := a.RunFile()
+	err = tryOut(text, func(name string) error {
+		loaded, err := configs.Load(configs.Source{File: name})
+		if err == nil {
+			_, err = held(loaded)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if ctx.Err() != nil { // Ctrl-C leaves nothing
+		return "", context.Cause(ctx)
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	if err := files.write(text, hex.EncodeToString(secret)+"\n", b.Overwrite); err != nil {
+		return "", err
+	}
+	b.say("%s is the run file, %s the secret, which only you can read", files.runFile, files.secret)
+	complaints()
+	if b.Alone {
+		advice.Next(b.Talk, advice.Command("peer", "invite", files.runFile), "prints what to type on the other machines")
+		return files.runFile, nil
+	}
+	loaded, err := configs.Load(configs.Source{File: files.runFile})
+	if err != nil {
+		return "", err
+	}
+	b.Invite.File, b.Invite.Loaded = files.runFile, loaded
+	return files.runFile, b.Invite.with(ctx, p)
+}
+
+// checkData says what a check of the user's own data finds, and follows its advice.
+func (b *Beginning) checkData(a *Answers) error {
+	if !a.Own {
+		return nil
+	}
+	err := tryOut(a.RunFile(), func(name string) error {
+		loaded, err := configs.Load(configs.Source{File: name})
+		if err != nil {
+			return err
+		}
+		check, err := inspect.CheckData(loaded)
+		if err != nil {
+			return err
+		}
+		for _, note := range check.Notes {
+			b.say("note: %s", note)
+		}
+		if a.Standardise = check.Standardise; a.Standardise {
+			b.say("the run file has data.standardise: true")
+		}
+		if check.Split == nil {
+			return nil
+		}
+		if a.Batch = min(usualBatch, slices.Min(check.Split.Sizes)); a.Batch < usualBatch {
+			b.say("the run file has train.batch: %d", a.Batch)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	return nil
+}
+
+// answers takes the answers from flags, and asks for the others.
+func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (Answers, error) {
+	var a Answers
+	questions := Questions()
+	var all []string
+	for _, q := range questions {
+		all = append(all, "--"+q.Flag)
+		if text, given := b.Given[q.Flag]; given {
+			if err := b.take(&a, q, text); err != nil {
+				return a, advice.Usage(fmt.Errorf("init: --%s: %w", q.Flag, err), hintOf(err))
+			}
+		}
+	}
+	hint := "give " + strings.Join(all, ", ") + "; all but --machines have a default"
+	var asking *asker
+	free := func(name string) bool { return b.Overwrite == ReplaceFiles || pathsOf(name).free() }
+	for n, q := range questions {
+		if _, given := b.Given[q.Flag]; given {
+			continue
+		}
+		if !b.Interactive {
+			usual := q.usual(0, free)
+			if usual == "" {
+				return a, missing("init", "--"+q.Flag, hint)
+			}
+			if err := b.take(&a, q, usual); err != nil {
+				return a, err
+			}
+			continue
+		}
+		if asking == nil {
+			b.say("Return takes the answer in brackets; Ctrl-C leaves nothing behind.")
+			asking = newAsker(b.Screen)
+		}
+		others := p.Others()
+		if q.Flag == "machines" && others > 0 {
+			b.say("On this LAN, machines that wait in peer join or peer init: %d.", others)
+		}
+		question := fmt.Sprintf("%d/%d  %s", n+1, len(questions), q.text)
+		take := func(text string) error { return b.take(&a, q, text) }
+		if err := asking.ask(ctx, question, q.usual(others, free), take); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// take takes one answer. The name must be free.
+func (b *Beginning) take(a *Answers, q Question, text string) error {
+	if err := q.take(a, text); err != nil || q.Flag != "name" {
+		return err
+	}
+	return pathsOf(a.Name).check(b.Overwrite)
+}

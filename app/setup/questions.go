@@ -1,0 +1,208 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/internal/data"
+)
+
+// Answers are the settings that peer init asks for.
+type Answers struct {
+	Name     string // of the run, and of its files
+	Machines int
+	Data     string // of a data set, or a path
+	Own      bool   // Data is a path
+	Link     string // rate of the slowest link, like 100mbit
+	Rounds   int
+
+	Standardise bool // the check of the data advises it
+	Batch       int  // the largest that fits the data; 0: the usual one
+}
+
+// A Question is one of peer init. Its flag answers it as well.
+type Question struct {
+	Flag  string
+	Usage string // of the flag, with the kind of its value in backquotes
+	text  string
+	usual func(others int, free func(string) bool) string // suggested answer, "" without one
+	take  func(*Answers, string) error
+}
+
+// Questions returns the questions of peer init in their order.
+func Questions() []Question {
+	always := func(answer string) func(int, func(string) bool) string {
+		return func(int, func(string) bool) string { return answer }
+	}
+	return []Question{
+		{"name", "`name` of the run and of its two files (default: lan)", "Name of the run and of its files",
+			func(_ int, free func(string) bool) string { return freeName(free) }, takeName},
+		{"machines", "`number` of machines that take part, this one included", "Machines that take part, this one included",
+			usualMachines, takeMachines},
+		{"data", "`name` of a data set, or of a file or folder of yours (default: glyphs)",
+			"Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", always("glyphs"), takeData},
+		{"link", "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
+			"Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit", always("100mbit"), takeLink},
+		{"rounds", "`number` of rounds of training (default: 300)", "Rounds of training", always("300"), takeRounds},
+	}
+}
+
+// freeName suggests a name that no file of this folder has.
+func freeName(free func(string) bool) string {
+	const most = 100
+	for n := 2; n < most; n++ {
+		if free("lan") {
+			return "lan"
+		}
+		if name := fmt.Sprintf("lan-%d", n); free(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func usualMachines(others int, _ func(string) bool) string {
+	if others == 0 {
+		return ""
+	}
+	return strconv.Itoa(1 + others)
+}
+
+func takeName(a *Answers, text string) error {
+	if !handover.ValidName(text) {
+		return fmt.Errorf("%q: want letters, digits, - and _, at most 40 of them, because files have this name", text)
+	}
+	a.Name = text
+	return nil
+}
+
+func takeMachines(a *Answers, text string) (err error) {
+	a.Machines, err = number(text, 2, 1+handover.MostSeats)
+	if err != nil && text == "1" {
+		return errors.New("1: for one machine there is peer lab, with many peers on it: want 2 or more")
+	}
+	return err
+}
+
+func takeRounds(a *Answers, text string) (err error) {
+	a.Rounds, err = number(text, 1, 1_000_000_000)
+	return err
+}
+
+func number(text string, least, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%q: want a number from %d to %d", text, least, most)
+	}
+	return n, nil
+}
+
+func dataNames() []string {
+	var names []string
+	for _, s := range data.Sets() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// takeData accepts a data set that is on this machine, or a path.
+func takeData(a *Answers, text string) error {
+	a.Data, a.Own = text, false
+	if slices.Contains(dataNames(), text) {
+		dir, err := data.Root("")
+		if err != nil {
+			return err
+		}
+		source, err := data.Open(text, dir)
+		if err != nil {
+			return err
+		}
+		return source.Find()
+	}
+	path, err := filepath.Abs(text)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil || text == "" {
+		return advice.OneOf("data", text, append(dataNames(), "the name of a file or folder that exists"))
+	}
+	a.Data, a.Own = path, true
+	return nil
+}
+
+func takeLink(a *Answers, text string) error {
+	if rate, err := configs.ParseRate(text); err != nil || rate <= 0 {
+		return fmt.Errorf("%q: want a rate like 1gbit, 100mbit or 500kbit", text)
+	}
+	a.Link = text
+	return nil
+}
+
+// bits returns the bits per parameter for the slowest link: 8 and 4 bits cost no accuracy in our measurements, 2 cost
+// little (docs/choosing.md).
+func (a Answers) bits() int {
+	rate, err := configs.ParseRate(a.Link)
+	switch {
+	case err != nil || rate >= 100e6:
+		return 8
+	case rate >= 10e6:
+		return 4
+	}
+	return 2
+}
+
+// usualBatch is the batch of a run file whose data are large enough.
+const usualBatch = 32
+
+// RunFile returns a run file with comments.
+func (a Answers) RunFile() string {
+	var b strings.Builder
+	line := func(text, comment string) {
+		if comment != "" {
+			text = fmt.Sprintf("%-32s # %s", text, comment)
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	file := a.Name + runEnding
+	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s\" on each of them starts it.", a.Machines,
+		file), "")
+	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s\" hands it over.", file), "")
+	line("name: "+a.Name, "peers of one name look for each other")
+	line("\ntopology:", "")
+	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.Machines))
+	line(fmt.Sprintf("  size: %d", a.Machines), "machines that take part")
+	line("\nalgorithm:", "")
+	line("  name: dpsgd", "peer config reference has the others")
+	line(fmt.Sprintf("  bits: %d", a.bits()), fmt.Sprintf("per parameter, for links of %s and more; 32 = full precision",
+		a.Link))
+	line("\ndata:", "")
+	if a.Own {
+		line("  name: file", "samples of your own")
+		line("  path: "+strconv.Quote(a.Data), "on this machine")
+		if a.Standardise {
+			line("  standardise: true", "the deviations of its columns differ widely")
+		}
+	} else {
+		line("  name: "+a.Data, "peer data list names all")
+	}
+	line("\nmodel:", "")
+	line("  name: mlp", "")
+	line("  hidden: [64]", "units of the hidden layers")
+	line("\ntrain:", "")
+	line(fmt.Sprintf("  rounds: %d", a.Rounds), "")
+	line(fmt.Sprintf("  batch: %d", cmp.Or(a.Batch, usualBatch)), "samples of a worker in a round")
+	line("  step_size: 0.05", "")
+	line("\nnode:", "")
+	line("  join_secret_file: "+a.Name+secretEnding, "the machines that hold it belong to the run: keep it secret")
+	line("\n# All other keys: peer config reference", "")
+	return b.String()
+}

@@ -1,0 +1,457 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/peer"
+	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/app/status"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
+)
+
+// screen returns a screen on which these lines are typed.
+func screen(lines string) (Screen, *bytes.Buffer) {
+	talk := new(bytes.Buffer)
+	return Screen{
+		In: strings.NewReader(lines), Talk: talk, Interactive: lines != "", Log: slog.New(slog.DiscardHandler),
+		Print: func(_ any, text func(io.Writer) error) error { return text(talk) },
+	}, talk
+}
+
+// folder makes an empty folder the present one.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return dir
+}
+
+// names returns the files of a folder.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range all {
+		out = append(out, f.Name())
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRunFilesOfAnswersAreAccepted(t *testing.T) {
+	folder(t)
+	if err := os.WriteFile("own.csv", []byte("a,label\n1,0\n2,1\n3,0\n4,1\n5,0\n6,1\n7,0\n8,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for link, bits := range map[string]int{"1gbit": 8, "100mbit": 8, "99mbit": 4, "10mbit": 4, "9mbit": 2, "300kbit": 2} {
+		for _, data := range []string{"glyphs", "own.csv"} {
+			var a Answers
+			for n, text := range []string{"my-run", "5", data, link, "70"} {
+				if err := Questions()[n].take(&a, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile("my-run.yaml", []byte(a.RunFile()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			l, err := configs.Load(configs.Source{File: "my-run.yaml"})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, a.RunFile())
+			}
+			c := l.Config
+			if c.Name != "my-run" || c.Topology.Size != 5 || c.Algorithm.Bits != bits || c.Train.Rounds != 70 ||
+				c.Node.JoinSecretFile != "my-run.secret" || c.Data.Own() != (data == "own.csv") {
+				t.Errorf("%s, %s: %+v", link, data, c)
+			}
+			for line := range strings.Lines(a.RunFile()) {
+				if strings.Contains(line, ":") && !strings.Contains(line, "#") && len(line) > 100 {
+					t.Errorf("a long line without a comment: %s", line)
+				}
+			}
+		}
+	}
+}
+
+// A run on own data follows the advice of the data check, and the command for the other machines names the data.
+func TestARunOnOwnDataIsChecked(t *testing.T) {
+	dir := folder(t)
+	for name, row := range map[string]string{"wide.csv": "%d,%d000,%d\n", "even.csv": "%d,%d,%d\n"} {
+		text := "a,b,label\n"
+		for i := range 200 {
+			text += fmt.Sprintf(row, i%7, i%5, i%2)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, talk := screen("")
+		run := strings.TrimSuffix(name, ".csv")
+		b := Beginning{Screen: s, Alone: true, Given: map[string]string{"name": run, "machines": "2", "data": name,
+			"link": "1gbit", "rounds": "9"}}
+		file, err := b.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := configs.Load(configs.Source{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		advised := name == "wide.csv"
+		if loaded.Config.Data.Standardise != advised ||
+			strings.Contains(talk.String(), "data.standardise: true helps training") != advised {
+			t.Errorf("%s: standardise: %v; %s", name, loaded.Config.Data.Standardise, talk)
+		}
+		i := Invitation{Loaded: loaded}
+		if got, want := i.join("TOKEN"), "peer join TOKEN --set data.path="+filepath.Join(dir, name); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	loaded, err := configs.Load(configs.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (&Invitation{Loaded: loaded}).join("TOKEN"); got != "peer join TOKEN" {
+		t.Errorf("for data that all machines know: %s", got)
+	}
+	if err := os.WriteFile("gap.csv", []byte("a,b,label\n1,2,0\n3,,1\n4,5,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := screen("")
+	b := Beginning{Screen: s, Alone: true, Given: map[string]string{"machines": "2", "data": "gap.csv"}}
+	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "gap.csv") {
+		t.Errorf("data with a gap: error %v", err)
+	}
+	if err := os.WriteFile("few.csv", []byte("a,b,label\n"+strings.Repeat("1,2,0\n3,4,1\n", 5)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = screen("")
+	b = Beginning{Screen: s, Alone: true, Given: map[string]string{"machines": "9", "data": "few.csv"}}
+	_, err = b.Begin(t.Context())
+	if err == nil || !strings.Contains(err.Error(), ": the run file of these answers:") {
+		t.Errorf("fewer rows than machines: error %v", err)
+	}
+	s, talk := screen("")
+	b = Beginning{Screen: s, Alone: true, Given: map[string]string{"name": "few", "machines": "2", "data": "few.csv"}}
+	if _, err := b.Begin(t.Context()); err != nil || !strings.Contains(talk.String(), "run file has train.batch: 4") {
+		t.Errorf("few rows: %s, error %v", talk, err)
+	}
+	if strings.Contains(names(t, dir), "lan") {
+		t.Errorf("there are files all the same: %s", names(t, dir))
+	}
+}
+
+func TestWrongAnswersSayWhatIsWanted(t *testing.T) {
+	folder(t)
+	for _, test := range []struct{ flag, text, want string }{
+		{"name", "a/b", "want letters"}, {"name", "", "want letters"}, {"machines", "1", "peer lab"},
+		{"machines", "many", "want a number from 2"}, {"machines", "", "want a number"}, {"data", "glyph", "want one of"},
+		{"data", "", "want one of"}, {"link", "fast", "want a rate"}, {"link", "", "want a rate"}, {"rounds", "0", "from 1"},
+	} {
+		for _, q := range Questions() {
+			if q.Flag != test.flag {
+				continue
+			}
+			if err := q.take(new(Answers), test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("--%s %q: error %v, want %q", test.flag, test.text, err, test.want)
+			}
+		}
+	}
+}
+
+func TestQuestionsAreAskedAgain(t *testing.T) {
+	s, talk := screen("x\n\n7\n")
+	var got []string
+	a := newAsker(s)
+	take := func(text string) error {
+		got = append(got, text)
+		if text == "x" {
+			return advice.With(errors.New("wrong"), "take another")
+		}
+		return nil
+	}
+	for range 2 {
+		if err := a.ask(t.Context(), "Which", "5", take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Join(got, " ") != "x 5 7" || strings.Count(talk.String(), "Which [5]: ") != 3 ||
+		!strings.Contains(talk.String(), "  wrong\n  take another\n") {
+		t.Errorf("%q: %s", got, talk)
+	}
+	if err := a.ask(t.Context(), "Which", "5", take); !errors.Is(err, errNoMore) {
+		t.Errorf("error %v, want that the input has ended", err)
+	}
+	s.In, _ = io.Pipe() // no answer comes
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrClosedPipe)
+	if err := newAsker(s).ask(ctx, "Which", "", take); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error %v, want the cause", err)
+	}
+}
+
+func begin(t *testing.T, lines string, given map[string]string, o Overwrite) (string, error) {
+	t.Helper()
+	s, talk := screen(lines)
+	b := Beginning{Screen: s, Given: given, Overwrite: o, Alone: true}
+	_, err := b.Begin(t.Context())
+	return talk.String(), err
+}
+
+func TestAnswersComeFromTerminalOrFlags(t *testing.T) {
+	dir := folder(t)
+	if said, err := begin(t, "\n4\n\n\n\n", nil, KeepFiles); err != nil || !strings.Contains(said, "5/5  Rounds") {
+		t.Fatalf("%s%v", said, err)
+	}
+	if _, err := begin(t, "", map[string]string{"machines": "3"}, KeepFiles); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); got != "lan-2.secret lan-2.yaml lan.secret lan.yaml" {
+		t.Errorf("the folder holds %s", got)
+	}
+	said, err := begin(t, "lan\nlan-3\n", map[string]string{"machines": "3", "data": "glyphs", "link": "1gbit",
+		"rounds": "9"}, KeepFiles)
+	if err != nil || !strings.Contains(said, "lan.yaml exists already") || !strings.Contains(said, "1/5") ||
+		strings.Contains(said, "2/5") {
+		t.Errorf("%s%v", said, err)
+	}
+	first, err := os.ReadFile("lan.secret")
+	if err != nil || len(first) != 65 {
+		t.Fatalf("%q, error %v", first, err)
+	}
+	if _, err := begin(t, "", map[string]string{"machines": "3", "name": "lan"}, ReplaceFiles); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := os.ReadFile("lan.secret")
+	if info, err := os.Stat("lan.secret"); err != nil || bytes.Equal(first, second) ||
+		os.PathSeparator == '/' && info.Mode().Perm() != 0o600 {
+		t.Errorf("the secret is the old one, or has mode %v; error %v", info.Mode(), err)
+	}
+}
+
+// Without all answers nothing is written.
+func TestNothingIsWrittenWithoutAllAnswers(t *testing.T) {
+	dir := folder(t)
+	for name, test := range map[string]struct {
+		lines string
+		given map[string]string
+		want  string
+	}{
+		"a missing flag":   {"", map[string]string{"name": "lan"}, "--machines is missing"},
+		"a wrong flag":     {"", map[string]string{"machines": "0"}, "--machines: \"0\": want a number"},
+		"an unknown set":   {"", map[string]string{"machines": "2", "data": "fashon-mnist"}, "--data: data \"fashon-mnist\""},
+		"the end of input": {"lan\n4\n", nil, "nothing was written"},
+		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "the folder is empty"},
+	} {
+		_, err := begin(t, test.lines, test.given, KeepFiles)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+		if got := names(t, dir); got != "" {
+			t.Errorf("%s: the folder holds %s", name, got)
+		}
+	}
+}
+
+func TestBothFilesAreWrittenOrNone(t *testing.T) {
+	dir := folder(t)
+	p := pathsOf("lan")
+	if err := os.Mkdir("lan.yaml", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*takenError](p.write("a", "b", KeepFiles)); !ok {
+		t.Error("a folder of that name is replaced")
+	}
+	if err := p.write("a", "b", ReplaceFiles); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	os.RemoveAll(dir + "/lan.yaml")
+	os.Remove("lan.secret")
+	if err := p.write("a", "", KeepFiles); err != nil || names(t, dir) != "lan.yaml" {
+		t.Errorf("error %v, the folder holds %s, want no file for an empty secret", err, names(t, dir))
+	}
+	if os.PathSeparator != '/' {
+		return
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := pathsOf("other").write("a", "b", KeepFiles); err == nil || !strings.Contains(hintOf(err), "chmod o-w") {
+		t.Errorf("error %v: others could replace the secret", err)
+	}
+	err := unwritable(&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC})
+	if !strings.Contains(hintOf(err), "make room") {
+		t.Errorf("%v: hint %s", err, hintOf(err))
+	}
+}
+
+func TestOnlyOwnKeysCanBeSet(t *testing.T) {
+	for set, want := range map[string]string{
+		"algorithm.bits=4": "for all", "topology={size: 3}": "for all", "peers=[]": "for all", "name=x": "for all",
+		"node.join_secret_file=x": "for all", "node.detect=soon": "node.detect",
+		"data.path=x": "", "node.key=k": "", "output.dir=o": "", "node={detect: 4s}": "",
+	} {
+		j := Joining{Set: []string{set}}
+		if _, err := j.own(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", set, err, want)
+		}
+	}
+}
+
+func TestAJoinWithoutATerminalNeedsAToken(t *testing.T) {
+	dir := folder(t)
+	s, _ := screen("")
+	for typed, want := range map[string]string{"": "TOKEN is missing", "abc": "token: it has 3 characters"} {
+		_, err := (&Joining{Screen: s, Token: typed}).Join(t.Context())
+		if _, ok := errors.AsType[*advice.UsageError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", typed, err, want)
+		}
+	}
+	if got := names(t, dir); got != "" {
+		t.Errorf("the folder holds %s", got)
+	}
+}
+
+func TestOtherFilesAndDataAreRefused(t *testing.T) {
+	folder(t)
+	file := handover.File{Name: "edges.txt", SHA256: "00", Bytes: 3}
+	if err := compareFiles([]handover.File{file}, "alpha"); err == nil ||
+		!strings.Contains(hintOf(err), "copy edges.txt from alpha") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.WriteFile("edges.txt", []byte("0 1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := compareFiles([]handover.File{file}, "alpha"); err == nil || !strings.Contains(err.Error(), "differs") {
+		t.Errorf("error %v", err)
+	}
+	var err error
+	if file.SHA256, file.Bytes, err = checksum("edges.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if err := compareFiles([]handover.File{file}, "alpha"); err != nil {
+		t.Error(err)
+	}
+	l, err := configs.Load(configs.Source{Set: []string{"topology.size=2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := held(l)
+	if err != nil || compareData(l, mine, "alpha") != nil {
+		t.Errorf("error %v: built-in data differ from themselves", err)
+	}
+	theirs := json.RawMessage(strings.Replace(string(mine), "built in", "other", 1))
+	if err := compareData(l, theirs, "alpha"); err == nil || !strings.Contains(err.Error(), "data set.fingerprint is") {
+		t.Errorf("error %v", err)
+	}
+	l, err = configs.Load(configs.Source{Set: []string{"topology.size=2", "data.name=mnist", "data.dir=" + t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compareData(l, mine, "alpha"); err == nil || hintOf(err) != "peer data fetch mnist" {
+		t.Errorf("error %v, hint %q", err, hintOf(err))
+	}
+}
+
+func TestWhatTheHostMayKnow(t *testing.T) {
+	wrong := &configs.Error{Problems: []configs.Problem{{Key: "name", Message: "secret line"}}}
+	if got := told(wrong).Error(); strings.Contains(got, "secret line") {
+		t.Errorf("the host learns %q", got)
+	}
+	if got := told(&takenError{"lan.yaml"}).Error(); got != "lan.yaml exists already" {
+		t.Errorf("the host learns %q", got)
+	}
+}
+
+func TestFilesHaveHarmlessNames(t *testing.T) {
+	for file, want := range map[string]string{
+		"lan.yaml": "lan", filepath.Join("a", "b c.yaml"): "my-run", "ring8": "ring8", "../.yaml": "my-run",
+	} {
+		if got := nameOf(file, configs.Config{Name: "my-run"}); got != want {
+			t.Errorf("%s: %s, want %s", file, got, want)
+		}
+	}
+	if got := nameOf("b c.yaml", configs.Config{Name: "my run"}); got != "run" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPortsOfLinks(t *testing.T) {
+	c := configs.Config{Node: configs.Node{Listen: []string{"/ip4/0.0.0.0/tcp/4777"}}}
+	if got := linkPort(c); got != 4777 {
+		t.Errorf("port %d, want that of the run file", got)
+	}
+	if got := linkPort(configs.Config{}); got == 0 {
+		t.Error("no port")
+	}
+	if quic, tcp := listenOn(true, 7), listenOn(false, 7); quic != "/ip4/0.0.0.0/udp/7/quic-v1" ||
+		tcp != "/ip4/0.0.0.0/tcp/7" {
+		t.Errorf("%s and %s", quic, tcp)
+	}
+}
+
+// A token for a run whose members have met would be of no use. The peer of this machine tells, by its socket.
+func TestNoTokenForARunThatIsFull(t *testing.T) {
+	dir := folder(t)
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	if said, err := begin(t, "", map[string]string{"machines": "2"}, KeepFiles); err != nil {
+		t.Fatal(said, err)
+	}
+	l, err := configs.Load(configs.Source{File: "lan.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := peer.KeyPath("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := identity.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer who.Close()
+	other, err := identity.Ephemeral()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(node.Options{RunID: "lan", N: 2, Dim: 1, Identity: who, Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	server, err := status.Open(l.Config, dir, 0, n, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	s, _ := screen("")
+	i := &Invitation{Screen: s, File: "lan.yaml", Loaded: l, Valid: time.Minute}
+	if _, err := i.terms(); err != nil {
+		t.Errorf("a run that waits for machines: %v", err)
+	}
+	if err := n.SetRoster([]node.Peer{{ID: who.ID()}, {ID: other.ID()}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = i.terms()
+	if err == nil || !strings.Contains(err.Error(), "the run lan is full: its 2 machines have met") ||
+		!strings.Contains(hintOf(err), "topology.size") {
+		t.Errorf("error %v, want that the run is full", err)
+	}
+}

@@ -1,0 +1,162 @@
+// Package supervise runs the peers of a lab as processes of this machine. It says how each peer is started, also after
+// a death, and without which peers the run goes on, and collects their models. Package fleet supervises the processes.
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/machine"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/worker"
+	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/fleet"
+)
+
+const (
+	DefaultRestart = 5  // is what people need, but where the others go on
+	Unsaid         = -1 // stands for it
+)
+
+// restartsOf returns how many times a minute a peer of a run is started again.
+func restartsOf(cfg configs.Config, asked int) int {
+	kept := cfg.Checkpoint
+	switch {
+	case cfg.Faults.OnLostNeighbor == "reweight":
+		return max(asked, 0)
+	case kept.Every == 0 && kept.Seconds == 0:
+		return 0 // without a key of its own, a peer that comes back is not recognised
+	case asked == Unsaid:
+		return DefaultRestart
+	}
+	return asked
+}
+
+// ParseRestart reads the value of --restart.
+func ParseRestart(text string) (times int, err error) {
+	switch text {
+	case "never":
+		return 0, nil
+	case "":
+		return Unsaid, nil
+	}
+	if times, err = strconv.Atoi(text); err != nil || times < 0 {
+		return 0, advice.Usagef("--restart %s: want a number of times a minute, or never", text)
+	}
+	return times, nil
+}
+
+// A Lab is a run with all peers as processes of this machine.
+type Lab struct {
+	*session.Session
+	Restarts int           // how many times a minute a dead peer is started again, or Unsaid
+	Resume   bool          // the peers go on from their checkpoints
+	Quiet    bool          // each peer logs errors alone
+	Verbose  int           // how much more each peer logs
+	Lost     int           // exit code of a peer that has lost the others
+	Still    <-chan func() // delivers functions during which the peers stand still
+	Script   []string      // the command of the script that each peer starts; none for a built-in model
+}
+
+// Run starts the peers, attends them to their end, and returns their final models by rank.
+// A peer that dies is started again as often as Restarts allows. The session must have an
+// ending.
+func (l *Lab) Run(ctx context.Context) (models experiment.Replicas, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
+	}
+	run := l.Session.Run
+	err = fleet.Run(ctx, fleet.Options{
+		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
+		Command:    func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
+		Expendable: l.spares(),
+		Script:     fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
+		Lasted:     l.History.Trained(),
+		Missed:     l.Missed,
+		End:        l.Over(),
+		Still:      l.Still,
+		History:    l.History,
+		Event:      l.Event,
+		Log:        l.Log,
+		Grace:      l.grace(),
+	})
+	if err != nil {
+		if peer, ok := errors.AsType[*fleet.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
+			peer.Hint = "the run had not begun: start it again; with --restart " + strconv.Itoa(DefaultRestart) +
+				" a peer that dies is started again"
+		}
+		return nil, err
+	}
+	return worker.Models(l.Folder, run, l.Finals())
+}
+
+// ScriptGrace is how long peers with scripts have between the order to stop and being killed.
+const ScriptGrace = bridge.Ending + fleet.DefaultGrace
+
+// grace returns the time from the order to stop to the kill.
+func (l *Lab) grace() time.Duration {
+	if len(l.Script) > 0 {
+		return ScriptGrace
+	}
+	return fleet.DefaultGrace
+}
+
+// peer returns the command that starts a peer; life counts its earlier starts.
+func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
+	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
+		"--supervised"}, l.words()...)
+	if l.Resume || life > 0 {
+		args = append(args, "--resume")
+	}
+	cmd := exec.Command(program, append(args, script.After(l.Script)...)...)
+	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
+	if len(l.Script) > 0 {
+		cmd.Env = machine.ShareThreads(cmd.Env, l.Session.Run.N())
+	}
+	return cmd
+}
+
+// words returns the flags with which a peer logs as much as this process.
+func (l *Lab) words() (words []string) {
+	if l.Quiet {
+		words = append(words, "--quiet")
+	}
+	for range l.Verbose {
+		words = append(words, "--verbose")
+	}
+	return words
+}
+
+// spares returns the failures after which the run goes on: under the policy reweight, peers that died or lost the
+// others.
+func (l *Lab) spares() func(fleet.Failure) bool {
+	if !l.Session.Run.Reweights() {
+		return nil
+	}
+	return func(f fleet.Failure) bool { return f.Died || f.Code == l.Lost }
+}
+
+// WhySim compares the finished run with its simulation.
+func (l *Lab) WhySim() string {
+	switch {
+	case l.Session.Run.Timed():
+		return "the same run in a simulator, whose times are its own"
+	case l.LooksAhead():
+		return "a run of as many rounds in a simulator, whose step sizes follow from them: another digest"
+	case l.Bereft():
+		return "the same run in a simulator, where no peer is lost: another digest"
+	}
+	return "the same run in a simulator: the same digest"
+}

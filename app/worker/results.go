@@ -1,0 +1,113 @@
+package worker
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"gossiptrainer/app/machine"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/train"
+)
+
+// Results are the destination of the final models of a run.
+type Results struct {
+	Dir   string // the folder of the run
+	Saver *runfolder.Saver
+}
+
+// Complete adds the score of the replica to a result, and saves the model. It tells watch how many samples of how many
+// are done. A NaN or infinite loss is an error that wraps train.ErrDiverged. The result of an external model has the
+// score that its script has told.
+func (r *Results) Complete(
+	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
+) error {
+	if w.Evaluate != nil {
+		if err := score(final, run, w, watch); err != nil {
+			return err
+		}
+	}
+	var err error
+	if final.Data, err = run.Rows(w.Rank); err != nil {
+		return err
+	}
+	final.Theta, final.Bits, final.Peak = w.Bound(final.Rounds), w.MeanBits(), machine.PeakMemory()
+	return r.save(final, run, w)
+}
+
+// score adds the score of the replica to a result.
+func score(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
+	score, err := w.Evaluate(w.Machine.Params(), watch)
+	if err != nil {
+		return err
+	}
+	if record.Number(score.Loss) == nil {
+		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
+			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
+	}
+	final.Loss, final.Accuracy = score.Loss, score.Accuracy
+	return nil
+}
+
+// floatBytes are the bytes of a number in a model file.
+const floatBytes = 4
+
+// save writes the replica of a worker.
+func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.Worker) error {
+	own := w.Model()
+	model := run.SavedModel(own.X, own.Statistics)
+	model.Metadata[experiment.MetaRank] = strconv.Itoa(final.Rank)
+	model.Metadata[experiment.MetaRounds] = strconv.Itoa(final.Rounds)
+	model.Metadata[experiment.MetaDigest] = final.Digest
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(own.X)),
+	}
+	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
+}
+
+// SaveAverage writes the mean of the replicas of the workers that finished the run, from their files. digest is that of
+// the run. Without a finished worker it writes nothing. watch hears how many bytes have been read,
+// unless it is nil.
+func (r *Results) SaveAverage(
+	run *experiment.Run, finals []record.Final, digest string, watch func(done, all int64),
+) error {
+	if len(finals) == 0 {
+		return nil
+	}
+	mean := train.Averaging{Watch: watch, Metadata: map[string]string{
+		experiment.MetaRank: "average", experiment.MetaDigest: digest,
+	}}
+	for _, final := range finals {
+		mean.Files = append(mean.Files, runfolder.ModelPath(r.Dir, final.Rank))
+	}
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "the average model", Need: floatBytes * int64(run.Dim()),
+	}
+	return r.Saver.Save(space, func() error {
+		_, err := mean.Write(runfolder.AveragePath(r.Dir))
+		return err
+	})
+}
+
+// Models opens the final models of the peers that finished the run, in the order of ranks.
+func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) (experiment.Replicas, error) {
+	var paths []string
+	for _, final := range finals {
+		paths = append(paths, f.ModelPath(final.Rank))
+	}
+	return run.Saved(paths)
+}
+
+// EachSecond reports the finished share of a test once a second and at its end. It reports nothing of a test that takes
+// less than a second.
+func EachSecond(tell func(share float64)) func(done, all int) {
+	last, told := time.Now(), false
+	return func(done, all int) {
+		if now := time.Now(); now.Sub(last) >= time.Second || told && done == all {
+			last, told = now, true
+			tell(float64(done) / float64(all))
+		}
+	}
+}

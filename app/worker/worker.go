@@ -1,0 +1,141 @@
+// Package worker runs one worker of a run on a node, from its first round or its
+// checkpoint to the score of its model and the file that holds it.
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/app/machine"
+	"gossiptrainer/app/script"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/node"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+// Options say how a worker is run.
+type Options struct {
+	Results
+	// Observe is told the scores of the replica while it trains.
+	Observe func(record.Event)
+	// Checkpoints keep the state of the worker, nil: nothing keeps it.
+	Checkpoints *node.Checkpoints
+	// Returned says that an earlier process of this worker took part in the run.
+	Returned bool
+	// Arbiter may end the run before its rounds are over; nil: it does not end early.
+	Arbiter node.Arbiter
+	// Through reports which workers have ended well and are gone; nil: unknown.
+	Through func(topology.Rank) bool
+	// Trial is what a script of faults makes of the worker; nil: nothing.
+	Trial *Trial
+	// Script trains an external model; nil: the model is built in. Train ends it.
+	Script *script.Child
+}
+
+// Train runs worker w on a node that has joined, tests its replica, and saves it. If the run has gone on without w, the
+// worker asks for a place, and continues from there.
+func Train(
+	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
+) (record.Final, error) {
+	final, w, err := o.train(ctx, n, run, w)
+	if err != nil {
+		if o.Script != nil {
+			o.Script.Stop(ctx, err, final.Rounds, w.Machine.Params())
+		}
+		return final, err
+	}
+	testing := record.Status{State: record.Testing}
+	n.Say(testing)
+	if o.Script != nil {
+		final.Loss, final.Accuracy, err = o.Script.Finish(ctx, final.Rounds, w.Rounds, w.Machine.Params())
+		if err != nil { // the script's: the model is there
+			return final, errors.Join(err, o.Complete(&final, run, w, nil))
+		}
+	}
+	watch := EachSecond(func(share float64) {
+		testing.Share = share
+		n.Say(testing)
+	})
+	return final, o.Complete(&final, run, w, watch)
+}
+
+// train does the rounds of w, or of the worker that comes back in its place, which it returns.
+func (o *Options) train(
+	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker,
+) (record.Final, *experiment.Worker, error) {
+	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{
+		Checkpoints: o.Checkpoints, Returned: o.Returned,
+	}))
+	if !errors.Is(err, node.ErrLeftBehind) {
+		return final, w, err
+	}
+	back, place, err := comeBack(ctx, n, run, w.Rank, o.Arbiter)
+	if err != nil {
+		return final, w, err
+	}
+	final, err = n.Run(ctx, o.driven(ctx, run, back, node.Worker{Place: place}))
+	return final, back, err
+}
+
+// driven completes the options of a node for w; d says where it begins.
+func (o *Options) driven(
+	ctx context.Context, run *experiment.Run, w *experiment.Worker, d node.Worker,
+) node.Worker {
+	d.Task = w.Task
+	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
+	d.Arbiter, d.Through = o.Arbiter, o.Through
+	if o.Script != nil {
+		d.Late = o.Script.Late.Observe
+	}
+	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
+	d.OpenLinks = run.Config().Node.OpenLinks
+	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
+	return d
+}
+
+// comeBack builds a lost worker for its place in a run that has gone on.
+func comeBack(
+	ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter,
+) (*experiment.Worker, *node.Place, error) {
+	closing := run.Closing(rank)
+	if run.Asynchronous() { // a place begins with a round
+		closing = nil
+	}
+	var w *experiment.Worker
+	place, err := n.ComeBack(ctx, closing, a, func(p node.Place, s *state.Snapshot) (err error) {
+		w, err = run.Join(rank, p.Sponsor, s)
+		return err
+	})
+	return w, &place, err
+}
+
+// slowed makes a gradient take factor times as long, by waiting.
+func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gradient {
+	if factor <= 1 {
+		return gradient
+	}
+	return func(g []float32, k int, x []float32) (float32, error) {
+		began := time.Now()
+		loss, err := gradient(g, k, x)
+		select {
+		case <-time.After(time.Duration(float64(time.Since(began)) * (factor - 1))):
+		case <-ctx.Done():
+		}
+		return loss, err
+	}
+}
+
+func lostPolicy(cfg configs.Config) node.LostPolicy {
+	switch cfg.Faults.OnLostNeighbor {
+	case "stop":
+		return node.Fail
+	case "reweight":
+		return node.Reweight
+	}
+	return node.Wait
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package lab
-
-import "syscall"
-
-// attributes are empty: the system has no process groups.
-func attributes() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"context"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/lab/rehearse"
+	"gossiptrainer/app/session"
+	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
+)
+
+// cost determines the costs of a simulated cell's algorithm: as given, as measured when the comparison began, or as
+// measured now for a run. All its cells have the same.
+func (m *Matrix) cost(ctx context.Context, cell configs.Cell, run *experiment.Run) error {
+	compute, err := cost.Parse(cell.Compute)
+	if err != nil {
+		return err
+	}
+	costs, known := m.known(cell.Label, compute)
+	switch {
+	case known:
+	case compute.Measured:
+		costs, err = m.measureAll(ctx, cell, run)
+	default:
+		costs, err = m.measureGradient(run)
+	}
+	if err != nil {
+		return err
+	}
+	m.costs[cell.Label] = costs
+	if m.result.Compute == 0 {
+		m.result.Compute = costs.Gradient.Seconds()
+	}
+	if costs.Coding() {
+		m.noteCosts(cell.Label, costs.String())
+	}
+	if m.result.Measured = m.result.Measured || !given(compute); !known {
+		return m.Save() // so that the cells of a later start have the same
+	}
+	return nil
+}
+
+func (m *Matrix) noteCosts(label, costs string) {
+	if m.result.Costs == nil {
+		m.result.Costs = map[string]string{}
+	}
+	m.result.Costs[label] = costs
+}
+
+func given(c cost.Compute) bool { return c.Given() && !c.Measured }
+
+// known returns the costs of a label if they are given, or were measured when the comparison began.
+func (m *Matrix) known(label string, compute cost.Compute) (cost.Costs, bool) {
+	if costs, known := m.costs[label]; known {
+		return costs, true
+	}
+	switch {
+	case given(compute):
+		return compute.Costs, true
+	case compute.Measured:
+		before, err := cost.Parse(m.before.Costs[label])
+		return before.Costs, err == nil && before.Coding()
+	case m.result.Compute > 0: // all labels share a gradient
+		return cost.Costs{Gradient: seconds(m.result.Compute)}, true
+	}
+	return cost.Costs{Gradient: seconds(m.before.Compute)}, m.before.Measured && m.before.Compute > 0
+}
+
+// measureGradient measures the time of a gradient for all algorithms.
+func (m *Matrix) measureGradient(run *experiment.Run) (cost.Costs, error) {
+	took, err := run.MeasureGradient(session.Gradients)
+	if err != nil {
+		return cost.Costs{}, err
+	}
+	m.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
+	return cost.Costs{Gradient: took}, nil
+}
+
+// measureAll measures the costs of an algorithm.
+func (m *Matrix) measureAll(ctx context.Context, cell configs.Cell, run *experiment.Run) (cost.Costs, error) {
+	costs, err := rehearse.Measure(ctx, run, m.measureLinks)
+	if err != nil {
+		return cost.Costs{}, m.inCell(cell, err)
+	}
+	m.say("%s: compute: %v", cell.Label, costs)
+	return costs, nil
+}
+
+// measureLinks measures the costs of links once for all algorithms.
+func (m *Matrix) measureLinks(ctx context.Context) (_ cost.Costs, err error) {
+	if m.links == (cost.Costs{}) {
+		m.links, err = m.Process.Links(ctx)
+	}
+	return m.links, err
+}

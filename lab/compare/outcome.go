@@ -1,0 +1,81 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"gossiptrainer/app/advice"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/report"
+)
+
+// SayStopped tells the user of a stopped comparison which results exist and that the same command line continues.
+func (m *Matrix) SayStopped(again string) {
+	done := 0
+	for _, cell := range m.result.Cells {
+		if cell.Status != "" && cell.Status != report.CellFailed {
+			done++
+		}
+	}
+	m.say("%s %s finished, in %s; the others are run when the same command is started again",
+		plural.Part(done, len(m.cells), "cell"), plural.Verb(done, "is", "are"), m.Dir)
+	advice.Next(m.Talk, again, "go on")
+	if done > 0 {
+		advice.Next(m.Talk, advice.Command("peer", "report", m.Dir), "report on the finished cells")
+	}
+}
+
+// A CellsError says that some cells of a comparison failed. The results of the other cells remain.
+type CellsError struct {
+	failed, all int
+	first       report.Cell
+	dir         string
+}
+
+func (e *CellsError) Error() string {
+	return fmt.Sprintf("compare: %s failed; the first: %s on %s, seed %d: %s",
+		plural.Part(e.failed, e.all, "cell"), e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
+}
+
+// Hint says where to read what went wrong.
+func (e *CellsError) Hint() string {
+	return "what each said is in " + filepath.Join(e.dir, report.CellsFolder, "*", cellLog) +
+		"; start again to try them again"
+}
+
+// Failed returns a *cellsError if some cells have failed.
+func (m *Matrix) Failed() error {
+	var e *CellsError
+	for _, cell := range m.result.Cells {
+		if cell.Status != report.CellFailed {
+			continue
+		}
+		if e == nil {
+			e = &CellsError{all: len(m.result.Cells), first: cell, dir: m.Dir}
+		}
+		e.failed++
+	}
+	if e != nil {
+		return e
+	}
+	return nil
+}
+
+// Lock keeps other processes from writing results into dir until unlock is
+// called or this process ends.
+func Lock(dir string) (unlock func(), err error) {
+	lock, err := lockfile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
+	if _, held := errors.AsType[*lockfile.HeldError](err); held {
+		return nil, advice.Usage(
+			fmt.Errorf("compare: another peer compare is writing into %s", dir),
+			"wait until it ends, or choose another folder with -o",
+		)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	return func() { _ = lock.Release() }, nil
+}
