@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"gossiptrainer"
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
-	"gossiptrainer"
 	"gossiptrainer/topology"
 )
 

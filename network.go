@@ -10,8 +10,8 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	driver "gossiptrainer/node"
 	"gossiptrainer/internal/work"
+	driver "gossiptrainer/node"
 )
 
 // A Network says how a worker reaches the others. With a Secret alone it listens on all interfaces and

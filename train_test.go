@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer"
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
-	"gossiptrainer"
 	"gossiptrainer/topology"
 )
 
@@ -57,7 +57,9 @@ func modulo(w gossiptrainer.Worker) (gossip.Algorithm, error) {
 }
 
 // overNetwork runs all workers as peers of this machine that know each other.
-func overNetwork(ctx context.Context, t gossiptrainer.Training, objective func(i int) gossiptrainer.Objective) ([]gossiptrainer.Result, error) {
+func overNetwork(
+	ctx context.Context, t gossiptrainer.Training, objective func(i int) gossiptrainer.Objective,
+) ([]gossiptrainer.Result, error) {
 	var known []string
 	results, errs := make([]gossiptrainer.Result, t.Workers), make([]error, t.Workers)
 	var running sync.WaitGroup
@@ -91,10 +93,12 @@ func TestAllWorkersReachTheMean(t *testing.T) {
 		change func(t *gossiptrainer.Training)
 		near   float32
 	}{
-		"one worker":       {1, func(*gossiptrainer.Training) {}, 0.01},
-		"two workers":      {2, func(*gossiptrainer.Training) {}, 0.05},
-		"ring of five":     {5, func(*gossiptrainer.Training) {}, 0.3},
-		"complete graph":   {5, func(t *gossiptrainer.Training) { t.Graph = topology.Spec{Kind: topology.Complete, N: 5} }, 0.2},
+		"one worker":   {1, func(*gossiptrainer.Training) {}, 0.01},
+		"two workers":  {2, func(*gossiptrainer.Training) {}, 0.05},
+		"ring of five": {5, func(*gossiptrainer.Training) {}, 0.3},
+		"complete graph": {5, func(t *gossiptrainer.Training) {
+			t.Graph = topology.Spec{Kind: topology.Complete, N: 5}
+		}, 0.2},
 		"eight bits":       {3, func(t *gossiptrainer.Training) { t.Algorithm = modulo }, 0.2},
 		"started far away": {2, func(t *gossiptrainer.Training) { t.Start = []float32{9, 9, 9} }, 0.05},
 	} {
@@ -164,6 +168,7 @@ func TestTrainingsThatCannotRunAreRefused(t *testing.T) {
 	good := func(*gossiptrainer.Training) {}
 	ring := topology.Spec{Kind: topology.Ring, N: 3}
 	broken := bowl{[]float32{1}, errors.New("no data")}
+	longStart := func(t *gossiptrainer.Training) { t.Start = []float32{1} }
 	for name, test := range map[string]struct {
 		change     func(t *gossiptrainer.Training)
 		objectives []gossiptrainer.Objective
@@ -171,7 +176,7 @@ func TestTrainingsThatCannotRunAreRefused(t *testing.T) {
 	}{
 		"no step size":        {func(t *gossiptrainer.Training) { t.StepSize = nil }, bowls(2), "set Training.StepSize"},
 		"negative rounds":     {func(t *gossiptrainer.Training) { t.Rounds = -1 }, bowls(2), "-1 rounds"},
-		"another start":       {func(t *gossiptrainer.Training) { t.Start = []float32{1} }, bowls(2), "Start has 1 parameters"},
+		"another start":       {longStart, bowls(2), "Start has 1 parameters"},
 		"another graph":       {func(t *gossiptrainer.Training) { t.Graph = ring }, bowls(2), "ring:3 has 3"},
 		"an unknown graph":    {func(t *gossiptrainer.Training) { t.Graph.Kind = "circle" }, bowls(2), `unknown kind "circle"`},
 		"one objective":       {good, bowls(1), "1 objectives for 2 workers"},
@@ -275,7 +280,8 @@ func TestWithoutASecretNoOtherMachineReachesAWorker(t *testing.T) {
 		}
 	}
 	run.Network.Listen = []string{"/ip4/0.0.0.0/tcp/0"}
-	if _, err := gossiptrainer.Train(t.Context(), run, one()); err == nil || !strings.Contains(err.Error(), "set Network.Secret") {
+	_, err := gossiptrainer.Train(t.Context(), run, one())
+	if err == nil || !strings.Contains(err.Error(), "set Network.Secret") {
 		t.Errorf("listens everywhere without a secret: error %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/link"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

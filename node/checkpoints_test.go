@@ -6,8 +6,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -1,8 +1,8 @@
 package node
 
 import (
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 )
 
 // finish runs a task to the end and has all nodes tell their results.

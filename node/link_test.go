@@ -14,10 +14,10 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/link"
-	"gossiptrainer/internal/wire"
 )
 
 // eventually waits for an event in other goroutines.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -25,6 +25,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
@@ -32,8 +34,6 @@ import (
 	"gossiptrainer/node/socket"
 	"gossiptrainer/node/telemetry"
 	"gossiptrainer/node/vector"
-	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
 

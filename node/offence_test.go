@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

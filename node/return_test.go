@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 

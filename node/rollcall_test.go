@@ -12,9 +12,9 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

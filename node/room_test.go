@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

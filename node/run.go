@@ -11,10 +11,10 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/cores"
-	"gossiptrainer/node/link"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node/link"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 )
 
 func TestLogLinesSayWhereTheirWorkerIs(t *testing.T) {

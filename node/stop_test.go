@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -2,8 +2,8 @@ package node
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"gossiptrainer/node/vector"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/vector"
 	"gossiptrainer/topology"
 )
 

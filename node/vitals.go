@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

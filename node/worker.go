@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/gossip/replay"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/node/link"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 

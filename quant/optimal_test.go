@@ -117,7 +117,7 @@ func TestLevelsOfBucketsByHand(t *testing.T) {
 		"orq of 257":      second(NewORQ(257, 0, 1)),
 		"linear_s of 1":   second(NewQuantiles(1, 0, 1)),
 		"linear_s of 257": second(NewQuantiles(257, 0, 1)),
-		"nu1-bit qsgd": second(NewNUQSGD(1, 0, L2, Zero, 1)),
+		"nu1-bit qsgd":    second(NewNUQSGD(1, 0, L2, Zero, 1)),
 		"a bucket":        second(NewTernGrad(-1, 1)),
 		"a variant":       second(ParseForm("none")),
 		"a rule":          second(ParseThreshold("median")),

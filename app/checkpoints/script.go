@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/node"
 )
 
 // A Program is the user's script that trains the worker. Its state belongs to each checkpoint.

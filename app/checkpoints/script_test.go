@@ -8,8 +8,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/model"
+	"gossiptrainer/node"
 )
 
 // external returns a run of an external model of three elements.

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/gossip"
-	"gossiptrainer/gossip/state"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/model"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

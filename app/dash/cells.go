@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/runs"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/report"
 )
 

@@ -13,9 +13,9 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/status"
 	"gossiptrainer/internal/explain"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/node"
 )
 
 // update writes the expected answers again. The page reads them too.

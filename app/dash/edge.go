@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gossiptrainer/internal/explain"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 // An edge is an undirected link between two workers.

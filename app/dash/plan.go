@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/topology"

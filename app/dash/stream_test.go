@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gossiptrainer/app/status"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 // A message is one event of a stream.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/peer"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"gossiptrainer/app/doctor/meeting"
+	"gossiptrainer/internal/settings"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/settings"
 )
 
 // nameOf names a machine by its worker, its host name and the end of its id, as far as they are known.

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/node"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/plural"
 )
 
 // A port is a network interface of this machine.

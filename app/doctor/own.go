@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/preflight"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/node/identity"
 )
 
 // open reads the run file and assembles its run.

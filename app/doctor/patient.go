@@ -7,8 +7,8 @@ import (
 
 	ma "github.com/multiformats/go-multiaddr"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/inspect"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/node/socket"

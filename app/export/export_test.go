@@ -20,9 +20,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 )

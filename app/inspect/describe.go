@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/live"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"

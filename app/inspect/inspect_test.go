@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"

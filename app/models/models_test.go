@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"

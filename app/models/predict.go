@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strconv"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

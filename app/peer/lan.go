@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/node/handshake"

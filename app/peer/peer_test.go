@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
-	"gossiptrainer/internal/record"
 )
 
 // sesame is a join secret.

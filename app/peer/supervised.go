@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/preflight"
@@ -14,11 +13,12 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/status"
 	"gossiptrainer/app/worker"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/machine"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
 )

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/regular"
 )

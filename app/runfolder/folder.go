@@ -20,8 +20,8 @@ import (
 	"strconv"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/machine"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/lockfile"

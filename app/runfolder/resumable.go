@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/checkpoint"
 )
 

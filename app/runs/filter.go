@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 )
 
 // A filter lets runs pass whose run file has a value.

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 )
 

@@ -14,8 +14,8 @@ import (
 	"os/exec"
 	"sync"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/regular"
 )
 

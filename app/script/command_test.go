@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 )
 
 func TestACommandIsForExternalModels(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"gossiptrainer/gossip/state"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"

@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/gossip/state"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 )

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 )
 

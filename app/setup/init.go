@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/configs"
 	"gossiptrainer/node/identity"
 )
 

@@ -14,13 +14,13 @@ import (
 
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/status"
-	"gossiptrainer/node/identity"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/node/identity"
 )
 
 // Valid is how long a token is valid unless the user says otherwise.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/setup/token"
+	"gossiptrainer/configs"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/socket"

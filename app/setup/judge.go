@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/doctor"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/settings"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/setup/handover"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 )
 

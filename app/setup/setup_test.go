@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/status"
+	"gossiptrainer/configs"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )

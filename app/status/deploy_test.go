@@ -13,8 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 // exposed are the metrics of a program with their labels, and the values that each label may have.

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 // A collector makes Prometheus metrics from the state of a node at every request.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 // serving starts a node that no other knows, with its server.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fleet"
 )

@@ -7,14 +7,14 @@ import (
 	"errors"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/gossip/state"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/script"
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

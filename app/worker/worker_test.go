@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
 )
 
 func assembled(t *testing.T, set ...string) *experiment.Run {

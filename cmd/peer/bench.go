@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/lab/bench"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/lab/bench"
 )
 
 func newBench(c *console) *cobra.Command {

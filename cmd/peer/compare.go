@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/inspect"
+	"gossiptrainer/configs"
 	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/compare"
-	"gossiptrainer/app/inspect"
 )
 
 func newCompare(c *console) *cobra.Command {

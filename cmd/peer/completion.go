@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/inspect"
+	"gossiptrainer/configs"
 )
 
 func newCompletion(c *console) *cobra.Command {

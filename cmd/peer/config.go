@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/terminal"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/lab/compare"
 )
 
 func newConfig(c *console) *cobra.Command {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/doctor"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/terminal"
+	"gossiptrainer/configs"
 )
 
 func newDoctor(c *console) *cobra.Command {

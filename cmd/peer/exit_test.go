@@ -9,20 +9,20 @@ import (
 	"syscall"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/fleet"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -112,7 +112,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		advice.Usagef("no such flag"):        "",
 		configs.Errorf("seed", "is wrong"):   "",
 		&signals.Error{Signal: os.Interrupt}: "",
-		&fleet.PeerError{Code: exitNetwork}:    "docs/troubleshooting.md" + "#exit-code-4",
+		&fleet.PeerError{Code: exitNetwork}:  "docs/troubleshooting.md" + "#exit-code-4",
 	} {
 		if got := describe(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/models"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/rng"

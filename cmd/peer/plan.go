@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/bench"
 	"gossiptrainer/app/doctor"
 	"gossiptrainer/app/inspect"
+	"gossiptrainer/configs"
+	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/plan"
 )
 

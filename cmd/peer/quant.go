@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/inspect"
-	"gossiptrainer/lab/reports"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/reports"
 )
 
 func newQuant(c *console) *cobra.Command {

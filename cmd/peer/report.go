@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/export"
-	"gossiptrainer/lab/reports"
 	"gossiptrainer/app/terminal"
+	"gossiptrainer/lab/reports"
 )
 
 func newReport(c *console) *cobra.Command {

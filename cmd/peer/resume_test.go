@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
+	"gossiptrainer/configs"
 )
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/node/identity"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/identity"
 )
 
 // A site is a folder with the run file and the keys of machines that know each other by a roster.

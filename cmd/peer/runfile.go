@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
 )

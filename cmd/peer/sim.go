@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/bench"
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/app/session"
-	"gossiptrainer/lab/simulate"
 	"gossiptrainer/app/terminal"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/lab/bench"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/lab/simulate"
 )
 
 // simFlags are the flags of peer sim.

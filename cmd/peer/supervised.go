@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/script"
 	"gossiptrainer/internal/fleet"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

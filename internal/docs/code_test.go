@@ -11,7 +11,7 @@ import (
 func TestCodeOfThePagesCompiles(t *testing.T) {
 	const page = "docs/go.md"
 	var compiled string
-	for _, file := range []string{"examples/objective/main.go", "node/example_test.go"} {
+	for _, file := range []string{"examples/objective/main.go", "example_test.go"} {
 		compiled += unspaced(t, file)
 	}
 	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readPage(t, page), -1)
@@ -20,7 +20,7 @@ func TestCodeOfThePagesCompiles(t *testing.T) {
 	}
 	for _, block := range blocks {
 		if !strings.Contains(compiled, strings.Join(strings.Fields(block[1]), " ")) {
-			t.Errorf("%s: neither examples/objective/main.go nor node/example_test.go has the code\n%s", page, block[1])
+			t.Errorf("%s: neither examples/objective/main.go nor example_test.go has the code\n%s", page, block[1])
 		}
 	}
 }

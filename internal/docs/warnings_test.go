@@ -53,22 +53,22 @@ var passedOn = map[string]string{
 	"node/audience.go":          "a Note of the core",
 	"node/socket/refusals.go":   "an argument of Tell",
 	"node/handshake/refusal.go": "an argument of Tell",
-	"gossip/peer/neighbour.go":           "an argument of warn",
+	"gossip/peer/neighbour.go":  "an argument of warn",
 }
 
 // A speaker is a function whose texts are warnings that others print.
 var speakers = map[string][]string{
 	"internal/record/watch.go":        {"See"},
-	"app/runfolder/space.go": {"Error"},
-	"node/reach.go":          {"CheckReach", "judgeReach"},
+	"app/runfolder/space.go":          {"Error"},
+	"node/reach.go":                   {"CheckReach", "judgeReach"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
 	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},
-	"app/session/session.go": {"enter", "Abandon"},
-	"app/session/summary.go": {"Summary"},
+	"app/session/session.go":          {"enter", "Abandon"},
+	"app/session/summary.go":          {"Summary"},
 }
 
 // warnings returns the warnings of a file. A text is unknown if it is not constant or is printed without its section.
@@ -153,7 +153,9 @@ func texts(f *ast.FuncDecl) (all []string) {
 }
 
 // product are the folders with code that warns.
-var product = []string{"algos", "cmd", "configs", "gossip", "internal", "model", "moniqua", "node", "quant", "topology"}
+var product = []string{
+	"algos", "app", "cmd", "configs", "gossip", "internal", "lab", "model", "moniqua", "node", "quant", "topology",
+}
 
 // printed returns the warnings of the product, each with a file that has it.
 func printed(t *testing.T) map[string]string {

@@ -25,8 +25,8 @@ var wideStructs = map[string]string{
 	"internal/record Step":                 "the JSON of a recorded round has these keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",
 	"internal/report Comparison":           "the JSON of a comparison has these keys",
-	"node Options":                "the settings of a peer, filled in by name",
-	"node Status":                 "the JSON of a peer's status has these keys",
+	"node Options":                         "the settings of a peer, filled in by name",
+	"node Status":                          "the JSON of a peer's status has these keys",
 }
 
 // givenCalls may have more parameters: a library calls them.

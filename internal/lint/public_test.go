@@ -13,7 +13,7 @@ import (
 // publicFolders are those at the top that Go programs outside the module may import, with
 // the folders below them.
 var publicFolders = []string{
-	"algos", "configs", "gossip", "model", "moniqua", "node", "quant", "topology",
+	".", "algos", "configs", "gossip", "model", "moniqua", "quant", "topology",
 }
 
 // isPublic reports whether a program outside the module may import pkg.

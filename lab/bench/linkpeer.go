@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/gossip"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/peer"
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/fleet"
-	"gossiptrainer/node"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

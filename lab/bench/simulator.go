@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/script"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fleet"

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/lab/rehearse"
 )
 
 // cost determines the costs of a simulated cell's algorithm: as given, as measured when the comparison began, or as

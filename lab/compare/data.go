@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 )
 
 // Places are files and folders in which data are now; none: where the run file says.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 )
 

@@ -20,11 +20,11 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"

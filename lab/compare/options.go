@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/lab/rehearse"
 )
 

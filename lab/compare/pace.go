@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/terminal"
+	"gossiptrainer/configs"
 )
 
 // A pace estimates the time for the rest of a comparison. It uses the cells that this process has run, and the progress

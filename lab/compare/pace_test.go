@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/live"
+	"gossiptrainer/configs"
 )
 
 func TestPaceTakesCellsThatAreAlike(t *testing.T) {

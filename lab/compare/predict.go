@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/preflight"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/report"

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/script"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/report"
 )

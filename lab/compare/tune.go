@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/preflight"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/topology"
 )

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/lab/rehearse"
 )
 
 // A labTask is how a candidate runs with real peers.

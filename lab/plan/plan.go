@@ -10,8 +10,8 @@ import (
 	"context"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/doctor"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 )
 

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/doctor"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/preflight"
-	"gossiptrainer/lab/rehearse"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/lab/rehearse"
 )
 
 // A Request says what to plan.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/doctor"
+	"gossiptrainer/configs"
 )
 
 // probe measures the links to the other machines of the roster. The slowest link and the longest latency stand for all:

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/preflight"
+	"gossiptrainer/configs"
 )
 
 // admit builds the run of every candidate, without its workers, and refuses those that cannot be built. Candidates with

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/topology"
 )
 

@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/compare"
-	"gossiptrainer/lab/reproduce"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/compare"
+	"gossiptrainer/lab/reproduce"
 )
 
 // About and Example explain the command.

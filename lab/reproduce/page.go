@@ -11,10 +11,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/compare"
 )
 
 // The files of a page, in the folder of the reproduction.

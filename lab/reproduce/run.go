@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/compare"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/compare"
 )
 
 // Options configure a reproduction. Those of the comparisons apply to each of them; Dir is the folder of all.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/compare"
 )
 
 // A folder of another reproduction, and one with other files, are refused. The same reproduction goes on.

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/app/session"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/lab/rehearse"
 )
 
 // Measure replaces a request for measured costs by those of this machine. Runs that differ in their networks have the

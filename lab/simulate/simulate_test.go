@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"

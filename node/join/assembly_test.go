@@ -8,8 +8,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"pgregory.net/rapid"
 
-	"gossiptrainer/node/handshake"
 	_ "gossiptrainer/internal/proptest"
+	"gossiptrainer/node/handshake"
 )
 
 // Peers that discover each other in any order, and whose ballots take any time, agree on one set of

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/handshake"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )

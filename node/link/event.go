@@ -5,9 +5,9 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 

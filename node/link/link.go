@@ -13,9 +13,9 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/wire/entropy"
 )
 
 // A link is one stream, with one goroutine that writes and one that reads. Half a frame makes the

@@ -12,10 +12,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/handshake"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 

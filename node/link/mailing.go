@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
 

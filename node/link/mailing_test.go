@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 )
 
 // read delivers received frames until the stream ends.

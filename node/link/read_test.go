@@ -10,10 +10,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/node/handshake"
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/socket"
 )
 
 // A scriptedStream is a stream whose other end has sent all its bytes.

@@ -8,10 +8,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
-	"gossiptrainer/node/socket"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 )
 
 // Two machines may share several networks. The end that opens the streams measures the ways to its neighbour when an

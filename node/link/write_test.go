@@ -10,9 +10,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/handshake"
 )
 
 // A recordingStream records the bytes of each write.

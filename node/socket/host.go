@@ -26,8 +26,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/x/rate"
 
-	"gossiptrainer/node/socket/mux"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/node/socket/mux"
 	"gossiptrainer/topology"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 )
 
 // The status messages of all peers take a small share of the slowest link.

@@ -21,9 +21,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"google.golang.org/protobuf/proto"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

@@ -11,10 +11,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 

@@ -10,9 +10,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 

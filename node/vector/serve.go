@@ -8,8 +8,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 

@@ -18,10 +18,10 @@ import (
 	"go.uber.org/goleak"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
 

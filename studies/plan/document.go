@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"gossiptrainer/app/machine"
-	"gossiptrainer/lab/plan"
 	"gossiptrainer/internal/median"
+	"gossiptrainer/lab/plan"
 	"gossiptrainer/studies/markdown"
 )
 

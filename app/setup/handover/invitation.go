@@ -12,10 +12,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/app/setup/token"
-	"gossiptrainer/node/handshake"
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/node/handshake"
 )
 
 // A Member is a machine of a run and where its links listen.
