@@ -24,11 +24,11 @@ type Link struct {
 func (l Link) Limited() bool { return l != Link{Burst: l.Burst} }
 
 // Record is the number of stream bytes that fill one TLS record of 16 KiB together with
-// yamux's header of 12 bytes. Chunk is the number that fills four records, the longest message
-// of yamux. One more byte would need another record or message.
+// yamux's header of 12 bytes. Chunk is the number that fills sixteen records, the longest message
+// that links send. One more byte would need another record or message.
 const (
 	Record = 16<<10 - 12
-	Chunk  = 64<<10 - 12
+	Chunk  = 256<<10 - 12
 )
 
 // Bounds of a piece and the time that a link should need for one. Control messages wait for

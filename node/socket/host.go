@@ -23,11 +23,11 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/x/rate"
 
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/node/socket/mux"
 	"gossiptrainer/topology"
 )
 
@@ -189,11 +189,16 @@ func (c *Config) listenAddrs() []string {
 	}
 }
 
-// streamsConfig returns the bounds of the streams of a connection, with a fixed window of so many
+// muxer returns the multiplexer of a connection, with a fixed window of so many
 // bytes. Windows that grow with the round trips of an idle link would ignore the bytes that wait below
 // the stream. Readers always read, and links pace their writes, so a window is never a queue.
-func streamsConfig(window uint32) mux.Config {
-	return mux.Config{Window: window, Streams: peerStreams, KeepAlive: keepAlive, WriteTimeout: writeTimeout}
+func muxer(window uint32) *yamux.Transport {
+	config := *yamux.DefaultTransport
+	config.MaxMessageSize = shape.Chunk + 12 // with the header of a message
+	config.InitialStreamWindowSize, config.MaxStreamWindowSize = window, window
+	config.MaxIncomingStreams = peerStreams
+	config.KeepAliveInterval, config.ConnectionWriteTimeout = keepAlive, writeTimeout
+	return &config
 }
 
 // Bounds of one connection or one peer. A link needs a stream, telemetry two, a

@@ -17,8 +17,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/core/sec"
-
-	"gossiptrainer/node/socket/mux"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 )
 
 // openID is the protocol of connections without encryption. A host offers it alone or not at all, so
@@ -120,7 +119,7 @@ func (o *opener) greet(below net.Conn, who peer.ID, client bool) (*openConn, err
 		counted.session = transcript("session", true, both)
 	}
 	return &openConn{below, bufio.NewReaderSize(below, intakeLen), partner{o.self, id, key, network.ConnectionState{
-		StreamMultiplexer: mux.ID, UsedEarlyMuxerNegotiation: true,
+		StreamMultiplexer: yamux.ID, UsedEarlyMuxerNegotiation: true,
 	}}}, nil
 }
 

@@ -18,10 +18,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/core/sec"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	"github.com/quic-go/quic-go"
-
-	"gossiptrainer/node/socket/mux"
 )
 
 // A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) with two
@@ -75,9 +74,9 @@ func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, client
 		side = tls.Client
 	}
 	config, keys := s.identity.ConfigForPeer(who)
-	config.NextProtos = append([]string{string(mux.ID)}, config.NextProtos...) // saves a later agreement
-	config.DynamicRecordSizingDisabled = true                                  // small first records are for browsers
-	config.SessionTicketsDisabled = true                                       // a new connection is a new session
+	config.NextProtos = append([]string{string(yamux.ID)}, config.NextProtos...) // saves a later agreement
+	config.DynamicRecordSizingDisabled = true                                    // small first records are for browsers
+	config.SessionTicketsDisabled = true                                         // a new connection is a new session
 	socket := newGather(below)
 	c, err := s.handshake(ctx, side(socket, config), keys)
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 		return nil, err
 	}
 	agreed := protocol.ID(c.ConnectionState().NegotiatedProtocol)
-	if agreed != mux.ID {
+	if agreed != yamux.ID {
 		agreed = "" // the peer agrees on a multiplexer later
 	}
 	return &sealedConn{Conn: c, partner: partner{self: s.self, peer: who, key: key, state: network.ConnectionState{

@@ -5,7 +5,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
-	"net"
 	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
@@ -18,6 +17,7 @@ import (
 	basichost "github.com/libp2p/go-libp2p/p2p/host/basic"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/net/upgrader"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
@@ -26,8 +26,6 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	ma "github.com/multiformats/go-multiaddr"
 	quicgo "github.com/quic-go/quic-go"
-
-	"gossiptrainer/node/socket/mux"
 )
 
 // A stack assembles the parts of libp2p that a host uses. The constructor of libp2p itself would link
@@ -114,7 +112,7 @@ func (s *stack) transport() (transport.Transport, error) {
 		t, err := quic.NewTransport(s.config.Key, shared, nil, s.config.Gate, s.limits)
 		return &openTransport{t, s.bytes.dialled}, err
 	}
-	muxers := []upgrader.StreamMuxer{{ID: mux.ID, Muxer: streaming(streamsConfig(s.bytes.shaper.window()))}}
+	muxers := []upgrader.StreamMuxer{{ID: yamux.ID, Muxer: muxer(s.bytes.shaper.window())}}
 	seal, err := s.security(muxers)
 	if err != nil {
 		return nil, err
@@ -159,15 +157,4 @@ func derived(key crypto.PrivKey, purpose string) ([]byte, error) {
 		return nil, err
 	}
 	return hkdf.Key(sha256.New, raw, nil, purpose, sha256.Size)
-}
-
-// streaming makes the sessions of streams for libp2p.
-type streaming mux.Config
-
-// NewConn begins a session over c.
-func (s streaming) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
-	if server {
-		return mux.Server(c, mux.Config(s), scope), nil
-	}
-	return mux.Client(c, mux.Config(s), scope), nil
 }

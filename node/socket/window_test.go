@@ -75,8 +75,7 @@ func shapedSession(
 		shapers[i] = dreamed(shape.Network{Uplink: link})
 		shaped := shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" })
 		var err error
-		streams := streaming(streamsConfig(shapers[i].window()))
-		if sessions[i], err = streams.NewConn(shaped, i == 1, nil); err != nil {
+		if sessions[i], err = muxer(shapers[i].window()).NewConn(shaped, i == 1, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
