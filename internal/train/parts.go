@@ -12,9 +12,17 @@ type parts struct {
 	take      func(first int, part []float32) // turns a part of the gradient into that of the direction
 }
 
-// IsMomentum reports whether directions are the momentum itself.
+// IsMomentum reports whether directions are the momentum itself. It lists the fields that may differ from zero, so that a
+// new one turns the shortcut off until somebody has thought of it here.
 func (r Rule) IsMomentum() bool {
-	return (r.Kind == "" || r.Kind == SGD) && r.Momentum > 0 && r.ClipNorm == 0 && r.Bound == 0
+	allowed := Rule{
+		Momentum: r.Momentum, WeightDecay: r.WeightDecay, Weight: r.Weight, Exact: r.Exact,
+		Beta1: r.Beta1, Beta2: r.Beta2, Eps: r.Eps, // of other kinds
+	}
+	if r.Kind == SGD {
+		allowed.Kind = SGD
+	}
+	return r == allowed && r.Momentum > 0
 }
 
 // newParts returns nil if a direction is not the momentum, or if the objective has no parts.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -59,5 +60,32 @@ func TestOtherDirectionsHaveNoMomentum(t *testing.T) {
 	}
 	if newOracle(t, q, NoData, Rule{Momentum: 0.9}).Momentum() != nil {
 		t.Error("an objective without parts lends its momentum")
+	}
+}
+
+// A field of the rule that nobody has thought of turns the shortcut off.
+func TestOnlyKnownFieldsLeaveTheDirectionTheMomentum(t *testing.T) {
+	known := map[string]bool{
+		"Momentum": true, "WeightDecay": true, "Weight": true, "Exact": true, "Beta1": true, "Beta2": true, "Eps": true,
+	}
+	fields := reflect.TypeFor[Rule]()
+	for i := range fields.NumField() {
+		rule := Rule{Kind: SGD, Momentum: 0.5}
+		switch field := reflect.ValueOf(&rule).Elem().Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString("another")
+		case reflect.Float64:
+			field.SetFloat(0.25)
+		case reflect.Int:
+			field.SetInt(1)
+		default:
+			t.Fatalf("%s is of kind %v: set it here", fields.Field(i).Name, field.Kind())
+		}
+		if name := fields.Field(i).Name; rule.IsMomentum() != known[name] {
+			t.Errorf("with %s: %v, want %v", name, rule.IsMomentum(), known[name])
+		}
+	}
+	if (Rule{Kind: SGD}).IsMomentum() {
+		t.Error("without momentum there is none")
 	}
 }
