@@ -45,13 +45,8 @@ var (
 // unevenRules are about workers whose samples differ in number, in weight and in the truth of their labels.
 var unevenRules = []rule{
 	{[]string{"data.sizes.shares", "data.sizes.law", "topology"}, checkShares},
-	{[]string{"data.sizes.law", "data.partition", "data.weights"}, func(c *Config, wrong complain) {
-		switch law := c.Data.Sizes.Law; {
-		case c.Data.Partition != "local":
-		case c.Data.Weighted() && law != "shares":
-			wrong("data.sizes.law", "with the partition local no machine knows the samples of the others, whose weight "+
-				"depends on them: must be shares, with the samples of each worker in data.sizes.shares, got %s", law)
-		case law != "natural" && law != "shares":
+	{[]string{"data.sizes.law", "data.partition"}, func(c *Config, wrong complain) {
+		if law := c.Data.Sizes.Law; c.Data.Partition == "local" && law != "natural" && law != "shares" {
 			wrong("data.sizes.law", "with the partition local the files say how many samples a worker has: must be natural, "+
 				"or shares, with the samples of each worker in data.sizes.shares, got %s", law)
 		}

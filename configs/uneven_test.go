@@ -22,8 +22,6 @@ func TestUnevenDataThatCannotBe(t *testing.T) {
 			"the number of samples of worker 1: must be a whole number, got 1.5"},
 		{"an unknown law", "data: {sizes: {law: zipf}}", 1, 21, "must be one of natural, equal, shares, power, dirichlet"},
 		{"an exponent of 0", "data: {sizes: {law: power, exponent: 0}}", 1, 38, "must be above 0"},
-		{"weights of files that differ", "data: {name: file, path: x, partition: local, weights: samples}", 1, 40,
-			"no machine knows the samples of the others"},
 		{"sizes of files that differ", "data: {name: file, path: x, partition: local, sizes: {law: power}}", 1, 60,
 			"the files say how many samples a worker has: must be natural"},
 		{"noise of some workers", "data: {label_noise: [0.1, 0.2]}", 1, 21, "or one for each of the 8, got 2 numbers"},

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node/vector"
@@ -41,6 +44,46 @@ func (n *Node) Start(ctx context.Context, x []float32) error {
 // LendStart is Start for a worker that has begun before. Workers that have not may fetch the vector, which read gives:
 // nil if it is not kept. Call it between Join and Run.
 func (n *Node) LendStart(read func() ([]float32, error)) { n.vectors.LendStart(read) }
+
+// Gather returns the vectors that all workers pass under a tag, one after the other in the order of ranks. All have the
+// length of x. Call it between Join and Run; the status names the workers for which it waits, and what they have not
+// told. Under Wait it waits for lost workers too. Under Reweight a worker that comes back takes what another has
+// gathered. Its errors are those of Fetch.
+func (n *Node) Gather(ctx context.Context, tag string, x []float32, lost LostPolicy) ([]float32, error) {
+	var mu sync.Mutex
+	var missing []int
+	for rank := range n.opts.N {
+		if rank != n.me.Rank {
+			missing = append(missing, rank)
+		}
+	}
+	say := func() {
+		if len(missing) > 0 {
+			n.observe(record.Event{Status: &record.Status{
+				Rank: n.me.Rank, State: record.Joining, Missing: slices.Clone(missing), Detail: "their " + tag + " are not known",
+			}})
+		}
+	}
+	say()
+	absence := map[LostPolicy]vector.Absence{Wait: vector.Await, Reweight: vector.LeaveOut}[lost]
+	all, err := n.vectors.Gather(ctx, tag, x, absence, func(rank topology.Rank) {
+		mu.Lock()
+		defer mu.Unlock()
+		missing = slices.DeleteFunc(missing, func(r int) bool { return r == int(rank) })
+		say()
+	})
+	return all, vectorError(err)
+}
+
+// Told waits until all other workers have what this one has gathered under a tag, for at most ten seconds.
+func (n *Node) Told(ctx context.Context, tag string) {
+	ctx, cancel := context.WithTimeout(ctx, mostTold)
+	defer cancel()
+	n.vectors.Told(ctx, tag)
+}
+
+// mostTold is how long a peer that will not run lets others learn why.
+const mostTold = 10 * time.Second
 
 // Average returns the mean of the vectors x that all workers pass to their call number call, from 1.
 // They are summed by rank in float64, and all workers get the same bits. It waits for the slowest one.

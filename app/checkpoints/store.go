@@ -103,6 +103,26 @@ func CheckAny(run *experiment.Run, folder string) error {
 	return nil
 }
 
+// Rows returns the training rows of all machines on which a run agreed, as its checkpoints have them. It returns nil
+// where none has such a list.
+func Rows(run *experiment.Run, folder string) []int {
+	var data struct {
+		Sizes struct{ Shares []int }
+	}
+	for rank := range run.N() {
+		found, err := checkpoint.Peek(runfolder.RankFolder(run.Config(), folder, rank))
+		if err != nil {
+			continue // CheckAny says it
+		}
+		for _, s := range found.Settings {
+			if s.Name == "data" && json.Unmarshal(s.JSON, &data) == nil && len(data.Sizes.Shares) == run.N() {
+				return data.Sizes.Shares
+			}
+		}
+	}
+	return nil
+}
+
 // An Origin is where a worker begins.
 type Origin struct {
 	Round int

@@ -16,6 +16,8 @@ import (
 // called from several goroutines.
 type Display interface {
 	Event(e record.Event)
+	// SetRounds changes the number of rounds of the run, before the first of them.
+	SetRounds(rounds int)
 	// Write shows whole lines of a log. They never tear the display.
 	io.Writer
 	// Suspend ends the display for the time that this process stands still. It goes on by itself.
@@ -121,6 +123,12 @@ func (p *plain) Event(e record.Event) {
 	}
 }
 
+func (p *plain) SetRounds(rounds int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dashboard.run.Rounds = rounds
+}
+
 func (p *plain) Write(lines []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,5 +148,6 @@ func Silent(w io.Writer) Display { return silent{w} }
 type silent struct{ io.Writer }
 
 func (silent) Event(record.Event) {}
+func (silent) SetRounds(int)      {}
 func (silent) Suspend()           {}
 func (silent) Close()             {}

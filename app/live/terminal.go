@@ -87,6 +87,12 @@ func (t *table) Event(e record.Event) {
 	t.Add(e, time.Now())
 }
 
+func (t *table) SetRounds(rounds int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.run.Rounds = rounds
+}
+
 func (t *table) Write(lines []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

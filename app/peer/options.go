@@ -32,7 +32,7 @@ func nodeOptions(run *experiment.Run) node.Options {
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: run.Network(),
 	}
 	o.Trusted, _ = cfg.Node.Nets() // the rules of run files have checked them
-	for _, s := range run.Sections() {
+	for _, s := range run.PeerSections() {
 		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
 	}
 	for _, p := range cfg.Peers {

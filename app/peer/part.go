@@ -26,6 +26,8 @@ type Part struct {
 	From checkpoints.Start // of its worker
 	// Script trains an external model; nil: the model is built in.
 	Script *script.Child
+	// Locate adds the line of the run file to an error.
+	Locate func(error) error
 }
 
 // Take joins the other peers, trains, and waits for the results of all peers, which come as events.
@@ -59,6 +61,9 @@ func (p *Part) Take(ctx context.Context) error {
 		)
 	}
 	p.Belong(given)
+	if err := p.agree(ctx, n); err != nil {
+		return err
+	}
 	machine.LimitGarbage(p.Session.Run.Plan(given).Percent())
 	store := checkpoints.New(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
 	defer store.Close()

@@ -92,18 +92,24 @@ func Open(cfg configs.Config, dir string) (*Folder, error) {
 
 // open writes the run file and opens the record.
 func (f *Folder) open(cfg configs.Config) (err error) {
+	if err := f.Keep(cfg); err != nil {
+		return err
+	}
+	f.events, f.count, err = openEvents(f.Path(record.EventsFile))
+	return err
+}
+
+// Keep writes the run file, in place of one that is there.
+func (f *Folder) Keep(cfg configs.Config) error {
 	if err := f.keepStart(&cfg); err != nil {
 		return err
 	}
 	text := cfg.WithoutSecrets().YAML()
 	there, err := regular.Read(f.Path(RunFile), math.MaxInt64-1)
 	if err != nil || !bytes.Equal(there, text) { // a run that goes on may find its disk full
-		if err := atomicfile.Write(f.Path(RunFile), text, Readable); err != nil {
-			return err
-		}
+		return atomicfile.Write(f.Path(RunFile), text, Readable)
 	}
-	f.events, f.count, err = openEvents(f.Path(record.EventsFile))
-	return err
+	return nil
 }
 
 // keepStart copies the model that the run starts from. The run file of the folder then repeats the run without the

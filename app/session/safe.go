@@ -12,16 +12,16 @@ import (
 // safe describes the safe state, if there is one.
 func (s *Session) safe() (text string, there bool) {
 	low, high, there := s.safeRounds()
-	where := runfolder.CheckpointsOf(s.Run.Config(), s.Folder.Dir)
+	where := runfolder.CheckpointsOf(s.config(), s.Folder.Dir)
 	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
 }
 
 // safeRounds returns the smallest and the largest round of the newest checkpoints, and whether there are any. A
 // simulation has one for all ranks.
 func (s *Session) safeRounds() (low, high int, there bool) {
-	cfg, dir := s.Run.Config(), s.Folder.Dir
+	cfg, dir := s.config(), s.Folder.Dir
 	if s.Mode != "sim" {
-		return runfolder.SafeRounds(cfg, dir, s.Run.N())
+		return runfolder.SafeRounds(cfg, dir, cfg.Topology.Size)
 	}
 	low, there = checkpoint.Newest(runfolder.SimFolder(cfg, dir))
 	return low, low, there
@@ -32,7 +32,7 @@ func (s *Session) Lost(again string) string {
 	if safe, there := s.safe(); there {
 		return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
 	}
-	return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.Run.Config())
+	return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.config())
 }
 
 // SayStopped tells the user of a stopped run which state is safe, and that the command again resumes from there.

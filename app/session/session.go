@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
@@ -160,6 +161,33 @@ func (s *Session) setAside() error {
 		return nil
 	}
 	return err
+}
+
+// Adopt goes on with the run on which the peers have agreed, before its first round.
+func (s *Session) Adopt(run *experiment.Run) error {
+	s.mu.Lock()
+	s.Run = run
+	s.mu.Unlock()
+	s.Display.SetRounds(run.Config().Train.Rounds)
+	if err := s.Folder.Keep(run.Config()); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	s.Saver.Release()
+	warning, err := preflight.CheckRoom(run, s.Mode)
+	if err != nil && s.Dir == "" {
+		return err
+	}
+	if warning != "" {
+		s.Warn(warning)
+	}
+	return s.setAside()
+}
+
+// config returns the configuration of the run, also while the run is adopted.
+func (s *Session) config() configs.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Run.Config()
 }
 
 // Check prints the warnings of a run and describes it, with the memory of its peers.

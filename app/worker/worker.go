@@ -94,7 +94,7 @@ func (o *Options) driven(
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks
-	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
+	d.Lost, d.Tolerance = LostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d
 }
 
@@ -130,7 +130,8 @@ func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gr
 	}
 }
 
-func lostPolicy(cfg configs.Config) node.LostPolicy {
+// LostPolicy returns what the workers of a run do about a lost neighbour.
+func LostPolicy(cfg configs.Config) node.LostPolicy {
 	switch cfg.Faults.OnLostNeighbor {
 	case "stop":
 		return node.Fail

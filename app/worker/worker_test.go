@@ -61,7 +61,7 @@ func TestPoliciesOfALostNeighbour(t *testing.T) {
 	policies := map[string]node.LostPolicy{"wait": node.Wait, "stop": node.Fail, "reweight": node.Reweight}
 	for setting, want := range policies {
 		run := assembled(t, "faults.on_lost_neighbor="+setting)
-		if got := lostPolicy(run.Config()); got != want {
+		if got := LostPolicy(run.Config()); got != want {
 			t.Errorf("%s: policy %v, want %v", setting, got, want)
 		}
 	}

@@ -25,18 +25,30 @@ func (f *runFile) start() checkpoints.Start {
 // a new run, and for a run whose checkpoints are elsewhere: the caller then makes a folder. It fails, without changing
 // the folder, if the run cannot resume from its checkpoints.
 func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
+	dir, _, err := f.resumed(run, id)
+	return dir, err
+}
+
+// resumed is folderOf for a peer on a LAN. It also returns the run, with the rows on which the machines agreed when it
+// began.
+func (f *runFile) resumed(run *experiment.Run, id string) (string, *experiment.Run, error) {
 	if !f.resume {
-		return "", nil
+		return "", run, nil
 	}
 	dir := f.folder
 	if dir == "" && run.Config().Checkpoint.Dir == "" {
 		var err error
 		if dir, err = runfolder.Find(run.Config(), id); err != nil {
-			return "", runfolder.HintNothing(run.Config(), err)
+			return "", nil, runfolder.HintNothing(run.Config(), err)
 		}
 	}
-	if err := checkpoints.CheckAny(run, dir); err != nil {
-		return "", err
+	if _, apart := run.Apart(); apart && run.Config().Data.Sizes.Law != "shares" {
+		if rows := checkpoints.Rows(run, dir); rows != nil {
+			var err error
+			if run, err = run.WithRows(rows); err != nil {
+				return "", nil, err
+			}
+		}
 	}
-	return dir, nil
+	return dir, run, checkpoints.CheckAny(run, dir)
 }

@@ -85,9 +85,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	dir, err := file.folderOf(run, who.ID())
+	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
-		return err
+		return loaded.Locate(err)
 	}
 	s, err := c.session(ctx, run, session.Options{Mode: "run", Dir: dir})
 	if err != nil {
@@ -111,7 +111,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		options.Held = runfolder.Held(run.Config(), s.Folder.Dir)
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child}
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child,
+		Locate: loaded.Locate}
 	if err := part.Take(ctx); err != nil {
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))

@@ -171,7 +171,7 @@ func ownPaths(folder string) []string {
 	return []string{"--set", "data.path=" + folder + "/train.libsvm", "--set", "data.test=" + folder + "/test.libsvm"}
 }
 
-// Machines that train on their own files compute what the simulator does with all files.
+// Machines that train on their own files compute what the simulator does with all files, and count the same epochs.
 func TestMachinesWithOwnFilesTrainLikeTheSimulator(t *testing.T) {
 	t.Parallel()
 	for from, second := range map[string][]string{
@@ -183,7 +183,7 @@ name: pair
 topology: {size: 2}
 data: {`+from+`, partition: local, dimension: 4, labels: [1, 2]}
 model: {name: logistic}
-train: {rounds: 20, batch: 1}
+train: {epochs: 10, batch: 1}
 output: {dir: out}
 `), second)
 	}

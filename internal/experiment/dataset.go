@@ -80,10 +80,25 @@ func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
 	if err := checkPictures(cfg, d.sources[0].Info); err != nil {
 		return nil, err
 	}
-	cut, ok := partitions[c.Partition]
-	if !ok && !d.local {
+	if _, ok := partitions[c.Partition]; !ok && !d.local {
 		return nil, configs.Errorf("data.partition", "partition %q is not known", c.Partition)
 	}
+	if _, apart := d.apart(); apart && c.Sizes.Law != "shares" && (cfg.Train.Epochs > 0 || c.Weighted()) {
+		d.notes = append(d.notes, fmt.Sprintf("the rows of the other machines are not known before they meet: until then "+
+			"each counts as having the %d to train on that this one has", d.sources[0].Info.Train))
+	}
+	d.prepare()
+	return d, nil
+}
+
+// apart returns the training rows of this machine where it sees only its own.
+func (d *dataset) apart() (rows int, apart bool) {
+	return d.sources[0].Info.Train, d.local && len(d.sources) < d.cfg.Topology.Size
+}
+
+// prepare makes the parts that are read when they are first asked for.
+func (d *dataset) prepare() {
+	cfg := d.cfg
 	d.partition = sync.OnceValues(func() (data.Partition, error) {
 		if d.local {
 			return d.counts()
@@ -96,14 +111,13 @@ func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
 		if err != nil {
 			return data.Partition{}, err
 		}
-		return cut(labels, shares, cfg)
+		return partitions[cfg.Data.Partition](labels, shares, cfg)
 	})
-	d.weights = sync.OnceValues(d.weigh)
+	d.weights, d.tests = sync.OnceValues(d.weigh), nil
 	for _, s := range d.sources {
 		d.tests = append(d.tests, sync.OnceValues(s.Test))
 	}
 	d.common = sync.OnceValues(d.allTests)
-	return d, nil
 }
 
 // addDataNotes adds the notes on the user's own files and returns the warnings.
@@ -246,41 +260,33 @@ func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 
 // used returns the number of training rows that some worker has.
 func (d *dataset) used() (rows int, err error) {
-	if d.local {
-		return d.usedAlone()
+	sizes := d.sizes
+	if !d.local {
+		p, err := d.partition()
+		if err != nil {
+			return 0, err
+		}
+		sizes = p.Sizes
 	}
-	p, err := d.partition()
-	if err != nil {
-		return 0, err
-	}
-	for _, n := range p.Sizes() {
+	for _, n := range sizes() {
 		rows += n
 	}
 	return rows, nil
 }
 
-// usedAlone is used where each worker has files of its own. A machine that does not see those of the others takes the
-// rows that the run file states: all machines need the same number.
-func (d *dataset) usedAlone() (rows int, err error) {
-	sizes := d.cfg.Data.Sizes
-	switch {
-	case sizes.Law == "shares":
-		for _, share := range sizes.Shares {
-			rows += int(share)
+// sizes returns the training rows of all workers where each has files of its own. Until the machines have met, one that
+// does not see the files of the others takes its own rows for theirs.
+func (d *dataset) sizes() []int {
+	sizes := make([]int, d.cfg.Topology.Size)
+	for i := range sizes {
+		sizes[i] = d.sources[d.of(topology.Rank(i))].Info.Train
+	}
+	if d.cfg.Data.Sizes.Law == "shares" {
+		for i, share := range d.cfg.Data.Sizes.Shares {
+			sizes[i] = int(share)
 		}
-		return rows, nil
-	case len(d.sources) < d.cfg.Topology.Size:
-		e := configs.Errorf("train.epochs", "the rounds of an epoch follow from the rows of all machines, and with "+
-			"data.partition: local this one sees only its own %d to train on", d.sources[0].Info.Train)
-		e.Problems[0].Hint = "write the rows of every worker into the run file of all machines, in the order of their " +
-			"ranks: data.sizes: {law: shares, shares: [...]}; or set train.rounds. With the files of all on one machine, " +
-			"write {rank} into " + d.cfg.Data.FolderKey()
-		return 0, e.With("data.partition", "data.sizes.shares")
 	}
-	for _, source := range d.sources {
-		rows += source.Info.Train
-	}
-	return rows, nil
+	return sizes
 }
 
 // shards reads every train split once and cuts it up.
@@ -322,19 +328,17 @@ func (d *dataset) checkUneven() error {
 	return nil
 }
 
-// checkStated compares the rows of a worker's own files with those that the run file states. Where they only give the
-// sum, and ranks follow from keys that the writer of the run file did not know, their order does not matter.
+// checkStated compares the rows of a worker's own files with those that the run file states.
 func (d *dataset) checkStated(rank topology.Rank, rows int) error {
 	if d.cfg.Data.Sizes.Law != "shares" {
 		return nil
 	}
-	anyOrder := !d.cfg.Data.Weighted() && len(d.sources) == 1 && len(d.cfg.Peers) == 0
-	if anyOrder && slices.Contains(d.cfg.Data.Sizes.Shares, float64(rows)) {
-		return nil
-	}
 	if stated := d.cfg.Data.Sizes.Shares[rank]; stated != float64(rows) {
-		return configs.Errorf("data.sizes.shares", "the files of worker %d have %d samples to train on, but the list says "+
-			"%.0f: give the number of each worker, in the order of the ranks", rank, rows, stated)
+		e := configs.Errorf("data.sizes.shares", "the files of worker %d have %d samples to train on, but the list says %.0f",
+			rank, rows, stated)
+		e.Problems[0].Hint = "give the number of each worker, in the order of the ranks, or leave data.sizes out: machines " +
+			"that meet tell each other"
+		return e
 	}
 	return nil
 }
@@ -349,12 +353,8 @@ func (d *dataset) noisy(rank topology.Rank, shard data.Set, rows []int) data.Set
 // stochastic W the mean model moves by the mean over the workers of their updates. If each takes the gradient of its
 // mean loss times its weight, that is the gradient of the mean over all samples.
 func (d *dataset) weigh() ([]float64, error) {
-	sizes := make([]int, d.cfg.Topology.Size)
-	if d.local { // no machine sees the files of the others
-		for i, share := range d.cfg.Data.Sizes.Shares {
-			sizes[i] = int(share)
-		}
-		return data.Weights(sizes), nil
+	if d.local {
+		return data.Weights(d.sizes()), nil
 	}
 	p, err := d.partition()
 	if err != nil {

@@ -30,7 +30,17 @@ func NewFor(trained *data.Trained, cfg configs.Config, notes ...string) (*Run, e
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	if r.data, err = r.openDataset(trained); err != nil {
+	if r.data, err = newDataset(cfg, trained); err != nil {
+		return nil, err
+	}
+	return r.assemble()
+}
+
+// assemble builds the run on its data.
+func (r *Run) assemble() (*Run, error) {
+	cfg := r.cfg
+	err := r.countRounds()
+	if err != nil {
 		return nil, err
 	}
 	if r.graph, r.cfg.Topology.Slack, err = r.newGraph(); err != nil {
@@ -97,6 +107,9 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 		Seed: r.cfg.Seed, Degree: t.Degree, Chance: t.Chance,
 		Exchanges: max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps),
 	}
+	if r.data != nil && r.data.local && r.cfg.Train.Epochs > 0 {
+		spec.Exchanges = topology.DefaultExchanges // the slack must not depend on rows that another machine does not see
+	}
 	if own := r.method.On.Kind; own != "" {
 		spec = topology.Spec{Kind: own, N: t.Size, Slack: 1}
 	}
@@ -129,15 +142,6 @@ func newSchedule(t configs.Train) (train.Schedule, error) {
 			With("train.step_size", "train.rounds", "train.epochs", "train.warmup", "train.drop.every")
 	}
 	return schedule, nil
-}
-
-// openDataset opens the data set, and computes the rounds from it where the run file gives epochs.
-func (r *Run) openDataset(trained *data.Trained) (*dataset, error) {
-	var err error
-	if r.data, err = newDataset(r.cfg, trained); err != nil {
-		return nil, err
-	}
-	return r.data, r.countRounds()
 }
 
 // countRounds computes the rounds of a run whose file gives epochs.

@@ -7,10 +7,12 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
+	"github.com/google/go-cmp/cmp"
+
 	"gossiptrainer/internal/data"
 	compared "gossiptrainer/internal/settings"
 )
@@ -144,50 +146,60 @@ func TestManyColumnsAreCompared(t *testing.T) {
 	}
 }
 
-// With files of its own and the rows of all in the run file, each machine trains the rounds of the simulator. Other
-// numbers of rows change nothing. Without the list it refuses to guess.
+// Machines with files of their own compare the same settings, and train the rounds of the simulator once they know each
+// other's rows. Other numbers of rows change nothing. A list that the run file states must be right.
 func TestMachinesWithOwnDataTrainTheSameEpochs(t *testing.T) {
-	dir := t.TempDir()
+	dir, rows := t.TempDir(), []int{32, 14}
 	for rank, pairs := range []int{20, 9} { // a fifth of the rows is for tests
 		rows := strings.Repeat("1,2,a\n3,4,b\n", pairs)
 		csv("w,x,class\n"+rows)(t, filepath.Join(dir, string(rune('0'+rank)), "d.csv"))
 	}
-	rounds := func(rank string, set ...string) (int, error) {
-		data := "data={name: file, partition: local, path: '" + filepath.Join(dir, rank, "d.csv") + "'}"
-		run, err := runOf(t, append([]string{data, "train.epochs=3", "train.batch=2"}, set...)...)
-		if err != nil {
-			return 0, err
-		}
-		return run.Config().Train.Rounds, nil
-	}
-	stated := "data.sizes={law: shares, shares: [32, 14]}"
-	want, err := rounds("{rank}")
-	if err != nil || want != 35 { // 3 epochs of 46 rows, 4 rows a round
-		t.Fatalf("%d rounds in the simulator, error %v", want, err)
-	}
-	for _, rank := range []string{"0", "1", "{rank}"} {
-		if got, err := rounds(rank, stated); err != nil || got != want {
-			t.Errorf("machine %s: %d rounds, want %d; error %v", rank, got, want, err)
-		}
-	}
-	for stated, want := range map[string]string{"[14, 32]": "", "[31, 14]": "the files of worker 0 have 32 samples"} {
-		run, err := runOf(t, "data={name: file, partition: local, path: '"+filepath.Join(dir, "0", "d.csv")+"'}",
-			"data.sizes={law: shares, shares: "+stated+"}", "train.batch=2")
+	of := func(rank string, set ...string) *Run {
+		data := "data={name: file, partition: local, weights: samples, path: '" + filepath.Join(dir, rank, "d.csv") + "'}"
+		// the slack of this graph is chosen for its exchanges
+		graph := "topology={kind: random-matching, size: 2}"
+		run, err := runOf(t, append([]string{data, graph, "algorithm.bits=2", "train.epochs=3", "train.batch=2"}, set...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = run.data.shard(0)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("without a roster, stated %s: error %v, want %q", stated, err, want)
+		return run
+	}
+	want := of("{rank}")
+	if got := want.Config().Train.Rounds; got != 35 { // 3 epochs of 46 rows, 4 rows a round
+		t.Fatalf("%d rounds in the simulator", got)
+	}
+	const stated = "data.sizes={law: shares, shares: [32, 14]}"
+	sections := of("0").PeerSections()
+	for _, machine := range []*Run{of("0"), of("1"), of("0", stated), of("1", stated)} {
+		if diff := cmp.Diff(sections, machine.PeerSections()); diff != "" {
+			t.Errorf("machines refuse each other: %s", diff)
+		}
+		if own, apart := machine.Apart(); !apart || !slices.Contains(rows, own) {
+			t.Errorf("%d rows of its own, apart from others: %v", own, apart)
+		}
+		agreed, err := machine.WithRows(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := agreed.Weights()
+		all, failed := want.Weights()
+		got, is := agreed.Config(), want.Config()
+		if errors.Join(err, failed) != nil || got.Train.Rounds != is.Train.Rounds ||
+			got.Topology.Slack != is.Topology.Slack || !slices.Equal(one, all) {
+			t.Errorf("%d rounds, slack %v, weights %v, errors %v, %v; want those of the simulator: %d, %v, %v", got.Train.Rounds,
+				got.Topology.Slack, one, err, failed, is.Train.Rounds, is.Topology.Slack, all)
+		}
+		again, err := agreed.WithRows([]int{32, 13})
+		const other = "worker 1 have 13 samples to train on, but the list says 14"
+		if again != nil || err == nil || !strings.Contains(err.Error(), other) {
+			t.Errorf("error %v, want that other rows are stated", err)
 		}
 	}
-	_, err = rounds("1")
-	wrong, ok := errors.AsType[*configs.Error](err)
-	if !ok || wrong.Problems[0].Key != "train.epochs" || !strings.Contains(err.Error(), "only its own 14 to train on") ||
-		!strings.Contains(wrong.Problems[0].Hint, "data.sizes: {law: shares") {
-		t.Errorf("error %v, want that the other rows are not known", err)
+	if notes := of("1").Notes(); len(notes) != 1 || !strings.Contains(notes[0], "having the 14 to train on") {
+		t.Errorf("notes %q, want that the other rows are not known", notes)
 	}
-	_, err = rounds("{rank}", "data.sizes={law: shares, shares: [30, 16]}")
+	_, err := runOf(t, "data={name: file, partition: local, path: '"+filepath.Join(dir, "{rank}", "d.csv")+"'}",
+		"data.sizes={law: shares, shares: [30, 16]}")
 	if err == nil || !strings.Contains(err.Error(), "worker 0 have 32 samples to train on, but the list says 30") {
 		t.Errorf("error %v, want that other rows are stated", err)
 	}

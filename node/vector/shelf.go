@@ -24,7 +24,8 @@ func (k key) String() string {
 
 // A publication is a vector that others may fetch.
 type publication struct {
-	left map[topology.Rank]bool // workers that have not fetched it; nil: kept until expire
+	left  map[topology.Rank]bool // workers that have not fetched it; nil: kept until expire
+	stays bool                   // it is kept although all have fetched it
 
 	mu   sync.Mutex // guards the rest
 	x    []float32
@@ -117,10 +118,20 @@ func (s *shelf) fetched(k key, p *publication, by topology.Rank) {
 	}
 	delete(p.left, by)
 	if len(p.left) == 0 && s.copies[k] == p {
-		delete(s.copies, k)
-		s.expired[k.tag] = max(s.expired[k.tag], k.call+1)
+		if !p.stays {
+			delete(s.copies, k)
+			s.expired[k.tag] = max(s.expired[k.tag], k.call+1)
+		}
 		s.change()
 	}
+}
+
+// unread reports whether some of the audience of k have not fetched it. The channel is closed by the next change.
+func (s *shelf) unread(k key) (left bool, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.copies[k]
+	return p != nil && len(p.left) > 0, s.changed
 }
 
 // drop forgets the publications of a series with numbers below next.

@@ -23,7 +23,7 @@ const tagStart = "start"
 func (s *Service) Start(ctx context.Context, x []float32) error {
 	m := s.members.Load()
 	if m.Self != 0 {
-		if err := s.begin(ctx, (m.Self-1)/2, x); err != nil {
+		if err := s.begin(ctx, (m.Self-1)/2, tagStart, x, Fail); err != nil {
 			return err
 		}
 	}
@@ -56,15 +56,20 @@ func (s *Service) NoStart() { s.shelf.expire(tagStart, 1) }
 // betweenStarts is how long a worker waits before it asks one again that has other settings.
 const betweenStarts = time.Second
 
-// begin fetches the start from the worker before this one.
-func (s *Service) begin(ctx context.Context, before topology.Rank, x []float32) error {
+// begin fetches a vector that a worker needs before its first round. With Await it waits for one that is lost.
+func (s *Service) begin(ctx context.Context, before topology.Rank, tag string, x []float32, lost Absence) error {
 	for {
-		err := s.Fetch(ctx, before, tagStart, x)
+		err := s.Fetch(ctx, before, tag, x)
+		if lost == Await && errors.Is(err, ErrLost) {
+			s.Log.Info("waits for a lost worker", "worker", int(before), "vector", tag, "why", err)
+			socket.Sleep(ctx, betweenStarts)
+			continue
+		}
 		no, refused := errors.AsType[*handshake.RefusedError](err)
 		if !refused || no.Reason == handshake.LostState || no.Reason == handshake.RunOver || s.unwanted(ctx, before) {
 			return err
 		}
-		s.Log.Info("waits for the start", "worker", int(before), "why", err)
+		s.Log.Info("waits for a worker of other settings", "worker", int(before), "vector", tag, "why", err)
 		socket.Sleep(ctx, betweenStarts)
 	}
 }

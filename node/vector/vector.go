@@ -90,14 +90,18 @@ func (s *Service) Close() {
 // Publish lets all other workers fetch a copy of x under a tag of 1 to 32 bytes. The copy is kept until
 // each has fetched it, or until Close.
 func (s *Service) Publish(tag string, x []float32) {
+	s.shelf.publish(key{tag: tag}, x, s.audience())
+}
+
+// audience returns all other workers.
+func (s *Service) audience() (all []topology.Rank) {
 	m := s.members.Load()
-	var all []topology.Rank
 	for i := range m.IDs {
 		if rank := topology.Rank(i); rank != m.Self {
 			all = append(all, rank)
 		}
 	}
-	s.shelf.publish(key{tag: tag}, x, all)
+	return all
 }
 
 // Leave refuses all vectors that this worker has not published, as its run is over.
