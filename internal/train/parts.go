@@ -12,8 +12,8 @@ type parts struct {
 	take      func(first int, part []float32) // turns a part of the gradient into that of the direction
 }
 
-// IsMomentum reports whether directions are the momentum itself. It lists the fields that may differ from zero, so that a
-// new one turns the shortcut off until somebody has thought of it here.
+// IsMomentum reports whether directions are the momentum itself. It lists the fields that may differ from zero, so that
+// a new one turns the shortcut off until it is listed.
 func (r Rule) IsMomentum() bool {
 	allowed := Rule{
 		Momentum: r.Momentum, WeightDecay: r.WeightDecay, Weight: r.Weight, Exact: r.Exact,

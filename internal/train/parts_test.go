@@ -63,7 +63,7 @@ func TestOtherDirectionsHaveNoMomentum(t *testing.T) {
 	}
 }
 
-// A field of the rule that nobody has thought of turns the shortcut off.
+// A field of the rule that is not listed turns the shortcut off.
 func TestOnlyKnownFieldsLeaveTheDirectionTheMomentum(t *testing.T) {
 	known := map[string]bool{
 		"Momentum": true, "WeightDecay": true, "Weight": true, "Exact": true, "Beta1": true, "Beta2": true, "Eps": true,

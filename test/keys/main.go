@@ -24,7 +24,7 @@ import (
 )
 
 // base makes runs short.
-var base = []string{"topology.size=4", "train.rounds=8", "data.name=glyphs"}
+var base = []string{"topology.size=4", "train.rounds=8"}
 
 // outside says which keys name something outside the run file, and which values do; other tests set them.
 var outside = map[string]string{
@@ -45,7 +45,10 @@ var outside = map[string]string{
 func contexts() (all [][]string) {
 	all = append(all, nil)
 	for _, set := range []string{
-		"algorithm.name=choco", "algorithm.name=qg", "algorithm.name=kgt", "algorithm.name=allreduce", "algorithm.codec=full",
+		"algorithm.name=choco", "algorithm.name=choco algorithm.compressor.name=levels",
+		"algorithm.name=choco algorithm.compressor.table=[0,0.25,0.5,1]", "topology.rows=2 topology.cols=2",
+		"topology.kind=torus topology.rows=2", "topology.kind=torus topology.cols=2",
+		"algorithm.name=gt algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.name=qg", "algorithm.name=kgt", "algorithm.name=allreduce", "algorithm.codec=full",
 		"algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.theta.rule=certified", "topology.kind=random-matching",
 		"topology.kind=torus", "topology.kind=random-regular", "topology.kind=random-regular topology.degree=2",
 		"topology.kind=small-world topology.degree=2 topology.chance=0.3", "topology.kind=erdos-renyi topology.chance=0.9",
@@ -59,8 +62,8 @@ func contexts() (all [][]string) {
 	} {
 		all = append(all, strings.Fields(set))
 	}
-	for _, name := range []string{"levels algorithm.compressor.table=[0,0.5,1]", "topk", "randk", "sign", "linear", "minmax",
-		"alq", "orq", "terngrad", "nuqsgd", "bingrad"} {
+	for _, name := range []string{"levels algorithm.compressor.table=[0,0.25,0.5,1]", "topk", "randomk", "sign", "linear", "minmax",
+		"alq", "orq", "terngrad", "nuqsgd", "bingrad_b", "linear_s"} {
 		for _, algorithm := range []string{"choco", "allreduce algorithm.reduce=allgather"} {
 			all = append(all, strings.Fields("algorithm.name="+algorithm+" algorithm.compressor.name="+name))
 		}
@@ -70,11 +73,12 @@ func contexts() (all [][]string) {
 
 // texts are values of keys that the schema describes as texts, lists or maps.
 var texts = map[string]string{
-	"name": "another", "topology.slack": "0.5", "algorithm.gamma": "0.5", "algorithm.compressor.table": "[0, 0.25, 1]",
+	"name": "another", "topology.slack": "0.5", "algorithm.gamma": "0.5", "algorithm.compressor.table": "[0, 0.25, 0.5, 1]",
 	"algorithm.compressor.refit_at": "[3]", "data.sizes.shares": "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]",
 	"model.hidden": "[16, 8]", "train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
 	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "faults.script": "[]", "checkpoint.journal": "64MB",
 	"topology.rows": "2", "topology.cols": "2", "topology.degree": "2", "train.epochs": "0.02",
+	"algorithm.levels": "3",
 }
 
 // A property is the part of a JSON schema that this program reads.
@@ -178,8 +182,10 @@ func compare(ctx context.Context, program, runs, setting string) (string, error)
 	var refusal error
 	for _, context := range contexts() {
 		key, _, _ := strings.Cut(setting, "=")
-		set := slices.Concat(slices.DeleteFunc(slices.Clone(base), func(s string) bool { return strings.HasPrefix(s, key+"=") }),
-			context, []string{setting})
+		short := slices.DeleteFunc(slices.Clone(base), func(s string) bool {
+			return strings.HasPrefix(s, key+"=") || key == "train.epochs" && strings.HasPrefix(s, "train.rounds=")
+		})
+		set := slices.Concat(short, context, []string{setting})
 		if _, err := configs.Load(configs.Source{Set: set}); err != nil {
 			refusal = err
 			continue
