@@ -21,8 +21,9 @@ func (s *Study) acrossNetworks() *Figure {
 	}
 	f := &Figure{Name: "networks", Caption: "Time to the target on each network, where all runs reached it: geometric " +
 		"means; upright lines are 95 % intervals. Where lines cross, the order depends on the network."}
+	styles := styles(s.Labels)
 	for i, label := range s.Labels {
-		f.legend = append(f.legend, entry{name: label, style: runStyle(i)})
+		f.legend = append(f.legend, entry{name: label, style: styles[i]})
 	}
 	for _, target := range s.Targets.List() {
 		p := &panel{Plot: newPanel("", "s to "+target.String()), names: names,
@@ -35,12 +36,12 @@ func (s *Study) acrossNetworks() *Figure {
 					continue
 				}
 				points = append(points, plotter.XY{X: float64(at), Y: e.Mean})
-				p.whisker(float64(at), e, runStyle(i).Color)
+				p.whisker(float64(at), e, styles[i].Color)
 				p.words += "; " + label + " on " + name + ": " + e.String()
 			}
 			if len(points) > 0 {
-				p.line(points, runStyle(i))
-				p.dots(points, runStyle(i).Color)
+				p.line(points, styles[i])
+				p.dots(points, styles[i].Color)
 			}
 		}
 		if len(p.shapes) > 0 {
