@@ -28,16 +28,18 @@ import (
 )
 
 // AboutEvaluate is the help text of the command evaluate.
-const AboutEvaluate = `print loss and accuracy of a model file on a test split
+const AboutEvaluate = `print loss and accuracy of a model file on test rows
 
 MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
 and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
 file FILE. Without it they are those that the metadata of MODEL name, or, for a checkpoint,
-the run.yaml of its run folder.`
+the run.yaml of its run folder. The score is that of their test split. With --data and a file
+of your own it is that of all its rows, unless --set names data.test or data.test_share.`
 
 // ExampleEvaluate has examples of it.
 const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors
   peer evaluate trained.safetensors --data fashion-mnist --json
+  peer evaluate trained.safetensors --data new.csv
   peer evaluate trained.safetensors my-run.yaml
   peer evaluate runs/ring8-20260726-093015/checkpoints/rank-0/round-00000200`
 
@@ -75,7 +77,8 @@ type Score struct {
 	File     string         `json:"file"`
 	Model    string         `json:"model"`
 	Data     string         `json:"data,omitempty"`
-	Run      string         `json:"run,omitempty"` // that trained it
+	Rows     string         `json:"rows_of,omitempty"` // the file whose rows are all scored; "": a test split is
+	Run      string         `json:"run,omitempty"`     // that trained it
 	Samples  int            `json:"samples"`
 	Loss     *float64       `json:"loss"`
 	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
@@ -123,6 +126,9 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	}
 	if cfg.LearnsFromData() {
 		done.Data = cfg.Data.Name
+		if r.whole() {
+			done.Rows = r.Data
+		}
 	}
 	return done, nil
 }
@@ -207,15 +213,30 @@ func (r Request) dataSet() (name, path string) {
 	return r.Data, ""
 }
 
-// chosen returns the settings of the data set that the user chose.
+// chosen returns the settings of the data set that the user chose. All rows of a file are test rows, unless the user
+// says which are.
 func (r Request) chosen() []string {
-	switch name, path := r.dataSet(); {
-	case path != "":
-		return []string{"data.name=" + name, "data.path=" + path}
-	case name != "":
-		return []string{"data.name=" + name}
+	name, path := r.dataSet()
+	if name == "" {
+		return nil
 	}
-	return nil
+	set := []string{"data.name=" + name}
+	if path != "" {
+		set = append(set, "data.path="+path)
+	}
+	if r.whole() {
+		set = append(set, "data.test="+path)
+		if !r.sets("train", "train.batch") {
+			set = append(set, "train.batch=1") // of a training that does not happen: a file may have one row
+		}
+	}
+	return set
+}
+
+// whole reports whether the score is that of all rows of a file.
+func (r Request) whole() bool {
+	_, path := r.dataSet()
+	return path != "" && !r.sets("data", "data.path", "data.test", "data.test_share")
 }
 
 // data returns the settings of everything but the model. A worker is enough, except where the objective is a mean over
@@ -225,7 +246,7 @@ func (r Request) data(head train.Saved) ([]string, error) {
 	var named struct{ Name string }
 	_ = json.Unmarshal([]byte(said), &named) // other texts name nothing
 	alone := []string{"topology={kind: complete, size: 1}"}
-	name, path := r.dataSet()
+	name, _ := r.dataSet()
 	switch {
 	case r.sets("data", "data.name"):
 		return slices.Concat(alone, r.chosen()), nil
@@ -233,11 +254,10 @@ func (r Request) data(head train.Saved) ([]string, error) {
 		return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no path of its data", r.Model),
 			"name the file with --data")
 	case named.Name != "" && (name == "" || name == named.Name):
-		set := append(alone, "data="+said)
-		if path != "" {
-			set = append(set, "data.path="+path)
+		if r.whole() || r.sets("data.test") {
+			said = without(said, "test_share")
 		}
-		return set, nil
+		return slices.Concat(alone, []string{"data=" + said}, r.chosen()), nil
 	case name != "":
 		return slices.Concat(alone, r.chosen()), nil
 	}
@@ -247,6 +267,17 @@ func (r Request) data(head train.Saved) ([]string, error) {
 	}
 	return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no data set", r.Model),
 		"name one with --data, or give a run file")
+}
+
+// without returns a JSON object without a key.
+func without(object, key string) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &all) != nil {
+		return object // configs names the mistake
+	}
+	delete(all, key)
+	text, _ := json.Marshal(all) // of what has just been read
+	return string(text)
 }
 
 // sets reports whether the user has set one of the keys. Other keys of a section complete what the metadata say.
@@ -287,7 +318,10 @@ func named(head train.Saved) string {
 func (s Score) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "model\t%s\n", s.Model)
-	if s.Data != "" {
+	switch {
+	case s.Rows != "":
+		fmt.Fprintf(t, "data\t%s, all %s\n", s.Rows, plural.Of(s.Samples, "row"))
+	case s.Data != "":
 		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, plural.Of(s.Samples, "sample"))
 	}
 	for _, v := range []struct {

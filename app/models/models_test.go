@@ -100,10 +100,29 @@ func TestOwnDataAreNamedAgain(t *testing.T) {
 	}
 	path, _ := saved(t, asIs, "model={name: logistic}",
 		"data={name: file, path: "+table+", test_share: 0.3}", "train.batch=4")
-	for _, r := range []Request{{Data: table}, {Set: []string{"data.path=" + table}}} {
-		r.Model = path
-		if got, err := Evaluate(r, unseen); err != nil || got.Samples != 30 || got.Data != "file" {
-			t.Errorf("%+v: %+v, error %v", r, got, err)
+	few := filepath.Join(t.TempDir(), "few.csv")
+	if err := os.WriteFile(few, []byte("a,label\n1,x\n2,x\n7,x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		r    Request
+		rows int
+		said string
+	}{
+		{Request{Data: table}, 100, "t.csv, all 100 rows"}, // a file that is named for an evaluation means all rows
+		{Request{Data: few}, 3, "few.csv, all 3 rows"},
+		{Request{Data: table, Set: []string{"data.test_share=0.1"}}, 10, "file, 10 samples of the test split"},
+		{Request{Data: table, Set: []string{"data.test=" + few}}, 3, "file, 3 samples of the test split"},
+		{Request{Set: []string{"data.path=" + table}}, 30, "file, 30 samples of the test split"},
+	} {
+		test.r.Model = path
+		got, err := Evaluate(test.r, unseen)
+		var out strings.Builder
+		if err == nil {
+			err = got.Write(&out)
+		}
+		if err != nil || got.Samples != test.rows || got.Data != "file" || !strings.Contains(out.String(), test.said) {
+			t.Errorf("%+v: %+v, %s, error %v", test.r, got, out.String(), err)
 		}
 	}
 	if _, err := Evaluate(Request{Model: path}, unseen); !errors.As(err, new(*advice.UsageError)) ||
@@ -257,6 +276,9 @@ func TestPredictions(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		if got := done.Of; len(got) != len(rows) || got[0].Row != 1 || got[0].All[got[0].Class] != got[0].Probability {
+			t.Errorf("%s: as JSON %+v", name, got)
 		}
 		got, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 		if err != nil || len(got) != 1+len(rows) || strings.Join(got[0], ",") != "row,class,probability,"+classes {

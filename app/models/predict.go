@@ -27,12 +27,13 @@ const AboutPredict = `predict the class of each sample in a file
 MODEL is a model file of a run. FILE has samples like those of the run: CSV, Parquet, NumPy
 arrays, IDX or LIBSVM, or a folder of pictures. It may have labels, which are ignored. Columns
 are found by their names where both files have names. The output is CSV with the row, its
-class and the probability of that class.`
+class and the probability of that class; --json prints the same as one object.`
 
 // ExamplePredict has examples of it.
 const ExamplePredict = `  peer predict runs/iris-20260726-093015/model.safetensors new.csv
   peer predict model.safetensors new.csv --all -o classes.csv
-  peer predict model.safetensors new.csv --set data.skip=[name]`
+  peer predict model.safetensors new.csv --set data.skip=[name]
+  peer predict model.safetensors new.csv --json`
 
 // A PredictRequest asks for the classes of samples.
 type PredictRequest struct {
@@ -45,11 +46,20 @@ type PredictRequest struct {
 
 // Predictions are the output of "predict".
 type Predictions struct {
-	Rows  int
-	Notes []string // remarks about the file, for the user
+	File  string       `json:"file,omitempty"` // has the classes as CSV; "": Of has them
+	Rows  int          `json:"rows"`
+	Of    []Prediction `json:"predictions,omitempty"`
+	Notes []string     `json:"notes,omitempty"` // remarks about the file, for the user
 
 	text []byte // CSV, where it goes to the output
-	file string // that has it otherwise
+}
+
+// A Prediction is the class of a row.
+type Prediction struct {
+	Row         int                `json:"row"` // from 1 on
+	Class       string             `json:"class"`
+	Probability float64            `json:"probability"`
+	All         map[string]float64 `json:"probabilities,omitempty"` // by class, where the request asks for all
 }
 
 // Predict classifies the samples of a file with a model file.
@@ -65,15 +75,21 @@ func Predict(r PredictRequest) (Predictions, error) {
 		head = append(head, classifier.Classes...)
 	}
 	_ = table.Write(head) // a buffer takes everything
-	done := Predictions{file: r.Out}
+	done := Predictions{File: r.Out}
 	notes, err := classifier.Classify(experiment.FileSpec(cfg.Data), func(p []float64) error {
 		done.Rows++
 		best := slices.Index(p, slices.Max(p))
-		row := []string{strconv.Itoa(done.Rows), classifier.Classes[best], probability(p[best])}
+		one := Prediction{Row: done.Rows, Class: classifier.Classes[best], Probability: p[best]}
+		row := []string{strconv.Itoa(one.Row), one.Class, probability(one.Probability)}
 		if r.All {
-			for _, v := range p {
+			one.All = map[string]float64{}
+			for c, v := range p {
+				one.All[classifier.Classes[c]] = v
 				row = append(row, probability(v))
 			}
+		}
+		if r.Out == "" {
+			done.Of = append(done.Of, one)
 		}
 		return table.Write(row)
 	})
@@ -136,10 +152,10 @@ func probability(p float64) string { return strconv.FormatFloat(p, 'f', 6, 64) }
 
 // Write prints the rows, or says where they are.
 func (p Predictions) Write(w io.Writer) error {
-	if p.file == "" {
+	if p.File == "" {
 		_, err := w.Write(p.text)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.file, plural.Of(p.Rows, "row"))
+	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.File, plural.Of(p.Rows, "row"))
 	return err
 }

@@ -11,7 +11,7 @@ func newEvaluate(c *console) *cobra.Command {
 	var r models.Request
 	cmd := &cobra.Command{
 		Use:     "evaluate MODEL [FILE]",
-		Short:   "print loss and accuracy of a model file on a test split",
+		Short:   "print loss and accuracy of a model file on test rows",
 		Long:    models.AboutEvaluate,
 		Example: models.ExampleEvaluate,
 		Args:    arguments(1, 2),
@@ -71,5 +71,6 @@ func newPredict(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&r.All, "all", false, "write a column with the probability of every class")
 	cmd.Flags().StringArrayVar(&r.Set, "set", nil, "override a key of the data, as in `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
+	c.addJSON(cmd)
 	return cmd
 }

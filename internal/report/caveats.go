@@ -48,7 +48,7 @@ const fewRows = 10000
 func (s *Study) tested() []string {
 	rows := 0
 	for _, g := range s.Groups {
-		if n := g.testRows(); n > 0 && (rows == 0 || n < rows) {
+		if n := g.TestRows(); n > 0 && (rows == 0 || n < rows) {
 			rows = n
 		}
 	}

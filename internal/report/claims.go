@@ -183,7 +183,7 @@ func evidence(groups ...*Group) string {
 	seeds, rows := math.MaxInt, math.MaxInt
 	for _, g := range groups {
 		if n := len(g.values(g.finalAccuracy)); n > 0 {
-			seeds, rows = min(seeds, n), min(rows, g.testRows())
+			seeds, rows = min(seeds, n), min(rows, g.TestRows())
 		}
 	}
 	text := plural.Of(seeds, "seed")
@@ -193,8 +193,8 @@ func evidence(groups ...*Group) string {
 	return text
 }
 
-// testRows returns the number of rows on which the replicas of a group were tested, the least; 0: unknown.
-func (g *Group) testRows() int {
+// TestRows returns the number of rows on which the replicas of a group were tested, the least; 0: unknown.
+func (g *Group) TestRows() int {
 	least := 0
 	for _, cell := range g.Cells {
 		if cell.Summary == nil || cell.Summary.Data == nil {

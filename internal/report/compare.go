@@ -25,16 +25,16 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 	accuracy := newPanel("round", "test accuracy")
 	loss := newPanel("round", "test loss")
 	names := Labels(runs)
-	entries := make([]entry, len(runs))
+	entries, styles := make([]entry, len(runs)), styles(names)
 	for i, run := range runs {
 		points := run.Curve()
 		if len(points) < 2 {
 			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir,
 				len(points))
 		}
-		addCurve(loss, points, i, func(p record.Point) float64 { return p.Loss })
-		addCurve(accuracy, points, i, func(p record.Point) float64 { return p.Accuracy })
-		entries[i] = entry{name: names[i], style: runStyle(i)}
+		addCurve(loss, points, styles[i], func(p record.Point) float64 { return p.Loss })
+		addCurve(accuracy, points, styles[i], func(p record.Point) float64 { return p.Accuracy })
+		entries[i] = entry{name: names[i], style: styles[i]}
 	}
 	widen(accuracy)
 	widen(loss)
@@ -47,10 +47,10 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 	return nil
 }
 
-// addCurve draws one value of the i-th run where it is a number.
-func addCurve(p *plot.Plot, points []record.Point, i int, value func(record.Point) float64) *plotter.Line {
-	line := &plotter.Line{LineStyle: runStyle(i)}
-	for _, at := range points {
+// addCurve draws one value of a run where it is a number.
+func addCurve(p *plot.Plot, of []record.Point, style draw.LineStyle, value func(record.Point) float64) *plotter.Line {
+	line := &plotter.Line{LineStyle: style}
+	for _, at := range of {
 		if v := value(at); record.Number(v) != nil {
 			line.XYs = append(line.XYs, plotter.XY{X: float64(at.Round), Y: v})
 		}

@@ -133,16 +133,52 @@ func TestComparisonNeedsCurves(t *testing.T) {
 }
 
 func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
-	seen := map[string]int{}
-	for i := range 88 {
-		style := runStyle(i)
-		if j, ok := seen[fmt.Sprint(style)]; ok {
-			t.Errorf("run %d looks like run %d", i, j)
-		}
-		seen[fmt.Sprint(style)] = i
-		for j := i + 1; j < i+8; j++ {
-			if cmp.Equal(style.Dashes, runStyle(j).Dashes) {
+	all := styles(make([]string, len(lineColors)))
+	for i := range all {
+		for j := i + 1; j < min(i+8, len(all)); j++ {
+			if cmp.Equal(all[i].Dashes, all[j].Dashes) {
 				t.Errorf("runs %d and %d have the same dashes", i, j)
+			}
+		}
+	}
+}
+
+// However many lines a figure has, no two look alike. Where colours are too few, those of one method share one. The
+// legend and LaTeX have the same styles.
+func TestLinesOfOneMethodShareAColour(t *testing.T) {
+	for _, n := range []int{14, 20, 200} {
+		for _, kinds := range []int{1, 3, 14} {
+			s := study(t, 1)
+			quick := s.Groups[0]
+			s.Groups, s.Labels = nil, nil
+			for i := range n {
+				g := *quick
+				g.Label = fmt.Sprintf("%c%[1]c, %d", 'A'+rune(i%kinds), i)
+				s.Groups, s.Labels = append(s.Groups, &g), append(s.Labels, g.Label)
+			}
+			legend, colours := legendOf(s.Groups), map[string]color.Color{}
+			seen := map[string]string{}
+			for _, e := range legend {
+				look := fmt.Sprint(e.style.Color, e.style.Dashes)
+				if seen[look] != "" {
+					t.Errorf("%s looks like %s", e.name, seen[look])
+				}
+				seen[look] = e.name
+				if c := colours[e.name[:2]]; c != nil && c != e.style.Color {
+					t.Errorf("%s has another colour than others of its kind", e.name)
+				}
+				colours[e.name[:2]] = e.style.Color
+			}
+			if n == 14 {
+				f := s.Figures()[0]
+				text := f.PGF()
+				for _, e := range legend {
+					stroke := strokePGF(e.style.Color, e.style.Dashes, e.style.Width)
+					if strings.Count(text, "["+stroke+", forget plot]") != len(f.panels) ||
+						strings.Count(text, "\\addlegendimage{"+stroke+"}\\addlegendentry{"+e.name+"}") != 1 {
+						t.Errorf("LaTeX has no line or legend of %s as %s", e.name, stroke)
+					}
+				}
 			}
 		}
 	}
@@ -197,8 +233,8 @@ func TestTableOfCodedRuns(t *testing.T) {
 // So have the parts of a round, whose colours differ from those of all algorithms.
 func TestColoursAreToldApart(t *testing.T) {
 	var colours []color.Color
-	for i := range 11 {
-		colours = append(colours, runStyle(i).Color)
+	for _, c := range lineColors {
+		colours = append(colours, c)
 	}
 	scripted := &Group{Cells: []Cell{{Seed: 1}}, runs: map[uint64]*trace{1: {moments: []record.Moment{{HandOver: 1}}}}}
 	parts := partsOfRound([]*Group{scripted})

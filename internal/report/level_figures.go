@@ -65,6 +65,7 @@ func (s *Study) levels(network Network, groups []*Group) *Figure {
 // levelPanel draws the times to the targets of one metric.
 func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 	p := &panel{Plot: newPanel("target: "+metric, "s to the target"), words: "Curves of the seconds to " + metric}
+	styles := styles(labelsOf(groups))
 	for i, g := range groups {
 		var points plotter.XYs
 		var told []string
@@ -76,13 +77,13 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 			told = append(told, fmt.Sprintf("%v to %g", e, target.Value))
 			if !e.isBound() { // a bound is no point of a curve
 				points = append(points, plotter.XY{X: target.Value, Y: e.Mean})
-				p.whisker(target.Value, e, runStyle(i).Color)
+				p.whisker(target.Value, e, styles[i].Color)
 			}
 		}
 		p.words += "; " + g.Label + ": " + orNone(strings.Join(told, ", "))
 		if len(points) > 0 {
-			p.line(points, runStyle(i))
-			p.dots(points, runStyle(i).Color)
+			p.line(points, styles[i])
+			p.dots(points, styles[i].Color)
 		}
 	}
 	ticks := make([]plot.Tick, len(goals))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -31,8 +32,7 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]int{} // to the index of their style
-	var entries []entry
+	entries := legendOfLines(left, right)
 	var panels []*plot.Plot
 	for _, panel := range []Lines{left, right} {
 		p := newPanel(panel.X, panel.Y)
@@ -40,16 +40,8 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 			if err := l.check(); err != nil {
 				return err
 			}
-			i, known := names[l.Name]
-			if !known {
-				i = len(names)
-				names[l.Name] = i
-			}
-			line := l.styled(i)
-			p.Add(line)
-			if !known {
-				entries = append(entries, entry{name: l.Name, style: line.LineStyle})
-			}
+			at := slices.IndexFunc(entries, func(e entry) bool { return e.name == l.Name })
+			p.Add(l.styled(entries[at].style))
 		}
 		if len(panel.Lines) > 0 {
 			logarithmic(p)
@@ -68,6 +60,23 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 	return nil
 }
 
+// legendOfLines returns an entry for each name.
+func legendOfLines(panels ...Lines) []entry {
+	var names []string
+	for _, panel := range panels {
+		for _, l := range panel.Lines {
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	entries, styles := make([]entry, len(names)), styles(names)
+	for i, name := range names {
+		entries[i] = entry{name: name, style: styles[i]}
+	}
+	return entries
+}
+
 // check returns an error if a line cannot be drawn.
 func (l Line) check() error {
 	if len(l.X) != len(l.Y) || len(l.X) == 0 {
@@ -82,9 +91,9 @@ func (l Line) check() error {
 	return nil
 }
 
-// styled returns the line in the i-th style.
-func (l Line) styled(i int) *plotter.Line {
-	line := &plotter.Line{LineStyle: runStyle(i)}
+// styled returns the line in a style.
+func (l Line) styled(style draw.LineStyle) *plotter.Line {
+	line := &plotter.Line{LineStyle: style}
 	for j := range l.X {
 		line.XYs = append(line.XYs, plotter.XY{X: l.X[j], Y: l.Y[j]})
 	}

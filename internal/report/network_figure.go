@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"strings"
+
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -21,27 +24,38 @@ func (s *Study) acrossNetworks() *Figure {
 	}
 	f := &Figure{Name: "networks", Caption: "Time to the target on each network, where all runs reached it: geometric " +
 		"means; upright lines are 95 % intervals. Where lines cross, the order depends on the network."}
+	gaps := ""
+	styles := styles(s.Labels)
 	for i, label := range s.Labels {
-		f.legend = append(f.legend, entry{name: label, style: runStyle(i)})
+		f.legend = append(f.legend, entry{name: label, style: styles[i]})
 	}
 	for _, target := range s.Targets.List() {
 		p := &panel{Plot: newPanel("", "s to "+target.String()), names: names,
 			words: "Lines of the seconds to " + target.String() + " on each network"}
+		var without []string
 		for i, label := range s.Labels {
 			var points plotter.XYs
+			var why []string
 			for at, name := range names {
-				e, known := s.timeOn(name, label, target)
-				if !known {
+				e, reason := s.timeOn(name, label, target)
+				if reason != "" {
+					why = append(why, name+": "+reason)
 					continue
 				}
 				points = append(points, plotter.XY{X: float64(at), Y: e.Mean})
-				p.whisker(float64(at), e, runStyle(i).Color)
+				p.whisker(float64(at), e, styles[i].Color)
 				p.words += "; " + label + " on " + name + ": " + e.String()
 			}
 			if len(points) > 0 {
-				p.line(points, runStyle(i))
-				p.dots(points, runStyle(i).Color)
+				p.line(points, styles[i])
+				p.dots(points, styles[i].Color)
 			}
+			if len(why) > 0 {
+				without = append(without, fmt.Sprintf("%s (%s)", label, strings.Join(why, ", ")))
+			}
+		}
+		if len(without) > 0 {
+			gaps += fmt.Sprintf(" Without a point for %s: %s.", target, strings.Join(without, "; "))
 		}
 		if len(p.shapes) > 0 {
 			logarithmic(p.Plot)
@@ -55,17 +69,20 @@ func (s *Study) acrossNetworks() *Figure {
 	if len(f.panels) == 0 {
 		return nil
 	}
+	f.Caption += gaps
 	return f
 }
 
-// timeOn returns the time of an algorithm to a target on a network. It is known if all runs reached the target, and if
-// the time is no bound.
-func (s *Study) timeOn(network, label string, target record.Target) (e geomean, known bool) {
+// timeOn returns the time of an algorithm to a target on a network, or the reason why it is no point of a line.
+func (s *Study) timeOn(network, label string, target record.Target) (e geomean, reason string) {
 	for _, g := range s.on(network) {
-		if g.Label == label && g.reaches(target) {
-			e = g.timeTo(target)
-			return e, !e.isBound()
+		if g.Label != label {
+			continue
 		}
+		if e, reason = g.timeTo(target), g.missing(target); reason == "" && e.isBound() {
+			reason = e.interval() + " s"
+		}
+		return e, reason
 	}
-	return e, false
+	return e, "not run"
 }

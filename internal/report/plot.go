@@ -85,7 +85,7 @@ func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 // accuracyPanel shows the accuracy on the test set. It returns nil if no accuracy is on record.
 func accuracyPanel(points []record.Point) *plot.Plot {
 	p := newPanel("round", "accuracy on the test set")
-	line := addCurve(p, points, 0, func(at record.Point) float64 { return at.Accuracy })
+	line := addCurve(p, points, styles([]string{""})[0], func(at record.Point) float64 { return at.Accuracy })
 	if len(line.XYs) < 2 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // A family is one algorithm with several numbers of workers on one network.
@@ -115,8 +116,9 @@ func (s *Study) scaling(network Network) *Figure {
 	f := &Figure{Name: "scaling-" + slug(network.Name), Caption: fmt.Sprintf("On %s, against the number of workers: "+
 		"time of a round, with the formula as thin lines, and times to the targets where every run reaches them. "+
 		"Upright lines are 95 %% intervals.", network.Name)}
+	styles := stylesOf(families)
 	for i, one := range families {
-		f.legend = append(f.legend, entry{name: one.name, style: runStyle(i)})
+		f.legend = append(f.legend, entry{name: one.name, style: styles[i]})
 	}
 	f.panels = append(f.panels, scalingPanel(families, "ms per round",
 		func(p size) geomean { return p.took }))
@@ -137,9 +139,19 @@ func (s *Study) scaling(network Network) *Figure {
 	return f
 }
 
+// stylesOf returns the styles of the lines of families.
+func stylesOf(families []family) []draw.LineStyle {
+	names := make([]string, len(families))
+	for i, f := range families {
+		names[i] = f.name
+	}
+	return styles(names)
+}
+
 // formulas returns the lines of predicted times.
 func formulas(families []family) []shape {
 	var all []shape
+	styles := stylesOf(families)
 	for i, f := range families {
 		var points plotter.XYs
 		for _, p := range f.at {
@@ -147,7 +159,7 @@ func formulas(families []family) []shape {
 				points = append(points, plotter.XY{X: float64(p.workers), Y: p.predicted})
 			}
 		}
-		style := runStyle(i)
+		style := styles[i]
 		style.Width, style.Dashes = vg.Points(0.6), nil
 		if len(points) > 1 {
 			all = append(all, shape{points: points, style: style})
@@ -160,6 +172,7 @@ func formulas(families []family) []shape {
 func scalingPanel(families []family, label string, of func(size) geomean) *panel {
 	p := &panel{Plot: newPanel("workers", label), words: "Curves of " + label + " against the number of workers"}
 	var ticks []plot.Tick
+	styles := stylesOf(families)
 	for i, f := range families {
 		var points plotter.XYs
 		var told []string
@@ -174,12 +187,12 @@ func scalingPanel(families []family, label string, of func(size) geomean) *panel
 			}
 			points = append(points, plotter.XY{X: x, Y: e.Mean})
 			told = append(told, fmt.Sprintf("%v at %d", e, at.workers))
-			p.whisker(x, e, runStyle(i).Color)
+			p.whisker(x, e, styles[i].Color)
 		}
 		p.words += "; " + f.name + ": " + orNone(strings.Join(told, ", "))
 		if len(points) > 0 {
-			p.line(points, runStyle(i))
-			p.dots(points, runStyle(i).Color)
+			p.line(points, styles[i])
+			p.dots(points, styles[i].Color)
 		}
 	}
 	if len(p.shapes) > 0 {

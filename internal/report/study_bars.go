@@ -61,7 +61,7 @@ var leastStyle = draw.LineStyle{Width: vg.Points(2), Color: color.Black}
 // timeBars draws the times to a target.
 func timeBars(groups []*Group, target record.Target) *panel {
 	p := &panel{Plot: newPanel("", "s to "+target.String()), words: "Bars of the seconds to " + target.String()}
-	highest := 0.0
+	highest, styles := 0.0, styles(labelsOf(groups))
 	for i, g := range groups {
 		if !g.reaches(target) {
 			continue
@@ -71,7 +71,7 @@ func timeBars(groups []*Group, target record.Target) *panel {
 			highest = max(highest, e.High)
 			continue
 		}
-		p.bar(i, 0, e.Mean, runStyle(i).Color)
+		p.bar(i, 0, e.Mean, styles[i].Color)
 		p.whisker(float64(i), e, color.White) // visible on any bar
 		p.whisker(float64(i), e, color.Black)
 		highest = max(highest, p.Y.Max)

@@ -165,9 +165,9 @@ func (g *Group) has(q quantity) bool {
 
 // legendOf returns a legend entry for every group.
 func legendOf(groups []*Group) []entry {
-	all := make([]entry, len(groups))
+	all, styles := make([]entry, len(groups)), styles(labelsOf(groups))
 	for i, g := range groups {
-		all[i] = entry{name: g.Label, style: runStyle(i)}
+		all[i] = entry{name: g.Label, style: styles[i]}
 	}
 	return all
 }
@@ -182,6 +182,7 @@ func curves(groups []*Group, x abscissa, y quantity) *panel {
 	}
 	positive := y.name != theAccuracy().name
 	words := fmt.Sprintf("Curves of %s against %s", y.name, x.name)
+	styles := styles(labelsOf(groups))
 	for i, g := range groups {
 		all := g.curves(x, y)
 		mean, band := combine(all, logX)
@@ -194,7 +195,7 @@ func curves(groups []*Group, x abscissa, y quantity) *panel {
 		for _, at := range band {
 			positive = positive && at.Y > 0
 		}
-		style := runStyle(i)
+		style := styles[i]
 		if len(all) > 1 {
 			p.band(band, style)
 		}

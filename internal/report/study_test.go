@@ -510,4 +510,25 @@ func TestAFigureAcrossNetworks(t *testing.T) {
 			t.Errorf("no time on %s: %s", network.Name, words)
 		}
 	}
+	// The caption names each method that has no point, with the reason.
+	for _, g := range s.Groups {
+		if g.Label != "quick" || g.Network.Name != "fast" {
+			continue
+		}
+		g.Cells = slices.Clone(g.Cells)
+		for i := range g.Cells {
+			first := *g.Cells[i].ToLoss
+			first.After = 0 // in the first record
+			g.Cells[i].ToLoss = &first
+		}
+	}
+	s.Networks = append(s.Networks, Network{Name: "lone"})
+	lone := *s.Groups[0]
+	lone.Network = s.Networks[2]
+	s.Groups = append(s.Groups, &lone)
+	want := " Without a point for training loss 0.2: quick (fast: at most 5.52 s); D-PSGD (lone: not run); <bad> (slow: " +
+		"diverged, fast: diverged, lone: not run)."
+	if f := s.acrossNetworks(); !strings.HasSuffix(f.Caption, want) || !strings.Contains(oneLine(f.PGF()), want) {
+		t.Errorf("the caption is %q, want %q at its end", f.Caption, want)
+	}
 }

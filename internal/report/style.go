@@ -2,6 +2,8 @@ package report
 
 import (
 	"image/color"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -24,17 +26,48 @@ const (
 	smallText = 8
 )
 
-// runStyle returns the colour and the dashes of the i-th run in a comparison. The colours are those of Okabe and Ito
-// without yellow, and four more that colour-blind readers can tell apart from them. Eleven colours and eight kinds of
-// dashes make 88 styles. Eight styles in a row differ in their dashes, so lines can be told apart in grey too.
-func runStyle(i int) draw.LineStyle {
-	colors := [...]color.RGBA{
-		blue, orange, {0, 158, 115, 255}, {204, 121, 167, 255}, {0, 0, 0, 255}, {230, 159, 0, 255}, {86, 180, 233, 255},
-		{0, 0, 187, 255}, {136, 34, 85, 255}, {85, 51, 0, 255}, {119, 187, 85, 255},
+// lineColors are the colours of Okabe and Ito without yellow, and four more that colour-blind readers can tell apart
+// from them.
+var lineColors = [...]color.RGBA{
+	blue, orange, {0, 158, 115, 255}, {204, 121, 167, 255}, {0, 0, 0, 255}, {230, 159, 0, 255}, {86, 180, 233, 255},
+	{0, 0, 187, 255}, {136, 34, 85, 255}, {85, 51, 0, 255}, {119, 187, 85, 255},
+}
+
+// styles returns the colour and the dashes of each line of a figure, no two alike. Each has a colour of its own while
+// there are enough. More lines share one if their labels begin with the same word. Lines of neighbouring colours differ
+// in their dashes too, so they can be told apart in grey.
+func styles(labels []string) []draw.LineStyle {
+	all, families, taken := make([]draw.LineStyle, len(labels)), map[string]int{}, map[int]int{}
+	for i, label := range labels {
+		if len(labels) > len(lineColors) {
+			label, _, _ = strings.Cut(strings.ReplaceAll(label, ",", " "), " ")
+		} else {
+			label = strconv.Itoa(i)
+		}
+		family, known := families[label]
+		if !known {
+			family = len(families)
+			families[label] = family
+		}
+		c := family % len(lineColors)
+		all[i] = draw.LineStyle{Color: lineColors[c], Dashes: dashes(c, taken[c]), Width: vg.Points(1.4)}
+		taken[c]++
 	}
-	dashes := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}, {3, 7}, {8, 2.5, 2, 2.5, 2, 2.5}, {14,
-		3, 5, 3}}
-	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.4)}
+	return all
+}
+
+// dashes returns the dashes of the n-th line of the c-th colour. All lines of a colour have different ones.
+func dashes(c, n int) []vg.Length {
+	usual := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}, {3, 7}, {8, 2.5, 2, 2.5, 2, 2.5},
+		{14, 3, 5, 3}}
+	if n < len(usual) {
+		return usual[(c+n)%len(usual)]
+	}
+	all := []vg.Length{10, 2.5} // and three dots or more
+	for range n - len(usual) + 3 {
+		all = append(all, 2, 2.5)
+	}
+	return all
 }
 
 // textStyle returns the style of letters of a size.

@@ -37,6 +37,7 @@ func rowOf(label string, seeds int, change func(seed int, c *report.Cell)) *repo
 func accurate(label string, values ...float64) *report.Group {
 	return rowOf(label, len(values), func(seed int, c *report.Cell) {
 		c.Accuracy.AverageModel, c.Accuracy.Mean = &values[seed-1], &values[seed-1]
+		c.Summary.Data = &record.Split{Test: []int{250, 200}}
 	})
 }
 
@@ -78,7 +79,7 @@ func TestResultsBesideThePaper(t *testing.T) {
 		printed              Printed
 		measured, difference string
 	}{
-		{Printed{What: Accuracy, Label: "A", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds", "+1.00"},
+		{Printed{What: Accuracy, Label: "A", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds, 200 test rows", "+1.00"},
 		{Printed{What: Accuracy, Label: "G", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas", "+1.00"},
 		{Printed{What: Accuracy, Label: "B", Number: nan}, "2 of 2 runs diverged", ""},
 		{Printed{What: Memory, Label: "C", Number: 16.48}, "2.00 MB, 3 seeds", "-14.48"},
@@ -109,7 +110,7 @@ func TestKinds(t *testing.T) {
 		says string
 	}{
 		"within": {Within, 0.5, accurate("a", 0.879, 0.883, 0.882), near, Supported,
-			"a 88.13 %, b 88.20 %: -0.07 points [-0.21, +0.08], 3 seeds"},
+			"a 88.13 %, b 88.20 %: -0.07 points [-0.21, +0.08], 3 seeds, 200 test rows"},
 		"older program": {Within, 0.5, accurate("a", 0.879, 0.883, 0.882), older("b", 0.880, 0.884, 0.882), Supported,
 			"a 88.13 %, b 88.20 %, means over replicas: -0.07 points [-0.21, +0.08], 3 seeds"},
 		"better is within": {Within, 0.5, accurate("a", 0.9, 0.91, 0.905), near, Supported, ""},

@@ -24,7 +24,19 @@ func (a row) accuracy(b row, points float64) (string, Verdict) {
 	}
 	d := intervalOf(differences)
 	return fmt.Sprintf("%s %.2f %%, %s %.2f %%%s: %+.2f points%s", a.Label, intervalOf(ours).Mean, b.Label,
-		intervalOf(theirs).Mean, kindWords(kind), d.Mean, d.words("%+.2f")), d.above(points)
+		intervalOf(theirs).Mean, kindWords(kind), d.Mean, d.words("%+.2f")) + tested(a, b), d.above(points)
+}
+
+// tested says on how many test rows the accuracies of rows rest, the least; "": it is not known.
+func tested(all ...row) string {
+	least := math.MaxInt
+	for _, r := range all {
+		least = min(least, r.TestRows())
+	}
+	if least == 0 {
+		return ""
+	}
+	return ", " + plural.Of(least, "test row")
 }
 
 // words writes the interval, or that there is none.
@@ -257,10 +269,10 @@ func (a row) diverges(most float64) (string, Verdict) {
 	}
 	text := fmt.Sprintf("%s of %s diverged", plural.Part(diverged, len(a.Cells), "run"), a.Label)
 	if low > 0 {
-		text += fmt.Sprintf(", %d ended at %.0f %% accuracy or less", low, 100*most)
+		text += fmt.Sprintf(", %d ended at %.0f %% accuracy or less%s", low, 100*most, tested(a))
 	}
 	if learned > 0 {
-		return text + fmt.Sprintf(", %d learned, up to %.2f %%", learned, 100*best), Contradicted
+		return text + fmt.Sprintf(", %d learned, up to %.2f %%%s", learned, 100*best, tested(a)), Contradicted
 	}
 	return text, Supported
 }

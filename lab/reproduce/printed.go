@@ -90,7 +90,7 @@ func (b *Beside) measure(r row) {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
 		if b.What == Accuracy {
-			text += kindWords(kind)
+			text += tested(r) + kindWords(kind)
 		}
 		words = append(words, text)
 		if !math.IsNaN(b.Number) {
