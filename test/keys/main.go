@@ -31,13 +31,14 @@ var outside = map[string]string{
 	"topology.file": "a file", "topology.kind=edges": "a file", "data.dir": "a folder", "data.path": "a file",
 	"data.test": "a file", "train.from": "a file", "output.dir": "a folder", "checkpoint.dir": "a folder",
 	"data.name": "downloads, files", "data.label": "a file", "data.features": "a file", "data.skip": "a file",
-	"data.header": "a file", "data.missing": "a file", "data.untrained_classes": "a file", "data.indices": "a file",
-	"data.dimension": "a file", "data.labels": "a file", "data.test_share": "a file", "data.partition=local": "files",
-	"data.standardise": "a table", "train.augment": "pictures in colour", "model.name=external": "a script",
-	"peers": "other machines", "node.listen": "addresses", "node.trusted": "networks", "node.key": "a file",
-	"node.join_secret": "other machines", "node.join_secret_file": "a file", "node.metrics": "a port",
-	"script": "a script", "model.depth": "pictures in colour", "model.norm": "pictures in colour",
-	"model.name=resnet": "minutes", "model.name=vgg11": "minutes", "model.name=vgg16": "minutes",
+	"data.header": "a file", "data.missing": "a file", "data.untrained_classes": "a file",
+	"data.indices": "a file", "data.dimension": "a file", "data.labels": "a file", "data.test_share": "a file",
+	"data.partition=local": "files", "data.standardise": "a table", "train.augment": "pictures in colour",
+	"model.name=external": "a script", "peers": "other machines", "node.listen": "addresses",
+	"node.trusted": "networks", "node.key": "a file", "node.join_secret": "other machines",
+	"node.join_secret_file": "a file", "node.metrics": "a port", "script": "a script",
+	"model.depth": "pictures in colour", "model.norm": "pictures in colour", "model.name=resnet": "minutes",
+	"model.name=vgg11": "minutes", "model.name=vgg16": "minutes",
 	"algorithm.name=adpsgd": "no digest: the order of its exchanges is that of time",
 }
 
@@ -48,22 +49,28 @@ func contexts() (all [][]string) {
 		"algorithm.name=choco", "algorithm.name=choco algorithm.compressor.name=levels",
 		"algorithm.name=choco algorithm.compressor.table=[0,0.25,0.5,1]", "topology.rows=2 topology.cols=2",
 		"topology.kind=torus topology.rows=2", "topology.kind=torus topology.cols=2",
-		"algorithm.name=gt algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.name=qg", "algorithm.name=kgt", "algorithm.name=allreduce", "algorithm.codec=full",
-		"algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.theta.rule=certified", "topology.kind=random-matching",
-		"topology.kind=torus", "topology.kind=random-regular", "topology.kind=random-regular topology.degree=2",
-		"topology.kind=small-world topology.degree=2 topology.chance=0.3", "topology.kind=erdos-renyi topology.chance=0.9",
-		"data.partition=dirichlet", "data.partition=labels", "data.sizes.law=power", "data.sizes.law=dirichlet",
-		"data.sizes.law=shares data.sizes.shares=[1,2,3,4]", "model.name=quadratic", "train.optimizer.name=adamw",
-		"train.schedule=step", "train.schedule=step train.drop.every=3", "algorithm.name=d2", "algorithm.name=gt",
-		"limit.rate=50mbit", "limit.rate=50mbit limit.latency=1ms", "faults.on_lost_neighbor=reweight algorithm.codec=full",
+		"algorithm.name=gt algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.name=qg",
+		"algorithm.name=kgt", "algorithm.name=allreduce", "algorithm.codec=full",
+		"algorithm.theta.rule=fixed algorithm.theta.value=1", "algorithm.theta.rule=certified",
+		"topology.kind=random-matching", "topology.kind=torus", "topology.kind=random-regular",
+		"topology.kind=random-regular topology.degree=2",
+		"topology.kind=small-world topology.degree=2 topology.chance=0.3",
+		"topology.kind=erdos-renyi topology.chance=0.9", "data.partition=dirichlet", "data.partition=labels",
+		"data.sizes.law=power", "data.sizes.law=dirichlet", "data.sizes.law=shares data.sizes.shares=[1,2,3,4]",
+		"model.name=quadratic", "train.optimizer.name=adamw", "train.schedule=step",
+		"train.schedule=step train.drop.every=3", "algorithm.name=d2", "algorithm.name=gt", "limit.rate=50mbit",
+		"limit.rate=50mbit limit.latency=1ms", "faults.on_lost_neighbor=reweight algorithm.codec=full",
 		"algorithm.clip.radius=1 algorithm.codec=full", "algorithm.name=allreduce algorithm.reduce=allgather",
-		"algorithm.name=choco algorithm.controller.name=oland-raj", "algorithm.name=choco algorithm.compressor.name=full",
-		"algorithm.controller.name=oland-raj", "algorithm.controller.name=mqgrad",
+		"algorithm.name=choco algorithm.controller.name=oland-raj",
+		"algorithm.name=choco algorithm.compressor.name=full", "algorithm.controller.name=oland-raj",
+		"algorithm.controller.name=mqgrad",
 	} {
 		all = append(all, strings.Fields(set))
 	}
-	for _, name := range []string{"levels algorithm.compressor.table=[0,0.25,0.5,1]", "topk", "randomk", "sign", "linear", "minmax",
-		"alq", "orq", "terngrad", "nuqsgd", "bingrad_b", "linear_s"} {
+	for _, name := range []string{
+		"levels algorithm.compressor.table=[0,0.25,0.5,1]", "topk", "randomk", "sign", "linear", "minmax", "alq",
+		"orq", "terngrad", "nuqsgd", "bingrad_b", "linear_s",
+	} {
 		for _, algorithm := range []string{"choco", "allreduce algorithm.reduce=allgather"} {
 			all = append(all, strings.Fields("algorithm.name="+algorithm+" algorithm.compressor.name="+name))
 		}
@@ -73,12 +80,13 @@ func contexts() (all [][]string) {
 
 // texts are values of keys that the schema describes as texts, lists or maps.
 var texts = map[string]string{
-	"name": "another", "topology.slack": "0.5", "algorithm.gamma": "0.5", "algorithm.compressor.table": "[0, 0.25, 0.5, 1]",
-	"algorithm.compressor.refit_at": "[3]", "data.sizes.shares": "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]",
-	"model.hidden": "[16, 8]", "train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
-	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "faults.script": "[]", "checkpoint.journal": "64MB",
-	"topology.rows": "2", "topology.cols": "2", "topology.degree": "2", "train.epochs": "0.02",
-	"algorithm.levels": "3",
+	"name": "another", "topology.slack": "0.5", "algorithm.gamma": "0.5",
+	"algorithm.compressor.table": "[0, 0.25, 0.5, 1]", "algorithm.compressor.refit_at": "[3]",
+	"data.sizes.shares": "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]", "model.hidden": "[16, 8]",
+	"train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
+	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "faults.script": "[]",
+	"checkpoint.journal": "64MB", "topology.rows": "2", "topology.cols": "2", "topology.degree": "2",
+	"train.epochs": "0.02", "algorithm.levels": "3",
 }
 
 // A property is the part of a JSON schema that this program reads.
@@ -111,7 +119,8 @@ func check(ctx context.Context, prefix string) error {
 	}
 	defer os.RemoveAll(work)
 	program := filepath.Join(work, "peer")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "gossiptrainer/cmd/peer")
+	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, text)
 	}
 	var failed []error
