@@ -21,7 +21,7 @@ name: lossy
 topology: {size: 8}
 model: {name: mlp}
 data: {name: glyphs}
-train: {rounds: 1500, batch: 8}
+train: {rounds: 800, batch: 8}
 faults: {on_lost_neighbor: reweight}
 output: {dir: out, every: 10}
 `
@@ -156,7 +156,7 @@ func TestARingGoesOnWithoutTwoPeers(t *testing.T) {
 	l.until("round 100", round(2, 100))
 	l.kill(2, 5)
 	s := l.end(2, 5)
-	if s.Rounds != 1500 {
+	if s.Rounds != 800 {
 		t.Errorf("%d rounds", s.Rounds)
 	}
 	undisturbed(t, s)
@@ -180,7 +180,7 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 	l.untilAlive(5)
 	l.kill(5)
 	s := l.end(5)
-	if s.Rounds != 1500 {
+	if s.Rounds != 800 {
 		t.Errorf("%d rounds", s.Rounds)
 	}
 	taken := slices.ContainsFunc(l.events(), func(e record.Event) bool {
