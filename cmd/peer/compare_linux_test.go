@@ -37,7 +37,7 @@ tuning: {rounds: 30}
 report: {targets: {loss: 0.5}}
 `
 
-// A comparison that is killed while it searches and in its first and second run of cells ends, when it is started again,
+// A comparison is killed while it searches and in its first and second run of cells. When it is started again, it ends
 // as one without a disturbance.
 func TestKilledComparisonEndsTheSame(t *testing.T) {
 	if testing.Short() {

@@ -75,7 +75,8 @@ func scoresOf(t *testing.T, n int, program string, args ...string) []torchScore 
 	return scores
 }
 
-// manyModels runs the page for each model of its arguments after the data in one process, as PyTorch takes seconds to start.
+// manyModels runs the page for each model of its arguments after the data, in one process: PyTorch takes seconds to
+// start.
 const manyModels = `
 import runpy, sys
 _, page, data, *models = sys.argv

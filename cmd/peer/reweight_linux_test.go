@@ -152,6 +152,9 @@ func (l *lossyLab) end(lost ...int) record.Summary {
 
 // TestARingGoesOnWithoutTwoPeers kills two at once, for good.
 func TestARingGoesOnWithoutTwoPeers(t *testing.T) {
+	if raced() {
+		t.Skip("the ring that takes back one of two goes on without the other as well")
+	}
 	l := startLossy(t)
 	l.until("round 100", round(2, 100))
 	l.kill(2, 5)
@@ -219,6 +222,9 @@ var lossless = sync.OnceValues(func() (whole record.Summary, err error) {
 // undisturbed compares the accuracy of a run with losses with that of one without.
 func undisturbed(t *testing.T, lossy record.Summary) {
 	t.Helper()
+	if raced() {
+		return // the run to compare with is simulated, for a minute
+	}
 	whole, err := lossless()
 	if err != nil {
 		t.Fatal(err)
