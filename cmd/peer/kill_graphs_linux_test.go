@@ -34,7 +34,7 @@ func TestKillsOnGraphsThatChange(t *testing.T) {
 			// Latency leaves the test time to read the records of a round before the run is over.
 			set = append(slices.Clone(set), "limit.latency=5ms")
 			random := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), uint64(i)))
-			run := &killedLab{t: t, dir: filepath.Join(dir, "lab"), random: random, within: 45}
+			run := &killedLab{t: t, dir: filepath.Join(dir, "lab"), random: random, within: 25}
 			got := run.lead(append(overrides(set), "--restart", "100"), kills).Digest
 			if len(run.killed) < kills {
 				t.Errorf("only killed %v", run.killed)
