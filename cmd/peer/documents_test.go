@@ -23,6 +23,7 @@ type block struct{ page, mark, text string }
 var marks = []string{
 	runnable,
 	torch,
+	nightly,
 	"data",     // needs a data set that is not built in
 	"machines", // needs several machines
 	"root",     // needs rights or an installed system
@@ -34,6 +35,9 @@ const runnable = "runnable"
 
 // torch marks blocks with scripts. A test runs them where a Python has PyTorch.
 const torch = "torch"
+
+// nightly marks blocks with scripts that repeat others or transcripts. They run where PEER_TEST_ALL is set.
+const nightly = "nightly"
 
 var shell = regexp.MustCompile("(?ms)^ *```sh *([^\\n]*)\\n(.*?)^ *```$")
 
@@ -115,8 +119,12 @@ func TestScriptsOfDocumentsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := 0
+	wanted := []string{torch}
+	if os.Getenv("PEER_TEST_ALL") != "" {
+		wanted = append(wanted, nightly)
+	}
 	for page, all := range documents(t) {
-		all = slices.DeleteFunc(all, func(b block) bool { return b.mark != torch })
+		all = slices.DeleteFunc(all, func(b block) bool { return !slices.Contains(wanted, b.mark) })
 		ran += len(all)
 		if len(all) == 0 {
 			continue

@@ -25,7 +25,6 @@ import (
 // its rounds in another way needs repairs that its neighbours do not have.
 const interruptedRun = `
 name: cut
-topology: {size: 4}
 model: {name: external}
 algorithm: {name: dpsgd, codec: moniqua, bits: 8}
 train: {rounds: 40}
@@ -33,10 +32,7 @@ checkpoint: {every: 9}
 output: {dir: out, every: 1}
 `
 
-const (
-	interruptedRounds = 40
-	interruptedPeers  = 4
-)
+const interruptedRounds = 40
 
 // A moment is when a run ends, and by what.
 type moment struct {
@@ -47,17 +43,18 @@ type moment struct {
 
 // An interruptible is a script that tells of a moment.
 type interruptible struct {
+	peers  int
 	places []string
 	words  func(fifo string, m moment) []string
 }
 
-var interruptibleToy = interruptible{[]string{"go", "state", "step"}, func(fifo string, m moment) []string {
+var interruptibleToy = interruptible{4, []string{"go", "state", "step"}, func(fifo string, m moment) []string {
 	return []string{"toy", "tell=" + fifo, fmt.Sprintf("of=%d", m.rank), fmt.Sprintf("at=%d", m.round), "place=" + m.place}
 }}
 
 func interruptibleTorch(python string) interruptible {
 	script, _ := filepath.Abs("testdata/interrupted.py")
-	return interruptible{[]string{"top", "forward", "step", "end"}, func(fifo string, m moment) []string {
+	return interruptible{2, []string{"top", "forward", "step", "end"}, func(fifo string, m moment) []string {
 		return []string{python, "-B", script, strconv.Itoa(interruptedRounds), fifo, strconv.Itoa(m.rank),
 			strconv.Itoa(m.round), m.place}
 	}}
@@ -73,8 +70,8 @@ func TestWhatIsCalledSafeResumes(t *testing.T) {
 	testInterrupts(t, interruptibleToy, number(t, "INTERRUPTS", 3))
 }
 
-// The same of scripts with torch, whose schedules and counters move after the step. TORCH_INTERRUPTS is the number of
-// moments.
+// The same of two scripts with torch, as each takes seconds to start. Their schedules and counters move after the step.
+// TORCH_INTERRUPTS is the number of moments.
 func TestATorchScriptThatIsInterruptedGoesOn(t *testing.T) {
 	if raced() {
 		t.Skip("Python takes long to start; the race detector sees the same of scripts without it")
@@ -87,12 +84,12 @@ func testInterrupts(t *testing.T, script interruptible, moments int) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	whole := interruptedLab{t: t, dir: t.TempDir(), script: script}
 	want := whole.train(moment{rank: -1})
-	if len(want.ends) != interruptedPeers {
+	if len(want.ends) != script.peers {
 		t.Fatalf("the scripts say %q at the end", want.ends)
 	}
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 	for i := range moments {
-		m := moment{random.IntN(interruptedPeers), 1 + random.IntN(interruptedRounds-2),
+		m := moment{random.IntN(script.peers), 1 + random.IntN(interruptedRounds-2),
 			script.places[random.IntN(len(script.places))], signals[random.IntN(len(signals))]}
 		name := fmt.Sprintf("%d, %v in round %d of worker %d at %s", i, m.signal, m.round, m.rank, m.place)
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +133,7 @@ func (l interruptedLab) command(ctx context.Context, m moment, args ...string) *
 		l.t.Fatal(err)
 	}
 	if len(args) == 0 {
-		args = []string{"cut.yaml"}
+		args = []string{"cut.yaml", fmt.Sprintf("--set=topology.size=%d", l.script.peers)}
 	}
 	script := l.script.words(filepath.Join(l.dir, "moment"), m)
 	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"lab"}, args, []string{"--json", "--"}, script)...)

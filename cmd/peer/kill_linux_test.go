@@ -25,7 +25,7 @@ name: killed
 topology: {size: 8}
 model: {name: mlp}
 data: {name: glyphs}
-train: {rounds: 90, batch: 8}
+train: {rounds: 50, batch: 8}
 checkpoint: {every: 11, seconds: 0}
 output: {dir: out, every: 1}
 `
@@ -68,7 +68,7 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 		if want[which] == "" {
 			want[which] = digestPrinted(t, dir, append([]string{"sim", "killed.yaml"}, overrides(set)...)...)
 		}
-		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 89}
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 49}
 		n := min(kills, perRun)
 		got := run.lead(append(overrides(set), "--restart", "100"), n).Digest
 		absences = append(absences, run.absences...)
@@ -95,7 +95,11 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedRun), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
+	runs := [][]string{killedAlgorithms[1], {"algorithm.name=adpsgd"}}
+	if os.Getenv("PEER_TEST_ALL") != "" { // without rounding there is less to get wrong
+		runs = append(runs, killedAlgorithms[0])
+	}
+	for i, set := range runs {
 		// Latency keeps frames in flight when a peer dies, and the processor idle.
 		set = append(slices.Clone(set), "train.schedule=constant", "limit.latency=4ms")
 		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20,

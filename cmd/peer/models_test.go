@@ -52,20 +52,43 @@ func pageScript(t *testing.T, without string) string {
 type torchScore struct{ Loss, Accuracy float64 }
 
 // scoreOf runs a program that prints a score.
-func scoreOf(t *testing.T, program string, args ...string) (s torchScore) {
+func scoreOf(t *testing.T, program string, args ...string) torchScore {
+	t.Helper()
+	return scoresOf(t, 1, program, args...)[0]
+}
+
+// scoresOf runs a program that prints n scores.
+func scoresOf(t *testing.T, n int, program string, args ...string) []torchScore {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(text, &s)
+	scores := make([]torchScore, n)
+	for out, i := json.NewDecoder(bytes.NewReader(text)), 0; err == nil && i < n; i++ {
+		err = out.Decode(&scores[i])
 	}
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s%s", program, args, err, text, complaint.String())
 	}
-	return s
+	return scores
+}
+
+// manyModels runs the page for each model of its arguments after the data, in one process: PyTorch takes seconds to
+// start.
+const manyModels = `
+import runpy, sys
+_, page, data, *models = sys.argv
+for path in models:
+    sys.argv = [page, path, data]
+    runpy.run_path(page, run_name="__main__")
+`
+
+// torchScores returns the scores of models in files on data that the page reads.
+func torchScores(t *testing.T, python, page, data string, files ...string) []torchScore {
+	t.Helper()
+	return scoresOf(t, len(files), python, append([]string{"-c", manyModels, page, data}, files...)...)
 }
 
 // agree compares scores: one sample may be on the other side, where two logits are nearly equal.
@@ -78,40 +101,43 @@ func agree(t *testing.T, got, want torchScore, samples int) {
 
 func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 	python := torchPython(t)
-	page, images := pageScript(t, "table"), glyphImages(t)
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, settings := range map[string][]string{
-		"logistic": {"model={name: logistic}", "train.rounds=60"},
-		"mlp":      {"model={name: mlp, hidden: [40, 30]}", "train.rounds=60"},
-		"lenet":    {"model={name: lenet}", "train.rounds=40"},
-		"resnet":   {"model={name: resnet, depth: 8, norm: group}", "train.rounds=120", "train.batch=16"},
-		"batch":    {"model={name: resnet, depth: 8, norm: batch}", "train.rounds=40", "train.batch=16"},
+	const samples = 2000
+	var all, names []string
+	var want []torchScore
+	for _, settings := range [][]string{
+		{"model={name: logistic}", "train.rounds=60"},
+		{"model={name: mlp, hidden: [40, 30]}", "train.rounds=60"},
+		{"model={name: lenet}", "train.rounds=40"},
+		{"model={name: resnet, depth: 8, norm: group}", "train.rounds=80", "train.batch=16"},
+		{"model={name: resnet, depth: 8, norm: batch}", "train.rounds=40", "train.batch=16"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			args := []string{"sim", "--quiet", "--compute=1ms", "--set=output.dir=" + dir,
-				"--set=topology={kind: complete, size: 2}"}
-			for _, s := range settings {
-				args = append(args, "--set="+s)
+		dir := t.TempDir()
+		args := []string{"sim", "--quiet", "--compute=1ms", "--set=output.dir=" + dir,
+			"--set=topology={kind: complete, size: 2}"}
+		for _, s := range settings {
+			args = append(args, "--set="+s)
+		}
+		if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", settings, err, out)
+		}
+		for _, file := range []string{"model.safetensors", "peer-1.safetensors"} {
+			files, err := filepath.Glob(filepath.Join(dir, "*", file))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%v: %s: %v, %v", settings, file, files, err)
 			}
-			if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+			score := scoreOf(t, program, "evaluate", files[0], "--json")
+			if score.Accuracy < 0.15 {
+				t.Errorf("%v: %s: an accuracy of %v compares nothing", settings, file, score.Accuracy)
 			}
-			for _, file := range []string{"model.safetensors", "peer-1.safetensors"} {
-				files, err := filepath.Glob(filepath.Join(dir, "*", file))
-				if err != nil || len(files) != 1 {
-					t.Fatalf("%s: %v, %v", file, files, err)
-				}
-				want := scoreOf(t, program, "evaluate", files[0], "--json")
-				if want.Accuracy < 0.15 {
-					t.Errorf("%s: an accuracy of %v compares nothing", file, want.Accuracy)
-				}
-				agree(t, scoreOf(t, python, page, files[0], images), want, 2000)
-			}
-		})
+			all, names, want = append(all, files[0]), append(names, settings[0]+" "+file), append(want, score)
+		}
+	}
+	for i, got := range torchScores(t, python, pageScript(t, "table"), glyphImages(t), all...) {
+		t.Run(names[i], func(t *testing.T) { agree(t, got, want[i], samples) })
 	}
 }
 
@@ -212,20 +238,30 @@ func glyphImages(t *testing.T) string {
 
 // No built-in data have images large enough for VGG, so it scores random images.
 func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
-	python := torchPython(t)
-	for _, m := range []configs.Model{{Name: "vgg16", Norm: "batch"}, {Name: "vgg11"}} {
-		t.Run(m.Name, func(t *testing.T) { scoreVGG(t, python, m) })
+	python, dir := torchPython(t), t.TempDir()
+	all := []configs.Model{{Name: "vgg16", Norm: "batch"}, {Name: "vgg11"}}
+	var files []string
+	var want []torchScore
+	for _, m := range all {
+		file, score := scoreVGG(t, dir, m)
+		files, want = append(files, file), append(want, score)
+	}
+	for i, got := range torchScores(t, python, pageScript(t, "table"), dir, files...) {
+		t.Run(all[i].Name, func(t *testing.T) { agree(t, got, want[i], vggSamples) })
 	}
 }
 
-func scoreVGG(t *testing.T, python string, m configs.Model) {
+const vggSamples = 10
+
+// scoreVGG writes a model and the images into a folder, and returns the model's file and score.
+func scoreVGG(t *testing.T, dir string, m configs.Model) (path string, _ torchScore) {
 	t.Helper()
 	set := []string{"model.name=" + m.Name, "data.name=cifar-10"}
 	if m.Norm != "" {
 		set = append(set, "model.norm="+m.Norm)
 	}
 	run := runWith(t, set...)
-	const samples, features = 30, 3 * 32 * 32
+	const samples, features = vggSamples, 3 * 32 * 32
 	f, err := model.New(model.Spec{Name: m.Name, Norm: m.Norm, Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10,
 		Batch: samples})
 	if err != nil {
@@ -255,8 +291,7 @@ func scoreVGG(t *testing.T, python string, m configs.Model) {
 	for range 2 { // which move the running statistics
 		f.Gradient(g, x, batch)
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "vgg.safetensors")
+	path = filepath.Join(dir, m.Name+".safetensors")
 	var statistics []float32
 	if carrier, ok := f.(model.Carrier); ok {
 		statistics = carrier.Statistics()
@@ -268,5 +303,5 @@ func scoreVGG(t *testing.T, python string, m configs.Model) {
 		t.Fatal(err)
 	}
 	score := f.Evaluate(x, batch)
-	agree(t, scoreOf(t, python, pageScript(t, "table"), path, dir), torchScore{score.Loss, score.Accuracy}, samples)
+	return path, torchScore{score.Loss, score.Accuracy}
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// findTorch fails without PyTorch. It does not import it, which takes seconds.
+const findTorch = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+
 // torchPython returns a Python that has PyTorch.
 func torchPython(t *testing.T) string {
 	t.Helper()
@@ -13,7 +16,7 @@ func torchPython(t *testing.T) string {
 		t.Skip("it takes minutes")
 	}
 	for _, python := range []string{os.Getenv("PEER_PYTHON"), "/usr/bin/python3", "python3"} {
-		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
+		if python != "" && exec.Command(python, "-c", findTorch).Run() == nil {
 			return python
 		}
 	}
