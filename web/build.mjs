@@ -9,7 +9,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
-const out = join(root, "internal", "app", "dash", "page");
+const out = join(root, "app", "dash", "page");
 
 const licence = readFileSync(join(here, "node_modules", "uplot", "LICENSE"), "utf8").trim();
 const notice = `/*!\nThis file contains uPlot (https://github.com/leeoniya/uPlot):\n\n${licence}\n*/`;

@@ -268,7 +268,7 @@ func TestABrokenRunFileIsARow(t *testing.T) {
 
 // The manual has a section for every check that can complain.
 func TestTheManualHasEveryCheck(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/doctor.md")
+	page, err := os.ReadFile("../../docs/doctor.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -497,7 +497,7 @@ func TestScalarsHaveNames(t *testing.T) {
 
 // The page on exports lists every curve with its meaning, and no other.
 func TestThePageListsTheCurves(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "export.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

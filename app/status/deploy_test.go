@@ -128,7 +128,7 @@ func (e exposed) wrong(expr string, texts ...string) (wrong []string) {
 // deployed reads a file of deploy.
 func deployed(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name)))
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestTheDashboardIsForAnyDataSource(t *testing.T) {
 
 // The page about operations lists every metric.
 func TestThePageListsEveryMetric(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

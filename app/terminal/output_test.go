@@ -83,7 +83,7 @@ func TestEverySignHasOneInASCII(t *testing.T) {
 	for _, p := range append(configs.Presets(), configs.Comparisons()...) {
 		check(p.Name, p.About+string(p.Text))
 	}
-	root := filepath.Join("..", "..", "..")
+	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

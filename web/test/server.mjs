@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const page = join(fileURLToPath(import.meta.url), "..", "..", "..", "internal", "app", "dash", "page");
+const page = join(fileURLToPath(import.meta.url), "..", "..", "..", "app", "dash", "page");
 const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
 
