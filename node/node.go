@@ -4,10 +4,9 @@
 // It drives a gossip.Machine and computes nothing itself; it knows neither
 // configuration files nor the names of algorithms, models and data sets.
 //
-// It keeps the user's types and the driver. The rest has packages of its own, each of which knows the
-// earlier ones and none of the later ones. Package socket has the host, encryption, limits and
-// counters; identity has keys and secrets; handshake has the words of two peers before frames. Beside
-// each other stand join (the members of a run), telemetry (the status topic) and link (frames).
+// This package is the driver. Its parts are packages below it. Package socket has the host, limits and counters.
+// Package identity has keys and secrets, and handshake what two peers say before frames. Above these stand join
+// (the members of a run), telemetry (the status topic), link (frames) and vector (whole vectors).
 package node
 
 import (

@@ -21,7 +21,7 @@ const (
 	halfRows = 1 << 16
 )
 
-// tellRows returns the vector of a machine with so many rows.
+// tellRows writes the rows of a machine as a vector, which readRows reads.
 func tellRows(rows int) []float32 {
 	return []float32{float32(rows / halfRows), float32(rows % halfRows)}
 }

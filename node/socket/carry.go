@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Sizes of the buffers above a socket: a system call moves many records of TLS, which have at most 16 KiB and a bit.
+// Sizes of the buffers above a socket. A system call moves many records of TLS, each with 16 KiB of data and a header.
 const (
 	intakeLen  = 128 << 10
 	gatherLen  = 84 << 10

@@ -189,9 +189,9 @@ func (c *Config) listenAddrs() []string {
 	}
 }
 
-// muxer returns the multiplexer of a connection, with a fixed window of so many
-// bytes. Windows that grow with the round trips of an idle link would ignore the bytes that wait below
-// the stream. Readers always read, and links pace their writes, so a window is never a queue.
+// muxer returns the multiplexer of a connection. Its streams have a fixed window, in bytes. Windows that grow with
+// the round trips of an idle link would ignore the bytes that wait below the stream. Readers always read, and links
+// pace their writes, so a window is never a queue.
 func muxer(window uint32) *yamux.Transport {
 	config := *yamux.DefaultTransport
 	config.MaxMessageSize = shape.Chunk + 12 // with the header of a message

@@ -189,12 +189,12 @@ func values(key string, p property) (all []string) {
 // compare makes the run in the first context that takes the setting.
 func compare(ctx context.Context, program, runs, setting string) (string, error) {
 	var refusal error
-	for _, context := range contexts() {
+	for _, around := range contexts() {
 		key, _, _ := strings.Cut(setting, "=")
 		short := slices.DeleteFunc(slices.Clone(base), func(s string) bool {
 			return strings.HasPrefix(s, key+"=") || key == "train.epochs" && strings.HasPrefix(s, "train.rounds=")
 		})
-		set := slices.Concat(short, context, []string{setting})
+		set := slices.Concat(short, around, []string{setting})
 		if _, err := configs.Load(configs.Source{Set: set}); err != nil {
 			refusal = err
 			continue
@@ -203,16 +203,16 @@ func compare(ctx context.Context, program, runs, setting string) (string, error)
 		real, other := run(ctx, program, "lab", runs, set)
 		switch {
 		case (one == nil) != (other == nil):
-			return "differs", fmt.Errorf("in %v: the simulator says %v, real peers say %v", context, one, other)
+			return "differs", fmt.Errorf("in %v: the simulator says %v, real peers say %v", around, one, other)
 		case one != nil && one.Error() != other.Error():
-			return "differs", fmt.Errorf("in %v: refused by the simulator with %v, by real peers with %v", context, one, other)
+			return "differs", fmt.Errorf("in %v: refused by the simulator with %v, by real peers with %v", around, one, other)
 		case one != nil:
 			refusal = one
 			continue
 		case simulated != real:
-			return "differs", fmt.Errorf("in %v: digest %s of the simulator, %s of real peers", context, simulated, real)
+			return "differs", fmt.Errorf("in %v: digest %s of the simulator, %s of real peers", around, simulated, real)
 		}
-		return strings.TrimSpace(simulated + " " + strings.Join(context, " ")), nil
+		return strings.TrimSpace(simulated + " " + strings.Join(around, " ")), nil
 	}
 	return "no run", fmt.Errorf("no context takes it: %w", refusal)
 }
