@@ -155,6 +155,15 @@ func (t *Talk) RefuseOnly(no *RefusedError) error {
 	return t.Stream.CloseWrite()
 }
 
+// Part ends a talk whose last message this end has said or heard. It returns when the other end has read all, or has
+// gone. A write returns before its bytes leave, so that a reset, or the end of the process, would take them back.
+func (t *Talk) Part() {
+	t.Stream.SetDeadline(time.Now().Add(Timeout))
+	if t.Stream.CloseWrite() == nil {
+		io.Copy(io.Discard, io.LimitReader(t.In, MaxMessage))
+	}
+}
+
 // Explain replaces the error of a stream that was reset with CodeRefused by a readable one.
 func Explain(err error) error {
 	var reset *network.StreamError

@@ -152,5 +152,9 @@ func (s *Service) receive(t *handshake.Talk, r Request, x []float32) error {
 		return fmt.Errorf("checksum %08x, want %08x", got, sum)
 	}
 	t.Stream.SetWriteDeadline(time.Now().Add(stall))
-	return t.Say(handshake.AboutYes, nil)
+	if err := t.Say(handshake.AboutYes, nil); err != nil {
+		return err
+	}
+	t.Part()
+	return nil
 }

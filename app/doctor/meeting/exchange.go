@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"time"
 
 	ma "github.com/multiformats/go-multiaddr"
@@ -131,10 +130,7 @@ func (m *meeting) lead(o *other, t *handshake.Talk) error {
 	if f.RateOut, err = m.leadRate(t, f.Latency); err != nil {
 		return err
 	}
-	if err := m.conclude(o, t, f); err != nil {
-		return err
-	}
-	return t.Stream.CloseWrite()
+	return m.conclude(o, t, f)
 }
 
 // follow answers and takes over the figures of the leader.
@@ -154,12 +150,7 @@ func (m *meeting) follow(t *handshake.Talk) error {
 	if f.RateOut, err = m.followRate(t); err != nil {
 		return err
 	}
-	if err := m.conclude(o, t, f); err != nil {
-		return err
-	}
-	t.Stream.SetReadDeadline(time.Now().Add(farewell))
-	io.Copy(io.Discard, t.In) // the leader has read the last message when it closes its side
-	return nil
+	return m.conclude(o, t, f)
 }
 
 // askClock measures the least round trip and the difference of the clocks at it.
@@ -198,7 +189,8 @@ func (m *meeting) tellClock(t *handshake.Talk) error {
 	return nil
 }
 
-// conclude exchanges the findings. It waits a little for the own way to the other end.
+// conclude exchanges the findings. It waits a little for the own way to the other end. The meeting may end as soon as
+// it returns, so the other end has read all before.
 func (m *meeting) conclude(o *other, t *handshake.Talk, f Figures) error {
 	late := time.NewTimer(2 * answerTime)
 	defer late.Stop()
@@ -220,7 +212,7 @@ func (m *meeting) conclude(o *other, t *handshake.Talk, f Figures) error {
 		return err
 	}
 	m.change(func() {
-		o.Met, o.over, o.Err = true, true, nil
+		o.Met, o.Err = true, nil
 		o.In, o.RateOut, o.RateIn = theirs.Out, f.RateOut, theirs.Rate
 		o.HearsUs.Multicast = o.HearsUs.Multicast || theirs.Multicast
 		o.HearsUs.Datagram = max(o.HearsUs.Datagram, theirs.Datagram)
@@ -228,5 +220,7 @@ func (m *meeting) conclude(o *other, t *handshake.Talk, f Figures) error {
 			o.Latency, o.Offset = theirs.Latency, -theirs.Offset
 		}
 	})
+	t.Part()
+	m.change(func() { o.over = true })
 	return nil
 }

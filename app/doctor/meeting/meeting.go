@@ -40,8 +40,6 @@ const (
 	again   = 200 * time.Millisecond
 	// settle is how long a meeting waits for multicast and datagrams after it has met all others.
 	settle = 1500 * time.Millisecond
-	// farewell bounds the wait for the end of a stream whose messages have all been read.
-	farewell = time.Second
 )
 
 // A Config describes a machine that takes part in a meeting.

@@ -3,7 +3,6 @@ package meeting
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"syscall"
 	"time"
@@ -76,9 +75,7 @@ func (m *meeting) introduce(t *handshake.Talk) error {
 		return err
 	}
 	m.enter(t, facts)
-	t.Stream.CloseWrite()
-	t.Stream.SetReadDeadline(time.Now().Add(farewell))
-	io.Copy(io.Discard, t.In) // the other end has read the facts when it closes its side
+	t.Part()
 	return nil
 }
 
@@ -116,7 +113,7 @@ func (m *meeting) failed(o *other, err error) {
 	}
 	m.change(func() {
 		refused, ok := errors.AsType[*handshake.RefusedError](err)
-		if o.over {
+		if o.over || o.Met {
 			return
 		}
 		o.Err = err

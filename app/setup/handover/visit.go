@@ -170,8 +170,14 @@ func (v *Visit) Accept() (Grant, error) {
 	return parseGrant(body)
 }
 
-// Finish tells the host that the files are written.
-func (v *Visit) Finish() error { return v.t.Say(aboutDone, nil) }
+// Finish tells the host that the files are written. It returns when the host knows.
+func (v *Visit) Finish() error {
+	if err := v.t.Say(aboutDone, nil); err != nil {
+		return err
+	}
+	v.t.Part()
+	return nil
+}
 
 // Refuse tells the host why this machine does not take part, in place of Accept or Finish.
 func (v *Visit) Refuse(why error) {
