@@ -33,14 +33,14 @@ type Own struct {
 // bits per coordinate then fills one message of a multiplexed link, 64 KiB, with its frame.
 const blocksPerPiece = 63
 
-// PieceLen returns the number of coordinates of a piece, for a codec that works on blocks of so many coordinates.
+// PieceLen returns the number of coordinates of a piece, for a codec that works on blocks of block coordinates each.
 func PieceLen(block int) int { return blocksPerPiece * block }
 
 // A Cut divides a model into pieces. All pieces have the same length, but the last one, which is shorter and carries
 // the coordinates that do not count.
 type Cut struct {
 	Dim  int // coordinates of the model
-	Tail int // the last so many of them, which do not count
+	Tail int // trailing elements that are not counted
 	Len  int // coordinates of a piece, > 0
 }
 

@@ -10,7 +10,7 @@ import (
 // at both ends. An algorithm that moves by Σ_j W_ij (x̂_j − x̂_i) needs no notice: it leaves out a term. So W stays
 // symmetric and doubly stochastic in every exchange, as long as both ends of each edge agree on its state.
 //
-// An exchange of which a piece is mixed cannot lose an edge. So a machine that may be cut mixes nothing of an exchange
+// An exchange with a mixed piece cannot lose an edge. So a machine that may be cut mixes nothing of an exchange
 // before all of it is there.
 //
 // Exchanges are numbered as in Frame: ⌊round/H⌋ where one of H rounds exchanges.
@@ -18,7 +18,7 @@ type Elastic interface {
 	Machine
 	// Whole makes the machine mix an exchange only when all its messages are there. It comes before the first frame.
 	Whole()
-	// Next returns the first exchange of which the worker has sent nothing.
+	// Next returns the first exchange that the worker has sent nothing of.
 	Next() int
 	// Cut takes the edge to peer off from the first exchange whose message has not arrived. It returns that exchange,
 	// which is at most Plan.Lead + 1 after the one in progress. An edge that is off stays so. The link to peer must be
@@ -36,7 +36,7 @@ var _ Elastic = (*Worker)(nil)
 // Whole makes the worker wait for whole exchanges.
 func (w *Worker) Whole() { w.whole = true }
 
-// Next returns the first exchange of which the worker has sent nothing.
+// Next returns the first exchange that the worker has sent nothing of.
 func (w *Worker) Next() int { return w.outbox.sent }
 
 // Cut takes the edge to peer off and goes on without it.

@@ -22,7 +22,7 @@ func (w *Worker) Repairs() Repairs {
 	return r
 }
 
-// askAll asks for the repairs of messages of which a piece was recovered wrongly.
+// askAll asks for the repairs of messages with a wrongly recovered piece.
 func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
 	for i, from := range wrong.From {
 		first, ok := w.inbox.suspect(w.slot(), piece, from)

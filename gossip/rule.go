@@ -25,7 +25,7 @@ type Splitter interface {
 // A Schedule says in which rounds a worker exchanges, and with how many bits.
 type Schedule struct {
 	Rounds int        // of the run, ≥ 0
-	Every  int        // the worker exchanges in the last of so many rounds, ≥ 1
+	Every  int        // the worker exchanges in the last of every Every rounds, ≥ 1
 	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
 }
 

@@ -311,7 +311,7 @@ func TestUnusableRepairIsFetchedAgain(t *testing.T) {
 	}
 	receive(t, w, frame(2, 0, 0, "a"))
 	if r := w.Ready(); !r.Compute || r.Round != 1 {
-		t.Errorf("after the message came anew: %+v", r)
+		t.Errorf("after the message came again: %+v", r)
 	}
 }
 

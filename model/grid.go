@@ -18,7 +18,7 @@ type product struct {
 }
 
 // newProduct makes room for weights of windows of rows × length inputs, step
-// apart, to so many channels.
+// apart, to a number of channels.
 func newProduct(rows, length, step, channels int) product {
 	return product{
 		window: kernel.Window{Rows: rows, Len: length, Step: step},

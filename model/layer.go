@@ -38,6 +38,6 @@ type normalization interface {
 	applyGradient(b, place int) // dz of image b, after backward, to an image of in.grad
 }
 
-// A shortcut leads around some layers, the first of which calls addGradient
+// A shortcut leads around some layers. The first of these calls addGradient
 // when it has computed dx of image b.
 type shortcut interface{ addGradient(b int) }

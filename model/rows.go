@@ -5,7 +5,7 @@ import "gossiptrainer/internal/kernel"
 const (
 	// partFloats is about how many coordinates of a large dense layer's gradient are a part: they stay in a cache.
 	partFloats = 1 << 20
-	// partRows divides the rows of a part: the kernels take so many at once.
+	// partRows divides the rows of a part: the kernels take that number at once.
 	partRows = 24
 )
 

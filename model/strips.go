@@ -7,7 +7,7 @@ const (
 	ownGroups = 512 << 10 / (4 * kernel.Lanes)
 	// stripGroups bounds a strip of a larger layer, but for its least width: 2 MiB.
 	stripGroups = 2 << 20 / (4 * kernel.Lanes)
-	// leastPanels is the least width of a strip: the kernels take so many panels at once.
+	// leastPanels is the least width of a strip: the kernels take that number of panels at once.
 	leastPanels = 2
 )
 
@@ -19,7 +19,7 @@ type strips struct {
 	strip        kernel.Filter // the strip under way
 }
 
-// strips makes room for the strips of a matrix of so many inputs and columns.
+// strips makes room for the strips of a matrix of these inputs and columns.
 func (b *builder) strips(inputs, columns int) strips {
 	s := strips{inputs: inputs, wide: columns, memory: new(kernel.Panel)}
 	panels := kernel.Panels(columns)

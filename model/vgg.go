@@ -14,7 +14,7 @@ func buildVGG(b *builder, s Spec) (node, error) {
 	return vgg(b, s, []int{64, 128, 256, 512, 512})
 }
 
-// vgg makes the network with so many channels in its stages.
+// vgg makes the network with these channels in its stages.
 func vgg(b *builder, s Spec, channels []int) (node, error) {
 	if err := halved(s.Shape); err != nil {
 		return node{}, err
@@ -49,7 +49,7 @@ func halved(s sample.Shape) error {
 
 // buildVGG11 makes VGG-11 for small images (configuration A of the same paper) as T. Vogels et al., "RelaySum for
 // decentralized deep learning on heterogeneous data" (NeurIPS 2021), train it on CIFAR-10. It has eight 3×3
-// convolutions in five stages, each halved at its end, and three dense layers, of which the first two are 512 wide.
+// convolutions in five stages, each halved at its end, and three dense layers. The first two are 512 wide.
 // There is no normalization: layers have biases. With 32×32×3 images it has 9,750,922 parameters.
 //
 // Theirs has dropout before the first two dense layers. This one has none, because a gradient is a function of the
@@ -58,7 +58,7 @@ func buildVGG11(b *builder, s Spec) (node, error) {
 	return vgg11(b, s, []int{64, 128, 256, 512, 512}, 512)
 }
 
-// vgg11 makes the network with so many channels in its stages, and dense layers so wide.
+// vgg11 makes the network with these channels in its stages, and dense layers of this width.
 func vgg11(b *builder, s Spec, channels []int, wide int) (node, error) {
 	if err := halved(s.Shape); err != nil {
 		return node{}, err

@@ -24,7 +24,7 @@ const (
 	ofSpans = "\x00\x00\x00\x00\xff"
 )
 
-// spans returns the number of spans of n coordinates in blocks of so many.
+// spans returns the number of spans of n coordinates in blocks of block coordinates each.
 func spans(n, block int) int {
 	each := (block + spanLen - 1) / spanLen
 	return n/block*each + (n%block+spanLen-1)/spanLen
@@ -110,7 +110,7 @@ func (r *round) recovered(dst []int32, x []float32, first int, payload []byte) e
 
 var errAsked = errors.New("moniqua: request: too short or too long")
 
-// appendRepair appends a repair in blocks of so many coordinates to dst: the spans that a receiver needs. It appends
+// appendRepair appends a repair in blocks of block coordinates each to dst: the spans that a receiver needs. It appends
 // all if the receiver has not asked for spans, or if they take more bytes. It reports whether asked is a request.
 func appendRepair(dst, repair, asked []byte, block int) ([]byte, bool) {
 	if len(asked) == 0 {

@@ -34,7 +34,7 @@ func (c Certified) amplification() float64 {
 // returned returns the share of θ that is due to grid errors of rounds before.
 func (c Certified) returned() float64 { return c.S1 * c.amplification() }
 
-// Check returns the reason why there is no certificate, with a remedy, or nil.
+// Check returns the reason why there is no certificate, with a fix, or nil.
 func (c Certified) Check() error {
 	if err := c.Rounding.Check(c.Levels); err != nil {
 		return err
@@ -47,19 +47,19 @@ func (c Certified) Check() error {
 	if feedback := c.returned(); feedback > 1-1e-9 {
 		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: "+
 			"grid errors return %.3g-fold, which must be below 1: use %s",
-			c.Levels, c.Rounding, feedback, c.remedy())
+			c.Levels, c.Rounding, feedback, c.fix())
 	}
 	return nil
 }
 
-// remedy names the settings that would give a certificate. Slack reduces S1, but never below 2.
-func (c Certified) remedy() string {
+// fix names the settings that would give a certificate. Slack reduces S1, but never below 2.
+func (c Certified) fix() string {
 	levels := c.fewestLevels()
-	remedy := fmt.Sprintf("at least %d levels (%d bits)", levels, bits.Len(uint(levels-1)))
+	fix := fmt.Sprintf("at least %d levels (%d bits)", levels, bits.Len(uint(levels-1)))
 	if 2*c.amplification() < 1 {
-		remedy += ", a smaller slack γ"
+		fix += ", a smaller slack γ"
 	}
-	return remedy + ", or the rule adaptive"
+	return fix + ", or the rule adaptive"
 }
 
 // fewestLevels returns the smallest N that has a certificate: S1·2δ/(1−2δ) < 1
@@ -107,7 +107,7 @@ type Tracked struct {
 	AllS1 float64 // S1 over all pairs of workers
 }
 
-// Check returns the reason why there is no certificate, with a remedy, or nil.
+// Check returns the reason why there is no certificate, with a fix, or nil.
 func (t Tracked) Check() error {
 	widest := t.Certified
 	widest.S1 = max(t.S1, t.AllS1)

@@ -192,7 +192,7 @@ func (c *Codec) MaxPiece(d int) int {
 	return c.maxPayload(first, first+d-at)
 }
 
-// maxPayload is MaxPayload for d coordinates, of which those from at on are exact.
+// maxPayload is MaxPayload for d coordinates. Those from at on are exact.
 func (c *Codec) maxPayload(at, d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {
@@ -320,7 +320,7 @@ func (c *Codec) AppendRepair(dst []byte, k, piece int, asked []byte) ([]byte, bo
 	return dst, false
 }
 
-// Behind says that a receiver may be so many exchanges behind this worker, 1 if it is not called. It comes before the
+// Behind says how many exchanges a receiver may be behind this worker, 1 if it is not called. It comes before the
 // first Encode.
 func (c *Codec) Behind(exchanges int) { c.verification.ahead = exchanges }
 
@@ -348,7 +348,7 @@ func (c *Codec) State(v *state.Visit) {
 	}
 }
 
-// state shows the repair of the round encoded so many rounds before the newest.
+// state shows the repair of an earlier round, counted back from the newest.
 func (r *repair) state(v *state.Visit, c *Codec, before int) {
 	number := ""
 	if before > 0 {

@@ -9,7 +9,7 @@ import (
 // Updates describes the updates α_k·g, which drive the models apart, as far as they are known in advance.
 type Updates struct {
 	Step   func(k int) float64 // α_k ≥ 0
-	Rounds int                 // of the run; later rounds are legal but slower to look up
+	Rounds int                 // of the run; later rounds are legal but slower to find
 	Bound  float64             // G_∞ > 0: bounds every coordinate of the applied g, momentum and weight decay included
 	Every  int                 // H, rounds per exchange: models move apart by H updates between exchanges; 0 means 1
 }
@@ -43,7 +43,7 @@ func Memory(rho float64) int {
 
 // A recent keeps the largest value of the last rounds. Values enter by round.
 type recent struct {
-	rounds  int        // values older than so many rounds are forgotten
+	rounds  int        // older values are forgotten
 	falling []valueFor // those that exceed all later ones
 }
 

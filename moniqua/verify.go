@@ -25,7 +25,7 @@ const HashLen = 8
 // A verification holds the repairs that a codec can give, and its working memory.
 type verification struct {
 	kept   []repair // of the last encoded rounds: a worker that has not mixed may be behind; nil: none yet
-	ahead  int      // so many exchanges it may be behind, ≥ 1; 0: 1
+	ahead  int      // the number of exchanges that it may be behind, ≥ 1; 0: 1
 	last   int      // which of them is newest
 	most   int      // bytes that all have taken before this round
 	hash   kernel.Hash
@@ -91,7 +91,7 @@ func (v *verification) rounds() int { return max(1, v.ahead) + 1 }
 // newest returns the repair of the round encoded last, or being encoded.
 func (v *verification) newest() *repair { return v.before(0) }
 
-// before returns the repair of the round encoded so many rounds before the newest.
+// before returns the repair of an earlier round, counted back from the newest.
 func (v *verification) before(i int) *repair {
 	if v.kept == nil {
 		v.kept = make([]repair, v.rounds())
@@ -168,7 +168,7 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 	return nil
 }
 
-// mends returns the repairs of the messages of a piece, of which each piece has a list. A piece has its list since it
+// mends returns the repairs of the messages of a piece. Each piece has a list. A piece has its list since it
 // was checked, so that pieces may be mixed at the same time.
 func (v *verification) mends(piece int, in []algos.Message) [][]byte {
 	for len(v.mending) <= piece {

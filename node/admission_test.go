@@ -11,8 +11,8 @@ import (
 // Neighbours of the roster that cannot prove the secret of this run are no reason to end: others may have their keys.
 func TestANeighbourWithoutAProofIsWaitedFor(t *testing.T) {
 	for name, test := range map[string]struct {
-		change                func(rank int, o *Options)
-		counter, said, remedy string
+		change             func(rank int, o *Options)
+		counter, said, fix string
 	}{
 		"secret": {
 			func(rank int, o *Options) { o.JoinSecret = []string{sesame, barley}[rank] },
@@ -44,8 +44,8 @@ func TestANeighbourWithoutAProofIsWaitedFor(t *testing.T) {
 					t.Errorf("worker %d: error %v, want that it waits", rank, err)
 				}
 			}
-			if text := c.logs.String(); !strings.Contains(text, test.remedy) {
-				t.Errorf("no remedy in the log: %s", text)
+			if text := c.logs.String(); !strings.Contains(text, test.fix) {
+				t.Errorf("no fix in the log: %s", text)
 			}
 		})
 	}

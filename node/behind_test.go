@@ -81,7 +81,7 @@ func (r *reboot) second(t *testing.T, n *Node) error {
 		return err
 	}
 	if _, err := n.Run(r.ctx, r.job.elastic(t, 2)); !errors.Is(err, ErrLeftBehind) {
-		return fmt.Errorf("began anew: %v, want %v", err, ErrLeftBehind)
+		return fmt.Errorf("began again: %v, want %v", err, ErrLeftBehind)
 	}
 	var w Worker
 	place, err := n.ComeBack(r.ctx, r.job.closing(t, 2), nil, func(p Place, s *state.Snapshot) (err error) {

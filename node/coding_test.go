@@ -28,7 +28,7 @@ func TestCodedRunsEqualLockStep(t *testing.T) {
 						t.Errorf("worker %d: digest %.8s, want %.8s", i, f.Digest, want)
 					}
 					if coder != entropy.Auto && !job.verified && f.Sent.Wire >= f.Sent.Payload {
-						t.Errorf("worker %d: %d bytes at the socket for payloads of %d", i, f.Sent.Wire, f.Sent.Payload)
+						t.Errorf("worker %d: %d bytes on the wire for payloads of %d", i, f.Sent.Wire, f.Sent.Payload)
 					}
 					if f.Messages.Count == 0 || f.Messages.Stream > f.Sent.Stream {
 						t.Errorf("worker %d: messages %+v of %+v", i, f.Messages, f.Sent)

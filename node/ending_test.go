@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An umpire is the arbiter of n workers, each of which has a seat.
+// An umpire is the arbiter of n workers. Each has a seat.
 type umpire struct {
 	n           int
 	hold, ended chan struct{}

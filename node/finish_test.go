@@ -76,7 +76,7 @@ func TestOtherTransports(t *testing.T) {
 					t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want)
 				}
 				if s := finals[i].Sent; s.Wire < s.Stream {
-					t.Errorf("worker %d: %d bytes at the socket for %d on the streams", i, s.Wire, s.Stream)
+					t.Errorf("worker %d: %d bytes on the wire for %d on the streams", i, s.Wire, s.Stream)
 				}
 			}
 		})
@@ -102,7 +102,7 @@ func TestBytesAreHonest(t *testing.T) {
 		}
 		ratio := float64(s.Wire) / float64(s.Payload)
 		if ratio < 1 || ratio > 1.05 {
-			t.Errorf("worker %d: %.4f bytes at the socket per byte of payload, want at most 1.05", i, ratio)
+			t.Errorf("worker %d: %.4f bytes on the wire per byte of payload, want at most 1.05", i, ratio)
 		}
 		t.Logf("worker %d: wire/payload %.5f", i, ratio)
 		counted := n.Counters()

@@ -25,6 +25,6 @@ func (n *Node) Sever(ranks []topology.Rank) {
 	}
 }
 
-// Throttle limits the sum of all that this peer sends to so many bits per second from now on; 0
+// Throttle limits all that this peer sends to bits per second from now on; 0
 // restores the limit of Options.Network. It needs Options.Throttled.
 func (n *Node) Throttle(bits float64) { n.host.Throttle(bits) }

@@ -15,7 +15,7 @@ import (
 // possible. Later it goes back to a round of its own and takes the messages since then from the
 // journals of its neighbours. So workers need not agree on a round, and none waits for another.
 
-// Times after a worker has been told to end. Users wait two seconds at most, of which the gradient
+// Times after a worker has been told to end. Users wait two seconds at most; of these the gradient
 // under way may take cutoff. They wait longer if the worker has Patience.
 const (
 	lastBoundary = 400 * time.Millisecond  // then it no longer goes on to the next boundary

@@ -321,7 +321,7 @@ func TestAWorkerWithPatienceWaitsForItsGradient(t *testing.T) {
 	}
 }
 
-// A linked machine notes the links of which it is told.
+// A linked machine notes the links that it is told about.
 type linked struct {
 	gossip.Machine
 	downs []topology.Rank

@@ -84,7 +84,7 @@ _seeded: dict = {}  # by library: what tells a generator that only this file has
 
 
 def _number(*address: Any) -> int:
-    """Return a seed of 56 bits: a script's own small seed is none of these."""
+    """Return a seed of 56 bits: a script's own small seed is not one of these."""
     return int.from_bytes(hashlib.sha256(" ".join(map(str, address)).encode()).digest()[:7], "little")
 
 
@@ -152,7 +152,7 @@ def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Opt
     each optimizer.step() also gossips. Without one, call peer.step() after each local step.
 
     buffers: average the floating-point buffers of the model too (the statistics of BatchNorm).
-    rounds: without a peer, the run is done after so many steps.
+    rounds: without a peer, the run ends after this number of steps.
     """
     import torch
 
@@ -177,7 +177,7 @@ def join_array(x: Any, *, rounds: Optional[int] = None) -> Peer:
             x -= rate * gradient(x)
             peer.step()
 
-    rounds: without a peer, the run is done after so many steps.
+    rounds: without a peer, the run ends after this number of steps.
     """
     return _start(_Array(x), [], rounds)
 
@@ -559,7 +559,7 @@ class _Shard:
     def __init__(self, peer: Peer, data: Iterable) -> None:
         if hasattr(data, "__next__"):
             raise Error("shard passes over the data more than once, which an iterator cannot do: "
-                        "give a DataLoader, a list, or an object whose __iter__ starts anew")
+                        "give a DataLoader, a list, or an object whose __iter__ starts again")
         self.peer = peer
         self.data: Any = data
         self.epoch = self.position = 0  # of the batch that comes next
@@ -810,7 +810,7 @@ class _Module:
                     each.data = slot.view
 
     def _away(self) -> list:
-        """Return the tensors that are no views of the vector, of which load_state_dict and to() may make more."""
+        """Return the tensors that are not views of the vector; load_state_dict and to() may make more."""
         pairs = ((slot, slot.tensor()) for slot in self.slots)
         return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
 

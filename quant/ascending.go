@@ -44,7 +44,7 @@ func plainSum(w []float32) (sum float64) {
 	return sum
 }
 
-// best returns the level between low and high, both of which are values: see ORQ.
+// best returns the level between low and high, which are both values: see ORQ.
 func (a *ascending) best(low, high float32) float32 {
 	if low == high {
 		return low

@@ -306,7 +306,7 @@ func (b *bucketed) checkBucket(payload []byte, m int) error {
 	packed := b.read(payload)
 	for _, v := range b.header {
 		if !finite(v) {
-			return fmt.Errorf("a header with %v", v)
+			return fmt.Errorf("bucket header contains %v", v)
 		}
 	}
 	if err := b.rule.check(b.header); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // A Compressor C(·) encodes a vector in fewer bytes, and decodes them to another vector. Sender and
 // receiver both decode with AddTo, so both have the same C(z), bit for bit. A compressor with buckets
-// cuts a vector every so many coordinates. Each bucket has its own scale, and the last one may be
+// cuts a vector every Bucket coordinates. Each bucket has its own scale, and the last one may be
 // shorter.
 //
 // A compressor belongs to the worker whose vectors it compresses. Its random numbers are a function of

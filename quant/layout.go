@@ -64,7 +64,7 @@ func (l Layout) Len() int {
 	return n + l.Count/l.Bucket*packing.Len(l.Bucket) + packing.Len(l.Count%l.Bucket)
 }
 
-// Longer returns l with n more bytes at the end. Where a layout cannot describe so many, it describes no parts.
+// Longer returns l with n more bytes at the end. Where a layout cannot describe that many, it describes no parts.
 func (l Layout) Longer(n int) Layout {
 	if l.Tail+n > math.MaxUint16 {
 		return Bytes(l.Len() + n)

@@ -11,7 +11,7 @@ type sorter struct {
 const (
 	digitLen = 11      // bits of a pass: three passes make a float
 	fewest   = 512     // values from which passes are faster
-	dense    = 1 << 14 // values of which many share the upper two digits
+	dense    = 1 << 14 // from here on, many values share the upper two digits
 )
 
 // sort returns the finite values z in ascending order, valid until the next call. Zeros of either sign

@@ -44,7 +44,7 @@ const (
 	// rounded to 0.
 	Zero Form = iota
 	// Symmetric: for values with their sign. The table has 2^b levels from −1
-	// to 1, none of which need be 0, and the symbol is the level.
+	// to 1, none need be 0, and the symbol is the level.
 	Symmetric
 )
 

@@ -35,7 +35,7 @@ func Usage(err error, hint string) error { return &UsageError{err, hint} }
 // Usagef returns a *UsageError without a hint.
 func Usagef(format string, args ...any) error { return &UsageError{err: fmt.Errorf(format, args...)} }
 
-// OneOf says that a word is none of the candidates.
+// OneOf says that a word is not one of the candidates.
 func OneOf(what, word string, candidates []string) error {
 	e := &UsageError{err: fmt.Errorf("%s %q: want one of %s", what, word, strings.Join(candidates, ", "))}
 	if near := Nearest(word, candidates); near != "" {
@@ -58,7 +58,7 @@ func (e *Error) Hint() string { return e.hint }
 // With adds a hint to an error, as an *Error.
 func With(err error, hint string) error { return &Error{err, hint} }
 
-// Nearest returns the candidate of which word is a misspelling, "" if there is none.
+// Nearest returns the candidate that word misspells, "" if there is none.
 func Nearest(word string, candidates []string) string {
 	const furthest = 2 // letters that may differ
 	found, best := "", furthest+1

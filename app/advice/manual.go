@@ -42,17 +42,17 @@ func pagesOf(program string) string {
 	return installed
 }
 
-// A Remedy is a section of the manual with the warnings that it explains. A warning
+// A Fix is a section of the manual with the warnings that it explains. A warning
 // stands here as in the code that prints it, with the verbs of package fmt.
-type Remedy struct {
+type Fix struct {
 	Anchor   string
 	Warnings []string
 }
 
-// Remedies returns the sections that explain warnings.
-func Remedies() []Remedy { return slices.Clone(remedies) }
+// Fixes returns the sections that explain warnings.
+func Fixes() []Fix { return slices.Clone(fixes) }
 
-var remedies = []Remedy{
+var fixes = []Fix{
 	{"values-that-become-equal", []string{
 		"%s: column %s: %d distinct values%s are only %d in 32 bits: data.standardise: true keeps them apart, or " +
 			"subtract an offset in the file",
@@ -165,9 +165,9 @@ var verb = regexp.MustCompile(`%[-+#0-9.]*[a-z]`)
 // Pieces returns the fixed parts of a warning: those between its verbs.
 func Pieces(warning string) []string { return verb.Split(warning, -1) }
 
-var recognizers = recognize(remedies)
+var recognizers = recognize(fixes)
 
-func recognize(all []Remedy) []recognizer {
+func recognize(all []Fix) []recognizer {
 	var known []recognizer
 	for _, r := range all {
 		for _, warning := range r.Warnings {

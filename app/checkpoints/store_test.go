@@ -118,7 +118,7 @@ func TestWithoutACheckpoint(t *testing.T) {
 	run, folder := assembled(t), t.TempDir()
 	_, _, err := open(storeOf(run, folder, 3), Resume)
 	if !errors.Is(err, checkpoint.ErrNone) {
-		t.Errorf("resume: error %v, want that there is none", err)
+		t.Errorf("resume: error %v, want none there", err)
 	}
 	s := storeOf(run, folder, 3)
 	w, kept, err := open(s, Return)

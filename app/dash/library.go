@@ -49,7 +49,8 @@ type followed struct {
 	until time.Time // while there are no users
 }
 
-// openLibrary finds the runs of a folder, or of output.dir if it is empty. The error is a usage error if it is none.
+// openLibrary finds the runs of a folder, or of output.dir if it is empty. It returns a usage error if folder is not a
+// run folder.
 func openLibrary(ctx context.Context, folder string, ask func() []status.Answer) (*library, error) {
 	standard := folder == ""
 	if standard {

@@ -1,5 +1,5 @@
 // Package doctor examines this machine for a run, and the ways to the other machines of the run. Each check gives a
-// row: a verdict, the findings and the remedy.
+// row: a verdict, the findings and the fix.
 //
 // Checks of this machine look at the system, the run file, keys and data. A meeting with the doctors of the other
 // machines (package meeting) tells the rest. The judging functions take the findings as arguments.
@@ -34,8 +34,8 @@ func (e *BrokenError) Error() string {
 		strings.Join(e.Checks, ", "))
 }
 
-// Hint says where the remedy is.
-func (e *BrokenError) Hint() string { return "the remedy is below each of them" }
+// Hint says where the fix is.
+func (e *BrokenError) Hint() string { return "the fix is below each of them" }
 
 // Examine runs all checks, those that wait side by side. The error is a *BrokenError if one is broken.
 func Examine(ctx context.Context, r Request) (*Report, error) {
@@ -98,14 +98,14 @@ func (r *Report) err() error {
 	return &BrokenError{names}
 }
 
-// Write prints a line per row, and below it the remedy.
+// Write prints a line per row, and below it the fix.
 func (r *Report) Write(w io.Writer) error {
 	for _, row := range r.Rows {
 		if _, err := fmt.Fprintf(w, "%-6s  %-9s  %s\n", row.Verdict, row.Check, row.Seen); err != nil {
 			return err
 		}
-		if row.Remedy != "" {
-			fmt.Fprintf(w, "%19sremedy: %s\n", "", row.Remedy)
+		if row.Fix != "" {
+			fmt.Fprintf(w, "%19sfix: %s\n", "", row.Fix)
 		}
 		if row.See != "" {
 			fmt.Fprintf(w, "%19ssee: %s\n", "", row.See)

@@ -26,12 +26,12 @@ func expect(t *testing.T, row Row, v Verdict, words ...string) {
 		t.Errorf("%+v, want %s", row, v)
 	}
 	for _, w := range words {
-		if !strings.Contains(row.Seen+" remedy: "+row.Remedy, w) {
+		if !strings.Contains(row.Seen+" fix: "+row.Fix, w) {
 			t.Errorf("%+v does not say %q", row, w)
 		}
 	}
-	if (v == OK) != (row.Remedy == "") {
-		t.Errorf("%+v: a remedy goes with a complaint, and with nothing else", row)
+	if (v == OK) != (row.Fix == "") {
+		t.Errorf("%+v: a fix goes with a complaint, and with nothing else", row)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestAnExaminationAlone(t *testing.T) {
 			t.Errorf("see %q", see)
 		}
 		var text strings.Builder
-		if err := report.Write(&text); err != nil || !strings.Contains(text.String(), "remedy: start peer doctor") {
+		if err := report.Write(&text); err != nil || !strings.Contains(text.String(), "fix: start peer doctor") {
 			t.Errorf("%v\n%s", err, text.String())
 		}
 		if _, err := json.Marshal(report); err != nil {

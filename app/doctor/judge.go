@@ -29,7 +29,7 @@ func nameOf(o meeting.Other) string {
 	return handshake.MachineName(host, o.ID[max(0, len(o.ID)-8):])
 }
 
-// openPort is the remedy for a firewall.
+// openPort is the fix for a firewall.
 const openPort = "let TCP in at the port of the links (node.listen fixes it): ufw allow 4001/tcp, or " +
 	"firewall-cmd --add-port=4001/tcp, and the same in rules of a cloud or switch"
 
@@ -38,12 +38,12 @@ func judgeFirewall(r *meeting.Result) []Row {
 	var rows []Row
 	tested := 0
 	for _, o := range r.Others {
-		seen, remedy := obstacle(o)
+		seen, fix := obstacle(o)
 		if o.Out != meeting.Untested {
 			tested++
 		}
 		if seen != "" {
-			rows = append(rows, complaint("firewall", Broken, seen, remedy))
+			rows = append(rows, complaint("firewall", Broken, seen, fix))
 		}
 	}
 	if len(rows) == 0 && tested > 0 {
@@ -52,8 +52,8 @@ func judgeFirewall(r *meeting.Result) []Row {
 	return rows
 }
 
-// obstacle says which direction to a machine is cut, and the remedy; "" if none is, or if nothing is known.
-func obstacle(o meeting.Other) (seen, remedy string) {
+// obstacle says which direction to a machine is cut, and the fix; "" if none is, or if nothing is known.
+func obstacle(o meeting.Other) (seen, fix string) {
 	const rejects = "correct its address under peers: in the run files, where nothing listens; if a firewall rejects, "
 	who := nameOf(o)
 	switch {
@@ -87,11 +87,11 @@ func obstacle(o meeting.Other) (seen, remedy string) {
 
 // judgePackets looks for packets of full length that are lost, and for networks of mixed MTU.
 func judgePackets(r *meeting.Result, mtu int) []Row {
-	const remedy = "set one MTU on all interfaces, bridges and switches on the way (ip link set NAME mtu 1500), or a " +
+	const fix = "set one MTU on all interfaces, bridges and switches on the way (ip link set NAME mtu 1500), or a " +
 		"smaller one on both machines: ping -M do -s 1472 ADDRESS tests it"
 	var rows []Row
 	say := func(format string, args ...any) {
-		rows = append(rows, complaint("packets", Broken, fmt.Sprintf(format, args...), remedy))
+		rows = append(rows, complaint("packets", Broken, fmt.Sprintf(format, args...), fix))
 	}
 	full := 0
 	for _, o := range r.Others {

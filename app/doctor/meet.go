@@ -21,7 +21,7 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 	roster := p.run.Config().Peers
 	if !p.secret || len(roster) > 0 && p.links.Identity == nil {
 		return []Row{complaint("peers", p.missing(), "the other machines were not asked: secret or key cannot be used",
-			"follow the remedies above, then start again")}, nil
+			"follow the fixes above, then start again")}, nil
 	}
 	facts := meeting.Facts{
 		Host: p.links.Host, Identity: p.mine.id, Version: p.Build.Version, Commit: p.Build.Commit,
@@ -133,7 +133,7 @@ func reason(o meeting.Other) string {
 
 // judgeHearing judges multicast between machines.
 func (p *patient) judgeHearing(r *meeting.Result) Row {
-	const remedy = "let " + mdns +
+	const fix = "let " + mdns +
 		" pass in all firewalls, and in switches and access points (IGMP snooping, isolation of " +
 		"clients); " + listPeers
 	var deaf []string
@@ -151,12 +151,12 @@ func (p *patient) judgeHearing(r *meeting.Result) Row {
 	}
 	switch {
 	case len(deaf) > 0 && p.needsMulticast():
-		return complaint("multicast", Broken, strings.Join(deaf, "; "), remedy)
+		return complaint("multicast", Broken, strings.Join(deaf, "; "), fix)
 	case len(deaf) > 0:
 		return ok("multicast", "%s; this run does not need it: the roster has all addresses", strings.Join(deaf, "; "))
 	case heard == 0 && p.needsMulticast():
 		return complaint("multicast", p.missing(), fmt.Sprintf("no other machine of this run was heard of in %v", p.Wait),
-			"start the doctor on the others at the same time; if they do run, multicast is dropped on the way: "+remedy)
+			"start the doctor on the others at the same time; if they do run, multicast is dropped on the way: "+fix)
 	case heard == 0:
 		return Row{}
 	}

@@ -129,7 +129,7 @@ func judgeMulticast(ports []port, needed bool) Row {
 		"ip link set dev NAME multicast on; "+listPeers)
 }
 
-// echoTime bounds the wait for the own packet, of which a few are sent.
+// echoTime bounds the wait for one of our own packets.
 const (
 	echoTime  = 500 * time.Millisecond
 	echoTries = 3

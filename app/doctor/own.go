@@ -68,12 +68,12 @@ func (p *patient) own() []Row {
 func judgeSecret(cfg configs.Config, err error) Row {
 	file := cfg.Node.JoinSecretFile
 	if err != nil {
-		remedy := "peer id secret makes one"
+		fix := "peer id secret makes one"
 		if info, gone := os.Stat(file); gone == nil && info.Mode().Perm()&0o077 != 0 {
-			remedy = fmt.Sprintf("chmod 600 %s; if others may have read it, make a new one with peer id secret and copy it "+
+			fix = fmt.Sprintf("chmod 600 %s; if others may have read it, make a new one with peer id secret and copy it "+
 				"to all machines", file)
 		}
-		return failure("secret", err, remedy)
+		return failure("secret", err, fix)
 	}
 	switch {
 	case file != "":
@@ -137,12 +137,12 @@ func (p *patient) store() []Row {
 
 // judgeRoom judges the room on disks.
 func judgeRoom(warning string, err error, dir string) Row {
-	const remedy = "make room, or set output.dir or checkpoint.dir to a disk with more"
+	const fix = "make room, or set output.dir or checkpoint.dir to a disk with more"
 	switch {
 	case err != nil:
-		return failure("disk", err, remedy)
+		return failure("disk", err, fix)
 	case warning != "":
-		return complaint("disk", Look, warning, remedy)
+		return complaint("disk", Look, warning, fix)
 	}
 	if free, known := machine.FreeBytes(nearest(dir)); known {
 		return ok("disk", "%s free for %s", report.Size(free), dir)

@@ -19,7 +19,7 @@ const Wait = 8 * time.Second
 
 // Help texts of the command.
 const (
-	Short = "find what keeps this machine from a run, and say the remedy"
+	Short = "diagnose what stops this machine joining a run, and suggest a fix"
 	Long  = Short + `
 
 Each line begins with ok, look (a run works, with a risk) or broken. Without

@@ -23,8 +23,8 @@ type Row struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
 	Seen    string  `json:"seen"`
-	Remedy  string  `json:"remedy,omitempty"` // never empty with another verdict than ok
-	See     string  `json:"see,omitempty"`    // section of the manual
+	Fix     string  `json:"fix,omitempty"` // never empty with another verdict than ok
+	See     string  `json:"see,omitempty"` // section of the manual
 }
 
 // ok returns a row without a complaint.
@@ -32,27 +32,27 @@ func ok(check, format string, args ...any) Row {
 	return Row{Check: check, Verdict: OK, Seen: fmt.Sprintf(format, args...)}
 }
 
-// complaint returns a row with a remedy.
-func complaint(check string, v Verdict, seen, remedy string) Row {
-	return Row{Check: check, Verdict: v, Seen: seen, Remedy: remedy}
+// complaint returns a row with a fix.
+func complaint(check string, v Verdict, seen, fix string) Row {
+	return Row{Check: check, Verdict: v, Seen: seen, Fix: fix}
 }
 
-// failure is a broken check whose error may have a remedy of its own.
-func failure(check string, err error, remedy string) Row {
+// failure is a broken check whose error may have a fix of its own.
+func failure(check string, err error, fix string) Row {
 	text := err.Error()
 	if hinted, ok := errors.AsType[interface {
 		error
 		Hint() string
 	}](err); ok && hinted.Hint() != "" {
-		remedy = hinted.Hint()
+		fix = hinted.Hint()
 	}
 	if wrong, ok := errors.AsType[*configs.Error](err); ok && len(wrong.Problems) > 0 {
 		text = strings.ReplaceAll(text, "\n", "; ")
 		if hint := wrong.Problems[0].Hint; hint != "" {
-			remedy = hint
+			fix = hint
 		}
 	}
-	return complaint(check, Broken, text, remedy)
+	return complaint(check, Broken, text, fix)
 }
 
 func isA[E error](err error) bool {

@@ -90,18 +90,18 @@ const (
 	roomy     = 1024
 )
 
-// judgeFiles judges the limit of open files of a process in a run of so many workers.
+// judgeFiles judges the limit of open files of a process in a run.
 func judgeFiles(limit uint64, known bool, workers int) Row {
 	need := uint64(ownFiles + perWorker*workers)
-	const remedy = "raise it: ulimit -n 4096, LimitNOFILE= in a systemd unit, or /etc/security/limits.conf"
+	const fix = "raise it: ulimit -n 4096, LimitNOFILE= in a systemd unit, or /etc/security/limits.conf"
 	switch {
 	case !known:
 		return ok("files", "this system tells no limit of open files")
 	case limit < need:
 		return complaint("files", Broken, fmt.Sprintf("a process may open %d files, and a peer of %s needs %d", limit,
-			plural.Of(workers, "worker"), need), remedy)
+			plural.Of(workers, "worker"), need), fix)
 	case limit < roomy:
-		return complaint("files", Look, fmt.Sprintf("a process may open %d files, which is few", limit), remedy)
+		return complaint("files", Look, fmt.Sprintf("a process may open %d files, which is few", limit), fix)
 	}
 	return ok("files", "a process may open %d", limit)
 }
@@ -121,7 +121,7 @@ var earliest = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // now returns the time of the clock that is examined.
 func now() time.Time { return time.Now() }
 
-// setClock is the remedy for a wrong clock.
+// setClock is the fix for a wrong clock.
 const setClock = "set the clock, and keep it with a time service: timedatectl set-ntp true, or chronyd; a virtual " +
 	"machine takes it from its host"
 

@@ -58,7 +58,7 @@ func ShareThreads(env []string, peers int) []string {
 	return append(env, "OMP_NUM_THREADS="+strconv.Itoa(max(1, runtime.NumCPU()/peers)))
 }
 
-// LimitGarbage makes the collector run when garbage has grown to so many per cent of the live heap, unless the user has
+// LimitGarbage makes the collector run when garbage has grown to a percentage of the live heap, unless the user has
 // set GOGC. GOMEMLIMIT holds in any case.
 func LimitGarbage(percent int) {
 	if os.Getenv("GOGC") == "" && percent > 0 {

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 )
 
-// runsOf makes run folders "run-20260504-<name>". Each has these files, of which
+// runsOf makes run folders "run-20260504-<name>". Each has these files;
 // one that ends with a slash is a folder.
 func runsOf(t *testing.T, folders map[string][]string) configs.Config {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 // The files of a run folder. Package record has the names of the others.
 const (
 	RunFile     = "run.yaml"    // the resolved run file, without secrets
-	Checkpoints = "checkpoints" // a folder, of which each rank has one
+	Checkpoints = "checkpoints" // a folder with one for each rank
 	Key         = "key"         // of a peer of a lab, beside its checkpoints
 
 	// peerIDName holds the id of the peer that a run folder belongs to. The folder of a

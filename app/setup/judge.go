@@ -87,17 +87,17 @@ func checksum(name string) (sum string, size int64, err error) {
 // compareFiles checks that the files which a run needs are in this folder, and the same as on the host.
 func compareFiles(files []handover.File, host string) error {
 	for _, f := range files {
-		remedy := fmt.Sprintf("copy %s from %s into this folder, then join again", f.Name, host)
+		fix := fmt.Sprintf("copy %s from %s into this folder, then join again", f.Name, host)
 		sum, size, err := checksum(f.Name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return advice.With(fmt.Errorf("the run needs the file %s of %d bytes beside the run file", f.Name, f.Bytes), remedy)
+			return advice.With(fmt.Errorf("the run needs the file %s of %d bytes beside the run file", f.Name, f.Bytes), fix)
 		}
 		if err != nil {
 			return err
 		}
 		if sum != f.SHA256 {
 			return advice.With(fmt.Errorf("%s differs: here %d bytes with sha256 %.16s, on %s %d bytes with %.16s", f.Name, size,
-				sum, host, f.Bytes, f.SHA256), remedy)
+				sum, host, f.Bytes, f.SHA256), fix)
 		}
 	}
 	return nil

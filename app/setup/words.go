@@ -26,7 +26,7 @@ Where multicast does not pass, the run file gets the addresses of all machines.`
   peer invite lan.yaml --machines 1 --valid 2m   one machine, which comes soon
   peer invite lan.yaml --port 4000               with a port that the firewall lets in`
 
-	JoinShort = "take over run file and secret from the machine that made a token"
+	JoinShort = "receive the run file and secret from the inviting machine"
 	JoinLong  = JoinShort + `
 
 Writes both into this folder. Without TOKEN it asks for one. Before this machine gets the

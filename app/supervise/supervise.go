@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	DefaultRestart = 5  // is what people need, but where the others go on
+	DefaultRestart = 5  // the default, unless on_lost_neighbor is reweight
 	Unsaid         = -1 // stands for it
 )
 

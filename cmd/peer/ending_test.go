@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A run of which only the budget is the end: with so many rounds it would take hours.
+// A run that only its budget ends: all its rounds would take hours.
 const budgetRun = `
 name: endless
 topology: {size: 4}

@@ -108,7 +108,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 	for err, want := range map[error]string{
 		errors.New("cause"):                  "docs/troubleshooting.md" + "#exit-code-1",
 		&data.ChecksumError{}:                "docs/troubleshooting.md" + "#exit-code-6",
-		&data.MissingError{Set: "mnist"}:     "", // its hint is the remedy
+		&data.MissingError{Set: "mnist"}:     "", // its hint is the fix
 		advice.Usagef("no such flag"):        "",
 		configs.Errorf("seed", "is wrong"):   "",
 		&signals.Error{Signal: os.Interrupt}: "",

@@ -32,7 +32,7 @@ started again and goes on from its newest checkpoint; the others wait for it.
 
 A run may end before its rounds are over: when it has trained for a time, or when it has
 reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
-one of them has begun; the result is that of a run of so many rounds.
+one of them has begun; the result is that of a run of that many rounds.
 
 COMMAND is your own script, where the run file says model.name: external. Each peer starts
 it once, and its output stands above the table behind the rank of the peer.`,

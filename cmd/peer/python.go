@@ -11,7 +11,7 @@ import (
 func newPython(c *console) *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "python",
-		Short:   "put gossip.py where scripts find it that no peer starts",
+		Short:   "install gossip.py for scripts started without a peer",
 		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py\n  peer python install",
 	}, &cobra.Command{
 		Use:     "path",

@@ -121,7 +121,7 @@ func describeKeys(page *strings.Builder, keys []configs.Key) {
 	}
 }
 
-// folded cuts text into lines of at most so many letters.
+// folded cuts text into lines of at most width letters.
 func folded(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -117,7 +117,7 @@ func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 	}
 }
 
-// round reports whether a worker has finished so many rounds.
+// round reports whether a worker has finished round k.
 func round(rank, k int) func(events []record.Event) bool {
 	return func(events []record.Event) bool {
 		return slices.ContainsFunc(events, func(e record.Event) bool {

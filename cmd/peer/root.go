@@ -52,7 +52,7 @@ func newRoot(c *console) *cobra.Command {
 		Example: `  peer lab                      eight peers on this machine learn built-in data
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
-  peer init                     begin a run on a LAN, and say what to type on the other machines`,
+  peer init                     begin a run on a LAN, and print the join command for the others`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -60,7 +60,7 @@ func newRoot(c *console) *cobra.Command {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().SortFlags = false
-	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print errors and results alone")
+	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print only errors and results")
 	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print the logs of the peers; twice for more")
 	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
 	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newInit(c), newInvite(c), newJoin(c), newSim(c),

@@ -215,7 +215,7 @@ func trainLikeTheSimulator(t *testing.T, s *site, flags []string) {
 	}
 }
 
-// ownFiles makes a folder with a set for training, of which a part is for testing too.
+// ownFiles makes a folder with a training set. Part of the set serves as test set too.
 func (s *site) ownFiles(folder, rows string) {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, folder)

@@ -48,7 +48,7 @@ With --compute measured coding and links take time as measured before; the costs
 
 A run may end before its rounds are over: when its virtual time is up, or when it has
 reached a loss or an accuracy as a report sees it. All workers then finish the rounds
-that one of them has begun; the result is that of a run of so many rounds.`,
+that one of them has begun; the result is that of a run of that many rounds.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit
   peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit,limit.loss=0.01

@@ -1,5 +1,5 @@
 // Command objective trains an objective of its own with gossiptrainer: it fits a
-// line to points, of which each of two workers has its own half.
+// line to points; each of two workers has half of them.
 //
 //	objective                          both workers in this process
 //	objective -part 0                  one of two processes; it prints its address

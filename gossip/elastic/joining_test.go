@@ -131,7 +131,7 @@ func TestNextWorkersAreCalledOneByOne(t *testing.T) {
 			}
 		}
 		if len(called) > n+1 {
-			t.Fatalf("after %v: called %v, of which %d at once", now, called, len(called)-n)
+			t.Fatalf("after %v: called %v, %d of these at once", now, called, len(called)-n)
 		}
 	}
 	if want := []topology.Rank{2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(called, want) {

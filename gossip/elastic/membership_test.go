@@ -97,7 +97,7 @@ func (w *world) check(rounds int) {
 			sum += float64(m.Params()[c])
 		}
 		if math.Abs(sum-drift[c]) > 1e-4 {
-			w.t.Fatalf("coordinate %d of the sum of the models moved by %v, of which %v is accounted for", c, sum, drift[c])
+			w.t.Fatalf("coordinate %d of the sum of the models moved by %v, and %v is accounted for", c, sum, drift[c])
 		}
 	}
 }

@@ -34,9 +34,9 @@ type Links struct {
 	open, rest []topology.Rank
 }
 
-// New returns the links of a worker with these rows, which keeps at most so many open, and none at first. It returns
-// nil if the worker never meets more others, or always the same: then all links stay open. The run has so many
-// exchanges; 0 if that is not known.
+// New returns the links of a worker with these rows, which keeps at most this number open, and none at first. It
+// returns nil if the worker never meets more others, or always the same: then all links stay open. The run has that
+// number of exchanges; 0 if it is not known.
 func New(rows topology.Sequence, most, exchanges int) *Links {
 	if most <= 0 || rows.Period() == 1 || len(rows.Neighbours()) <= most {
 		return nil
@@ -88,7 +88,8 @@ func (l *Links) Wants(rank topology.Rank) bool {
 	return found
 }
 
-// Next appends the workers that this one meets first from exchange s on, at most so many, in the order of meeting.
+// Next appends the workers that this one meets first from exchange s on, in the order of meeting. It appends at most
+// this number.
 func (l *Links) Next(dst []topology.Rank, s, most int) []topology.Rank {
 	end := s + horizon*l.most
 	if l.until > 0 {

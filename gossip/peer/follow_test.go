@@ -158,7 +158,7 @@ func (p *party) settle() {
 	}
 }
 
-// train lets all workers do their rounds and leave, with at most so many links at once.
+// train lets all workers do their rounds and leave, with a bound on the links open at once.
 func (p *party) train(most int) {
 	p.t.Helper()
 	for ; p.turn < 500; p.turn++ {

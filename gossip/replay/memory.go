@@ -95,7 +95,7 @@ func (m *Memory) Look(slot, piece int) (gossip.Frame, error) {
 	return f, err
 }
 
-// Trim removes the messages before a slot, and the oldest beyond so many bytes of payload.
+// Trim removes the messages before a slot, and the oldest ones beyond a number of bytes of payload.
 func (m *Memory) Trim(before int, most int64) error {
 	n, parts := 0, m.slots.Parts()
 	for ; (n+1)*parts <= len(m.sent) && (m.base+n < before || m.bytes > most); n++ {

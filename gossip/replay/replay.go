@@ -63,7 +63,7 @@ type Log interface {
 	// Look returns a piece of the message of a slot in Span. Its payload may be Stored.
 	Look(slot, piece int) (gossip.Frame, error)
 	// Trim removes messages before a slot, where that is cheap. It then removes the oldest messages, even needed ones,
-	// until the rest takes at most so many bytes. It keeps messages that no checkpoint has made safe.
+	// until the rest takes at most this number of bytes. It keeps messages that no checkpoint has made safe.
 	Trim(before int, most int64) error
 }
 

@@ -10,7 +10,7 @@ func TestAnEmptyStateIsNone(t *testing.T) {
 	s := &Script{stated: make(chan struct{}, 1), gone: make(chan struct{})}
 	s.state = blob{5, nil}
 	if _, err := s.State(5); !errors.Is(err, ErrNoState) {
-		t.Errorf("error %v, want that there is none", err)
+		t.Errorf("error %v, want none there", err)
 	}
 	s.state = blob{6, []byte("x")}
 	if got, err := s.State(6); err != nil || string(got) != "x" {

@@ -14,7 +14,7 @@ const (
 	floatBytes = 4
 	mega       = 1 << 20
 
-	// MostCopied is the largest state of which a worker with checkpoints keeps a copy in memory.
+	// MostCopied is the largest state that a worker with checkpoints copies in memory.
 	MostCopied = 32 * mega
 	// place is the memory of a journal for a piece of a message, whose bytes are on disk. Old places go with each
 	// checkpoint, so that they hardly exceed mostPlaces. While the disk is full a journal also keeps up to 64 MiB of
@@ -138,7 +138,7 @@ func (w Worker) Plan() Plan {
 	return p
 }
 
-// InTurn reports whether a worker reads messages of so many neighbours in turn. Those of a later exchange wait in the
+// InTurn reports whether a worker reads the messages of its neighbours in turn. Those of a later exchange wait in the
 // stream then, because together they are too large for memory.
 func InTurn(neighbours, message int) bool { return neighbours*message > mostAhead }
 
@@ -196,7 +196,7 @@ func (p Plan) Of(owner string) int64 {
 	return p[at].Bytes
 }
 
-// garbage returns how much garbage may come together beside so many live bytes. Large heaps are models and messages:
+// garbage returns how much garbage may gather beside live bytes. Large heaps are models and messages:
 // vectors without pointers, which cost the collector nothing, in rounds that are long and make hardly any garbage.
 func garbage(live int64) int64 {
 	if live < 10*mostGarbage {
@@ -227,16 +227,16 @@ func Warning(plans []Plan, memory int64, size func(bytes int64) string) string {
 	}
 	owners := slices.Clone(largest)
 	slices.SortStableFunc(owners, func(a, b Item) int { return int(b.Bytes - a.Bytes) })
-	var names, remedies []string
+	var names, fixes []string
 	for _, i := range owners[:min(3, len(owners))] {
 		names = append(names, fmt.Sprintf("%s (%s)", i.Owner, size(i.Bytes)))
 	}
 	for _, i := range owners {
-		if i.less != "" && !slices.Contains(remedies, i.less) && len(remedies) < 3 {
-			remedies = append(remedies, i.less)
+		if i.less != "" && !slices.Contains(fixes, i.less) && len(fixes) < 3 {
+			fixes = append(fixes, i.less)
 		}
 	}
 	return fmt.Sprintf("the peers on this machine take up to %s of memory, and %s are left: the largest owners in a peer "+
 		"are %s; %s takes less, and so do fewer peers", size(need), size(memory), strings.Join(names, ", "),
-		strings.Join(remedies, ", or "))
+		strings.Join(fixes, ", or "))
 }

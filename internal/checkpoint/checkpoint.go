@@ -55,7 +55,7 @@ func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
 type Draft struct {
 	Manifest
 	dir, path string
-	recycled  bool // it lies over a spare
+	recycled  bool // its memory is that of a spare
 	state     *os.File
 	content   file
 }

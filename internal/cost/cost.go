@@ -27,7 +27,7 @@ type Costs struct {
 // Coding reports whether anything costs time beside gradients.
 func (c Costs) Coding() bool { return c != Costs{Gradient: c.Gradient} }
 
-// Times returns the costs of processors that take so many times as long. Late is no processor time.
+// Times returns the costs of processors that take factor times as long. Late is not processor time.
 func (c Costs) Times(factor float64) Costs {
 	late := c.Late
 	for _, d := range c.fields() {
@@ -37,7 +37,7 @@ func (c Costs) Times(factor float64) Costs {
 	return c
 }
 
-// Megabytes returns the time for so many bytes if a megabyte, 10⁶ bytes, takes per.
+// Megabytes returns the time for bytes if a megabyte, 10⁶ bytes, takes per.
 func Megabytes(per time.Duration, bytes int) time.Duration {
 	return time.Duration(int64(per) * int64(bytes) / 1e6)
 }

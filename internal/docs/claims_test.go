@@ -77,7 +77,7 @@ var claims = map[string][]claim{
 		{"1000 kills, cuts and hangs of 64 simulated workers: %s s of virtual time, digest as without faults",
 			study("faults-sim"), "results/faults-sim.md",
 			`64 workers and 1000 faults: ([\d.]+) s of virtual time in \d+ s, digest \w+ with them and without`},
-		{"One liar on a ring of eight, one seed, accuracy: %s %% with plain mixing, %s %% clipped",
+		{"One Byzantine worker on a ring of eight, one seed, accuracy: %s %% with plain mixing, %s %% clipped",
 			study("poison"), "results/poison.md",
 			`(?s)ring +\| +32 bit, plain \| one peer \| +([\d.]+).*ring +\| +32 bit, clipped \| one peer \| +([\d.]+)`},
 		{"Moniqua at 8 bit and 20 Mbit/s: a simulated round takes %s ms, a real one %s ms, with the same digest",
@@ -251,7 +251,7 @@ func TestResultsAreClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range results(string(text)) {
-			t.Errorf("%s: make this result a claim, delete it, or settle what is none: %s", page, s)
+			t.Errorf("%s: make this result a claim, delete it, or reword what is not a result: %s", page, s)
 		}
 		all += strings.Join(strings.Fields(string(text)), " ")
 	}

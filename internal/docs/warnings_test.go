@@ -209,27 +209,27 @@ func TestEveryWarningIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, explained := printed(t), sections(string(page))
-	for _, remedy := range advice.Remedies() {
-		section, there := explained[remedy.Anchor]
+	for _, fix := range advice.Fixes() {
+		section, there := explained[fix.Anchor]
 		if !there {
-			t.Errorf("docs/troubleshooting.md has no section %s", remedy.Anchor)
+			t.Errorf("docs/troubleshooting.md has no section %s", fix.Anchor)
 		}
 		section = strings.Join(strings.Fields(section), " ")
-		for _, warning := range remedy.Warnings {
+		for _, warning := range fix.Warnings {
 			if said[warning] == "" {
-				t.Errorf("advice.Remedies has a warning that no code prints: %s", warning)
+				t.Errorf("advice.Fixes has a warning that no code prints: %s", warning)
 			}
 			delete(said, warning)
 			for _, piece := range advice.Pieces(warning) {
 				if there && !strings.Contains(section, strings.TrimSpace(piece)) {
-					t.Errorf("docs/troubleshooting.md#%s does not quote %q", remedy.Anchor, piece)
+					t.Errorf("docs/troubleshooting.md#%s does not quote %q", fix.Anchor, piece)
 				}
 			}
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(said)) {
 		t.Errorf("%s warns: %s: no section of docs/troubleshooting.md explains it: write one, and name it in "+
-			"advice.Remedies", said[text], text)
+			"advice.Fixes", said[text], text)
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 // A DivergedError says that the loss or the parameters of a run are not finite or too large. It names the settings that
 // may be the cause.
 type DivergedError struct {
-	Err    error
-	remedy string
+	Err error
+	fix string
 }
 
 func (e *DivergedError) Error() string { return e.Err.Error() }
 func (e *DivergedError) Unwrap() error { return e.Err }
 
 // Hint says which settings to change.
-func (e *DivergedError) Hint() string { return e.remedy }
+func (e *DivergedError) Hint() string { return e.fix }
 
 // Diverged adds advice about the run file to an error that wraps train.ErrDiverged. It returns any other error
 // unchanged.
@@ -29,51 +29,51 @@ func (r *Run) Diverged(err error) error {
 	if !errors.Is(err, train.ErrDiverged) {
 		return err
 	}
-	return &DivergedError{Err: err, remedy: r.remedy()}
+	return &DivergedError{Err: err, fix: r.fix()}
 }
 
-// remedy names first the settings that break a rule, then settings that help any run.
-func (r *Run) remedy() string {
+// fix names first the settings that break a rule, then settings that help any run.
+func (r *Run) fix() string {
 	a := r.cfg.Algorithm
-	remedies := r.beyondRules()
+	fixes := r.beyondRules()
 	switch {
-	case len(remedies) > 0:
+	case len(fixes) > 0:
 	case r.quantized():
-		remedies = append(remedies, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
+		fixes = append(fixes, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
 	case r.method.Remedy != "":
 		of := strings.NewReplacer("<compressor>", a.Compressor.Name, "<bits>", strconv.Itoa(r.Bits()))
-		remedies = append(remedies, of.Replace(r.method.Remedy))
+		fixes = append(fixes, of.Replace(r.method.Remedy))
 	case r.Compresses() && a.Gamma > 0:
-		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
+		fixes = append(fixes, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
 	if r.cfg.External() {
-		remedies = append(remedies, "a smaller learning rate in the script")
+		fixes = append(fixes, "a smaller learning rate in the script")
 	} else {
-		remedies = append(remedies, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
+		fixes = append(fixes, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
 	}
-	return "try " + strings.Join(remedies, ", or ")
+	return "try " + strings.Join(fixes, ", or ")
 }
 
 // beyondRules returns advice about a slack, a gamma or a compressor that auto would not choose.
 func (r *Run) beyondRules() []string {
-	var remedies []string
+	var fixes []string
 	if slack, err := r.autoSlack(); err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > slack {
-		remedies = append(remedies,
+		fixes = append(fixes,
 			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
 	}
 	if r.Compresses() {
 		if made, err := r.typical().compressor(0); err == nil {
 			if why := r.unsuited(r.cfg.Algorithm.Compressor, made); why != "" {
-				remedies = append(remedies, "another compressor ("+why+")")
+				fixes = append(fixes, "another compressor ("+why+")")
 			}
 		}
 	}
 	if gamma, err := r.chooseGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
-		remedies = append(remedies,
+		fixes = append(fixes,
 			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma),
 				float64(r.cfg.Algorithm.Gamma)))
 	}
-	return remedies
+	return fixes
 }
 
 // autoSlack returns the slack that auto stands for.

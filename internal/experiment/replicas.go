@@ -58,7 +58,7 @@ func (m InMemory) existing(i int) (InMemoryModel, error) {
 	return InMemoryModel{}, fmt.Errorf("experiment: internal error: model %d is missing", i)
 }
 
-// Mean returns the mean of all models, none of which is missing.
+// Mean returns the mean of all models, none missing.
 func (m InMemory) Mean() []float32 {
 	all := make([][]float32, len(m))
 	for i, one := range m {
@@ -158,7 +158,7 @@ func (s *saved) Collect(parts iter.Seq[[]float32]) ([]float32, error) {
 	return s.form.Collect(parts)
 }
 
-// Bounds of the coordinates that are averaged at a time: so many of each model, of all models together, and at least.
+// Bounds of the coordinates that are averaged at a time: of each model, of all models together, and the least number.
 const (
 	pieceLen  = 1 << 16
 	allPieces = 1 << 24

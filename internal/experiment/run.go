@@ -41,7 +41,7 @@ type Run struct {
 type extent struct {
 	files  modelFiles
 	dim    int // d
-	exact  int // E: so many elements at the end travel in full precision
+	exact  int // E: trailing elements that travel in full precision
 	sample int // floats of memory for every sample of a batch
 	packed int // the same for any batch
 	part   int // coordinates of the longest part of a gradient; 0: it comes whole

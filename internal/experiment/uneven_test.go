@@ -213,7 +213,7 @@ func TestWorkersAloneEndAsTogetherWithUnevenData(t *testing.T) {
 	}
 }
 
-// localFiles writes a CSV file of so many rows for each worker, and returns the settings that read them.
+// localFiles writes a CSV file for each worker, with these numbers of rows, and returns the settings that read them.
 func localFiles(t *testing.T, rows ...int) []string {
 	t.Helper()
 	dir := t.TempDir()

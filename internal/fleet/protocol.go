@@ -14,7 +14,7 @@ import (
 //	peer     {"event":{"step":{…}}}                         as often as there is something to say
 //	parent   {"hold":true}                                  begin no further round: the run is to end
 //	peer     {"begun":57}                                   rounds begun, after hold or after the last round
-//	parent   {"end":58}                                     the run has so many rounds
+//	parent   {"end":58}                                     the number of rounds of the run
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
 //	parent   {"finished":[2]}                               these peers are done and gone: do not wait for them
 //	parent   {"conditions":{"cut":[2],"slow":4}}            what a script of faults does to its links and its speed

@@ -309,7 +309,7 @@ func TestErrorsNameTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(path, numbering, 0); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, want the folder that is none", err)
+		t.Errorf("error %v, want one about the missing folder", err)
 	}
 }
 

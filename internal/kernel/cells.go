@@ -27,7 +27,7 @@ import (
 // The search in a table of 2^b levels that is its own mirror image uses |x|. It starts at −l, with l
 // the least level above 0. A negative x takes 1 − u in place of u and the mirror image of the symbol.
 //
-// The search halves the cells. Step s looks up one of 2^s starts by the s known bits of the cell, and
+// The search halves the cells. Step s reads one of 2^s starts by the s known bits of the cell, and
 // sets bit s. The bits of a cell, and all tables, are in reversed order: then the known bits are the
 // lower ones, by which lanes permute. Bytes get their bits in order at the end. Each step waits for
 // the one before, longer than it takes. So AVX-512 searches for four vectors side by side, and from 64

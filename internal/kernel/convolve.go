@@ -68,7 +68,7 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	}
 }
 
-// fetch returns where the assembly begins to fetch ahead, and how many bytes it fetches per step. The quads of so many
+// fetch returns where the assembly begins to fetch ahead, and how many bytes it fetches per step. The quads of all
 // columns take steps times the number of tiles. Without ahead the assembly fetches the same input again and again: an
 // address that may not be read takes a processor long.
 func (t Tier) fetch(ahead, in []float32, quads, columns, steps int) (from *float32, pace int) {
@@ -113,7 +113,7 @@ func convolveTile(t Tier, wide int) int {
 	return 1
 }
 
-// enter calls the assembly for the quads of so many tiles.
+// enter calls the assembly for the quads of a number of tiles.
 func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
 	call.Done, call.Tiles = 0, tiles
 	switch {
@@ -129,7 +129,7 @@ func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
 }
 
 // convolve computes panel p of the outputs, two pixels and four channels at a time: plain Go has
-// registers for so many sums.
+// registers for that number of sums.
 func (f *Filter) convolve(out, in []float32, w *Window, quads []Quad, p int) {
 	size := w.Rows * w.Len
 	weights := f.Weights[p*size : (p+1)*size]

@@ -109,7 +109,7 @@ func (call *outerCall) rest(quads []Quad) {
 }
 
 // addOuter adds to the four rows of a quad, two rows and four columns at a time: plain Go has
-// registers for so many sums.
+// registers for that number of sums.
 func addOuter(sums, a, b []float32, columns int, w *Walk) {
 	for i := 0; i < 4; i += 2 {
 		top, bottom := sums[i*columns:(i+1)*columns], sums[(i+1)*columns:(i+2)*columns]

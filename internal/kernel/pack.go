@@ -29,7 +29,7 @@ func (t Tier) Pack(dst []byte, width int, symbols []byte) {
 // memory in each call.
 const packBlock = 1 << 8
 
-// PackWords is Pack for symbols of 16 bits, of which it packs the lower width bits. It returns the
+// PackWords is Pack for the lower width bits of symbols of 16 bits. It returns the
 // union of the bits of all symbols, so that its caller can find one that does not fit.
 func (t Tier) PackWords(dst []byte, width int, symbols []uint16) (seen uint16) {
 	if width == 8 {

@@ -4,7 +4,7 @@ import "gossiptrainer/internal/kernel/asm"
 
 // Rectify and Mask treat rows of any contents as pixels of one vector.
 
-// Rectify computes y ← max(y, 0) for the first n floats of so many rows. NaN
+// Rectify computes y ← max(y, 0) for the first n floats of each row. NaN
 // stays.
 func (t Tier) Rectify(y Plane, rows, n int) {
 	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&y.V[0]}, Steps: [6]int{4 * y.Step}}}
@@ -26,7 +26,7 @@ func (t Tier) Rectify(y Plane, rows, n int) {
 	}
 }
 
-// Mask sets the first n floats of so many rows of u to zero where y is not
+// Mask sets the first n floats of each row of u to zero where y is not
 // positive.
 func (t Tier) Mask(u, y Plane, rows, n int) {
 	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&u.V[0], &y.V[0]}, Steps: [6]int{4 * u.Step, 4 * y.Step}}}

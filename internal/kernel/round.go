@@ -50,7 +50,7 @@ const (
 	// Batch is the number of coordinates handled at a time: results come in multiples of it.
 	Batch     = asm.Batch
 	roundRest = asm.RoundFraction
-	roundUnit = 512 // a sum is doubtful within so many units of an integer
+	roundUnit = 512 // a sum is doubtful within this number of units of an integer
 )
 
 // Set prepares r and reports whether the lanes can do it.
@@ -82,7 +82,7 @@ func (r *Rounder) Set(p Parts) bool {
 	return true
 }
 
-// A Uniform describes the uniform numbers of consecutive coordinates, of which the first has the index
+// A Uniform describes the uniform numbers of consecutive coordinates. The first one has the index
 // First.
 type Uniform struct {
 	Key   rng.Key

@@ -71,7 +71,7 @@ func fromHalf(h uint16) float64 {
 	return v
 }
 
-// narrow returns the bits of the nearest number with so many bits of exponent and fraction, and a sign.
+// narrow returns the bits of the nearest number with a sign and these numbers of bits of exponent and fraction.
 func narrow(v float64, exponent, fraction int) uint16 {
 	sign := uint16(0)
 	if math.Signbit(v) {

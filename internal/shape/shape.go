@@ -46,7 +46,7 @@ func (l Link) Piece() int {
 	return int(min(max(l.Rate/8*pieceTime.Seconds(), leastPiece), Record))
 }
 
-// capped returns the link with no more than so many bits per second; 0 changes nothing.
+// capped returns the link with at most bits per second; 0 changes nothing.
 func (l Link) capped(bits float64) Link {
 	if bits > 0 && (l.Rate <= 0 || bits < l.Rate) {
 		l.Rate = bits

@@ -75,7 +75,7 @@ func TestSharingWithNobodyIsBooking(t *testing.T) {
 			Loss:    rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "loss"),
 		}
 		if l.Jitter > 0 || l.Loss > 0 {
-			l.Burst = 0 // of which packets it is made differs
+			l.Burst = 0 // the packets that it is made of differ
 		}
 		network := Network{Uplink: l, Seed: 5}
 		booked, shared := network.NewSender(0), NewSharer[int](&network, 0)

@@ -183,7 +183,7 @@ func (f *flight) length() int {
 	return f.stream + f.ahead.length()
 }
 
-// weight returns the bytes at the socket of the message in which a frame travels.
+// weight returns the bytes on the wire of the message that carries a frame.
 func (f *flight) weight() int {
 	if f == nil {
 		return 0

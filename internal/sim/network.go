@@ -25,7 +25,7 @@ func payloadBytes(f *gossip.Frame) int64 {
 	return int64(len(f.Payload))
 }
 
-// WireBytes returns the bytes at the socket of a frame of n bytes on the stream of a link. They include the overhead of
+// WireBytes returns the bytes on the wire of a frame of n bytes on the stream of a link. They include the overhead of
 // TLS and yamux for each piece. The first piece fills one TLS record at most. Telemetry, which takes at most a fiftieth
 // of a link, is not included.
 func WireBytes(n int, link shape.Link) int {

@@ -26,7 +26,7 @@ type event struct {
 type flight struct {
 	gossip.Frame
 	stream int     // bytes on the stream
-	wire   int     // bytes at the socket
+	wire   int     // bytes on the wire
 	link   int     // number of the link on which it was sent, under a script
 	ahead  *flight // travels in the same message, before this one
 }

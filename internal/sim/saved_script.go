@@ -53,7 +53,7 @@ type savedOpen struct {
 	Round  int `json:"round"`
 }
 
-// A savedLink is a link, of which the loss is known.
+// A savedLink is a link whose loss is known.
 type savedLink struct {
 	Ends    [2]topology.Rank `json:"ends"`
 	Up      bool             `json:"up"`

@@ -59,7 +59,7 @@ func (a Averaging) Write(path string) (Averaged, error) {
 	return done, nil
 }
 
-// A source is a file of which the mean is taken.
+// A source is one of the files that are averaged.
 type source struct {
 	path   string
 	header safetensors.Header

@@ -104,7 +104,7 @@ func (t *Total) Add(s model.Score) {
 	t.sum.Samples += s.Samples
 }
 
-// Score returns mean loss and accuracy of all batches, of which there is at least one.
+// Score returns mean loss and accuracy of all batches, at least one.
 func (t *Total) Score() model.Score {
 	s := t.sum
 	s.Loss /= float64(s.Samples)

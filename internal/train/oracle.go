@@ -44,7 +44,7 @@ type Rule struct {
 	ClipNorm    float64 // longer gradients are scaled to this length (2-norm); 0 = not at all
 	Weight      float64 // of the worker in the objective: its gradients are multiplied by it, > 0, of SGD alone; 0 = 1
 	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
-	Exact       int     // so many coordinates at the end are not clipped, because they do not travel by a codec
+	Exact       int     // trailing coordinates that are not clipped, because they do not travel by a codec
 }
 
 // check refuses numbers out of range, NaN and Inf.

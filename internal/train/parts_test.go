@@ -86,6 +86,6 @@ func TestOnlyKnownFieldsLeaveTheDirectionTheMomentum(t *testing.T) {
 		}
 	}
 	if (Rule{Kind: SGD}).IsMomentum() {
-		t.Error("without momentum there is none")
+		t.Error("there is a momentum, want none")
 	}
 }

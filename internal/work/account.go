@@ -24,7 +24,7 @@ type Account struct {
 	Reported Reported `json:"reported"`
 }
 
-// Reported says at the end of which round the newest report was, and when.
+// Reported says after which round the newest report was made, and when.
 type Reported struct {
 	Round int           `json:"round"`
 	Time  time.Duration `json:"time_ns"`
@@ -95,7 +95,7 @@ type Surroundings struct {
 	Processor func() time.Duration
 }
 
-// Bounds of the time between two reports: there are at most so many in a run, beside one a second.
+// Bounds of the time between two reports.
 const (
 	reports = 50
 	period  = time.Second

@@ -194,7 +194,7 @@ func TestGradientsAreMeasured(t *testing.T) {
 	wantRows(t, r.Write, 2+1+1)
 }
 
-// wantRows holds a report to so many lines.
+// wantRows checks the number of lines of a report.
 func wantRows(t *testing.T, write func(io.Writer) error, lines int) {
 	t.Helper()
 	var text strings.Builder

@@ -35,7 +35,8 @@ type CodecRow struct {
 }
 
 // Codec measures Moniqua's codec with models of all sizes, at least 1, and symbols of all widths, 1 to 16 bits,
-// each so many times, at least once. Other arguments are a usage error. watch hears how much is done, in coordinates.
+// each in a number of rounds, at least one. Other arguments are a usage error. watch hears how many coordinates are
+// done.
 func Codec(sizes, widths []int, rounds int, watch func(done, all int64)) (*CodecReport, error) {
 	if err := checkCodecs(sizes, widths, rounds); err != nil {
 		return nil, err

@@ -64,9 +64,8 @@ func benchedCompressors() []benched {
 	}
 }
 
-// Compressors measures all compressors with a vector of size coordinates, of which
-// bucket have a scale of their own, so many times. All are at least 1. watch hears how
-// many measurements are done.
+// Compressors measures all compressors with a vector of size coordinates. Each
+// bucket of coordinates has its own scale. All arguments are at least 1. watch hears how many measurements are done.
 func Compressors(size, bucket, rounds int, watch func(done, all int64)) (*CompressorReport, error) {
 	switch {
 	case rounds < 1:

@@ -41,7 +41,7 @@ type LinkRow struct {
 	Encryption float64 `json:"encryption_share"` // of Cost
 }
 
-// Link measures all tasks so many times each. Less than once is a usage error. watch hears how much is done,
+// Link measures all tasks several times each. Less than once is a usage error. watch hears how much is done,
 // in bytes.
 func Link(ctx context.Context, tasks []LinkTask, times int, watch func(done, all int64)) (*LinkReport, error) {
 	if times < 1 {

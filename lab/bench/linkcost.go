@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Tasks of which the cost of a link follows: many small messages, large ones, and small ones on a limited link.
+// Tasks that yield the cost of a link: many small messages, large ones, and small ones on a limited link.
 var (
 	smallMessages = LinkTask{Dim: 16, Bits: 32, Rounds: 600}
 	largeMessages = LinkTask{Dim: 1 << 20, Bits: 32, Rounds: 24}

@@ -36,7 +36,7 @@ func NewLinkTasks(sizes, widths []int) (tasks []LinkTask, err error) {
 	return tasks, nil
 }
 
-// newLinkTask returns a task of so many rounds that its measurement takes some seconds.
+// newLinkTask returns a task with enough rounds that its measurement takes some seconds.
 // Sizes and bits that a task cannot have are a usage error.
 func newLinkTask(dim, bits int) (LinkTask, error) {
 	t := LinkTask{Dim: dim, Bits: bits, Rounds: min(max(80_000_000/max(dim, 1), 6), 600)}

@@ -8,7 +8,7 @@ import (
 )
 
 // plainRound returns the time of a round in which peers on a ring send each
-// neighbour so many bytes over plain sockets and read as many.
+// neighbour the bytes over plain sockets and read as many back.
 func plainRound(peers, bytes, rounds int) (time.Duration, error) {
 	ends := make([][]net.Conn, peers)
 	for i := range peers {

@@ -24,7 +24,7 @@ func (s *sample) take(work func() error) error {
 	return err
 }
 
-// inTurns measures all work so many times, one after the other each time. It calls after after each time.
+// inTurns measures all work in turn, and repeats that. It calls after after each time.
 func inTurns(times int, work []func() error, after func()) ([]sample, error) {
 	samples := make([]sample, len(work))
 	for range times {

@@ -99,7 +99,7 @@ func (t SimTask) config() configs.Config {
 	return cfg
 }
 
-// Sim measures all tasks so many times each, at least once. watch hears how much is done, in
+// Sim measures all tasks several times each, at least once. watch hears how much is done, in
 // updates of coordinates.
 func Sim(ctx context.Context, tasks []SimTask, times int, watch func(done, all int64)) (*SimReport, error) {
 	if times < 1 {

@@ -34,7 +34,7 @@ type StepRow struct {
 // multiplyAdds of one measurement of the peak: some milliseconds.
 const multiplyAdds = 1 << 26
 
-// Step takes so many gradients of worker 0 of each run, at least one. watch hears how many are done.
+// Step takes a number of gradients of worker 0 of each run, at least one. watch hears how many are done.
 func Step(runs []*experiment.Run, times int, watch func(done, all int64)) (*StepReport, error) {
 	if times < 1 {
 		return nil, advice.Usagef("bench step: --times %d: must be at least 1", times)

@@ -160,7 +160,7 @@ func combine(row registry.Algorithm, bits int, graph string, steps int, t config
 	return c, ""
 }
 
-// forbidden says why a row does not run on a graph or with so many local steps.
+// forbidden says why a row does not run on a graph or with these local steps.
 func forbidden(row registry.Algorithm, graph string, steps int, t configs.Topology) Refusal {
 	own := row.On.Kind != ""
 	switch {
@@ -182,7 +182,7 @@ func forbidden(row registry.Algorithm, graph string, steps int, t configs.Topolo
 	return Refusal{}
 }
 
-// message returns the settings of messages with so many bits, or why a row has none.
+// message returns the settings of messages with these bits, or why a row has none.
 func message(row registry.Algorithm, bits int) (set []string, why string) {
 	set = []string{"algorithm.name=" + row.Name}
 	if row.Form != "" {

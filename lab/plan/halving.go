@@ -1,7 +1,7 @@
 package plan
 
-// A rung is a step of successive halving (Jamieson and Talwalkar, AISTATS 2016): so many candidates are simulated for
-// so many rounds, from the beginning.
+// A rung is a step of successive halving (Jamieson and Talwalkar, AISTATS 2016): how many candidates are
+// simulated, and for how many rounds from the beginning.
 type rung struct{ keep, rounds int }
 
 const (

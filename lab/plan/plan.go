@@ -101,8 +101,8 @@ const (
 
 The command measures gradient, messages and frames on this machine, lets real peers rehearse for
 some seconds, and simulates candidates: combinations of algorithm, bits, graph and local steps,
-the better ones for longer. The table shows the frontier: candidates of which no other is quicker
-and sends less. Each time has the range in which it is expected.
+the better ones for longer. The table shows the frontier: candidates that no other beats in time
+and bytes both. Each time has the range in which it is expected.
 
 Without a roster the times are those of "peer lab": all workers share the cores of this machine,
 under the limits of the run file. With one, each worker has a machine like this one; --probe

@@ -47,10 +47,10 @@ type Row struct {
 	Outcome   Outcome   `json:"outcome"`
 	Simulated int       `json:"simulated_rounds"`
 	Round     Interval  `json:"round_s"`     // seconds of a round
-	Bytes     float64   `json:"round_bytes"` // at the socket, mean per peer
+	Bytes     float64   `json:"round_bytes"` // on the wire, mean per peer
 	Rounds    *Interval `json:"rounds_to_target,omitempty"`
 	Time      *Interval `json:"time_to_target_s,omitempty"`
-	Sent      *Interval `json:"bytes_to_target,omitempty"` // at the socket, mean per peer
+	Sent      *Interval `json:"bytes_to_target,omitempty"` // on the wire, mean per peer
 	Frontier  bool      `json:"frontier,omitempty"`        // no other candidate is quicker and sends less
 	Why       string    `json:"why,omitempty"`             // why it has no time
 }

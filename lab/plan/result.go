@@ -101,7 +101,7 @@ type Part struct {
 	Scatter float64 `json:"scatter"`
 }
 
-// real returns the seconds that real peers take for so many rounds, of which some are simulated seconds. Only the last
+// real returns the seconds that real peers take for these rounds, from simulated seconds. Only the last
 // of every steps rounds exchanges messages.
 func (r *Rehearsal) real(seconds, rounds float64, steps int) float64 {
 	if len(r.Parts) == 0 || rounds == 0 {

@@ -98,7 +98,7 @@ func TestASimulationEndsWithItsTime(t *testing.T) {
 }
 
 // A run may end before its rounds are over while processes die. All workers then end at one
-// round, with the digest of a run of so many rounds without faults. Faults after the end do not
+// round, with the digest of a run of that many rounds without faults. Faults after the end do not
 // happen, and are named.
 func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	_, killed := simulated(t, nil, "train.rounds=1000", "checkpoint={every: 3, seconds: 0}",

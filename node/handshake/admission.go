@@ -27,7 +27,7 @@ const (
 	challengeLen = 2 + (1 + MaxRunID) + nonceLen
 )
 
-// Remedies for peers that prove nothing.
+// Fixes for peers that prove nothing.
 const (
 	SameProgram = "install the same version of the program on all machines; peer version prints it"
 	SameSecret  = "copy the same secret file to all machines of the run, with mode 0600"
@@ -78,7 +78,7 @@ func (a *Admission) challenge(nonce []byte) []byte {
 }
 
 // otherVersion refuses a peer of another protocol version, in words for either end. The other end may be older and not
-// know the remedy, so the words have it.
+// know the fix, so the words have it.
 func otherVersion(theirs uint16) *RefusedError {
 	const words = "another protocol version: theirs is %d, ours %d: " + SameProgram
 	no := Refusal(Protocol, words, theirs, version)

@@ -24,10 +24,10 @@ const Unranked = -1
 type Section struct {
 	Name   string // at most 24 bytes
 	JSON   []byte // canonical: equal if and only if the sections are
-	Advice string // remedy for a difference; "" for a section of the run file
+	Advice string // fix for a difference; "" for a section of the run file
 }
 
-// Members are all workers of a run, of which Self is this one.
+// Members are all workers of a run. Self is this one.
 type Members struct {
 	IDs  []peer.ID // by rank
 	Self topology.Rank

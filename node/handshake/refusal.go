@@ -56,7 +56,7 @@ type RefusedError struct {
 	Section string // OtherSection: the first one that differs
 	Detail  string // the difference, for users of this end
 	There   string // the same for users of the other end; "" = Detail
-	Advice  string // the remedy, for users
+	Advice  string // the fix, for users
 	Remote  bool   // the other end said so
 }
 
@@ -73,7 +73,7 @@ func (e *RefusedError) Error() string {
 	return who + MachineName(e.Host, e.Peer) + ": " + e.Detail
 }
 
-// Hint returns the remedy, "" without one.
+// Hint returns the fix, "" without one.
 func (e *RefusedError) Hint() string { return e.Advice }
 
 // Permanent reports whether trying again is pointless while both processes live.
@@ -89,13 +89,13 @@ type UnprovenError struct {
 	Peer   string // id of the other end
 	Reason Reason // Remote: as the other end claims
 	Detail string // in the words of this end
-	Advice string // the remedy for an honest mistake, for users
+	Advice string // the fix for an honest mistake, for users
 	Remote bool   // the other end said so
 }
 
 func (e *UnprovenError) Error() string { return "no proof from peer " + e.Peer + ": " + e.Detail }
 
-// Hint returns the remedy, "" without one.
+// Hint returns the fix, "" without one.
 func (e *UnprovenError) Hint() string { return e.Advice }
 
 // Counter names the counter of such refusals. Claims share one, since a stranger may claim any reason.
@@ -164,10 +164,10 @@ func parseRefusal(b []byte, from peer.ID) *RefusedError {
 	return e
 }
 
-// An UnwantedError says why a peer gives up: no other one works with it. Advice is the remedy.
+// An UnwantedError says why a peer gives up: no other one works with it. Advice is the fix.
 type UnwantedError struct{ Detail, Advice string }
 
 func (e *UnwantedError) Error() string { return e.Detail }
 
-// Hint returns the remedy, "" without one.
+// Hint returns the fix, "" without one.
 func (e *UnwantedError) Hint() string { return e.Advice }

@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/settings"
 )
 
-// sameScript is the remedy for scripts that differ.
+// sameScript is the fix for scripts that differ.
 const sameScript = "start the same script on every machine"
 
 // describeSections names the differences between sections, with both values, for users. Scripts come

@@ -74,7 +74,7 @@ func (h *Hello) settings(names []string) map[string]json.RawMessage {
 	return told
 }
 
-// advice returns the remedy for sections that differ. Different data may be due to different run
+// advice returns the fix for sections that differ. Different data may be due to different run
 // files.
 func (h *Hello) advice(names []string) string {
 	advice := sameFile

@@ -90,7 +90,7 @@ func TestIdentityRefusesBadFiles(t *testing.T) {
 		}
 	}
 	if _, err := Read(wide + "r"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want that there is none", err)
+		t.Errorf("error %v, want none there", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestReadSecret(t *testing.T) {
 		}
 	}
 	if _, err := ReadSecret(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want that there is none", err)
+		t.Errorf("error %v, want none there", err)
 	}
 	if _, err := ReadSecret(dir); err == nil {
 		t.Error("a folder is no secret")

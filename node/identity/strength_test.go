@@ -42,7 +42,7 @@ func TestSecretsThatCanBeGuessedAreRefused(t *testing.T) {
 		}
 		if s := weak.Error() + weak.Hint(); !strings.Contains(s, "openssl rand -hex 32") ||
 			secret != "" && strings.Contains(s, secret) {
-			t.Errorf("%q: error %q, want the remedy and not the secret", secret, s)
+			t.Errorf("%q: error %q, want the fix and not the secret", secret, s)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (r *census) miss(id peer.ID, err error, detect time.Duration) {
 	}
 }
 
-// advice returns the remedy of the first refusal that has one.
+// advice returns the fix of the first refusal that has one.
 func (r *census) advice() string {
 	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
 		if text := r.refused[id].Advice; text != "" {

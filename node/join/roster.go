@@ -31,7 +31,7 @@ type Roster struct {
 	Addrs [][]ma.Multiaddr // by rank; may be shorter than IDs
 }
 
-// ParseRoster reads a user's list of n workers. Its error wraps ErrNotListed if self is none of them.
+// ParseRoster reads a user's list of n workers. Its error wraps ErrNotListed if self is missing.
 func ParseRoster(peers []Peer, n int, self peer.ID) (*Roster, error) {
 	if len(peers) != n {
 		return nil, fmt.Errorf("join: roster: %d entries for %d workers", len(peers), n)

@@ -198,7 +198,7 @@ func (l lines) Write(text []byte) (int, error) {
 }
 
 // A program of the last protocol version proves itself with another challenge. The newer end names both versions and
-// the remedy, also where the older one calls, and waits for a neighbour with the right one.
+// the fix, also where the older one calls, and waits for a neighbour with the right one.
 func TestAnotherProtocolVersionIsAWarningWithBothVersions(t *testing.T) {
 	for honest := range 2 {
 		said := make(lines, 100)

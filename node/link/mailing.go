@@ -84,7 +84,7 @@ func (m *mailroom) fetch(f gossip.Frame) gossip.Frame {
 	return f
 }
 
-// mailing wraps a frame for so many links, at a cost per byte; nil if links have nothing to share or to code.
+// mailing wraps a frame for these links, at a cost per byte; nil if links have nothing to share or to code.
 func (m *mailroom) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *mailing {
 	if links == 0 || links == 1 && !m.codes(f) {
 		return nil

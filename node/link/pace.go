@@ -37,7 +37,7 @@ func (p *pace) begin() {
 	p.bytes, p.took = 0, 0
 }
 
-// add enters the time that so many bytes of the running message took.
+// add enters the time that a number of bytes of the running message took.
 func (p *pace) add(bytes int, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -68,7 +68,7 @@ type traffic struct {
 	pace                 pace
 }
 
-// count adds a frame whose payload took so many bytes on the stream. Its first piece stands for a message.
+// count adds a frame and the bytes of its payload on the stream. Its first piece stands for a message.
 func (c *traffic) count(h wire.Header, payload, streamed int) {
 	size := int64(wire.HeaderLen + streamed)
 	if h.Kind == wire.Data && payload > 0 {

@@ -17,7 +17,7 @@ import (
 // A turn tells the reader of a neighbour's link to look again at the place of the machine.
 type turn struct {
 	look  chan struct{}
-	asked *atomic.Int64 // the last exchange of which the machine has asked for a repair, and one
+	asked *atomic.Int64 // the last exchange that the machine has asked to repair, plus one
 }
 
 func newTurn() turn { return turn{look: make(chan struct{}, 1), asked: new(atomic.Int64)} }

@@ -16,7 +16,7 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// Wire counts bytes at the socket: encrypted, with handshakes and telemetry, without headers of TCP
+// Wire counts bytes on the wire: encrypted, with handshakes and telemetry, without headers of TCP
 // and IP.
 type Wire struct {
 	Out, In int64
@@ -27,7 +27,7 @@ type tally struct{ out, in atomic.Int64 }
 
 func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
 
-// traffic counts the bytes at the sockets of one host. Over TCP it counts by peer; over QUIC, whose
+// traffic counts the bytes that one host sends and receives. Over TCP it counts by peer; over QUIC, whose
 // connections share one socket, it counts UDP payloads in total.
 type traffic struct {
 	total    tally

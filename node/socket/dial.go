@@ -78,7 +78,7 @@ func Cause(err error) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
 			break
 		}
-		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error()+remedy(d.Cause))
+		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error()+fix(d.Cause))
 	}
 	if len(parts) == 0 {
 		return innermost(dial.Cause).Error() + unanswered(dial)
@@ -102,9 +102,9 @@ func unanswered(err error) string {
 	return ": no answer from there: a firewall, or a wrong address; peer doctor FILE on both machines tells which"
 }
 
-// remedy names the key that two peers must have alike to connect, or the likely trouble of a handshake without an end,
+// fix names the key that two peers must have alike to connect, or the likely trouble of a handshake without an end,
 // "" for other troubles.
-func remedy(err error) string {
+func fix(err error) string {
 	if !strings.Contains(err.Error(), "failed to negotiate") {
 		return ""
 	}

@@ -1,7 +1,7 @@
 // Package socket is the libp2p host of a peer. It holds all below the streams: the encryption, the
 // limits of the bytes sent, and the counters of bytes and refusals.
 //
-// It opens streams and counts the bytes at the socket. It knows no run, no worker and no frame. A gate
+// It opens streams and counts the bytes on the wire. It knows no run, no worker and no frame. A gate
 // (package join) decides which connections may exist; packages handshake and link define the contents
 // of streams.
 package socket
@@ -146,11 +146,11 @@ func New(c Config) (*Host, error) {
 // Close closes all connections and waits until shaped ones have sent their last bytes.
 func (h *Host) Close() error { return errors.Join(h.Host.Close(), h.bytes.close()) }
 
-// Know enters the ids of all workers by rank, of which self is this one. Links with a limit of their
+// Know enters the ids of all workers by rank. self is this one. Links with a limit of their
 // own have it from now on.
 func (h *Host) Know(self topology.Rank, ids []peer.ID) { h.bytes.shaper.know(self, ids) }
 
-// Pace waits until so many bytes of a frame to id may be written, or until over is closed.
+// Pace waits until bytes of a frame to id may be written, or until over is closed.
 func (h *Host) Pace(id peer.ID, bytes int, over <-chan struct{}) {
 	h.bytes.shaper.pace(id, bytes, over)
 }
@@ -161,7 +161,7 @@ func (h *Host) Pieces(id peer.ID) int { return h.bytes.shaper.pieces(id) }
 // Rate returns the limit of this host's bytes to id in bits per second, 0 without one.
 func (h *Host) Rate(id peer.ID) float64 { return h.bytes.shaper.link(id).Rate }
 
-// Throttle limits the sum of all that this host sends to so many bits per second; 0 restores the limit
+// Throttle limits all that this host sends to bits per second; 0 restores the limit
 // of Config.Network.
 func (h *Host) Throttle(bits float64) { h.bytes.shaper.limit(bits) }
 

@@ -150,7 +150,7 @@ func TestOnlyTrustedAddressesGoWithoutEncryption(t *testing.T) {
 			t.Errorf("%s: %v, want trusted %v", at, err, want)
 		}
 		if err != nil && !strings.Contains(err.Error(), "node.trusted") {
-			t.Errorf("%s: the error names no remedy: %v", at, err)
+			t.Errorf("%s: the error names no fix: %v", at, err)
 		}
 	}
 	if err := c.trusts(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}); err == nil {

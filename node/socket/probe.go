@@ -43,7 +43,7 @@ const (
 
 func bursts() []uint32 { return []uint32{8 << 10, 32 << 10, lastBurst, lastBurst} }
 
-// request asks the other end to read so many bytes, and to answer with one byte after so many others.
+// request asks the other end to read a number of bytes, and how many of them each byte of its answer acknowledges.
 const requestLen = 8
 
 // tells is the first half of a request that tells the result: 8 bytes each of nanoseconds and bits per second follow.

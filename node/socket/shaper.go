@@ -50,7 +50,7 @@ func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	s.sender, s.ranks = s.network.NewSender(self), ranks
 }
 
-// limit limits the sum of all that this host sends to so many bits per second; 0 restores the limit of
+// limit limits all that this host sends to bits per second; 0 restores the limit of
 // the network.
 func (s *shaper) limit(bits float64) {
 	if s == nil {
@@ -148,7 +148,7 @@ func onTheWay(l shape.Link) float64 {
 	return l.Rate / 8 * 2 * (l.Latency + l.Jitter + ahead + oversleep).Seconds()
 }
 
-// pace waits until so many bytes of a frame to id may be written, or until over is closed. Their turn
+// pace waits until bytes of a frame to id may be written, or until over is closed. Their turn
 // comes when few other bytes wait. Frames of a run are many and large. With turns, telemetry and signs
 // of life never queue behind them, and links share an uplink fairly.
 func (s *shaper) pace(id peer.ID, bytes int, over <-chan struct{}) {

@@ -30,7 +30,7 @@ func dreamed(n shape.Network) *shaper {
 	return s
 }
 
-// shapedPipe returns the ends of a connection, of which one is shaped.
+// shapedPipe returns the ends of a connection. One of them is shaped.
 func shapedPipe(l shape.Link) (shaped manet.Conn, far net.Conn) {
 	a, b := net.Pipe()
 	s := dreamed(shape.Network{Uplink: l})

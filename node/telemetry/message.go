@@ -102,7 +102,7 @@ const (
 	newsLate     = 10 * time.Second
 	newsShare    = 0.005
 	mostShare    = 0.02
-	messageBytes = 900 // of a signed message of gossipsub at the socket
+	messageBytes = 900 // of a signed message of gossipsub on the wire
 )
 
 // newsPeriod returns the time between two messages of each of n peers. rate is that of their slowest

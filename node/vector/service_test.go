@@ -377,7 +377,7 @@ func TestAMemberWithAnotherSecretGetsNothing(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- services[1].Fetch(ctx, 0, "start", make([]float32, 10)) }()
 	if line := <-said; !strings.Contains(line, "join secret differs") || !strings.Contains(line, "copy the same secret") {
-		t.Errorf("it says %q, want why and the remedy", line)
+		t.Errorf("it says %q, want why and the fix", line)
 	}
 	done := errors.New("enough")
 	cancel(done)

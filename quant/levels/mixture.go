@@ -54,7 +54,7 @@ const (
 	leastMass = 1e-300
 )
 
-// NewMixture returns the mixture of the components, at least one of which must have a weight. It fails
+// NewMixture returns the mixture of the components, and at least one must have a weight. It fails
 // on numbers that are not finite and on a σ or a weight below 0.
 func NewMixture(components ...Component) (*Mixture, error) {
 	total := 0.0

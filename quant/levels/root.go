@@ -30,5 +30,5 @@ func root(lo, hi float64, f func(x float64) (value, slope float64)) float64 {
 	return x
 }
 
-// maxSteps bounds the steps: so many halve an interval of 1 to less than any relevant level.
+// maxSteps bounds the steps: that number halves an interval of 1 to less than any relevant level.
 const maxSteps = 200

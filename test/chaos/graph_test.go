@@ -39,7 +39,7 @@ func TestMatricesThatAreWrongAreFound(t *testing.T) {
 		"more than everything":    {append(closed, on(0, 1, 30, 0.9), on(1, 0, 30, 0.9)), "W[0][0] is -0.2"},
 		"one end, for long":       {append(closed, on(0, 4, 30, 0), on(4, 0, 99, 0)), "only one end mixed in"},
 		"one end, for an instant": {append(closed, on(0, 4, 30, 0), on(4, 0, 32, 0)), ""},
-		"of a peer that is none":  {[]record.Event{on(1, 7, 20, w)}, "the run has workers 0 to 4"},
+		"of an unknown peer":      {[]record.Event{on(1, 7, 20, w)}, "the run has workers 0 to 4"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

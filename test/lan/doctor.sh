@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Breaks one thing after another between machines and checks that "peer doctor" names each, with its remedy. Machines
+# Breaks one thing after another between machines and checks that "peer doctor" names each, with its fix. Machines
 # are network namespaces on one bridge. Needs root and iproute2. Everything the script creates has the prefix below, and
 # it removes all of it at the end.
 #
@@ -100,12 +100,12 @@ examine() {
   wait
 }
 
-# says MACHINE VERDICT CHECK WORDS: that machine's doctor has such a row, with a remedy below it.
+# says MACHINE VERDICT CHECK WORDS: that machine's doctor has such a row, with a fix below it.
 says() {
   local line
   line=$(grep -n -- "^$2 *$3  *.*$4" "$work/$1.out" | head -n 1 || true)
   [ -n "$line" ] || fail "machine $1: no row \"$2 $3 ... $4\""
-  [ "$2" = ok ] || sed -n "$((${line%%:*} + 1))p" "$work/$1.out" | grep -q "remedy: ..." || fail "machine $1: no remedy for $3"
+  [ "$2" = ok ] || sed -n "$((${line%%:*} + 1))p" "$work/$1.out" | grep -q "fix: ..." || fail "machine $1: no fix for $3"
   say "  machine $1: $(sed 's/^[0-9]*://; s/  */ /g' <<<"$line" | cut -c 1-170)"
 }
 
@@ -217,7 +217,7 @@ secret_readable() {
   wait
   ends 0 1
   says 0 broken secret "mode 0644 lets others read it"
-  grep -q "remedy: .*chmod 600 .*open.secret" "$work/0.out" || fail "machine 0 does not say chmod 600"
+  grep -q "fix: .*chmod 600 .*open.secret" "$work/0.out" || fail "machine 0 does not say chmod 600"
   says 1 broken secret "another join secret on"
 }
 
@@ -227,7 +227,7 @@ data_missing() {
   wait
   ends 0 1
   says 0 broken data "fashion-mnist: .*not found in"
-  grep -q "remedy: peer data fetch fashion-mnist" "$work/0.out" || fail "machine 0 does not say peer data fetch"
+  grep -q "fix: peer data fetch fashion-mnist" "$work/0.out" || fail "machine 0 does not say peer data fetch"
   start 0 "$peer" lan.yaml --wait 4s
   start 1 "$peer" lan.yaml --wait 4s --set train.rounds=77
   wait

@@ -2,7 +2,7 @@
 
     python3 ring.py RANK PEERS BYTES ROUNDS
 
-In each round a process sends so many bytes to both neighbours and waits for as many from both. Rank 0 prints the
+In each round a process sends n bytes to both neighbours and waits for n bytes from both. Rank 0 prints the
 seconds of a round. The first five do not count. Process i listens on 10.78.0.(i + 1).
 """
 

@@ -28,7 +28,7 @@ type crowd struct {
 type target struct{ addr, id string }
 
 const (
-	polite  = 100 // one of so many speaks libp2p
+	polite  = 100 // one in this number speaks libp2p
 	atOnce  = 16
 	patient = time.Second
 )

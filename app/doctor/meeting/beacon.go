@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/node/socket"
 )
 
-// A beacon is a datagram that tells a machine whether those of the other way arrive. TCP cannot tell which of two
-// directions is cut: it needs both. The layout, little-endian:
+// A beacon is a datagram that tells a machine whether datagrams arrive in the reverse direction. TCP cannot tell which
+// of two directions is cut: it needs both. The layout, little-endian:
 //
 //	code, 32 bytes
 //	hash of the sender's id, 32
@@ -51,7 +51,7 @@ func beaconKey(secret, run string) []byte {
 
 func hashOf(id peer.ID) [sha256.Size]byte { return sha256.Sum256([]byte(id)) }
 
-// seal encodes b in so many bytes, at least beaconLen.
+// seal encodes b in size bytes, at least beaconLen.
 func (b *beacon) seal(key []byte, size int) []byte {
 	out := make([]byte, sha256.Size, max(size, beaconLen))
 	out = append(out, b.sender[:]...)
@@ -187,7 +187,7 @@ func (m *meeting) hearBeacons(c *net.UDPConn) {
 	}
 }
 
-// heard notes a beacon in an IP packet of so many bytes.
+// heard notes a beacon. packet is the length of its IP packet in bytes.
 func (m *meeting) heard(b beacon, packet int) {
 	m.change(func() {
 		for id, o := range m.others {

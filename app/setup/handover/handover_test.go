@@ -44,7 +44,7 @@ func (l *lan) find(_ context.Context, h host.Host, found func(peer.AddrInfo)) {
 	l.here, l.all = append(l.here, found), append(l.all, me)
 }
 
-// patience is none for things that do not come, and long for those that do.
+// patience is zero for what does not come, and long for what does.
 func (l *lan) patience() *patience {
 	p := &patience{reach: time.Minute, hear: time.Minute}
 	if l.silent {
@@ -324,7 +324,7 @@ func TestSeatsKeepToTheFirstManner(t *testing.T) {
 		t.Errorf("%v, manner %d", no, s.manner)
 	}
 	if _, no := s.enter("b", home, "alpha", false); no == nil || !strings.Contains(no.Detail, "--roster") {
-		t.Errorf("%v, want the remedy for a machine that hears nothing", no)
+		t.Errorf("%v, want the fix for a machine that hears nothing", no)
 	}
 	s = seats{total: 2, manner: Listed, listed: ids[:3]}
 	if _, no := s.enter("d", home, "alpha", true); no == nil || no.Reason != handshake.Stranger {

@@ -129,7 +129,7 @@ func (p Program) printable() Program {
 const mostName = 40
 
 // ValidName reports whether a name can be that of files in a folder of any system: letters, digits, dashes and
-// underscores, of which the first is no dash.
+// underscores. The first is no dash.
 func ValidName(name string) bool {
 	return plain(name) && len(name) <= mostName && !strings.Contains(name, ".")
 }

@@ -22,7 +22,7 @@ func cells(c *build.Context) {
 	}
 }
 
-// A drawer writes one function. A search is a chain of look-ups, each of which depends on the one
+// A drawer writes one function. A search is a chain of look-ups: each depends on the one
 // before. So with AVX-512 the searches of four vectors run side by side. Long ones, of eight vectors,
 // have a function of their own.
 type drawer struct {

@@ -42,8 +42,8 @@ func (h chain) enter(product reg.Register) {
 	h.c.VPMULLQ(h.first, h.state, h.state)
 }
 
-// hash writes XXH64 over two to four streams at once. One stream is a chain of multiplications, each
-// of which depends on the one before; other streams fill the gaps. AVX2 cannot multiply 64 bits.
+// hash writes XXH64 over two to four streams at once. One stream is a chain of multiplications: each
+// depends on the one before. Other streams fill the gaps. AVX2 cannot multiply 64 bits.
 func hash(c *build.Context) {
 	w := widths(c, "hash")[1]
 	for streams := 2; streams <= 4; streams++ {

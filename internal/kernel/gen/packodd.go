@@ -8,7 +8,7 @@ import (
 )
 
 // Widths that do not divide 8: eight symbols are b bytes. Sixteen symbols, in 128 bits, are read or
-// written as 16 bytes, of which 2b count. So the caller leaves 32 symbols over.
+// written as 16 bytes; only the first 2b count. So the caller leaves 32 symbols over.
 
 // words fills a vector of 8 dwords from memory.
 func (w width) words(name string, words ...uint32) reg.VecVirtual {

@@ -12,7 +12,7 @@ func peak(c *build.Context) {
 	narrow.peak(12)
 }
 
-// peak writes so many chains: as many as registers allow.
+// peak writes as many chains as registers allow.
 func (w width) peak(chains int) {
 	function(w.c, "Peak"+w.tier, "func(n int)",
 		"does n times 16 (AVX-512) or 12 (AVX2) multiply-adds of a vector.")

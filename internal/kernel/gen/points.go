@@ -46,7 +46,7 @@ func (w width) addPoints(table func(at operand.Mem) func(index reg.VecVirtual) r
 	w.finish()
 }
 
-// few looks up one of 16 floats.
+// few selects one of 16 floats.
 func (w width) few(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	low, high := w.vector(), w.vector()
 	w.c.VMOVUPS(at, low)
@@ -67,7 +67,7 @@ func (w width) few(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	}
 }
 
-// many looks up one of 256 floats: one in each pair of registers, of which three bits of the index
+// many selects one of 256 floats: one in each pair of registers, and three bits of the index
 // then choose one.
 func (w width) many(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	var tables [16]reg.VecVirtual

@@ -20,7 +20,7 @@ func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
 		some := masked(s)
 		for i := 0; i < len(v); i += some {
 			end := min(i+some, len(v))
-			z.c.Commentf("Step %d of the search, vectors %d to %d: look up starts, and set the bit where v is no less.",
+			z.c.Commentf("Step %d of the search, vectors %d to %d: read starts, and set the bit where v is no less.",
 				s, i, end-1)
 			start := z.find("Starts", 4<<s, s, j[i:end], z.uppers(s, j[i:end]))
 			for k := range start {
@@ -59,7 +59,7 @@ func (z *drawer) climb(s int, v, start, j reg.VecVirtual) {
 // bit returns the bit of step s.
 func (z *drawer) bit(s int) operand.Mem { return z.same(fmt.Sprintf("step%d", s), 1<<s) }
 
-// find looks up one of the 2^bits floats of a table, from byte on, for each of index.
+// find reads one of the 2^bits floats of a table, from byte on, for each of index.
 func (z *drawer) find(table string, from, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
 	found := make([]reg.VecVirtual, len(index))
 	words := z.words.field(table, 0).Offset(from)
@@ -97,7 +97,7 @@ func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Registe
 	return upper
 }
 
-// masked returns the number of vectors that share masks in look-ups by so many bits.
+// masked returns the number of vectors that share masks in look-ups by this number of bits.
 func masked(bits int) int {
 	return [...]int{5: 8, 4, 2, 1}[max(5, bits)]
 }

@@ -8,7 +8,7 @@ import (
 // symbols is the common part of functions that find symbols: a loop over four vectors of coordinates
 // at a time. It packs their symbols into bytes and adds signs for negative coordinates. Work that can
 // wait for the bytes comes then, once for four vectors. With AVX-512 this also saves instructions that
-// make masks, of which a cycle has few.
+// make masks: a cycle has few of these.
 type symbols struct {
 	width
 	words         call // the arguments besides coordinates

@@ -34,7 +34,7 @@ func (c Costs) worthProbing(n int, link LinkCost) bool {
 }
 
 // weigh returns the coder that makes coding, transfer and decoding take the least time. The
-// payload has plain bytes, of which sides are outside the planes. The estimate reads a part
+// payload has plain bytes; sides of them are outside the planes. The estimate reads a part
 // of each plane.
 func (e *Encoder) weigh(plain, sides int, link LinkCost) Coder {
 	var huff, fse float64
