@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
@@ -65,8 +65,8 @@ func planOf(place runfolder.Place) plan {
 	if err != nil { // its data may be on another machine
 		return p
 	}
-	shown := inspect.Live(run)
-	p.describe, p.method, p.graph = inspect.Describe(run), shown.Method, shown.Topology
+	shown := describe.Live(run)
+	p.describe, p.method, p.graph = describe.Run(run), shown.Method, shown.Topology
 	p.workers, p.rounds, p.facts.Workers = run.N(), shown.Rounds, run.N()
 	p.draw(run.Graph())
 	network := run.Network()

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
@@ -223,7 +223,7 @@ func TestAnExaminationAlone(t *testing.T) {
 	set := []string{"node.join_secret=" + sesame, "node.listen=[/ip4/127.0.0.1/tcp/0]", "output.dir=" + t.TempDir(),
 		"node.key=" + filepath.Join(t.TempDir(), "peer.key"), "name=alone-" + filepath.Base(t.TempDir())}
 	for pairs, want := range map[bool]Verdict{false: Look, true: Broken} {
-		r := Request{Load: load(set...), Pairs: pairs, Wait: time.Millisecond, Build: inspect.ReadBuild()}
+		r := Request{Load: load(set...), Pairs: pairs, Wait: time.Millisecond, Build: describe.ReadBuild()}
 		report, err := Examine(t.Context(), r)
 		of := func(check string) Row {
 			for _, row := range report.Rows {

@@ -7,7 +7,7 @@ import (
 
 	ma "github.com/multiformats/go-multiaddr"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
@@ -39,7 +39,7 @@ type Request struct {
 	Load  func() (*configs.Loaded, error) // the run file; nil: this machine alone
 	Pairs bool                            // every worker must be met, and rates are measured
 	Wait  time.Duration                   // for the other machines
-	Build inspect.Build
+	Build describe.Build
 }
 
 // A patient is what the checks share.

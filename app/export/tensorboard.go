@@ -2,12 +2,10 @@ package export
 
 import (
 	"fmt"
+	"gossiptrainer/internal/record"
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"gossiptrainer/app/export/tfevents"
-	"gossiptrainer/internal/record"
 )
 
 // workerName is the name of a worker in all forms.
@@ -67,17 +65,17 @@ func (t *tensorBoard) close() error { return nil }
 // newEvents begins an event file. TensorBoard looks for tfevents in the name.
 func newEvents(dir string, s *source) *draft {
 	file := newDraft(filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%d.gossip", s.began.Unix())), s.workers+1)
-	file.waiting = tfevents.AppendHeader(file.waiting, float64(s.began.Unix()))
+	file.waiting = AppendHeader(file.waiting, float64(s.began.Unix()))
 	return file
 }
 
 // addEvent appends the values of a row. Their step is the round.
 func addEvent(file *draft, s *source, r *row) error {
-	curves := make([]tfevents.Scalar, 0, len(scalars))
+	curves := make([]Scalar, 0, len(scalars))
 	for i, v := range r.values {
 		if record.Number(v) != nil {
-			curves = append(curves, tfevents.Scalar{Tag: scalars[i].name, Value: v})
+			curves = append(curves, Scalar{Tag: scalars[i].name, Value: v})
 		}
 	}
-	return file.append(func(b []byte) []byte { return tfevents.AppendScalars(b, s.wall(r), int64(r.round), curves) })
+	return file.append(func(b []byte) []byte { return AppendScalars(b, s.wall(r), int64(r.round), curves) })
 }

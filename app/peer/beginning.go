@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -58,16 +58,16 @@ func Assemble(
 type beginning struct {
 	*script.Child // nil: built in
 	run           *experiment.Run
-	store         *checkpoints.Store
+	store         *worker.Store
 	rank          topology.Rank
 
-	at   checkpoints.Origin
+	at   worker.Origin
 	w    *experiment.Worker
 	kept *node.Checkpoints
 }
 
 // find finds the checkpoint, and builds the worker of a built-in model.
-func (b *beginning) find(from checkpoints.Start) (err error) {
+func (b *beginning) find(from worker.Start) (err error) {
 	if b.at, err = b.store.Find(from); err != nil || b.Child != nil {
 		return err
 	}

@@ -2,6 +2,9 @@
 // and data, joins the others, and trains up to its result.
 //
 // The package reads no flags, and prints only messages to the user.
+//
+// It also runs all peers of a lab as processes of this machine: how each one is started, also after a death, and
+// without which ones the run goes on. It collects their models. Package fleet supervises the processes.
 package peer
 
 import (

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -22,8 +21,8 @@ const AnyRank = -1
 type Part struct {
 	*session.Session
 	Node node.Options
-	Rank int               // that the peer must get, or AnyRank
-	From checkpoints.Start // of its worker
+	Rank int          // that the peer must get, or AnyRank
+	From worker.Start // of its worker
 	// Script trains an external model; nil: the model is built in.
 	Script *script.Child
 	// Locate adds the line of the run file to an error.
@@ -65,7 +64,7 @@ func (p *Part) Take(ctx context.Context) error {
 		return err
 	}
 	machine.LimitGarbage(p.Session.Run.Plan(given).Percent())
-	store := checkpoints.New(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
+	store := worker.NewStore(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
 	defer store.Close()
 	begin := beginning{Child: p.Script, run: p.Session.Run, store: store, rank: given}
 	if err := begin.find(p.From); err != nil {
@@ -77,7 +76,7 @@ func (p *Part) Take(ctx context.Context) error {
 	begin.spends(p.Saver)
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
 		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
-		Returned: p.From != checkpoints.Fresh, Script: p.Script,
+		Returned: p.From != worker.Fresh, Script: p.Script,
 	})
 	if err != nil {
 		return err

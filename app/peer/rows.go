@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/plural"
@@ -64,7 +63,7 @@ func (p *Part) agree(ctx context.Context, n *node.Node) error {
 	agreed, err := run.WithRows(rows)
 	if err != nil {
 		n.Told(ctx, tagRows)
-		if wrong, ok := errors.AsType[*configs.Error](err); ok && p.From == checkpoints.Resume {
+		if wrong, ok := errors.AsType[*configs.Error](err); ok && p.From == worker.Resume {
 			return advice.Usage(fmt.Errorf("--resume: the run began with other rows: %s", wrong.Problems[0].Message),
 				"put the files back, or start again on all machines without --resume")
 		}

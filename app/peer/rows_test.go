@@ -14,11 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node/identity"
@@ -79,7 +79,7 @@ func (m *site) take(roster []configs.Peer, set ...string) ([]record.Final, confi
 		return nil, configs.Data{}, err
 	}
 	o.Identity, o.Logger, o.Observe, o.Listen = m.who, slog.New(slog.DiscardHandler), s.Hear, []string{m.listen}
-	part := Part{Session: s, Node: o, Rank: AnyRank, From: checkpoints.Fresh, Locate: loaded.Locate}
+	part := Part{Session: s, Node: o, Rank: AnyRank, From: worker.Fresh, Locate: loaded.Locate}
 	if err := part.Take(m.t.Context()); err != nil {
 		return nil, configs.Data{}, err
 	}

@@ -2,11 +2,6 @@ package peer
 
 import (
 	"context"
-	"io"
-	"log/slog"
-	"path/filepath"
-
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
@@ -20,13 +15,16 @@ import (
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
+	"io"
+	"log/slog"
+	"path/filepath"
 )
 
 // A Supervised is a peer that a supervisor has started.
 type Supervised struct {
 	Path   string // the resolved run file, in the folder of the run
 	Rank   int
-	From   checkpoints.Start
+	From   worker.Start
 	Log    *slog.Logger
 	Out    io.Writer      // gets messages to the user
 	Script script.Options // of an external model
@@ -48,7 +46,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	if err != nil {
 		return err
 	}
-	store := checkpoints.New(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
+	store := worker.NewStore(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
 	store.Peers = run.N()
 	defer store.Close()
 	begin := beginning{Child: child, run: run, store: store, rank: topology.Rank(p.Rank)}
@@ -87,7 +85,7 @@ func (p *Supervised) train(ctx context.Context, client *fleet.Client, n *node.No
 	final, err := worker.Train(ctx, n, b.run, b.w, worker.Options{
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: saver},
 		Observe:     p.observe(client),
-		Checkpoints: b.kept, Returned: p.From != checkpoints.Fresh,
+		Checkpoints: b.kept, Returned: p.From != worker.Fresh,
 		Script:  b.Child,
 		Arbiter: client,
 		Trial:   tryOn(b.run, client, n),
@@ -120,7 +118,7 @@ func (p *Supervised) saver(ctx context.Context, run *experiment.Run) (*runfolder
 	err := saver.SetAside(runfolder.SpaceError{
 		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model", Need: preflight.Results(sizes.Stored()),
 	})
-	if err != nil && p.From != checkpoints.Fresh {
+	if err != nil && p.From != worker.Fresh {
 		p.Log.Warn("no room is set aside for the final model", "why", err)
 		return saver, nil
 	}

@@ -1,6 +1,7 @@
 // Package script is the user's program that trains the model of one worker, as the application sees it. It checks the
 // command, starts the program as a child of the worker's process, gives it the vectors of its rounds, and keeps its
 // state, its losses and its scores. Package bridge talks with the program.
+// It also installs gossip.py where Python finds it.
 package script
 
 import (

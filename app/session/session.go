@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
@@ -125,7 +125,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	if o.Mode == "sim" && o.Dir != "" {
 		s.SayResumed()
 	}
-	shown := inspect.Live(run)
+	shown := describe.Live(run)
 	if o.Mode == "sim" {
 		shown.Here = run.N()
 	}
@@ -191,12 +191,12 @@ func (s *Session) config() configs.Config {
 }
 
 // Check prints the warnings of a run and describes it, with the memory of its peers.
-func Check(talk io.Writer, run *experiment.Run) inspect.Check {
+func Check(talk io.Writer, run *experiment.Run) describe.Check {
 	Warnings(talk, run)
 	if crowded := preflight.Crowded(run); crowded != "" {
 		fmt.Fprintln(talk, advice.Warning(crowded))
 	}
-	return inspect.CheckOf(run)
+	return describe.CheckOf(run)
 }
 
 // Warnings prints the likely mistakes of a run that is legal.

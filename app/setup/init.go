@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/configs"
 	"gossiptrainer/node/identity"
@@ -95,7 +95,7 @@ func (b *Beginning) checkData(a *Answers) error {
 		if err != nil {
 			return err
 		}
-		check, err := inspect.CheckData(loaded)
+		check, err := describe.CheckData(loaded)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/setup/handover"
-	"gossiptrainer/app/setup/token"
 	"gossiptrainer/configs"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
@@ -72,7 +71,7 @@ func (j *Joining) Join(ctx context.Context) (*Joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := token.Parse(j.Token)
+	to, err := handover.ParseToken(j.Token)
 	if err != nil && j.Token != "" {
 		return nil, advice.Usage(err, hintOf(err))
 	}
@@ -87,7 +86,7 @@ func (j *Joining) Join(ctx context.Context) (*Joined, error) {
 	}
 	defer p.Close()
 	if j.Token == "" {
-		take := func(text string) (err error) { to, err = token.Parse(text); return err }
+		take := func(text string) (err error) { to, err = handover.ParseToken(text); return err }
 		if err := newAsker(j.Screen).ask(ctx, "Token that peer init shows on the first machine", "", take); err != nil {
 			return nil, err
 		}

@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/setup/handover"
@@ -26,7 +26,7 @@ import (
 
 // program describes this program to other machines.
 func program() handover.Program {
-	b := inspect.ReadBuild()
+	b := describe.ReadBuild()
 	return handover.Program{Version: b.Version, Commit: b.Commit, Platform: b.Platform}
 }
 
@@ -145,7 +145,7 @@ var ofNetwork = []string{"addresses", "MTU", "multicast"}
 func examine(ctx context.Context, s Screen) (say func()) {
 	found := make(chan *doctor.Report, 1)
 	go func() {
-		r, _ := doctor.Examine(ctx, doctor.Request{Build: inspect.ReadBuild()}) // its error repeats the rows
+		r, _ := doctor.Examine(ctx, doctor.Request{Build: describe.ReadBuild()}) // its error repeats the rows
 		found <- r
 	}()
 	return func() {

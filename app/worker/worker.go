@@ -1,5 +1,8 @@
 // Package worker runs one worker of a run on a node, from its first round or its
 // checkpoint to the score of its model and the file that holds it.
+//
+// It keeps the state of the worker in the folder of the run: checkpoints, and the journal of later messages. From there
+// the worker resumes in another process, and neighbours that come back get the messages that they missed.
 package worker
 
 import (

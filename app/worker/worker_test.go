@@ -17,7 +17,7 @@ import (
 	"gossiptrainer/node"
 )
 
-func assembled(t *testing.T, set ...string) *experiment.Run {
+func smallRun(t *testing.T, set ...string) *experiment.Run {
 	t.Helper()
 	base := []string{"topology.size=3", "model={name: quadratic, dim: 4}", "train={rounds: 10}"}
 	loaded, err := configs.Load(configs.Source{Set: append(base, set...)})
@@ -60,7 +60,7 @@ func TestASlowWorkerTakesItsFactor(t *testing.T) {
 func TestPoliciesOfALostNeighbour(t *testing.T) {
 	policies := map[string]node.LostPolicy{"wait": node.Wait, "stop": node.Fail, "reweight": node.Reweight}
 	for setting, want := range policies {
-		run := assembled(t, "faults.on_lost_neighbor="+setting)
+		run := smallRun(t, "faults.on_lost_neighbor="+setting)
 		if got := LostPolicy(run.Config()); got != want {
 			t.Errorf("%s: policy %v, want %v", setting, got, want)
 		}
@@ -68,7 +68,7 @@ func TestPoliciesOfALostNeighbour(t *testing.T) {
 }
 
 func TestAResultIsCompletedAndSaved(t *testing.T) {
-	run := assembled(t)
+	run := smallRun(t)
 	w, err := run.Worker(1)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/supervise"
+	"gossiptrainer/app/peer"
 )
 
 // parent makes cmd a command that only groups others.
@@ -51,7 +51,7 @@ func (c *console) scripted(least, most int, script *[]string) cobra.PositionalAr
 	return func(cmd *cobra.Command, args []string) error {
 		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) {
 			args, *script = args[:at], args[at:]
-			c.resort.Extend(supervise.ScriptGrace)
+			c.resort.Extend(peer.ScriptGrace)
 		}
 		return arguments(least, most)(cmd, args)
 	}

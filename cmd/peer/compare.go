@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/configs"
 	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/compare"
@@ -107,7 +107,7 @@ func (c *console) runsCells(o *compare.Options) error {
 		return fmt.Errorf("compare: cannot find the path of this program: %w", err)
 	}
 	o.Process = compare.Process{
-		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
+		Program: program, Version: describe.ReadBuild().Version, Command: compare.CommandLine(os.Args),
 		Failed: exitOther, Diverged: exitTraining, Links: bench.LinkCosts,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/configs"
 )
 
@@ -64,12 +64,12 @@ func bashCompletion(w io.Writer, root *cobra.Command) error {
 
 // completeKeys completes key=value of a run file.
 func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return completing(inspect.CompleteKey(word))
+	return completing(describe.CompleteKey(word))
 }
 
 // completeUntil completes key=value of --until.
 func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return completing(inspect.CompleteUntil(word))
+	return completing(describe.CompleteUntil(word))
 }
 
 // completing adds the directive without file names, in which a value follows a key.
@@ -101,7 +101,7 @@ func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
 		}
 		var names []string
 		for _, p := range embedded {
-			names = append(names, inspect.Suggestion(p.Name, p.About))
+			names = append(names, describe.Suggestion(p.Name, p.About))
 		}
 		return names, cobra.ShellCompDirectiveDefault
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/configs"
@@ -91,8 +91,9 @@ A comparison file is printed unchanged.`,
 			case err != nil:
 				return err
 			case origin:
-				origins := inspect.Origins(loaded)
-				return c.print(map[string]any{"keys": origins}, func(w io.Writer) error { return inspect.WriteOrigins(w, origins) })
+				origins := describe.Origins(loaded)
+				write := func(w io.Writer) error { return describe.WriteOrigins(w, origins) }
+				return c.print(map[string]any{"keys": origins}, write)
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
@@ -128,8 +129,8 @@ func newConfigList(c *console) *cobra.Command {
 		Example: "  peer config list",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			all := inspect.EmbeddedFiles()
-			return c.print(all, func(w io.Writer) error { return inspect.WriteEntries(w, all) })
+			all := describe.EmbeddedFiles()
+			return c.print(all, func(w io.Writer) error { return describe.WriteEntries(w, all) })
 		},
 	}
 	c.addJSON(cmd)
@@ -201,7 +202,7 @@ over the run file, --set wins over both; config show --origin says where each va
 			case len(args) == 1 && args[0] != "run":
 				return advice.OneOf("config reference", args[0], []string{"run", "comparison"})
 			}
-			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return inspect.WriteReference(w, keys) })
+			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return describe.WriteReference(w, keys) })
 		},
 	}
 	c.addJSON(cmd)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
@@ -105,7 +105,7 @@ func (c *console) printJSON(result any) error {
 
 // complain writes an error, its hint and the section that explains its exit code.
 func (c *console) complain(err error) {
-	f := describe(err)
+	f := complain(err)
 	fmt.Fprintln(c.err, f.text)
 	for _, line := range f.context {
 		fmt.Fprintln(c.err, "  | "+line)
@@ -162,7 +162,7 @@ func (c *console) addJSON(cmd *cobra.Command) {
 
 // session starts the session of a run. The options say its mode, and where it resumes.
 func (c *console) session(ctx context.Context, run *experiment.Run, o session.Options) (*session.Session, error) {
-	o.Version = inspect.ReadBuild().Version
+	o.Version = describe.ReadBuild().Version
 	if err := c.openDash(); err != nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/dash"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 )
 
 func newDash(c *console) *cobra.Command {
-	o := dash.Options{Version: inspect.ReadBuild().Version}
+	o := dash.Options{Version: describe.ReadBuild().Version}
 	cmd := &cobra.Command{
 		Use: "dash [FOLDER]", Short: dash.Short, Long: dash.Long, Example: dash.Example, Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ type dashFlag struct {
 // addDash adds the flag. All commands share it, because one of them runs.
 func (c *console) addDash(cmd *cobra.Command) {
 	if c.dash == nil {
-		c.dash = &dashFlag{options: dash.Options{Version: inspect.ReadBuild().Version}}
+		c.dash = &dashFlag{options: dash.Options{Version: describe.ReadBuild().Version}}
 	}
 	cmd.Flags().StringVar(&c.dash.options.Listen, "dash", "", dash.FlagUsage)
 	cmd.Flags().Lookup("dash").NoOptDefVal = dash.Anywhere

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/data"
 )
@@ -36,9 +36,9 @@ func newDataList(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sets := inspect.Sets(root)
+			sets := describe.Sets(root)
 			return c.print(map[string]any{"folder": root, "sets": sets},
-				func(w io.Writer) error { return inspect.WriteSets(w, sets) })
+				func(w io.Writer) error { return describe.WriteSets(w, sets) })
 		},
 	}
 	addDir(cmd, &dir)
@@ -57,9 +57,9 @@ func newDataFetch(c *console) *cobra.Command {
 		Short:     "download a data set from its publisher and check it",
 		Example:   "  peer data fetch fashion-mnist\n  peer data fetch mnist --dir data",
 		Args:      arguments(1, 1),
-		ValidArgs: inspect.SetNames(),
+		ValidArgs: describe.SetNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, root, err := inspect.FindSet(args[0], dir)
+			info, root, err := describe.FindSet(args[0], dir)
 			if err != nil {
 				return err
 			}
@@ -91,10 +91,10 @@ func newDataVerify(c *console) *cobra.Command {
 		Use:       "verify [NAME...]",
 		Short:     "compare the files of data sets with the published checksums",
 		Example:   "  peer data verify fashion-mnist\n  peer data verify",
-		ValidArgs: inspect.SetNames(),
+		ValidArgs: describe.SetNames(),
 		RunE: func(_ *cobra.Command, names []string) error {
-			files, err := during(c, "computing checksums", func(*terminal.Task) ([]inspect.File, error) {
-				return inspect.VerifySets(names, dir)
+			files, err := during(c, "computing checksums", func(*terminal.Task) ([]describe.File, error) {
+				return describe.VerifySets(names, dir)
 			})
 			if err != nil {
 				return err
@@ -103,8 +103,8 @@ func newDataVerify(c *console) *cobra.Command {
 				c.say("no files to check: peer data list shows what there is")
 			}
 			result := map[string]any{"files": files}
-			return errors.Join(c.print(result, func(w io.Writer) error { return inspect.WriteFiles(w, files) }),
-				inspect.WrongFiles(files))
+			return errors.Join(c.print(result, func(w io.Writer) error { return describe.WriteFiles(w, files) }),
+				describe.WrongFiles(files))
 		},
 	}
 	addDir(cmd, &dir)
@@ -121,12 +121,12 @@ func newDataSplit(c *console) *cobra.Command {
   peer data split ring8 --set data.sizes.law=power --set data.weights=samples`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(during(c, "reading the data", func(*terminal.Task) (*inspect.Split, error) {
+			return c.answer(during(c, "reading the data", func(*terminal.Task) (*describe.Split, error) {
 				run, err := file.assemble(args)
 				if err != nil {
 					return nil, err
 				}
-				return inspect.NewSplit(run)
+				return describe.NewSplit(run)
 			}))
 		},
 	}
@@ -144,13 +144,13 @@ func newDataCheck(c *console) *cobra.Command {
   peer data check pictures ring8 --set data.test_share=0.1 --set data.partition=dirichlet`,
 		Args: arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			file.set = append(inspect.OwnFile(args[0]), file.set...)
+			file.set = append(describe.OwnFile(args[0]), file.set...)
 			loaded, err := file.load(args[1:])
 			if err != nil {
 				return err
 			}
-			check, err := during(c, "reading the data", func(*terminal.Task) (*inspect.DataCheck, error) {
-				return inspect.CheckData(loaded)
+			check, err := during(c, "reading the data", func(*terminal.Task) (*describe.DataCheck, error) {
+				return describe.CheckData(loaded)
 			})
 			return errors.Join(c.print(check, check.Write), err)
 		},

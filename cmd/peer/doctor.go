@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/inspect"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/configs"
 )
@@ -15,7 +15,7 @@ import (
 func newDoctor(c *console) *cobra.Command {
 	var file runFile
 	var pairs string
-	r := doctor.Request{Build: inspect.ReadBuild()}
+	r := doctor.Request{Build: describe.ReadBuild()}
 	cmd := &cobra.Command{
 		Use: "doctor [FILE]", Short: doctor.Short, Long: doctor.Long, Example: doctor.Example, Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/models"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/signals"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
@@ -73,7 +73,7 @@ func exitCode(err error) int {
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
-		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err),
+		isA[*checkpoint.MismatchError](err), isA[*worker.UsedError](err), isA[*runfolder.LockedError](err),
 		isA[*models.FileError](err), isA[*state.Error](err), isA[*node.RepeatError](err):
 		return exitState
 	case isA[*script.Error](err):
@@ -101,8 +101,8 @@ type complaint struct {
 	see     string // the section that explains the exit code, where it says more than the error
 }
 
-// describe returns the printed form of an error.
-func describe(err error) complaint {
+// complain returns the printed form of an error.
+func complain(err error) complaint {
 	c := complaint{text: "peer: " + err.Error()}
 	if hinted, ok := errors.AsType[interface {
 		error

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
@@ -52,7 +52,7 @@ func TestExitCodes(t *testing.T) {
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},
 		{"data damaged", &data.ChecksumError{Set: "mnist"}, 6},
 		{"data of another form", &data.FormatError{Err: cause}, 6},
-		{"files of data", inspect.WrongFiles([]inspect.File{
+		{"files of data", describe.WrongFiles([]describe.File{
 			{FileReport: data.FileReport{Err: &data.MissingError{Set: "mnist"}}},
 		}), 6},
 		{"what a peer of the lab asks for", &fleet.PeerError{Code: 6}, 6},
@@ -88,7 +88,7 @@ func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
 			"peer: lab: peer 3: after round 7: loss is NaN", "lower train.step_size"},
 	}
 	for _, tt := range tests {
-		got := describe(tt.err)
+		got := complain(tt.err)
 		if got.text != tt.text || got.hint != tt.hint {
 			t.Errorf("%s: %q, hint %q; want %q, hint %q", tt.name, got.text, got.hint, tt.text, tt.hint)
 		}
@@ -114,7 +114,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		&signals.Error{Signal: os.Interrupt}: "",
 		&fleet.PeerError{Code: exitNetwork}:  "docs/troubleshooting.md" + "#exit-code-4",
 	} {
-		if got := describe(err).see; got != want {
+		if got := complain(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)
 		}
 	}

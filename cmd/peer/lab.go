@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/peer"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
-	"gossiptrainer/app/supervise"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
@@ -44,7 +44,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
   peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
 		Args: c.scripted(0, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			restarts, err := supervise.ParseRestart(restart)
+			restarts, err := peer.ParseRestart(restart)
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
 	c.addDash(cmd)
 	addUntil(cmd, &until)
 	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
-	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(supervise.DefaultRestart)
+	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(peer.DefaultRestart)
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		s.SayResumed()
 	}
 	s.EndAt(ends)
-	all := supervise.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
+	all := peer.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
 		Quiet: c.quiet, Verbose: c.verbose}
 	still := signals.NewStandstill()
 	c.job.Add(still.Part)

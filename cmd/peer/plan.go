@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/inspect"
 	"gossiptrainer/configs"
 	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/plan"
@@ -30,7 +30,7 @@ func newPlan(c *console) *cobra.Command {
 			}
 			r.Source = configs.Source{File: file.name, Env: os.Environ(), Set: file.set}
 			r.Doctor = doctor.Request{Load: func() (*configs.Loaded, error) { return loaded, nil }, Pairs: true, Wait: wait,
-				Build: inspect.ReadBuild()}
+				Build: describe.ReadBuild()}
 			return runPlan(cmd.Context(), c, r, output)
 		},
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/module"
+	"gossiptrainer/app/script"
 )
 
 func newPython(c *console) *cobra.Command {
@@ -19,7 +19,7 @@ func newPython(c *console) *cobra.Command {
 		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := module.Folder()
+			dir, err := script.ModuleFolder()
 			if err == nil {
 				fmt.Fprintln(c.out, dir)
 			}
@@ -31,7 +31,7 @@ func newPython(c *console) *cobra.Command {
 		Example: "  peer python install\n  peer python install /usr/bin/python3",
 		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := module.Install(cmd.Context(), append(args, "python3")[0])
+			path, err := script.InstallModule(cmd.Context(), append(args, "python3")[0])
 			if err == nil {
 				fmt.Fprintln(c.out, path)
 			}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/lab/reports"
@@ -21,7 +21,7 @@ func newQuant(c *console) *cobra.Command {
 
 func newQuantShow(c *console) *cobra.Command {
 	var (
-		z    inspect.Subject
+		z    describe.Subject
 		bits int
 		set  []string
 		file string
@@ -46,7 +46,7 @@ little-endian, or "normal", standard normal numbers. Levels that adapt are fitte
 			return c.showQuantizer(append(keys, set...), z, file)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return inspect.CompressorNames(), cobra.ShellCompDirectiveNoFileComp
+			return describe.CompressorNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	cmd.Flags().IntVar(&bits, "bits", 0, "bits per parameter, as --set bits=")
@@ -58,10 +58,10 @@ little-endian, or "normal", standard normal numbers. Levels that adapt are fitte
 	return cmd
 }
 
-func (c *console) showQuantizer(settings []string, on inspect.Subject, file string) error {
+func (c *console) showQuantizer(settings []string, on describe.Subject, file string) error {
 	var z []float32
-	r, err := during(c, "compressing", func(*terminal.Task) (r *inspect.Quantizer, err error) {
-		r, z, err = inspect.Quantize(settings, on)
+	r, err := during(c, "compressing", func(*terminal.Task) (r *describe.Quantizer, err error) {
+		r, z, err = describe.Quantize(settings, on)
 		return r, err
 	})
 	if err != nil {

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -14,11 +14,11 @@ func (f *runFile) addResume(cmd *cobra.Command) {
 }
 
 // start returns where the workers of the command begin.
-func (f *runFile) start() checkpoints.Start {
+func (f *runFile) start() worker.Start {
 	if f.resume {
-		return checkpoints.Resume
+		return worker.Resume
 	}
-	return checkpoints.Fresh
+	return worker.Fresh
 }
 
 // folderOf returns the folder of the run to resume: that of the peer with this id, or of a lab for ofLab. It is "" for
@@ -43,12 +43,12 @@ func (f *runFile) resumed(run *experiment.Run, id string) (string, *experiment.R
 		}
 	}
 	if _, apart := run.Apart(); apart && run.Config().Data.Sizes.Law != "shares" {
-		if rows := checkpoints.Rows(run, dir); rows != nil {
+		if rows := worker.StoredRows(run, dir); rows != nil {
 			var err error
 			if run, err = run.WithRows(rows); err != nil {
 				return "", nil, err
 			}
 		}
 	}
-	return dir, run, checkpoints.CheckAny(run, dir)
+	return dir, run, worker.CheckStores(run, dir)
 }

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/signals"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 )
 
@@ -29,8 +29,8 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
 	signal := &signals.Error{Signal: os.Interrupt}
 	c.breakOff(signal)
-	store := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler))
-	origin, err := store.Find(checkpoints.Fresh)
+	store := worker.NewStore(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler))
+	origin, err := store.Find(worker.Fresh)
 	if err != nil {
 		t.Fatal(err)
 	}

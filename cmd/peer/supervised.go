@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
-	"gossiptrainer/app/checkpoints"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node"
@@ -17,9 +17,9 @@ import (
 // runSupervised is a peer under the supervisor "peer lab": it takes commands on standard input and reports on standard
 // output. The run file is resolved, so that neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
-	from := checkpoints.Fresh
+	from := worker.Fresh
 	if file.resume {
-		from = checkpoints.Return
+		from = worker.Return
 	}
 	one := peer.Supervised{Path: path, Rank: rank, From: from, Log: c.logger(c.err), Out: c.err}
 	one.Script = script.Options{Command: file.script, Out: c.err, Quiet: c.quiet, Log: one.Log}
@@ -38,7 +38,7 @@ func supervised(ctx context.Context, c *console, rank int, do func(context.Conte
 	if err == nil {
 		return nil
 	}
-	said := describe(err)
+	said := complain(err)
 	failure := fleet.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
 		Again: errors.Is(err, work.ErrGone)}
 	if own, ok := errors.AsType[*script.Error](err); ok { // names its round itself

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/topology"
 )
@@ -34,16 +34,16 @@ or all:size, which lists the kinds and what consensus costs on each.`,
 		Args: arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if n, all := strings.CutPrefix(args[0], "all:"); all {
-				return c.answer(during(c, "computing path sums", func(*terminal.Task) (*inspect.Costs, error) {
-					return inspect.NewCosts(n)
+				return c.answer(during(c, "computing path sums", func(*terminal.Task) (*describe.Costs, error) {
+					return describe.NewCosts(n)
 				}))
 			}
-			return c.answer(during(c, "computing the spectrum", func(*terminal.Task) (inspect.Report, error) {
+			return c.answer(during(c, "computing the spectrum", func(*terminal.Task) (describe.Report, error) {
 				g, err := findGraph(&file, args[0], slack)
 				if err != nil {
 					return nil, err
 				}
-				return inspect.Show(g)
+				return describe.Show(g)
 			}))
 		},
 	}
@@ -65,5 +65,5 @@ func findGraph(file *runFile, spec, slack string) (*topology.Graph, error) {
 		}
 		return run.Graph(), nil
 	}
-	return inspect.ParseGraph(spec, slack)
+	return describe.ParseGraph(spec, slack)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 )
 
 func newVersion(c *console) *cobra.Command {
@@ -15,7 +15,7 @@ func newVersion(c *console) *cobra.Command {
 		Example: "  peer version --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			b := inspect.ReadBuild()
+			b := describe.ReadBuild()
 			return c.print(b, func(w io.Writer) error {
 				_, err := io.WriteString(w, b.String())
 				return err
@@ -35,7 +35,7 @@ func addVersion(root *cobra.Command) {
 		if !*wanted {
 			return run(cmd, args)
 		}
-		_, err := io.WriteString(cmd.OutOrStdout(), inspect.ReadBuild().String())
+		_, err := io.WriteString(cmd.OutOrStdout(), describe.ReadBuild().String())
 		return err
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -31,8 +31,8 @@ type Plan struct {
 
 // Best is the first candidate. Its fields are empty if that does not reach the target.
 type Best struct {
-	RunFile string          `json:"run_file"`
-	Disk    *inspect.Memory `json:"disk"` // that its peers take at most
+	RunFile string           `json:"run_file"`
+	Disk    *describe.Memory `json:"disk"` // that its peers take at most
 }
 
 // A Target is what a run has to reach.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/configs"
 )
@@ -202,6 +202,6 @@ func (p *planner) keepBest() error {
 	if err != nil {
 		return err
 	}
-	p.result.Best.Disk = inspect.DiskOf(run)
+	p.result.Best.Disk = describe.DiskOf(run)
 	return nil
 }

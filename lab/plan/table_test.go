@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"gossiptrainer/app/inspect"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/record"
 )
@@ -44,7 +44,7 @@ func sample() *Plan {
 	rows[0].Frontier = true
 	disk := budget.Plan{{Owner: budget.Journal, Bytes: 83e6, What: "messages sent, for neighbours that come back"}}
 	p := &Plan{
-		Best: Best{Disk: &inspect.Memory{Total: 83e6, Owners: disk, Peers: 664e6}},
+		Best: Best{Disk: &describe.Memory{Total: 83e6, Owners: disk, Peers: 664e6}},
 		Run:  "ring8", Workers: 8, Machines: 1, Cores: 2, Links: "20 Mbit/s, 2ms one way", Rounds: 300,
 		Target: Target{record.Target{Metric: record.TrainingLoss, Value: 0.04},
 			"that of D-PSGD at 32 bit after 225 of 300 rounds"},

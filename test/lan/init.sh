@@ -315,7 +315,7 @@ twisted() {
 other_versions() {
   say "another version of the program, and of the protocol"
   local t
-  twisted newer app/inspect/build.go 'b.Version = info.Main.Version' 'b.Version = "v99"'
+  twisted newer app/describe/build.go 'b.Version = info.Main.Version' 'b.Version = "v99"'
   twisted other node/handshake/hello.go '^const version = .*' 'const version = 99'
   start first 0 "$peer" init --machines 4
   t=$(token first)

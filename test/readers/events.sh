@@ -29,7 +29,7 @@ for folder in "$run" "$work/two"; do
   "$peer" export "$folder" --to csv >/dev/null
   for reader in tensorboard protobuf tfrecord; do
     if "${PEER_PYTHON:-/usr/bin/python3}" test/readers/events.py $reader "$folder/tensorboard" "$folder/scalars.csv" \
-      app/export/tfevents/testdata/event.proto; then
+      app/export/testdata/event.proto; then
       read=$((read + 1))
     elif [ $? = 3 ]; then
       echo "SKIPPED: $reader" >&2

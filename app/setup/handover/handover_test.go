@@ -15,8 +15,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
-
-	"gossiptrainer/app/setup/token"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 )
@@ -130,7 +128,7 @@ func terms(seats int, b *board) Terms {
 }
 
 // invite begins an invitation and serves it. The outcome comes on the channel.
-func invite(t *testing.T, p *Presence, with Terms) (token.Token, <-chan error, *Outcome) {
+func invite(t *testing.T, p *Presence, with Terms) (Token, <-chan error, *Outcome) {
 	t.Helper()
 	i, err := p.Invite(t.Context(), with)
 	if err != nil {
@@ -147,7 +145,7 @@ func invite(t *testing.T, p *Presence, with Terms) (token.Token, <-chan error, *
 
 var visitor = Visitor{Host: "beta", Program: Program{Version: "v1"}, Port: 4002}
 
-func visit(t *testing.T, p *Presence, to token.Token) *Visit {
+func visit(t *testing.T, p *Presence, to Token) *Visit {
 	t.Helper()
 	v, err := p.Visit(t.Context(), to, visitor)
 	if err != nil {
@@ -185,7 +183,7 @@ func TestMachinesGetRunFileAndSecret(t *testing.T) {
 }
 
 // unanswered checks that no machine answers a token.
-func unanswered(t *testing.T, to token.Token) *UnreachableError {
+func unanswered(t *testing.T, to Token) *UnreachableError {
 	t.Helper()
 	_, err := (&lan{silent: true, away: true}).appear(t, Guest).Visit(t.Context(), to, visitor)
 	away, ok := errors.AsType[*UnreachableError](err)
@@ -196,7 +194,7 @@ func unanswered(t *testing.T, to token.Token) *UnreachableError {
 }
 
 // refused checks that a visit is refused with these words.
-func refused(t *testing.T, p *Presence, to token.Token, as Visitor, words ...string) {
+func refused(t *testing.T, p *Presence, to Token, as Visitor, words ...string) {
 	t.Helper()
 	_, err := p.Visit(t.Context(), to, as)
 	no, ok := errors.AsType[*handshake.RefusedError](err)

@@ -11,8 +11,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-
-	"gossiptrainer/app/setup/token"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/node/handshake"
@@ -69,7 +67,7 @@ func (e *ExpiredError) Error() string {
 
 // An Invitation waits for machines that join.
 type Invitation struct {
-	Token token.Token
+	Token Token
 
 	p         *Presence
 	terms     Terms
@@ -107,7 +105,7 @@ func (p *Presence) Invite(ctx context.Context, terms Terms) (*Invitation, error)
 		p: p, terms: terms, all: make(chan struct{}), done: make(chan struct{}),
 		seats:  seats{total: terms.Seats, manner: terms.Manner, listed: terms.Listed},
 		roster: roster{final: terms.Offer.RunFile},
-		Token: token.Token{
+		Token: Token{
 			Expires: time.Now().Add(terms.Valid).Truncate(time.Second), Inviter: p.host.ID(), Port: number, Addrs: addrs,
 		},
 	}
@@ -128,7 +126,7 @@ func (p *Presence) Invite(ctx context.Context, terms Terms) (*Invitation, error)
 }
 
 // admissionOf returns the proof of the key of a token.
-func admissionOf(self peer.ID, t token.Token) handshake.Admission {
+func admissionOf(self peer.ID, t Token) handshake.Admission {
 	return handshake.Admission{Self: self, Run: "invitation", Secret: t.Key[:]}
 }
 

@@ -4,6 +4,9 @@
 // Both ends prove the key of a token first, by the handshake of peers, and the machine that invites has the id in the
 // token. Before that, a machine reads from the other one nothing but messages of a fixed size. The package writes no
 // file, and judges no data: package setup does.
+//
+// A token is a short text with all that a machine needs to reach the machine that invites it, and to recognise it. Its
+// key proves that a machine is invited.
 package handover
 
 import (
@@ -24,8 +27,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
-
-	"gossiptrainer/app/setup/token"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
@@ -210,7 +211,7 @@ func (p *Presence) where(given []netip.Addr) (addrs []netip.Addr, number uint16,
 		}
 		return nil, 0, errors.New("this machine has no address at which others could reach it: connect it to the LAN")
 	}
-	return addrs[:min(len(addrs), token.MostAddrs)], number, nil
+	return addrs[:min(len(addrs), MostAddrs)], number, nil
 }
 
 // split returns the IP address and the TCP port of a multiaddr.

@@ -15,8 +15,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
-
-	"gossiptrainer/app/setup/token"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
@@ -66,7 +64,7 @@ type Visit struct {
 // Visit calls the machine that made a token and returns what it offers. The error is an *UnreachableError if that
 // machine does not answer, and a *handshake.RefusedError if it refuses. It is a *handshake.UnprovenError if the key of
 // the token is another one; the connection has verified the id in the token. The caller must Close the visit.
-func (p *Presence) Visit(ctx context.Context, to token.Token, as Visitor) (*Visit, error) {
+func (p *Presence) Visit(ctx context.Context, to Token, as Visitor) (*Visit, error) {
 	var addrs []ma.Multiaddr
 	for _, ip := range to.Addrs {
 		at, err := manet.FromNetAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, to.Port)))
@@ -93,7 +91,7 @@ func (p *Presence) Visit(ctx context.Context, to token.Token, as Visitor) (*Visi
 	return v, nil
 }
 
-func unreachable(ctx context.Context, to token.Token, why string) error {
+func unreachable(ctx context.Context, to Token, why string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -1,8 +1,4 @@
-// Package token writes and reads invitation tokens. A token is a short text with all that a machine needs to reach the
-// machine that invites it, and to recognise it. Its key proves that a machine is invited.
-//
-// It knows no connection and no clock. Package handover uses tokens.
-package token
+package handover
 
 import (
 	"crypto/sha256"
@@ -52,17 +48,17 @@ var encoding = base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
 // group is how many characters of a token stand together.
 const group = 6
 
-// An Error says that a text is no token.
-type Error struct{ Problem string }
+// An TokenError says that a text is no token.
+type TokenError struct{ Problem string }
 
-func (e *Error) Error() string { return "token: " + e.Problem }
+func (e *TokenError) Error() string { return "token: " + e.Problem }
 
 // Hint says what to do.
-func (e *Error) Hint() string {
+func (e *TokenError) Hint() string {
 	return "copy the whole token from the machine that printed it; capitals, dashes and spaces do not matter"
 }
 
-func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+func wrong(format string, args ...any) error { return &TokenError{fmt.Sprintf(format, args...)} }
 
 // Marshal returns the text of t, in groups of 6 characters. It fails if a field of t is out of its range.
 func (t Token) Marshal() (string, error) {
@@ -103,8 +99,8 @@ func grouped(text string) string {
 	return strings.Join(append(groups, text), "-")
 }
 
-// Parse reads the text of a token. Capitals, dashes and spaces do not matter. Its errors are of type *Error.
-func Parse(text string) (Token, error) {
+// ParseToken reads the text of a token. Capitals, dashes and spaces do not matter. Its errors are of type *TokenError.
+func ParseToken(text string) (Token, error) {
 	plain, err := normalise(text)
 	if err != nil {
 		return Token{}, err

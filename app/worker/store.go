@@ -1,7 +1,4 @@
-// Package checkpoints keeps the state of a worker in the folder of its run: checkpoints, and the journal of later
-// messages. From there the worker resumes in another process, and neighbours that come back get the messages that they
-// missed.
-package checkpoints
+package worker
 
 import (
 	"encoding/json"
@@ -49,8 +46,8 @@ type Store struct {
 	room
 }
 
-// New returns the store of a worker of a run with its folder. It touches no file.
-func New(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) *Store {
+// NewStore returns the store of a worker of a run with its folder. It touches no file.
+func NewStore(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) *Store {
 	return &Store{dir: runfolder.RankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
 }
 
@@ -82,12 +79,12 @@ func (s *Store) Check() error {
 	return found.Check(s.manifest(0), s.legal)
 }
 
-// CheckAny is Check for all workers of a run: one of them must have a checkpoint, and the run must be able to resume
+// CheckStores is Check for all workers of a run: one of them must have a checkpoint, and the run must be able to resume
 // from all checkpoints.
-func CheckAny(run *experiment.Run, folder string) error {
+func CheckStores(run *experiment.Run, folder string) error {
 	there := false
 	for rank := range run.N() {
-		err := New(run, folder, topology.Rank(rank), nil).Check()
+		err := NewStore(run, folder, topology.Rank(rank), nil).Check()
 		if errors.Is(err, checkpoint.ErrNone) {
 			continue
 		}
@@ -103,16 +100,16 @@ func CheckAny(run *experiment.Run, folder string) error {
 	return nil
 }
 
-// Rows returns the training rows of all machines on which a run agreed, as its checkpoints have them. It returns nil
-// where none has such a list.
-func Rows(run *experiment.Run, folder string) []int {
+// StoredRows returns the training rows of all machines on which a run agreed, as its checkpoints have them. It returns
+// nil where none has such a list.
+func StoredRows(run *experiment.Run, folder string) []int {
 	var data struct {
 		Sizes struct{ Shares []int }
 	}
 	for rank := range run.N() {
 		found, err := checkpoint.Peek(runfolder.RankFolder(run.Config(), folder, rank))
 		if err != nil {
-			continue // CheckAny says it
+			continue // CheckStores says it
 		}
 		for _, s := range found.Settings {
 			if s.Name == "data" && json.Unmarshal(s.JSON, &data) == nil && len(data.Sizes.Shares) == run.N() {

@@ -1,4 +1,4 @@
-package inspect
+package describe
 
 import (
 	"encoding/json"
@@ -245,7 +245,7 @@ func TestRunsAreDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Describe(run); got != want {
+		if got := Run(run); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if shown := Live(run); shown.Peers != 4 || shown.Rounds != 7 ||
@@ -266,7 +266,7 @@ func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
 	}
 	want := "run: ring of 8, D-PSGD, 8-bit Moniqua, external " +
 		"with a size that is known once its script joins, 300 rounds"
-	if got := Describe(run); got != want {
+	if got := Run(run); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

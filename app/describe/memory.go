@@ -1,4 +1,4 @@
-package inspect
+package describe
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ type Memory struct {
 // CheckOf describes a run, its memory, and what it takes of disks. Both are nil for an external model, whose size its
 // script knows.
 func CheckOf(run *experiment.Run) Check {
-	c := Check{Run: Describe(run)}
+	c := Check{Run: Run(run)}
 	if run.Dim() == 0 {
 		return c
 	}

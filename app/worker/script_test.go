@@ -1,4 +1,4 @@
-package checkpoints
+package worker
 
 import (
 	"errors"

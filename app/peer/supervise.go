@@ -1,6 +1,4 @@
-// Package supervise runs the peers of a lab as processes of this machine. It says how each peer is started, also after
-// a death, and without which peers the run goes on, and collects their models. Package fleet supervises the processes.
-package supervise
+package peer
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package inspect describes graphs and their spectra, compressors at work on a vector, data sets
+// Package describe prints graphs and their spectra, compressors at work on a vector, data sets
 // and their files, the keys of run files, and runs. Each description is a value with JSON keys that
 // also writes itself as text.
-package inspect
+package describe
 
 import (
 	"fmt"

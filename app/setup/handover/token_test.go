@@ -1,4 +1,4 @@
-package token
+package handover
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func TestTokensAreReadBack(t *testing.T) {
 		careless := strings.ToLower(strings.ReplaceAll(written, "-", " "))
 		careless = strings.NewReplacer("0", "o", "1", "l").Replace(careless)
 		for _, form := range []string{written, careless, "\t" + strings.ReplaceAll(written, "-", "") + "\n"} {
-			got, err := Parse(form)
+			got, err := ParseToken(form)
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%q: %+v, error %v, want %+v", form, got, err, want)
 			}
@@ -61,9 +61,9 @@ func TestTyposAreNoticed(t *testing.T) {
 	plain := strings.ReplaceAll(text(t, example(t, "10.77.0.1")), "-", "")
 	check := func(what, typed string) {
 		t.Helper()
-		if _, err := Parse(typed); err == nil {
+		if _, err := ParseToken(typed); err == nil {
 			t.Errorf("%s is not noticed", what)
-		} else if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Hint() == "" {
+		} else if wrong, ok := errors.AsType[*TokenError](err); !ok || wrong.Hint() == "" {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestErrorsNameTheTrouble(t *testing.T) {
 		written[:9] + "ä" + written[10:]: "character 10, 'Ä'",
 		strings.Repeat("A", 5000):        "5000 bytes are no token",
 	} {
-		if _, err := Parse(typed); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseToken(typed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, want %q", typed, err, want)
 		}
 	}
@@ -113,7 +113,7 @@ func TestErrorsNameTheTrouble(t *testing.T) {
 		"an address has 3 bytes":                       func(b []byte) []byte { b[fixedLen] = 3; return b },
 		"bytes follow":                                 func(b []byte) []byte { return append(b, 1) },
 	} {
-		if _, err := Parse(body(change)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseToken(body(change)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -140,11 +140,11 @@ func FuzzToken(f *testing.F) {
 	f.Add(text(f, example(f, "fd00::1", "127.0.0.1")))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, typed string) {
-		got, err := Parse(typed)
+		got, err := ParseToken(typed)
 		if err != nil {
 			return
 		}
-		again, err := Parse(text(t, got))
+		again, err := ParseToken(text(t, got))
 		if err != nil || !reflect.DeepEqual(again, got) {
 			t.Fatalf("%+v, then %+v, error %v", got, again, err)
 		}

@@ -1,5 +1,4 @@
-// Package module puts gossip.py where Python finds it.
-package module
+package script
 
 import (
 	"context"
@@ -14,8 +13,8 @@ import (
 	"gossiptrainer/python"
 )
 
-// Folder returns a folder of this user that holds gossip.py, the one of this program, and makes it.
-func Folder() (string, error) {
+// ModuleFolder returns a folder of this user that holds gossip.py, the one of this program, and makes it.
+func ModuleFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", advice.With(fmt.Errorf("python: no folder for gossip.py: %w", err), "set XDG_CACHE_HOME")
@@ -32,9 +31,9 @@ const where = `import sys, sysconfig
 assert sys.version_info >= (3, 9), 'gossip.py needs Python 3.9 or later, not ' + sys.version
 print(sysconfig.get_path('purelib'))`
 
-// Install copies gossip.py to the packages of a Python, which the program of the given name runs, and returns the path
-// of the copy. An active virtual environment is that of the python3 in PATH.
-func Install(ctx context.Context, program string) (string, error) {
+// InstallModule copies gossip.py to the packages of a Python, which the program of the given name runs, and returns the
+// path of the copy. An active virtual environment is that of the python3 in PATH.
+func InstallModule(ctx context.Context, program string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, "-c", where)
 	out, err := cmd.Output()
 	if err != nil {

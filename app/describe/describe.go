@@ -1,4 +1,4 @@
-package inspect
+package describe
 
 import (
 	"fmt"
@@ -41,8 +41,8 @@ func setName(cfg configs.Config) string {
 	return cfg.Data.Name
 }
 
-// Describe describes a run in one line.
-func Describe(run *experiment.Run) string {
+// Run describes a run in one line.
+func Run(run *experiment.Run) string {
 	cfg := run.Config()
 	learns := cfg.Model.Name
 	if cfg.LearnsFromData() {

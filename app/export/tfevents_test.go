@@ -1,4 +1,4 @@
-package tfevents
+package export
 
 import (
 	"bytes"

@@ -1,10 +1,9 @@
-// Package tfevents encodes scalars as the records of a TensorBoard event file.
-//
-// A file is a sequence of TFRecords: the length as uint64, its checksum, the data, the checksum of the data, all
-// little-endian. The data are messages Event of Protocol Buffers. Source: "TFRecord and tf.train.Example" in the guide
-// of TensorFlow (format of the file, masked CRC32C), and tensorflow/core/util/event.proto and
-// tensorflow/core/framework/summary.proto (numbers of the fields).
-package tfevents
+package export
+
+// An event file of TensorBoard is a sequence of TFRecords: the length as uint64, its checksum, the data, the checksum
+// of the data, all little-endian. The data are messages Event of Protocol Buffers. Source: "TFRecord and
+// tf.train.Example" in the guide of TensorFlow (format of the file, masked CRC32C), and
+// tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto (numbers of the fields).
 
 import (
 	"encoding/binary"

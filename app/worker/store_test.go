@@ -1,4 +1,4 @@
-package checkpoints
+package worker
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ func assembled(t *testing.T, set ...string) *experiment.Run {
 }
 
 func storeOf(run *experiment.Run, folder string, rank topology.Rank) *Store {
-	return New(run, folder, rank, slog.New(slog.DiscardHandler))
+	return NewStore(run, folder, rank, slog.New(slog.DiscardHandler))
 }
 
 // save opens the store of a worker afresh and leaves the checkpoint before a round in it.
@@ -189,12 +189,12 @@ func TestSettingsThatMayChange(t *testing.T) {
 			if _, mismatch := errors.AsType[*checkpoint.MismatchError](err); mismatch == test.legal || err == nil != test.legal {
 				t.Errorf("worker 3: error %v, legal %v", err, test.legal)
 			}
-			if any := CheckAny(after, folder); (any == nil) != test.legal {
+			if any := CheckStores(after, folder); (any == nil) != test.legal {
 				t.Errorf("all workers: error %v, legal %v", any, test.legal)
 			}
 		})
 	}
-	if err := CheckAny(assembled(t), t.TempDir()); !errors.Is(err, checkpoint.ErrNone) {
+	if err := CheckStores(assembled(t), t.TempDir()); !errors.Is(err, checkpoint.ErrNone) {
 		t.Errorf("an empty folder: error %v, want that there is no checkpoint", err)
 	}
 }
@@ -228,7 +228,7 @@ func TestASupervisorKnowsNoSize(t *testing.T) {
 		{"unknown, with another gamma", outlined(0, "0.9"), false},
 		{"another script", outlined(51, "auto"), false},
 	} {
-		if err := CheckAny(test.run, folder); (err == nil) != test.legal {
+		if err := CheckStores(test.run, folder); (err == nil) != test.legal {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
