@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
 )
 
@@ -43,7 +44,7 @@ func CheckData(loaded *configs.Loaded) (*DataCheck, error) {
 		ranks = cfg.Topology.Size
 	}
 	for rank := range ranks {
-		files, err := data.SurveyFiles(experiment.FileSpec(cfg.Data.OfRank(rank)))
+		files, err := data.SurveyFiles(shards.FileSpec(cfg.Data.OfRank(rank)))
 		check.Files = append(check.Files, files...)
 		if err != nil {
 			return check, err
@@ -85,7 +86,8 @@ func (d *DataCheck) divide(loaded *configs.Loaded) error {
 			d.Notes = append(d.Notes, note)
 		}
 	}
-	d.Train, d.Test = run.Samples()
+	info := run.Data().Info()
+	d.Train, d.Test = info.Train, info.Test
 	least := slices.Min(d.Split.Sizes)
 	if batch := loaded.Config.Train.Batch; batch > least {
 		d.Notes = append(d.Notes, fmt.Sprintf("a worker has %s, fewer than train.batch: %d",

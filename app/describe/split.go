@@ -32,7 +32,7 @@ type Split struct {
 
 // NewSplit computes the split of a run. It reads the labels.
 func NewSplit(run *experiment.Run) (*Split, error) {
-	p, err := run.Partition()
+	p, err := run.Data().Partition()
 	if err != nil {
 		return nil, err
 	}

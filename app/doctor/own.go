@@ -53,7 +53,7 @@ func (p *patient) own() []Row {
 	p.secret = err == nil
 	rows := []Row{judgeSecret(cfg, err)}
 	if p.run != nil {
-		missing := p.run.FindData()
+		missing := p.run.Data().Find()
 		if p.links, err = peer.LANOptions(p.run, secret, ""); missing == nil {
 			missing = err
 		}

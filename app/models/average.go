@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
 )
@@ -74,7 +74,7 @@ func commonInput(files []string) (map[string]string, error) {
 		if err != nil {
 			return nil, nil // the average names it
 		}
-		t, err := experiment.TrainedOn(head)
+		t, err := shards.TrainedOn(head)
 		if err != nil {
 			return nil, &FileError{fmt.Errorf("average: %s: %w", file, err), ""}
 		}
@@ -82,17 +82,17 @@ func commonInput(files []string) (map[string]string, error) {
 			return nil, nil // of another program: the mean says nothing either
 		}
 		if most == nil {
-			most, of, said = t, file, head.Metadata[experiment.MetaInput]
+			most, of, said = t, file, head.Metadata[shards.MetaInput]
 		}
 		if what := most.Differs(t); what != "" {
 			return nil, &FileError{fmt.Errorf("average: %s and %s were trained on different %s: their mean is no model", of,
 				file, what), "all files must come from one run, whose machines have the same columns and classes"}
 		}
 		if len(t.Columns) > len(most.Columns) || most.Norm == nil && t.Norm != nil {
-			most, of, said = t, file, head.Metadata[experiment.MetaInput]
+			most, of, said = t, file, head.Metadata[shards.MetaInput]
 		}
 	}
-	return map[string]string{experiment.MetaInput: said}, nil
+	return map[string]string{shards.MetaInput: said}, nil
 }
 
 // Write prints the result.

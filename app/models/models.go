@@ -21,6 +21,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -103,7 +104,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err := run.MatchModel(head, r.Model); err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), named(head)}
 	}
-	if err := run.FindData(); err != nil {
+	if err := run.Data().Find(); err != nil {
 		return Score{}, err
 	}
 	saved, err := train.Read(r.Model)
@@ -119,10 +120,11 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 		return Score{}, err
 	}
 	cfg := run.Config()
+	_, warnings := run.Data().Told()
 	done := Score{
 		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[experiment.MetaRun], Samples: score.Samples,
 		Loss: record.Number(score.Loss), Accuracy: record.Number(score.Accuracy), Settings: cfg.ModelSettings(),
-		Notes: run.DataWarnings(),
+		Notes: warnings,
 	}
 	if cfg.LearnsFromData() {
 		done.Data = cfg.Data.Name
@@ -168,7 +170,7 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 // trained returns on which samples the model was trained. A checkpoint does not say it, but its run file does.
 func (r Request) trained(head train.Saved) (*data.Trained, error) {
 	if !head.Flat {
-		t, err := experiment.TrainedOn(head)
+		t, err := shards.TrainedOn(head)
 		if err != nil {
 			return nil, &FileError{fmt.Errorf("evaluate: %s: %w", r.Model, err), "train the model again with this version"}
 		}
@@ -182,7 +184,7 @@ func (r Request) trained(head train.Saved) (*data.Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.Trained(), nil
+	return run.Data().Trained(), nil
 }
 
 // around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.

@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/train"
 )
@@ -76,7 +77,7 @@ func Predict(r PredictRequest) (Predictions, error) {
 	}
 	_ = table.Write(head) // a buffer takes everything
 	done := Predictions{File: r.Out}
-	notes, err := classifier.Classify(experiment.FileSpec(cfg.Data), func(p []float64) error {
+	notes, err := classifier.Classify(shards.FileSpec(cfg.Data), func(p []float64) error {
 		done.Rows++
 		best := slices.Index(p, slices.Max(p))
 		one := Prediction{Row: done.Rows, Class: classifier.Classes[best], Probability: p[best]}

@@ -95,7 +95,7 @@ func TestMeanAndDeviationAreThoseOfTheTraining(t *testing.T) {
 	for _, standardise := range []bool{true, false} {
 		from, _ := begun(t, "model={name: mlp, hidden: [3]}", "train.batch=4", "topology={kind: complete, size: 2}",
 			"train.from="+path, fmt.Sprintf("data={name: file, standardise: %v, path: %s}", standardise, far))
-		if what := from.Trained().Differs(run.Trained()); what != "" {
+		if what := from.Data().Trained().Differs(run.Data().Trained()); what != "" {
 			t.Errorf("other %s", what)
 		}
 		said := slices.ContainsFunc(from.Warnings(), func(w string) bool {

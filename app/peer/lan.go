@@ -93,7 +93,7 @@ func LANOptions(run *experiment.Run, secret, version string) (node.Options, erro
 		o.Sections = append(o.Sections, node.Section{Name: "program", JSON: strconv.AppendQuoteToASCII(nil, version),
 			Advice: handshake.SameProgram})
 	}
-	held, err := run.DataHeld()
+	held, err := run.Data().Held()
 	if err != nil {
 		return o, err
 	}

@@ -48,7 +48,7 @@ func readRows(all []float32) ([]int, error) {
 // the same.
 func (p *Part) agree(ctx context.Context, n *node.Node) error {
 	run := p.Session.Run
-	own, apart := run.Apart()
+	own, apart := run.Data().Apart()
 	if !apart {
 		return nil
 	}

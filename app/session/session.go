@@ -83,9 +83,9 @@ type Session struct {
 // the session or when ctx ends, so that later output finds the terminal as it was. Start refuses a run that lacks data
 // or room. The caller must End the session.
 func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error) {
-	err := run.FindData()
+	err := run.Data().Find()
 	if err == nil && o.Mode != "run" {
-		err = run.CheckTogether()
+		err = run.Data().CheckTogether()
 	}
 	if err != nil {
 		return nil, err

@@ -48,10 +48,10 @@ func held(loaded *configs.Loaded) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := run.FindData(); err != nil {
+	if err := run.Data().Find(); err != nil {
 		return nil, err
 	}
-	return run.DataHeld()
+	return run.Data().Held()
 }
 
 // needed returns the files that a run file names besides data.

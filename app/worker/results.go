@@ -30,7 +30,7 @@ func (r *Results) Complete(
 		}
 	}
 	var err error
-	if final.Data, err = run.Rows(w.Rank); err != nil {
+	if final.Data, err = run.Data().Rows(w.Rank); err != nil {
 		return err
 	}
 	final.Theta, final.Bits, final.Peak = w.Bound(final.Rounds), w.MeanBits(), machine.PeakMemory()

@@ -42,7 +42,7 @@ func (f *runFile) resumed(run *experiment.Run, id string) (string, *experiment.R
 			return "", nil, runfolder.HintNothing(run.Config(), err)
 		}
 	}
-	if _, apart := run.Apart(); apart && run.Config().Data.Sizes.Law != "shares" {
+	if _, apart := run.Data().Apart(); apart && run.Config().Data.Sizes.Law != "shares" {
 		if rows := worker.StoredRows(run, dir); rows != nil {
 			var err error
 			if run, err = run.WithRows(rows); err != nil {

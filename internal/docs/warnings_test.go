@@ -63,7 +63,7 @@ var speakers = map[string][]string{
 	"node/reach.go":                   {"CheckReach", "judgeReach"},
 	"internal/data/labels.go":         {"missingClass"},
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
-	"internal/experiment/classes.go":  {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
+	"internal/shards/classes.go":      {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
 	"internal/experiment/clip.go":     {"checkClip"},
 	"internal/experiment/compress.go": {"checkCompressor"},
 	"internal/experiment/network.go":  {"checkSecurity"},

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 	samples "gossiptrainer/model/sample"
@@ -28,7 +29,7 @@ var ErrNoInput = errors.New("its metadata do not say which samples it takes")
 // NewClassifier returns the classifier of a model file at path. Model and batch are those of cfg, the form of a sample
 // and the classes those of the file's metadata. The error of another model is a *train.LayoutError.
 func NewClassifier(cfg configs.Config, saved train.Saved, path string) (*Classifier, error) {
-	t, err := TrainedOn(saved)
+	t, err := shards.TrainedOn(saved)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -148,7 +148,7 @@ func TestEvaluationsCanBeLimited(t *testing.T) {
 	if own.Samples != 50 || own != mean {
 		t.Errorf("worker 3 scores %+v, the mean %+v, want the same of 50 samples", own, mean)
 	}
-	rows, err := r.Rows(3)
+	rows, err := r.data.Rows(3)
 	if err != nil || rows.Test != 50 || rows.Train < 1000 {
 		t.Errorf("rows %+v, error %v", rows, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
@@ -30,7 +31,12 @@ func NewFor(trained *data.Trained, cfg configs.Config, notes ...string) (*Run, e
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	if r.data, err = newDataset(cfg, trained); err != nil {
+	if trained == nil {
+		if trained, err = startOf(cfg); err != nil {
+			return nil, err
+		}
+	}
+	if r.data, err = shards.Open(cfg, trained); err != nil {
 		return nil, err
 	}
 	return r.assemble()
@@ -83,7 +89,9 @@ func (r *Run) assemble() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.warnings = slices.Concat(r.addDataNotes(), clipping, compressing, r.checkSecurity())
+	quiet, loud := r.data.Told()
+	r.notes = slices.Concat(r.notes, quiet)
+	r.warnings = slices.Concat(loud, clipping, compressing, r.checkSecurity())
 	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.dim > 0 {
 		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
 			return nil, err
@@ -107,7 +115,7 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 		Seed: r.cfg.Seed, Degree: t.Degree, Chance: t.Chance,
 		Exchanges: max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps),
 	}
-	if r.data != nil && r.data.local && r.cfg.Train.Epochs > 0 {
+	if r.data.Local() && r.cfg.Train.Epochs > 0 {
 		spec.Exchanges = topology.DefaultExchanges // the slack must not depend on rows that another machine does not see
 	}
 	if own := r.method.On.Kind; own != "" {
@@ -150,7 +158,7 @@ func (r *Run) countRounds() error {
 	if t.Epochs == 0 || r.data == nil {
 		return nil
 	}
-	samples, err := r.data.used()
+	samples, err := r.data.Used()
 	if err != nil {
 		return err
 	}

@@ -357,7 +357,7 @@ func TestMissingDataIsNamed(t *testing.T) {
 		"a worker":      func() error { _, err := r.Worker(0); return err },
 		"all workers":   func() error { _, err := r.Workers(); return err },
 		"an evaluation": func() error { _, err := r.Evaluate(make([]float32, r.Dim())); return err },
-		"the partition": func() error { _, err := r.Partition(); return err },
+		"the partition": func() error { _, err := r.data.Partition(); return err },
 	} {
 		var missing *data.MissingError
 		if err := call(); !errors.As(err, &missing) || missing.Set != "fashion-mnist" {
@@ -423,7 +423,7 @@ func TestEvaluateWithoutDataIsTheGlobalObjective(t *testing.T) {
 	if _, err := r.Evaluate(x[:2]); err == nil {
 		t.Error("a model that is too short is accepted")
 	}
-	if _, err := r.Partition(); err == nil {
+	if _, err := r.data.Partition(); err == nil {
 		t.Error("there is a partition of no data")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
 
@@ -52,7 +53,7 @@ func (r *Run) described() map[string]string {
 		return metadata
 	}
 	metadata[MetaData] = text(r.cfg.DataSet())
-	metadata[MetaInput] = text(inputOf(r.data.sources[0].Info))
+	metadata[shards.MetaInput] = r.data.Input()
 	return metadata
 }
 

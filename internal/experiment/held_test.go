@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gossiptrainer/internal/data"
 	compared "gossiptrainer/internal/settings"
 )
 
@@ -52,7 +51,7 @@ func TestMachinesCompareWhatTheSimulatorCompares(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				text, err := run.DataHeld()
+				text, err := run.data.Held()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,47 +104,6 @@ func pictures(width, height int) func(t *testing.T, path string) {
 	}
 }
 
-// Indices that begin elsewhere are other values, and another scaling gives other numbers.
-func TestMachinesCompareHowValuesAreRead(t *testing.T) {
-	zero, one := 0, 1
-	said := map[string]bool{}
-	for _, change := range []func(*data.Info){
-		func(*data.Info) {}, func(i *data.Info) { i.Table.First = &zero }, func(i *data.Info) { i.Table.First = &one },
-		func(i *data.Info) { i.Norm = nil }, func(i *data.Info) { i.Pixels = false },
-	} {
-		var h held
-		info := assemble(t).data.sources[0].Info
-		change(&info)
-		h.describe(info)
-		text, err := json.Marshal(h)
-		if err != nil || said[string(text)] {
-			t.Errorf("%s, error %v: want other words for other data", text, err)
-		}
-		said[string(text)] = true
-	}
-}
-
-// Many names are compared by their hash.
-func TestManyColumnsAreCompared(t *testing.T) {
-	of := func(last string) held {
-		var h held
-		info := assemble(t).data.sources[0].Info
-		for range 3000 {
-			info.Table.Columns = append(info.Table.Columns, "a column")
-		}
-		info.Table.Columns = append(info.Table.Columns, last)
-		h.describe(info)
-		return h
-	}
-	one, other := of("x"), of("y")
-	if one.Columns == "" || one.Columns == other.Columns || one.Columns != of("x").Columns {
-		t.Errorf("hashes %q and %q, want two that differ", one.Columns, other.Columns)
-	}
-	if text, err := json.Marshal(one); err != nil || len(text) > 1<<15 {
-		t.Errorf("%d bytes, error %v: want a message that peers can send", len(text), err)
-	}
-}
-
 // Machines with files of their own compare the same settings, and train the rounds of the simulator once they know each
 // other's rows. Other numbers of rows change nothing. A list that the run file states must be right.
 func TestMachinesWithOwnDataTrainTheSameEpochs(t *testing.T) {
@@ -174,7 +132,7 @@ func TestMachinesWithOwnDataTrainTheSameEpochs(t *testing.T) {
 		if diff := cmp.Diff(sections, machine.PeerSections()); diff != "" {
 			t.Errorf("machines refuse each other: %s", diff)
 		}
-		if own, apart := machine.Apart(); !apart || !slices.Contains(rows, own) {
+		if own, apart := machine.data.Apart(); !apart || !slices.Contains(rows, own) {
 			t.Errorf("%d rows of its own, apart from others: %v", own, apart)
 		}
 		agreed, err := machine.WithRows(rows)

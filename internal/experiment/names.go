@@ -7,7 +7,6 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
@@ -167,44 +166,4 @@ func verifiedPayload(r *Run) int {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
 	}
 	return codec.MaxPayload(r.dim)
-}
-
-// partitions are the ways to cut a train split into shards. Shares give their sizes; nil: as each way gives them.
-var partitions = map[string]func(y data.Labels, shares []float64, c configs.Config) (data.Partition, error){
-	"iid": func(y data.Labels, shares []float64, c configs.Config) (data.Partition, error) {
-		if shares == nil {
-			return data.IID(y, c.Topology.Size, c.Seed)
-		}
-		return data.IIDSized(y, shares, c.Seed)
-	},
-	"labels": func(y data.Labels, shares []float64, c configs.Config) (data.Partition, error) {
-		if shares == nil {
-			return data.ByLabel(y, c.Topology.Size, c.Data.PerWorker, c.Seed)
-		}
-		return data.ByLabelSized(y, shares, c.Data.PerWorker, c.Seed)
-	},
-	"dirichlet": func(y data.Labels, shares []float64, c configs.Config) (data.Partition, error) {
-		if shares == nil {
-			return data.Dirichlet(y, c.Topology.Size, c.Data.Alpha, c.Seed)
-		}
-		return data.DirichletSized(y, shares, c.Data.Alpha, c.Seed)
-	},
-}
-
-// sharesOf returns the share of the samples of each worker, nil where the partition decides.
-func sharesOf(c configs.Config) ([]float64, error) {
-	switch sizes, n := c.Data.Sizes, c.Topology.Size; sizes.Law {
-	case "natural":
-		return nil, nil
-	case "equal":
-		return data.EqualShares(n), nil
-	case "shares":
-		return sizes.Shares, nil
-	case "power":
-		return data.PowerShares(n, sizes.Exponent), nil
-	case "dirichlet":
-		return data.DirichletShares(n, sizes.Alpha, c.Seed)
-	default:
-		return nil, configs.Errorf("data.sizes.law", "law %q is not known", sizes.Law)
-	}
 }

@@ -67,7 +67,7 @@ func (r *Run) Sizes(rank topology.Rank) budget.Worker {
 	}
 	w.Activations = int64(r.lanes(cores.Free())) * r.activations()
 	if r.data != nil {
-		w.Data = r.dataBytes()
+		w.Data = r.data.Bytes()
 	}
 	return w
 }
@@ -113,21 +113,4 @@ func (r *Run) Moments() int {
 		return 1
 	}
 	return 0
-}
-
-// dataBytes returns the bytes of the samples of a worker and of the test samples.
-func (r *Run) dataBytes() int64 {
-	info := r.data.sources[0].Info
-	rows := info.Test + info.Train
-	if !r.data.local {
-		rows = info.Test + info.Train/r.N()
-	}
-	bytes := int64(rows) * int64(info.Shape.Features())
-	switch {
-	case info.Sparse > 0: // an index and a value each
-		bytes = int64(rows) * int64(info.Sparse) * 2 * floatBytes
-	case !info.Pixels:
-		bytes *= floatBytes
-	}
-	return bytes
 }

@@ -7,8 +7,10 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/work"
@@ -23,7 +25,7 @@ type Run struct {
 	network
 	cfg      configs.Config // with values in place of auto
 	method   registry.Algorithm
-	data     *dataset // nil for an objective without data
+	data     *shards.Dataset // nil for an objective without data
 	schedule train.Schedule
 	bound    float64               // on the update directions of all workers, 0 = none
 	theta    []func(k int) float64 // by lane; nil in full precision and under control
@@ -77,6 +79,17 @@ func (r *Run) typical() *builder { return &builder{Run: r} }
 // Config returns the configuration of the run.
 func (r *Run) Config() configs.Config { return r.cfg }
 
+// Data returns the data of the run, nil for an objective without data.
+func (r *Run) Data() *shards.Dataset { return r.data }
+
+// Weights returns the weights of the workers in the objective, 1 where all count equally. It may read the labels.
+func (r *Run) Weights() ([]float64, error) {
+	if r.data == nil || !r.cfg.Data.Weighted() {
+		return data.EqualShares(r.N()), nil
+	}
+	return r.data.Weights()
+}
+
 // Graph returns the graph of the configuration. All-reduce has a graph of its own, whose weights play no part. Its
 // messages go around the ring in one direction, or over all edges of a complete graph or a star.
 func (r *Run) Graph() *topology.Graph { return r.graph }
@@ -125,7 +138,7 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 		Problem: r.problem,
 	}
 	if r.data != nil {
-		info := r.data.sources[0].Info // all sources have one form
+		info := r.data.Info()
 		s.Shape, s.Classes = info.Shape, len(info.Classes)
 	}
 	return s

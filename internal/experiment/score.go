@@ -67,7 +67,7 @@ func (r *Run) ScoreModel(x, statistics []float32, watch func(done, all int)) (mo
 	if err := setStatistics(objective, statistics); err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	return s.score(objective, x, r.data.common, watch)
+	return s.score(objective, x, r.data.Tests, watch)
 }
 
 // own scores x with a worker's objective and its running statistics, on its test rows.
@@ -76,8 +76,7 @@ func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch f
 	if s.run.data == nil {
 		return s.run.Evaluate(x)
 	}
-	d := s.run.data
-	return s.score(f, x, d.tests[d.of(rank)], watch)
+	return s.score(f, x, func() (data.Set, error) { return s.run.data.Test(rank) }, watch)
 }
 
 // score scores x on the chosen rows of a test set, with all cores that the process has for itself. The scores of

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 )
@@ -59,6 +61,22 @@ func unfit(err error) error {
 		e.Problems[0].Hint = state.Hint()
 	}
 	return e.With("model.name", "model.hidden", "model.depth", "model.norm", "data.name")
+}
+
+// startOf returns on which samples the model of train.from was trained, nil without one.
+func startOf(cfg configs.Config) (*data.Trained, error) {
+	if cfg.Train.From == "" || cfg.External() {
+		return nil, nil
+	}
+	head, err := train.ReadLayout(cfg.Train.From)
+	if err != nil {
+		return nil, unfit(err)
+	}
+	t, err := shards.TrainedOn(head)
+	if err != nil {
+		return nil, unfit(fmt.Errorf("%s: %w", cfg.Train.From, err))
+	}
+	return t, nil
 }
 
 // match checks that a file has the names and shapes of the model, or, from a checkpoint, the number of its parameters.

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 )
@@ -164,7 +165,7 @@ func TestMetadataNameModelAndData(t *testing.T) {
 			t.Errorf("%s: %s, want %s", key, got[key], want)
 		}
 	}
-	if in := got[MetaInput]; !strings.Contains(in, `"shape":[1,28,28]`) || !strings.Contains(in, `"mean":[0.1289]`) {
+	if in := got[shards.MetaInput]; !strings.Contains(in, `"shape":[1,28,28]`) || !strings.Contains(in, `"mean":[0.1289]`) {
 		t.Errorf("input %s", in)
 	}
 }

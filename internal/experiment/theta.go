@@ -91,7 +91,7 @@ func (r *Run) largestBound() (float64, error) {
 	if bound == 0 || r.data == nil || !r.cfg.Data.Weighted() {
 		return bound, nil
 	}
-	weights, err := r.data.weights()
+	weights, err := r.data.Weights()
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ var uneven = []string{
 // shardsOf returns the samples of all workers.
 func shardsOf(t *testing.T, r *Run) []data.Set {
 	t.Helper()
-	shards, err := r.data.shards(r.N())
+	shards, err := r.data.Shards(r.N())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestNoiseIsTheWorkersOwn(t *testing.T) {
 			if rank == 1 && others != 0 {
 				t.Errorf("%s: the noise of others moves %d labels of worker 1", partition, others)
 			}
-			alone, err := assemble(t, set...).data.shard(topology.Rank(rank))
+			alone, err := assemble(t, set...).data.Shard(topology.Rank(rank))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,8 +180,8 @@ func TestNoiseLeavesTestsAndFingerprintsAlone(t *testing.T) {
 	if err != nil || err2 != nil || a != b {
 		t.Errorf("scores %v, %v; errors %v, %v", a, b, err, err2)
 	}
-	held, err := r.DataHeld()
-	same, err2 := plain.DataHeld()
+	held, err := r.data.Held()
+	same, err2 := plain.data.Held()
 	if err != nil || err2 != nil || !bytes.Equal(held, same) {
 		t.Errorf("data %s and %s; errors %v, %v", held, same, err, err2)
 	}
@@ -270,7 +270,7 @@ func TestUnevenFileOfTheUser(t *testing.T) {
 	set = append(set, "data.partition=iid", "topology.size=4", "data.sizes={law: power}", "data.weights=samples",
 		"data.label_noise=[0.25]")
 	r := assemble(t, set...)
-	p, err := r.Partition()
+	p, err := r.data.Partition()
 	if err != nil || !slices.Equal(p.Sizes(), []int{24, 12, 8, 6}) {
 		t.Errorf("sizes %v, %v", p.Sizes(), err)
 	}
@@ -299,7 +299,7 @@ func TestUnevenDataIsCompared(t *testing.T) {
 // Rows that no worker has are in no epoch.
 func TestEpochsCountTheRowsThatWorkersHave(t *testing.T) {
 	run := assemble(t, "topology.size=3", "data.partition=labels", "data.per_worker=1", "train.epochs=2", "train.batch=10")
-	p, err := run.Partition()
+	p, err := run.data.Partition()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestEpochsCountTheRowsThatWorkersHave(t *testing.T) {
 	for _, n := range p.Sizes() {
 		used += n
 	}
-	if train, _ := run.Samples(); used == train {
+	if train := run.data.Info().Train; used == train {
 		t.Fatalf("all %d rows are used: the test needs some that are not", train)
 	}
 	if got, want := run.Config().Train.Rounds, (2*used+29)/30; got != want {

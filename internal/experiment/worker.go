@@ -42,7 +42,7 @@ func (r *Run) Workers() ([]*Worker, error) {
 	shards := make([]data.Set, r.N())
 	if r.data != nil {
 		var err error
-		if shards, err = r.data.shards(r.N()); err != nil {
+		if shards, err = r.data.Shards(r.N()); err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 	}
@@ -98,7 +98,7 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 	var shard data.Set
 	var err error
 	if b.data != nil {
-		shard, err = b.data.shard(b.rank)
+		shard, err = b.data.Shard(b.rank)
 	}
 	var w *Worker
 	if err == nil {
@@ -163,7 +163,7 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 	rule := b.directions()
 	rule.Bound = b.updateBound()
 	if b.cfg.Data.Weighted() {
-		weights, err := b.data.weights()
+		weights, err := b.data.Weights()
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/report"
 )
 
@@ -149,7 +149,7 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 // sums returns the files of a data set with their checksums.
 func sums(d configs.Data) ([]data.FileReport, error) {
 	if d.Name == "file" {
-		return data.FileSums(experiment.FileSpec(d))
+		return data.FileSums(shards.FileSpec(d))
 	}
 	root, err := data.Root(d.Dir)
 	if err != nil {

@@ -72,7 +72,7 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	if err := m.checkInside(cell, loaded, run); err != nil {
 		return nil, err
 	}
-	if err := run.FindData(); err != nil {
+	if err := run.Data().Find(); err != nil {
 		return nil, err
 	}
 	if err := m.endsOf(cell, run); err != nil {

@@ -76,7 +76,7 @@ func (p *planner) open() error {
 	if err != nil {
 		return err
 	}
-	if err := run.FindData(); err != nil {
+	if err := run.Data().Find(); err != nil {
 		return err
 	}
 	p.result = Plan{Run: cfg.Name, Workers: run.N(), Rounds: run.Config().Train.Rounds, Refused: []Refusal{}}

@@ -1,4 +1,4 @@
-package experiment
+package shards
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ func countClasses(sources []*data.Source) *classes {
 
 // checkClasses refuses test rows of classes that no row to train on has, and notes classes that only one split or one
 // machine has.
-func (d *dataset) checkClasses() error {
+func (d *Dataset) checkClasses() error {
 	if c := countClasses(d.sources); c != nil {
 		alone := d.local && len(d.sources) == 1 && d.cfg.Topology.Size > 1 // other machines may have rows of any class
 		if err := d.checkUntrained(c, alone); err != nil {
@@ -64,7 +64,7 @@ func (d *dataset) checkClasses() error {
 }
 
 // name returns the name of the data for people.
-func (d *dataset) name() string {
+func (d *Dataset) name() string {
 	if path := d.cfg.Data.Path; d.cfg.Data.Name == "file" && path != "" {
 		return path
 	}
@@ -73,7 +73,7 @@ func (d *dataset) name() string {
 
 // checkUntrained refuses classes that only test rows have, unless the run file allows them or alone says that other
 // machines may train on them.
-func (d *dataset) checkUntrained(c *classes, alone bool) error {
+func (d *Dataset) checkUntrained(c *classes, alone bool) error {
 	if d.trained != nil && d.trained.Classes != nil {
 		return nil // the model has trained on all classes
 	}
@@ -189,7 +189,7 @@ func (c *classes) alike() (groups [][]int) {
 }
 
 // unusedClasses warns of classes that the partition labels leaves out, "" if there are none.
-func (d *dataset) unusedClasses() string {
+func (d *Dataset) unusedClasses() string {
 	names := d.sources[0].Info.Classes
 	used := d.cfg.Topology.Size * d.cfg.Data.PerWorker
 	if d.cfg.Data.Partition != "labels" || used >= len(names) {

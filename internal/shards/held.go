@@ -1,4 +1,4 @@
-package experiment
+package shards
 
 import (
 	"crypto/sha256"
@@ -56,30 +56,30 @@ func (h *held) describe(info data.Info) {
 	}
 }
 
-// DataHeld returns, as canonical JSON, the properties of this machine's data that all machines must share. It returns
+// Held returns, as canonical JSON, the properties of this machine's data that all machines must share. It returns
 // nil for an objective without data. With the partition local these are the form of the files and the classes. Else it
 // reads the whole set, unless the set is built in, and keeps it for the next worker.
-func (r *Run) DataHeld() ([]byte, error) {
-	if r.data == nil {
+func (d *Dataset) Held() ([]byte, error) {
+	if d == nil {
 		return nil, nil
 	}
-	source := r.data.sources[0]
+	source := d.sources[0]
 	h := held{Dimension: source.Info.Shape.Features(), Classes: strings.Join(source.Info.Classes, ", ")}
-	if r.data.local {
+	if d.local {
 		h.describe(source.Info)
 		return json.Marshal(h)
 	}
 	h.Rows, h.TestRows, h.Fingerprint = source.Info.Train, source.Info.Test, "built in"
-	if r.cfg.Data.Name != "glyphs" {
+	if d.cfg.Data.Name != "glyphs" {
 		whole, err := source.Train(nil)
 		if err != nil {
 			return nil, err
 		}
-		test, err := r.data.common()
+		test, err := d.common()
 		if err != nil {
 			return nil, err
 		}
-		h.Fingerprint, r.data.whole = data.Fingerprint(whole, test), &whole
+		h.Fingerprint, d.whole = data.Fingerprint(whole, test), &whole
 	}
 	return json.Marshal(h)
 }

@@ -1,4 +1,4 @@
-package experiment
+package shards
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/train"
 	samples "gossiptrainer/model/sample"
@@ -91,26 +90,19 @@ func (in input) wrong() string {
 	return ""
 }
 
-// Trained describes the samples of the run to a model of it.
-func (r *Run) Trained() *data.Trained {
-	if r.data == nil {
+// Trained returns what a model that learns from these data needs to know of samples.
+func (d *Dataset) Trained() *data.Trained {
+	if d == nil {
 		return &data.Trained{}
 	}
-	return inputOf(r.data.sources[0].Info).trained()
+	return inputOf(d.Info()).trained()
 }
 
-// startOf returns on which samples the model of train.from was trained, nil without one.
-func startOf(cfg configs.Config) (*data.Trained, error) {
-	if cfg.Train.From == "" || cfg.External() {
-		return nil, nil
-	}
-	head, err := train.ReadLayout(cfg.Train.From)
+// Input returns the description of the samples in the metadata of a model file, as JSON.
+func (d *Dataset) Input() string {
+	text, err := json.Marshal(inputOf(d.Info()))
 	if err != nil {
-		return nil, unfit(err)
+		panic("internal error: shards: " + err.Error()) // names and finite numbers
 	}
-	t, err := TrainedOn(head)
-	if err != nil {
-		return nil, unfit(fmt.Errorf("%s: %w", cfg.Train.From, err))
-	}
-	return t, nil
+	return string(text)
 }

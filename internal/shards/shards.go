@@ -1,9 +1,11 @@
-package experiment
+// Package shards reads the data of a run: one set that all workers share, cut into a shard for each, or files of each
+// worker's own. It counts rows and classes, and checks what the files of all workers must share.
+package shards
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"gossiptrainer/configs"
@@ -12,9 +14,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A dataset gives the shards and the test splits of a run. Each part is read
-// when it is first asked for, and shards are not kept.
-type dataset struct {
+// A Dataset gives the shards and the test splits of a run. Each part is read when it is first asked for, and shards are
+// not kept. A nil Dataset is that of an objective without data.
+type Dataset struct {
 	cfg       configs.Config
 	trained   *data.Trained  // on what the model was trained before; nil for a new one
 	sources   []*data.Source // of one form; one, or one per worker
@@ -29,12 +31,12 @@ type dataset struct {
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
 }
 
-// FindData returns *data.MissingError if files of the data set are not there.
-func (r *Run) FindData() error {
-	if r.data == nil {
+// Find returns *data.MissingError if files of the data set are not there.
+func (d *Dataset) Find() error {
+	if d == nil {
 		return nil
 	}
-	for _, s := range r.data.sources {
+	for _, s := range d.sources {
 		if err := s.Find(); err != nil {
 			return err
 		}
@@ -42,21 +44,15 @@ func (r *Run) FindData() error {
 	return nil
 }
 
-// newDataset opens the data set of a run file, nil for an objective without data. It reads samples only of the
-// user's own files, because only these tell their shape. They are read as a trained model needs them: the given one, or
-// that of train.from.
-func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
+// Open opens the data set of a run file, nil for an objective without data. It reads samples only of the user's own
+// files, because only these tell their shape. They are read as a trained model needs them; nil is a new model.
+func Open(cfg configs.Config, trained *data.Trained) (*Dataset, error) {
 	if !cfg.LearnsFromData() {
 		return nil, nil
 	}
 	c := cfg.Data
-	d := &dataset{cfg: cfg, trained: trained, local: c.Partition == "local"}
+	d := &Dataset{cfg: cfg, trained: trained, local: c.Partition == "local"}
 	var err error
-	if trained == nil {
-		if d.trained, err = startOf(cfg); err != nil {
-			return nil, err
-		}
-	}
 	if d.sources, err = openData(cfg, d.trained); err != nil {
 		return nil, err
 	}
@@ -83,7 +79,7 @@ func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
 	if _, ok := partitions[c.Partition]; !ok && !d.local {
 		return nil, configs.Errorf("data.partition", "partition %q is not known", c.Partition)
 	}
-	if _, apart := d.apart(); apart && c.Sizes.Law != "shares" && (cfg.Train.Epochs > 0 || c.Weighted()) {
+	if _, apart := d.Apart(); apart && c.Sizes.Law != "shares" && (cfg.Train.Epochs > 0 || c.Weighted()) {
 		d.notes = append(d.notes, fmt.Sprintf("the rows of the other machines are not known before they meet: until then "+
 			"each counts as having the %d to train on that this one has", d.sources[0].Info.Train))
 	}
@@ -91,13 +87,16 @@ func newDataset(cfg configs.Config, trained *data.Trained) (*dataset, error) {
 	return d, nil
 }
 
-// apart returns the training rows of this machine where it sees only its own.
-func (d *dataset) apart() (rows int, apart bool) {
+// Apart returns the training rows of this machine, and whether it sees only its own.
+func (d *Dataset) Apart() (rows int, apart bool) {
+	if d == nil {
+		return 0, false
+	}
 	return d.sources[0].Info.Train, d.local && len(d.sources) < d.cfg.Topology.Size
 }
 
 // prepare makes the parts that are read when they are first asked for.
-func (d *dataset) prepare() {
+func (d *Dataset) prepare() {
 	cfg := d.cfg
 	d.partition = sync.OnceValues(func() (data.Partition, error) {
 		if d.local {
@@ -120,33 +119,17 @@ func (d *dataset) prepare() {
 	d.common = sync.OnceValues(d.allTests)
 }
 
-// addDataNotes adds the notes on the user's own files and returns the warnings.
-func (r *Run) addDataNotes() (warnings []string) {
-	if r.data == nil {
-		return nil
+// Told returns what users should know of their data: notes, and warnings apart.
+func (d *Dataset) Told() (quiet, loud []string) {
+	if d == nil {
+		return nil, nil
 	}
-	quiet, loud := r.data.told()
-	r.notes = slices.Concat(r.notes, quiet)
-	return loud
-}
-
-// told returns what people should know of their data, warnings apart.
-func (d *dataset) told() (quiet, loud []string) {
 	var all []data.Note
 	for _, s := range d.sources {
 		all = append(all, s.Notes...)
 	}
 	quiet, loud = data.Sentences(all)
 	return append(quiet, d.notes...), append(loud, d.warnings...)
-}
-
-// DataWarnings returns the warnings of Warnings that are about the data.
-func (r *Run) DataWarnings() []string {
-	if r.data == nil {
-		return nil
-	}
-	_, loud := r.data.told()
-	return loud
 }
 
 // openData opens the source that all workers share, or one per worker.
@@ -214,28 +197,28 @@ func missing(d configs.Data) data.Absence {
 
 // CheckTogether refuses to start all workers on this machine if each needs files of its own and the run file names one
 // folder.
-func (r *Run) CheckTogether() error {
-	if r.data == nil || !r.data.local || len(r.data.sources) == r.N() {
+func (d *Dataset) CheckTogether() error {
+	if d == nil || !d.local || len(d.sources) == d.cfg.Topology.Size {
 		return nil
 	}
-	example := filepath.Join(r.cfg.Data.Dir, configs.RankPattern)
-	if c := r.cfg.Data; c.Name == "file" {
+	example := filepath.Join(d.cfg.Data.Dir, configs.RankPattern)
+	if c := d.cfg.Data; c.Name == "file" {
 		example = filepath.Join(filepath.Dir(c.Path), configs.RankPattern, filepath.Base(c.Path))
 	}
-	return configs.Errorf(r.cfg.Data.FolderKey(), "with data.partition: local each worker needs files of its own: "+
+	return configs.Errorf(d.cfg.Data.FolderKey(), "with data.partition: local each worker needs files of its own: "+
 		"on one machine write %s for its rank, as in %s", configs.RankPattern, example).With("data.partition")
 }
 
 // of returns the index of a worker's source.
-func (d *dataset) of(rank topology.Rank) int {
+func (d *Dataset) of(rank topology.Rank) int {
 	if len(d.sources) == 1 {
 		return 0
 	}
 	return int(rank)
 }
 
-// shard reads the samples of one worker alone.
-func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
+// Shard reads the samples of one worker only.
+func (d *Dataset) Shard(rank topology.Rank) (data.Set, error) {
 	source := d.sources[d.of(rank)]
 	if d.local {
 		if err := d.checkStated(rank, source.Info.Train); err != nil {
@@ -258,8 +241,8 @@ func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 	return d.noisy(rank, cut, rows), nil
 }
 
-// used returns the number of training rows that some worker has.
-func (d *dataset) used() (rows int, err error) {
+// Used returns the number of training rows that some worker has.
+func (d *Dataset) Used() (rows int, err error) {
 	sizes := d.sizes
 	if !d.local {
 		p, err := d.partition()
@@ -276,7 +259,7 @@ func (d *dataset) used() (rows int, err error) {
 
 // sizes returns the training rows of all workers where each has files of its own. Until the machines have met, one that
 // does not see the files of the others takes its own rows for theirs.
-func (d *dataset) sizes() []int {
+func (d *Dataset) sizes() []int {
 	sizes := make([]int, d.cfg.Topology.Size)
 	for i := range sizes {
 		sizes[i] = d.sources[d.of(topology.Rank(i))].Info.Train
@@ -289,13 +272,13 @@ func (d *dataset) sizes() []int {
 	return sizes
 }
 
-// shards reads every train split once and cuts it up.
-func (d *dataset) shards(workers int) ([]data.Set, error) {
+// Shards reads every train split once and cuts it up.
+func (d *Dataset) Shards(workers int) ([]data.Set, error) {
 	sets := make([]data.Set, workers)
 	if d.local {
 		for i := range sets {
 			var err error
-			if sets[i], err = d.shard(topology.Rank(i)); err != nil {
+			if sets[i], err = d.Shard(topology.Rank(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -316,7 +299,7 @@ func (d *dataset) shards(workers int) ([]data.Set, error) {
 }
 
 // checkUneven refuses files with other numbers of rows than stated, where this process has those of all workers.
-func (d *dataset) checkUneven() error {
+func (d *Dataset) checkUneven() error {
 	if !d.local || len(d.sources) == 1 {
 		return nil
 	}
@@ -329,7 +312,7 @@ func (d *dataset) checkUneven() error {
 }
 
 // checkStated compares the rows of a worker's own files with those that the run file states.
-func (d *dataset) checkStated(rank topology.Rank, rows int) error {
+func (d *Dataset) checkStated(rank topology.Rank, rows int) error {
 	if d.cfg.Data.Sizes.Law != "shares" {
 		return nil
 	}
@@ -344,7 +327,7 @@ func (d *dataset) checkStated(rank topology.Rank, rows int) error {
 }
 
 // noisy returns the shard of a worker with the wrong labels that the run asks for.
-func (d *dataset) noisy(rank topology.Rank, shard data.Set, rows []int) data.Set {
+func (d *Dataset) noisy(rank topology.Rank, shard data.Set, rows []int) data.Set {
 	noise := data.Noise{Seed: d.cfg.Seed, Worker: int(rank), Share: d.cfg.Data.NoiseOf(int(rank))}
 	return noise.Apply(shard, rows)
 }
@@ -352,7 +335,7 @@ func (d *dataset) noisy(rank topology.Rank, shard data.Set, rows []int) data.Set
 // weigh returns the weights of the workers: n·m_i/m, where worker i has m_i of all m samples in use. With a doubly
 // stochastic W the mean model moves by the mean over the workers of their updates. If each takes the gradient of its
 // mean loss times its weight, that is the gradient of the mean over all samples.
-func (d *dataset) weigh() ([]float64, error) {
+func (d *Dataset) weigh() ([]float64, error) {
 	if d.local {
 		return data.Weights(d.sizes()), nil
 	}
@@ -364,7 +347,7 @@ func (d *dataset) weigh() ([]float64, error) {
 }
 
 // allTests returns the rows that evaluate a model of no single worker, such as the mean.
-func (d *dataset) allTests() (data.Set, error) {
+func (d *Dataset) allTests() (data.Set, error) {
 	sets := make([]data.Set, len(d.tests))
 	for i, test := range d.tests {
 		var err error
@@ -376,7 +359,7 @@ func (d *dataset) allTests() (data.Set, error) {
 }
 
 // counts returns the number of samples of each worker where files are not cut into shards.
-func (d *dataset) counts() (data.Partition, error) {
+func (d *Dataset) counts() (data.Partition, error) {
 	classes := d.sources[0].Info.Classes
 	p := data.Partition{Classes: classes, Unused: make([]int, len(classes))}
 	for _, s := range d.sources {
@@ -394,42 +377,44 @@ func (d *dataset) counts() (data.Partition, error) {
 }
 
 // Partition returns how the train split is cut. It reads the labels.
-func (r *Run) Partition() (data.Partition, error) {
-	if r.data == nil {
-		return data.Partition{}, fmt.Errorf("experiment: model %s: there is no data to cut", r.cfg.Model.Name)
+func (d *Dataset) Partition() (data.Partition, error) {
+	if d == nil {
+		return data.Partition{}, errors.New("this model has no data to cut")
 	}
-	if err := r.CheckTogether(); err != nil {
+	if err := d.CheckTogether(); err != nil {
 		return data.Partition{}, err
 	}
-	return r.data.partition()
+	return d.partition()
 }
 
-// Weights returns the weights of the workers in the objective, 1 where all count equally. It may read the labels.
-func (r *Run) Weights() ([]float64, error) {
-	if r.data == nil || !r.cfg.Data.Weighted() {
-		return data.EqualShares(r.N()), nil
+// Weights returns the weights of the workers in the objective. It may read the labels.
+func (d *Dataset) Weights() ([]float64, error) { return d.weights() }
+
+// Info describes the set; where each worker has files of its own, those of the first one. All have one form.
+func (d *Dataset) Info() data.Info {
+	if d == nil {
+		return data.Info{}
 	}
-	return r.data.weights()
+	return d.sources[0].Info
 }
 
-// Samples returns the rows of the train and the test split, of the first worker where each has files of its own.
-func (r *Run) Samples() (train, test int) {
-	if r.data == nil {
-		return 0, 0
-	}
-	info := r.data.sources[0].Info
-	return info.Train, info.Test
-}
+// Local reports whether each worker trains on all rows of files of its own.
+func (d *Dataset) Local() bool { return d != nil && d.local }
+
+// Test returns the test rows of a worker.
+func (d *Dataset) Test(rank topology.Rank) (data.Set, error) { return d.tests[d.of(rank)]() }
+
+// Tests returns the rows that evaluate a model of no single worker, such as the mean.
+func (d *Dataset) Tests() (data.Set, error) { return d.common() }
 
 // Rows returns the rows that a worker trains on and is evaluated on, nil for an objective without data.
-func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
-	d := r.data
+func (d *Dataset) Rows(rank topology.Rank) (*record.Rows, error) {
 	if d == nil {
 		return nil, nil
 	}
 	info := d.sources[d.of(rank)].Info
 	rows := &record.Rows{Train: info.Train, Test: info.Test}
-	if most := r.cfg.Output.EvaluateSamples; most > 0 {
+	if most := d.cfg.Output.EvaluateSamples; most > 0 {
 		rows.Test = min(most, info.Test)
 	}
 	if d.local {
@@ -442,4 +427,42 @@ func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 		rows.Train = len(p.Shards[rank])
 	}
 	return rows, err
+}
+
+// Bytes returns the bytes of the samples of a worker and of the test samples.
+func (d *Dataset) Bytes() int64 {
+	info := d.Info()
+	rows := info.Test + info.Train
+	if !d.local {
+		rows = info.Test + info.Train/d.cfg.Topology.Size
+	}
+	bytes := int64(rows) * int64(info.Shape.Features())
+	switch {
+	case info.Sparse > 0: // an index and a value each
+		bytes = int64(rows) * int64(info.Sparse) * 2 * 4
+	case !info.Pixels:
+		bytes *= 4
+	}
+	return bytes
+}
+
+// With returns the data of a run whose machines have these training rows, by rank, and its configuration, which differs
+// from cfg in data.sizes. A list that the run states must be the same.
+func (d *Dataset) With(cfg configs.Config, rows []int) (*Dataset, configs.Config, error) {
+	if cfg.Data.Sizes.Law == "shares" {
+		for rank, n := range rows {
+			if err := d.checkStated(topology.Rank(rank), n); err != nil {
+				return nil, cfg, err
+			}
+		}
+		return d, cfg, nil
+	}
+	agreed := *d
+	cfg.Data.Sizes.Law, cfg.Data.Sizes.Shares = "shares", make([]float64, len(rows))
+	for rank, n := range rows {
+		cfg.Data.Sizes.Shares[rank] = float64(n)
+	}
+	agreed.cfg, agreed.notes = cfg, nil
+	agreed.prepare()
+	return &agreed, cfg, nil
 }
