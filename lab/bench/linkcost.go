@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"gossiptrainer/internal/cost"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/topology"
 )
 
@@ -93,7 +93,7 @@ func linkCoding(task LinkTask) (took, ends, bytes float64, err error) {
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	costs, err := experiment.Rehearse(workers)
+	costs, err := rehearse.CostsOf(workers)
 	mixed := 2 * made // from two neighbours
 	took = linkPeers * float64(cost.Megabytes(costs.Encode, made)+cost.Megabytes(costs.Mix, mixed))
 	return took, ends, bytes, err

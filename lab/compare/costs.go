@@ -70,7 +70,7 @@ func (m *Matrix) known(label string, compute cost.Compute) (cost.Costs, bool) {
 
 // measureGradient measures the time of a gradient for all algorithms.
 func (m *Matrix) measureGradient(run *experiment.Run) (cost.Costs, error) {
-	took, err := run.MeasureGradient(session.Gradients)
+	took, err := rehearse.Gradient(run, session.Gradients)
 	if err != nil {
 		return cost.Costs{}, err
 	}

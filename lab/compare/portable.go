@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shards"
 )
 
 // Names of the files in a report's folder that repeat the comparison.

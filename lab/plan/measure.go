@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/lab/rehearse"
 )
 
 // costsOf returns the costs of a candidate on this machine. They are measured once for each kind of message. The
@@ -15,7 +16,7 @@ func (p *planner) costsOf(c Candidate, run *experiment.Run) (cost.Costs, error) 
 	if known, ok := p.costs[class]; ok {
 		return known, nil
 	}
-	costs, err := run.MeasureCosts()
+	costs, err := rehearse.Costs(run)
 	if err != nil {
 		return costs, fmt.Errorf("plan: measure %s: %w", c, err)
 	}

@@ -31,7 +31,7 @@ type Links func(context.Context) (cost.Costs, error)
 
 // Measure returns the costs of a run on this machine. It takes about ten seconds.
 func Measure(ctx context.Context, run *experiment.Run, links Links) (cost.Costs, error) {
-	costs, err := run.MeasureCosts()
+	costs, err := Costs(run)
 	if err != nil {
 		return costs, err
 	}

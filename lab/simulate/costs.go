@@ -36,7 +36,7 @@ func (t *Timing) costs(s *Run) (cost.Costs, error) {
 	if t.Compute.Given() {
 		return t.Compute.Costs, nil
 	}
-	took, err := s.Session.Run.MeasureGradient(session.Gradients)
+	took, err := rehearse.Gradient(s.Session.Run, session.Gradients)
 	return cost.Costs{Gradient: took}, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/lab/rehearse"
 	"gossiptrainer/topology"
 )
 
@@ -104,5 +105,5 @@ func measureGradient(p plan) (time.Duration, error) {
 		return 0, err
 	}
 	const samples = 50
-	return run.MeasureGradient(samples)
+	return rehearse.Gradient(run, samples)
 }

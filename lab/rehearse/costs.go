@@ -1,4 +1,4 @@
-package experiment
+package rehearse
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/quant"
@@ -19,10 +20,10 @@ const (
 	measureTime   = 2 * time.Second
 )
 
-// MeasureGradient returns the shortest time of a gradient of worker 0 on this machine among samples gradients, at least
+// Gradient returns the shortest time of a gradient of worker 0 on this machine among samples gradients, at least
 // 1. It builds a worker of its own, because gradients change momentum.
-func (r *Run) MeasureGradient(samples int) (time.Duration, error) {
-	w, err := r.Worker(0)
+func Gradient(run *experiment.Run, samples int) (time.Duration, error) {
+	w, err := run.Worker(0)
 	if err != nil {
 		return 0, err
 	}
@@ -39,17 +40,17 @@ func (r *Run) MeasureGradient(samples int) (time.Duration, error) {
 	return least, nil
 }
 
-// MeasureCosts measures the costs of the run on this machine, apart from those of links. Its workers are its own.
-func (r *Run) MeasureCosts() (cost.Costs, error) {
-	workers, err := r.Workers()
+// Costs measures the costs of a run on this machine, apart from those of links. Its workers are its own.
+func Costs(run *experiment.Run) (cost.Costs, error) {
+	workers, err := run.Workers()
 	if err != nil {
 		return cost.Costs{}, err
 	}
-	return Rehearse(Tasks(workers))
+	return CostsOf(experiment.Tasks(workers))
 }
 
-// Rehearse measures the costs of workers on this machine, apart from those of links.
-func Rehearse(tasks []work.Task) (cost.Costs, error) {
+// CostsOf measures the costs of workers on this machine, apart from those of links.
+func CostsOf(tasks []work.Task) (cost.Costs, error) {
 	m := &rehearsal{tasks: tasks, asked: make([]*gossip.Ready, len(tasks)), rounds: make([]int, len(tasks)),
 		goesOn: true}
 	began := time.Now()
@@ -106,7 +107,7 @@ func (m *rehearsal) turn() error {
 		began := time.Now()
 		loss, err := t.Gradient(g, r.Round, r.At)
 		if err != nil {
-			return fmt.Errorf("experiment: measure: worker %d round %d: %w", i, r.Round, err)
+			return fmt.Errorf("measure: worker %d round %d: %w", i, r.Round, err)
 		}
 		took := time.Since(began)
 		m.gradient = append(m.gradient, float64(took))
@@ -135,7 +136,7 @@ func (m *rehearsal) event(i int, a act, do func() error) error {
 	err := do()
 	a.took = time.Since(began)
 	if err != nil {
-		return fmt.Errorf("experiment: measure: worker %d: %w", i, err)
+		return fmt.Errorf("measure: worker %d: %w", i, err)
 	}
 	return m.poll(i, a)
 }
@@ -148,7 +149,7 @@ func (m *rehearsal) poll(i int, a act) error {
 		r := m.tasks[i].Machine.Ready()
 		took := time.Since(began)
 		if r.Failed != nil {
-			return fmt.Errorf("experiment: measure: worker %d round %d: %w", i, r.Round, r.Failed)
+			return fmt.Errorf("measure: worker %d round %d: %w", i, r.Round, r.Failed)
 		}
 		if err := m.sent(i, &a, r.Send); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package experiment
+package rehearse
 
 import (
 	"testing"
@@ -17,8 +17,8 @@ func TestCostsOfRunsAreMeasured(t *testing.T) {
 		{"algorithm.name=adpsgd", "algorithm.codec=full"},
 		{"algorithm.local_steps=3"},
 	} {
-		r := over(t, append([]string{"topology.size=4"}, quick...), set...)
-		costs, err := r.MeasureCosts()
+		r := assemble(t, append([]string{"topology.size=4", "model.dim=2500"}, set...)...)
+		costs, err := Costs(r)
 		if err != nil {
 			t.Errorf("%v: %v", set, err)
 			continue
