@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/shards"
 )
 
 // OwnFile returns the settings, as in --set, of a run that learns from a file of the user.

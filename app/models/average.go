@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
 

@@ -21,10 +21,10 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
 
@@ -115,7 +115,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
 	}
-	score, err := run.ScoreModel(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
+	score, err := run.Scorer().Score(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
 	if err != nil {
 		return Score{}, err
 	}

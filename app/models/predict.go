@@ -17,8 +17,8 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
 

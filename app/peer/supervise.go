@@ -17,9 +17,9 @@ import (
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/bridge"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/score"
 )
 
 const (
@@ -70,7 +70,7 @@ type Lab struct {
 // Run starts the peers, attends them to their end, and returns their final models by rank.
 // A peer that dies is started again as often as Restarts allows. The session must have an
 // ending.
-func (l *Lab) Run(ctx context.Context) (models experiment.Replicas, err error) {
+func (l *Lab) Run(ctx context.Context) (models score.Replicas, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)

@@ -16,12 +16,13 @@ import (
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/topology"
 )
 
 // Summary ends a successful run: it closes the display and returns the summary and the results of all peers by rank.
 // The models are the final ones, nil if they are not on this machine. Their average goes into the folder.
-func (s *Session) Summary(models experiment.Replicas) (record.Summary, []record.Final, error) {
+func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
 	summary, err := s.Run.Summarize(experiment.Results{
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 )
 
@@ -20,12 +21,12 @@ type Results struct {
 
 // Complete adds the score of the replica to a result, and saves the model. It tells watch how many samples of how many
 // are done. A NaN or infinite loss is an error that wraps train.ErrDiverged. The result of an external model has the
-// score that its script has told.
+// evaluate that its script has told.
 func (r *Results) Complete(
 	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
 ) error {
 	if w.Evaluate != nil {
-		if err := score(final, run, w, watch); err != nil {
+		if err := evaluate(final, run, w, watch); err != nil {
 			return err
 		}
 	}
@@ -37,8 +38,8 @@ func (r *Results) Complete(
 	return r.save(final, run, w)
 }
 
-// score adds the score of the replica to a result.
-func score(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
+// evaluate adds the score of the replica to a result.
+func evaluate(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
 	score, err := w.Evaluate(w.Machine.Params(), watch)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (r *Results) SaveAverage(
 }
 
 // Models opens the final models of the peers that finished the run, in the order of ranks.
-func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) (experiment.Replicas, error) {
+func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) (score.Replicas, error) {
 	var paths []string
 	for _, final := range finals {
 		paths = append(paths, f.ModelPath(final.Rank))

@@ -84,7 +84,7 @@ func TestAResultIsCompletedAndSaved(t *testing.T) {
 	if err := results.Complete(&final, run, w, nil); err != nil {
 		t.Fatal(err)
 	}
-	want, err := run.Evaluate(w.Machine.Params())
+	want, err := run.Scorer().Evaluate(w.Machine.Params())
 	if err != nil || final.Loss != want.Loss || final.Bits != 8 || final.Rank != 1 {
 		t.Errorf("result %+v, error %v; want a loss of %v and 8 bits", final, err, want.Loss)
 	}

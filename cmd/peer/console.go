@@ -22,6 +22,7 @@ import (
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/score"
 )
 
 // The rules of the terminal:
@@ -200,7 +201,7 @@ func (c *console) watch(run int) {
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
 // final ones by rank, nil if they are not on this machine. It fails if workers trained by themselves.
-func (c *console) summarize(s *session.Session, models experiment.Replicas) error {
+func (c *console) summarize(s *session.Session, models score.Replicas) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
 		return err

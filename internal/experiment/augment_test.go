@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/score"
 )
 
 // Pictures are changed only on request, and then in the same way whatever the order of the workers.
@@ -15,15 +16,15 @@ func TestAugmentationIsARequest(t *testing.T) {
 		return drive(t, r, workers(t, r), step)
 	}
 	plain, none := end(1), end(1, "train.augment=none")
-	if !slices.Equal(plain.Models.(InMemory)[0].X, none.Models.(InMemory)[0].X) {
+	if !slices.Equal(plain.Models.(score.InMemory)[0].X, none.Models.(score.InMemory)[0].X) {
 		t.Error("train.augment=none changes the result")
 	}
 	first, second := end(1, "train.augment=crop-flip"), end(3, "train.augment=crop-flip")
-	if slices.Equal(plain.Models.(InMemory)[0].X, first.Models.(InMemory)[0].X) {
+	if slices.Equal(plain.Models.(score.InMemory)[0].X, first.Models.(score.InMemory)[0].X) {
 		t.Error("train.augment=crop-flip changes nothing")
 	}
-	for i := range first.Models.(InMemory) {
-		if !slices.Equal(first.Models.(InMemory)[i].X, second.Models.(InMemory)[i].X) {
+	for i := range first.Models.(score.InMemory) {
+		if !slices.Equal(first.Models.(score.InMemory)[i].X, second.Models.(score.InMemory)[i].X) {
 			t.Errorf("worker %d: the result depends on the order of the workers", i)
 		}
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
@@ -31,8 +32,8 @@ type Worker struct {
 func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
 // Model returns the replica as it is now, in the memory of the worker.
-func (w *Worker) Model() InMemoryModel {
-	m := InMemoryModel{X: w.Machine.Params()}
+func (w *Worker) Model() score.InMemoryModel {
+	m := score.InMemoryModel{X: w.Machine.Params()}
 	if w.Statistics != nil {
 		m.Statistics = w.Statistics()
 	}
@@ -98,4 +99,22 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 		MeanBits: mean,
 		Bound:    func(rounds int) record.Theta { return b.bounds(machine, theta, rounds) },
 	}, nil
+}
+
+// Scored wraps the gradient next of the worker. In every round k with an evaluation it first evaluates the replica x_k
+// and tells observe. The objective of a worker has one scratch memory, so evaluation and gradient follow each other in
+// one goroutine.
+func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
+	return func(g []float32, k int, x []float32) (float32, error) {
+		if r.scorer.Due(k) {
+			score, err := w.Evaluate(x, nil)
+			if err != nil {
+				return 0, err
+			}
+			observe(record.Event{Score: &record.Score{
+				Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
+			}})
+		}
+		return next(g, k, x)
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -62,7 +63,7 @@ func NewClassifier(cfg configs.Config, saved train.Saved, path string) (*Classif
 	if !ok {
 		return nil, fmt.Errorf("%s: the model %s has no classes", path, m.Name)
 	}
-	if err := setStatistics(f, statistics); err != nil {
+	if err := score.SetStatistics(f, statistics); err != nil {
 		return nil, err
 	}
 	return &Classifier{Classes: t.Classes, trained: t, batch: spec.Batch, objective: objective, x: x}, nil

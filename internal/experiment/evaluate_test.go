@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/model"
-	"gossiptrainer/topology"
 )
 
 // quadratics returns a run of a few workers on quadratics that evaluates every 10 rounds.
@@ -32,10 +32,10 @@ func TestRoundsWithAnEvaluation(t *testing.T) {
 	run, none := quadratics(t), quadratics(t, "output.evaluate=0")
 	var rounds []int
 	for k := range 31 {
-		if run.Evaluates(k) {
+		if run.scorer.Due(k) {
 			rounds = append(rounds, k)
 		}
-		if none.Evaluates(k) {
+		if none.scorer.Due(k) {
 			t.Errorf("round %d is evaluated although output.evaluate is 0", k)
 		}
 	}
@@ -79,54 +79,16 @@ func TestAReplicaIsScoredBeforeItsGradient(t *testing.T) {
 	}
 }
 
-// Worker 0 is a round ahead of the others: sums of two rounds are kept at once.
-func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
-	run := quadratics(t)
-	var rounds []int
-	a := run.NewAverager(func(e record.Event) {
-		if e.Score.Rank != record.Average {
-			t.Errorf("a score of rank %d", e.Score.Rank)
-		}
-		rounds = append(rounds, e.Score.Round)
-	})
-	calls := 0
-	next := func([]float32, int, []float32) (float32, error) { calls++; return 0, nil }
-	begun := map[int]topology.Rank{} // workers that have begun a round
-	for _, k := range []int{10, 20, 10, 10, 11, 20, 20} {
-		gradient := a.Watched(begun[k], next)
-		begun[k]++
-		if _, err := gradient(nil, k, make([]float32, run.Dim())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.Conclude(InMemory{{X: make([]float32, run.Dim())}}, 25); err != nil {
-		t.Fatal(err)
-	}
-	if want := []int{10, 20, 25}; !slices.Equal(rounds, want) || calls != 7 || len(a.rounds) != 0 {
-		t.Errorf("means of rounds %v in %d gradients, %d sums are left; want %v in 7 and none",
-			rounds, calls, len(a.rounds), want)
-	}
-	if _, err := a.Watched(0, next)(nil, 30, []float32{1}); err != nil {
-		t.Fatal(err)
-	}
-	if mean := a.add(1, 30, []float32{3}); mean != nil {
-		t.Errorf("two of three replicas have the mean %v", mean)
-	}
-	if mean := a.add(2, 30, []float32{8}); !slices.Equal(mean, []float32{4}) {
-		t.Errorf("mean %v, want 4", mean)
-	}
-}
-
 func TestAsynchronousWorkersHaveNoMean(t *testing.T) {
 	run := quadratics(t, "algorithm={name: adpsgd, codec: full}")
-	a := run.NewAverager(func(e record.Event) { t.Errorf("score %+v", e.Score) })
+	a := run.scorer.NewAverager(func(e record.Event) { t.Errorf("score %+v", e.Score) })
 	gradient := a.Watched(0, func([]float32, int, []float32) (float32, error) { return 0, nil })
 	for range run.N() {
 		if _, err := gradient(nil, 10, make([]float32, run.Dim())); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Conclude(InMemory{{X: make([]float32, run.Dim())}}, 25); err != nil {
+	if err := a.Conclude(score.InMemory{{X: make([]float32, run.Dim())}}, 25); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,7 +103,7 @@ func TestEvaluationsCanBeLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, err := r.Evaluate(x)
+	mean, err := r.scorer.Evaluate(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +114,7 @@ func TestEvaluationsCanBeLimited(t *testing.T) {
 	if err != nil || rows.Test != 50 || rows.Train < 1000 {
 		t.Errorf("rows %+v, error %v", rows, err)
 	}
-	whole, err := assemble(t, quick...).Evaluate(x)
+	whole, err := assemble(t, quick...).scorer.Evaluate(x)
 	if err != nil || whole.Samples <= 50 {
 		t.Errorf("without a limit: %+v, error %v", whole, err)
 	}
@@ -178,7 +140,7 @@ func TestCoresDoNotChangeAScore(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("GOMAXPROCS", "")
-			if lanes := r.lanes(cores.Free()); lanes != 4 {
+			if lanes := r.scorer.Lanes(cores.Free()); lanes != 4 {
 				t.Fatalf("%d lanes, want 4", lanes)
 			}
 			last := 0
@@ -197,11 +159,11 @@ func TestCoresDoNotChangeAScore(t *testing.T) {
 
 func TestCoresWithoutMemoryDoNotHelp(t *testing.T) {
 	r := assemble(t, "model={name: resnet, depth: 20, norm: group}", "train.batch=500")
-	if lanes := r.lanes(8); lanes != 1 {
+	if lanes := r.scorer.Lanes(8); lanes != 1 {
 		t.Errorf("%d lanes with %d MB for each, want 1", lanes, r.activations()>>20)
 	}
 	small := assemble(t, quick...)
-	if lanes := small.lanes(8); lanes != 8 {
+	if lanes := small.scorer.Lanes(8); lanes != 8 {
 		t.Errorf("%d lanes with %d kB for each, want 8", lanes, small.activations()>>10)
 	}
 }

@@ -81,7 +81,7 @@ func (r *Run) assemble() (*Run, error) {
 		}
 		r.problem.Redraw = r.N()*r.dim > keptOptima
 	}
-	r.scorer = newScorer(r)
+	r.scorer = r.newScorer()
 	if err := r.checkController(); err != nil {
 		return nil, err
 	}

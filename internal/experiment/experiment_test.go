@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/topology"
 )
 
@@ -79,7 +80,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 	for i := range g {
 		g[i] = make([]float32, r.Dim())
 	}
-	res := Results{Mode: "test", Models: make(InMemory, len(all)), Wall: time.Second, Version: "v0"}
+	res := Results{Mode: "test", Models: make(score.InMemory, len(all)), Wall: time.Second, Version: "v0"}
 	first := -1 // the round in which the clock begins
 	for turn, busy := 0, true; busy; turn++ {
 		busy = false
@@ -107,8 +108,8 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		}
 	}
 	for i, w := range all {
-		res.Models.(InMemory)[i] = w.Model()
-		digest := record.Digest(res.Models.(InMemory)[i].X)
+		res.Models.(score.InMemory)[i] = w.Model()
+		digest := record.Digest(res.Models.(score.InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{
 			Rank: i, Rounds: r.cfg.Train.Rounds, Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
 		})
@@ -120,7 +121,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 func evaluate(t testing.TB, all []*Worker, res Results) {
 	t.Helper()
 	for i, w := range all {
-		score, err := w.Evaluate(res.Models.(InMemory)[i].X, nil)
+		score, err := w.Evaluate(res.Models.(score.InMemory)[i].X, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +357,7 @@ func TestMissingDataIsNamed(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"a worker":      func() error { _, err := r.Worker(0); return err },
 		"all workers":   func() error { _, err := r.Workers(); return err },
-		"an evaluation": func() error { _, err := r.Evaluate(make([]float32, r.Dim())); return err },
+		"an evaluation": func() error { _, err := r.scorer.Evaluate(make([]float32, r.Dim())); return err },
 		"the partition": func() error { _, err := r.data.Partition(); return err },
 	} {
 		var missing *data.MissingError
@@ -400,7 +401,7 @@ func TestTheBoundClipsOnlyWhereThetaNeedsIt(t *testing.T) {
 func TestEvaluateWithoutDataIsTheGlobalObjective(t *testing.T) {
 	r := assemble(t, "model.name=quadratic", "model.dim=3", "topology.size=4", "train.rounds=1")
 	x := []float32{0.5, -1, 2}
-	score, err := r.Evaluate(x)
+	score, err := r.scorer.Evaluate(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +421,7 @@ func TestEvaluateWithoutDataIsTheGlobalObjective(t *testing.T) {
 	if math.Abs(score.Loss-mean) > 1e-6*mean || !math.IsNaN(score.Accuracy) {
 		t.Errorf("want loss %v without accuracy, got %+v", mean, score)
 	}
-	if _, err := r.Evaluate(x[:2]); err == nil {
+	if _, err := r.scorer.Evaluate(x[:2]); err == nil {
 		t.Error("a model that is too short is accepted")
 	}
 	if _, err := r.data.Partition(); err == nil {

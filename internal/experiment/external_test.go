@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 	"gossiptrainer/quant"
@@ -256,7 +257,7 @@ func TestExternalModelsFollowTheAlgorithms(t *testing.T) {
 		for _, optimizer := range []string{"sgd", "momentum", "adamw"} {
 			t.Run(name+" "+optimizer, func(t *testing.T) {
 				r := outlined(t, "train.rounds=200", "algorithm="+a.set)
-				got := drive(t, r, programmed(t, r, optimizer, nil), 1).Models.(InMemory)
+				got := drive(t, r, programmed(t, r, optimizer, nil), 1).Models.(score.InMemory)
 				want := reference(r, optimizer, a.form, rounds)
 				moved, most := 0., 1e-5
 				if r.Compresses() {
@@ -333,9 +334,9 @@ func TestExactElementsAreThoseOfFullPrecision(t *testing.T) {
 			r := fewBits(t, c.set)
 			all := programmed(t, r, "momentum", nil)
 			inspectMessages(t, r, all)
-			got := drive(t, r, all, 1).Models.(InMemory)
+			got := drive(t, r, all, 1).Models.(score.InMemory)
 			like := fewBits(t, c.like)
-			want := drive(t, like, programmed(t, like, "momentum", nil), 1).Models.(InMemory)
+			want := drive(t, like, programmed(t, like, "momentum", nil), 1).Models.(score.InMemory)
 			same := true
 			for i := range got {
 				got, want := got[i].X, want[i].X
@@ -429,7 +430,7 @@ func TestExternalModelsInPairs(t *testing.T) {
 					t.Fatal(err)
 				}
 				digests = append(digests, sum)
-				mean := res.Models.(InMemory).Mean()
+				mean := res.Models.(score.InMemory).Mean()
 				for c := range trained {
 					want := 0.
 					for i := range r.N() {
@@ -499,7 +500,7 @@ func TestRunsOfUnknownSize(t *testing.T) {
 			t.Errorf("%s: %v", set, err)
 			continue
 		}
-		if r.Dim() != 0 || r.N() != 8 || len(r.Layout()) != 0 || r.Predict().Payload != 0 || r.Evaluates(10) ||
+		if r.Dim() != 0 || r.N() != 8 || len(r.Layout()) != 0 || r.Predict().Payload != 0 || r.scorer.Due(10) ||
 			r.Bits() < 1 || r.Bits() > 32 || r.Memory() != 0 {
 			t.Errorf("%s: %d parameters, %d bits, memory %d, prediction %+v", set, r.Dim(), r.Bits(), r.Memory(), r.Predict())
 		}
@@ -531,7 +532,7 @@ func TestSummaryOfARunOfUnknownSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Summarize(Results{Mode: "lab", Models: InMemory{{X: []float32{1, 2}}, {X: []float32{3, 2}}},
+	s, err := r.Summarize(Results{Mode: "lab", Models: score.InMemory{{X: []float32{1, 2}}, {X: []float32{3, 2}}},
 		Finals: []record.Final{
 			{Rank: 0, Digest: strings.Repeat("00", 32)}, {Rank: 1, Digest: strings.Repeat("11", 32)},
 		}})

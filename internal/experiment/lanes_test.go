@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/moniqua"
 )
@@ -119,7 +120,7 @@ func TestLanesTrainAsInFullPrecision(t *testing.T) {
 		r := tracking(t, append(set, "train.rounds=200", "train.schedule=constant", "train.step_size=0.2")...)
 		all := workers(t, r)
 		res := drive(t, r, all, 1)
-		score, err := r.Evaluate(res.Models.(InMemory).Mean())
+		score, err := r.scorer.Evaluate(res.Models.(score.InMemory).Mean())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/wire/entropy"
@@ -32,10 +33,10 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := Results{Mode: "test", Models: make(InMemory, len(all)), Wall: out.Time}
+	res := Results{Mode: "test", Models: make(score.InMemory, len(all)), Wall: out.Time}
 	for i, w := range all {
-		res.Models.(InMemory)[i].X = w.Machine.Params()
-		digest := record.Digest(res.Models.(InMemory)[i].X)
+		res.Models.(score.InMemory)[i].X = w.Machine.Params()
+		digest := record.Digest(res.Models.(score.InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]),
 			Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}

@@ -65,7 +65,7 @@ func (r *Run) Sizes(rank topology.Rank) budget.Worker {
 	if r.method.Reads && r.directions().IsMomentum() {
 		w.Part = r.part
 	}
-	w.Activations = int64(r.lanes(cores.Free())) * r.activations()
+	w.Activations = int64(r.scorer.Lanes(cores.Free())) * r.activations()
 	if r.data != nil {
 		w.Data = r.data.Bytes()
 	}

@@ -44,7 +44,7 @@ func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 	}
 }
 
-// Replicas of an all-reduce stay equal, bit for bit. Every worker draws its own random numbers, the server twice.
+// score.Replicas of an all-reduce stay equal, bit for bit. Every worker draws its own random numbers, the server twice.
 func TestReducedReplicasAreEqual(t *testing.T) {
 	for _, reduce := range []string{"ring", "allgather", "server"} {
 		r := assemble(t, "algorithm.name=allreduce", "algorithm.reduce="+reduce, "model={name: quadratic, dim: 200}",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -232,7 +233,7 @@ func TestAsynchronousRunsGoOn(t *testing.T) {
 		if steps < 240 || steps > 240+12 {
 			t.Errorf("%s: %d steps, want 240 in all", theta, steps)
 		}
-		for _, one := range res.Models.(InMemory) {
+		for _, one := range res.Models.(score.InMemory) {
 			if !vec.Finite(one.X) {
 				t.Errorf("%s: a model is not finite", theta)
 			}

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
@@ -32,7 +33,7 @@ type Run struct {
 	control  func(registry.Lane) (*moniqua.Control, error)
 	extent
 	problem  *model.Problem // that the quadratics of all workers share, nil for other models
-	scorer   *scorer
+	scorer   *score.Scorer
 	program  *Program // of an external model, nil where none runs
 	coder    entropy.Coder
 	notes    []string // of the loader
@@ -81,6 +82,28 @@ func (r *Run) Config() configs.Config { return r.cfg }
 
 // Data returns the data of the run, nil for an objective without data.
 func (r *Run) Data() *shards.Dataset { return r.data }
+
+// Scorer returns what evaluates the models of the run.
+func (r *Run) Scorer() *score.Scorer { return r.scorer }
+
+// newScorer makes the scorer when all else is known. While the run goes on, the mean of the replicas is evaluated
+// except in three cases. Asynchronous workers have no rounds in common. Only its script can evaluate an external model.
+// Running statistics are averaged only at the end.
+func (r *Run) newScorer() *score.Scorer {
+	m := r.cfg.Model
+	kind, _ := model.Find(m.Name)
+	return score.New(score.Setup{
+		Data: r.data, Spec: func(batch int) model.Spec { return r.modelSpec(0, batch) }, Workers: r.N(), Dim: r.dim,
+		Batch: r.cfg.Train.Batch, Most: r.cfg.Output.EvaluateSamples, Every: r.cfg.Output.Evaluate,
+		Means:   !kind.External && !(kind.Has("norm") && m.Norm == "batch") && !r.Asynchronous(),
+		Scripts: r.cfg.External(), Memory: r.activations(),
+	})
+}
+
+// activations returns the bytes of the values of a batch between layers, and of packed weights.
+func (r *Run) activations() int64 {
+	return floatBytes * (int64(r.cfg.Train.Batch)*int64(r.sample) + int64(r.packed))
+}
 
 // Weights returns the weights of the workers in the objective, 1 where all count equally. It may read the labels.
 func (r *Run) Weights() ([]float64, error) {

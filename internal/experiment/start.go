@@ -117,19 +117,3 @@ func (f modelFiles) restore(saved train.Saved, path, name string) (x, statistics
 	x, statistics = f.form.Import(y)
 	return x, statistics, nil
 }
-
-// statisticsOf returns the running statistics of an objective.
-func statisticsOf(f model.Objective) []float32 {
-	if c, ok := f.(model.Carrier); ok {
-		return c.Statistics()
-	}
-	return nil
-}
-
-func setStatistics(f model.Objective, s []float32) error {
-	c, ok := f.(model.Carrier)
-	if !ok {
-		return nil
-	}
-	return c.SetStatistics(s)
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/topology"
 )
 
@@ -24,7 +25,7 @@ type Results struct {
 	Mode    string              // run, lab or sim
 	Finals  []record.Final      // in any order
 	Last    []record.Step       // the last recorded step of each worker, in any order
-	Models  Replicas            // final models; nil: they are not known
+	Models  score.Replicas      // final models; nil: they are not known
 	Edges   []record.Event      // edge events on record: of all workers, in mode run of one
 	Wall    time.Duration       // of the whole command
 	Version string              // of the program
@@ -200,7 +201,7 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 // compareModels fills in the distance of the replicas to their mean and the accuracy of that mean, if all models exist.
 // With batch normalization it is evaluated with the means of the running statistics. Under the policy reweight the
 // models of the remaining workers suffice.
-func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, all int)) error {
+func (r *Run) compareModels(s *record.Summary, all score.Replicas, watch func(done, all int)) error {
 	if all == nil {
 		return nil
 	}
@@ -209,26 +210,26 @@ func (r *Run) compareModels(s *record.Summary, all Replicas, watch func(done, al
 		return nil
 	}
 	if r.cfg.External() { // only its program can evaluate the model
-		consensus, err := average(all, func([]float32) bool { return true })
+		consensus, err := score.Mean(all, func([]float32) bool { return true })
 		s.Consensus = record.Number(consensus)
 		return err
 	}
 	var consensus float64
 	var failed error
-	mean, err := all.Collect(func(yield func([]float32) bool) { consensus, failed = average(all, yield) })
+	mean, err := all.Collect(func(yield func([]float32) bool) { consensus, failed = score.Mean(all, yield) })
 	if err = cmp.Or(failed, err); err != nil {
 		return err
 	}
 	s.Consensus = record.Number(consensus)
-	statistics, err := meanStatistics(all)
+	statistics, err := score.MeanStatistics(all)
 	if err != nil {
 		return err
 	}
-	score, err := r.ScoreModel(mean, statistics, watch)
+	result, err := r.scorer.Score(mean, statistics, watch)
 	if err != nil {
 		return err
 	}
-	s.Accuracy.AverageModel = record.Number(score.Accuracy)
+	s.Accuracy.AverageModel = record.Number(result.Accuracy)
 	return nil
 }
 

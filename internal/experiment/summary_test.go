@@ -17,6 +17,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
@@ -67,18 +68,18 @@ func TestSummaryOfARun(t *testing.T) {
 }
 
 func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
-	models := InMemory{{X: []float32{0, 1}}, {X: []float32{0, 3}}, {}, {X: []float32{3, 2}}}
+	models := score.InMemory{{X: []float32{0, 1}}, {X: []float32{0, 3}}, {}, {X: []float32{3, 2}}}
 	var mean []float32
 	keep := func(part []float32) bool {
 		mean = append(mean, part...)
 		return true
 	}
-	got, err := average(models, keep)
+	got, err := score.Mean(models, keep)
 	if err != nil || got != 2 || !slices.Equal(mean, []float32{1, 2}) {
 		t.Errorf("consensus %v of the mean %v, error %v, want 2 of [1 2]", got, mean, err)
 	}
 	models[1].X[1] = float32(math.NaN())
-	if got, _ := average(models, keep); !math.IsNaN(got) {
+	if got, _ := score.Mean(models, keep); !math.IsNaN(got) {
 		t.Errorf("want NaN to show, got %v", got)
 	}
 }
@@ -89,7 +90,7 @@ func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 		{"model={name: resnet, depth: 8, norm: batch}"}} {
 		r := assemble(t, append([]string{"topology.size=3", "data={name: glyphs}"}, set...)...)
 		random := rand.New(rand.NewPCG(1, 0))
-		models, paths := make(InMemory, 3), []string{}
+		models, paths := make(score.InMemory, 3), []string{}
 		for i := range models {
 			w, err := r.Worker(topology.Rank(i))
 			if err != nil {
@@ -113,9 +114,9 @@ func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 		}
 		var distances [2]float64
 		var means [2][]float32
-		for i, all := range []Replicas{models, files} {
+		for i, all := range []score.Replicas{models, files} {
 			if means[i], err = all.Collect(func(yield func([]float32) bool) {
-				if distances[i], err = average(all, yield); err != nil {
+				if distances[i], err = score.Mean(all, yield); err != nil {
 					t.Error(err)
 				}
 			}); err != nil {
@@ -131,33 +132,33 @@ func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 }
 
 // theMeansHaveStatistics checks the running statistics of the mean of models, and that summaries score it with them.
-func theMeansHaveStatistics(t *testing.T, r *Run, models InMemory, files Replicas) {
+func theMeansHaveStatistics(t *testing.T, r *Run, models score.InMemory, files score.Replicas) {
 	t.Helper()
 	want := make([]float32, len(models[0].Statistics))
 	for c := range want {
 		want[c] = float32((float64(models[0].Statistics[c]) + float64(models[1].Statistics[c]) +
 			float64(models[2].Statistics[c])) / 3)
 	}
-	score, err := r.ScoreModel(models.Mean(), want, nil)
+	scored, err := r.scorer.Score(models.Mean(), want, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, all := range []Replicas{models, files} {
-		if got, err := meanStatistics(all); err != nil || !slices.Equal(got, want) {
+	for _, all := range []score.Replicas{models, files} {
+		if got, err := score.MeanStatistics(all); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%T: other statistics of the mean, error %v", all, err)
 		}
 		var s record.Summary
 		if err := r.compareModels(&s, all, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Accuracy.AverageModel; got == nil || *got != score.Accuracy {
-			t.Errorf("%T: accuracy of the mean is %v, want %v", all, got, score.Accuracy)
+		if got := s.Accuracy.AverageModel; got == nil || *got != scored.Accuracy {
+			t.Errorf("%T: accuracy of the mean is %v, want %v", all, got, scored.Accuracy)
 		}
 	}
 	if len(want) == 0 {
 		return
 	}
-	if _, err := r.Evaluate(models.Mean()); err == nil || !strings.Contains(err.Error(), "running statistics") {
+	if _, err := r.scorer.Evaluate(models.Mean()); err == nil || !strings.Contains(err.Error(), "running statistics") {
 		t.Errorf("a model without its statistics: error %v", err)
 	}
 }
@@ -193,7 +194,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	all := workers(t, r)
 	res := drive(t, r, all, 1)
 	evaluate(t, all, res)
-	res.Models.(InMemory)[1].X = nil
+	res.Models.(score.InMemory)[1].X = nil
 	s := summarize(t, r, res)
 	if s.Algorithm != "allreduce" || s.Bits != 32 || s.Theta.Value != 0 || s.Digest == "" {
 		t.Errorf("got %+v", s)

@@ -83,7 +83,7 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 	if costs.Coding() {
 		opt.Cores = 2
 	}
-	all, means := workers(t, r), r.NewAverager(observe)
+	all, means := workers(t, r), r.scorer.NewAverager(observe)
 	latest := make([]int, len(all))
 	if from != nil {
 		opt.From = opened(t, from)

@@ -35,15 +35,15 @@ func TestRunsTogetherEndAsAlone(t *testing.T) {
 			}
 		}
 		for rank, w := range all[1] {
-			first := score(t, all[0][rank])
-			if second := score(t, w); second != first || first != score(t, alone[rank]) {
+			first := lossOf(t, all[0][rank])
+			if second := lossOf(t, w); second != first || first != lossOf(t, alone[rank]) {
 				t.Errorf("%v: worker %d scores %v, in the other run %v", set, rank, second, first)
 			}
 		}
 	}
 }
 
-func score(t *testing.T, w *Worker) float64 {
+func lossOf(t *testing.T, w *Worker) float64 {
 	t.Helper()
 	s, err := w.Evaluate(w.Machine.Params(), nil)
 	if err != nil {

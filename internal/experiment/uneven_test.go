@@ -175,8 +175,8 @@ func TestNoiseLeavesTestsAndFingerprintsAlone(t *testing.T) {
 	r := assemble(t, append(slices.Clone(uneven), "data.label_noise=[1]")...)
 	plain := assemble(t, "topology.size=4")
 	x := make([]float32, r.Dim())
-	a, err := r.Evaluate(x)
-	b, err2 := plain.Evaluate(x)
+	a, err := r.scorer.Evaluate(x)
+	b, err2 := plain.scorer.Evaluate(x)
 	if err != nil || err2 != nil || a != b {
 		t.Errorf("scores %v, %v; errors %v, %v", a, b, err, err2)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
@@ -132,9 +133,9 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 		return nil, err
 	}
 	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
-		return b.scorer.own(b.rank, objective, x, watch)
+		return b.scorer.Own(b.rank, objective, x, watch)
 	}
-	w.Statistics = func() []float32 { return statisticsOf(objective) }
+	w.Statistics = func() []float32 { return score.Statistics(objective) }
 	return w, nil
 }
 
@@ -151,7 +152,7 @@ func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32
 		return nil, err
 	}
 	copy(x, start.x)
-	return x, setStatistics(objective, start.statistics)
+	return x, score.SetStatistics(objective, start.statistics)
 }
 
 // oracle builds the oracle that takes the gradients of the worker.

@@ -25,7 +25,7 @@ var layers = [][]string{
 		"node/handshake", "node/join", "node/telemetry", "node/link",
 		"node/vector", "node"},
 	{"internal/registry", "."},
-	{"configs", "internal/shards", "internal/experiment", "internal/fleet", "internal/report"},
+	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/fleet", "internal/report"},
 	{"app/advice", "app/live", "app/machine", "app/terminal", "app/signals"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/preflight", "app/worker", "app/export", "app/runs"},
@@ -53,12 +53,13 @@ var siblings = map[string][]string{
 	"topology":          {"internal/rng"},     // graphs that are drawn
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
-	"quant":               {"quant/levels"},               // its tables are fitted there
-	"moniqua":             {"algos"},                      // it implements algos.Codec
-	"internal/journal":    {"internal/wire"},              // its records are frames
-	"internal/work":       {"internal/wire"},              // a task names the coder of its payloads
-	"internal/shards":     {"configs"},                    // it reads the data that a run file names
-	"internal/experiment": {"configs", "internal/shards"}, // it assembles what a run file names
+	"quant":               {"quant/levels"},                                 // its tables are fitted there
+	"moniqua":             {"algos"},                                        // it implements algos.Codec
+	"internal/journal":    {"internal/wire"},                                // its records are frames
+	"internal/work":       {"internal/wire"},                                // a task names the coder of its payloads
+	"internal/shards":     {"configs"},                                      // it reads the data that a run file names
+	"internal/score":      {"internal/shards"},                              // it evaluates on their test rows
+	"internal/experiment": {"configs", "internal/shards", "internal/score"}, // it assembles what a run file names
 
 	// the rooms of node: none of them looks up
 	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session

@@ -32,7 +32,7 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Targ
 	}
 	log := &events{}
 	tasks := experiment.Tasks(workers)
-	means := run.NewAverager(log.add)
+	means := run.Scorer().NewAverager(log.add)
 	for i, w := range workers {
 		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, log.add))
 	}

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -18,7 +19,7 @@ import (
 
 // faults returns the faults of the run file, nil if there are none. Workers that come back replace the dead ones in
 // workers.
-func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager,
+func (s *Run) faults(workers []*experiment.Worker, means *score.Averager,
 	scores func(record.Event)) *sim.Faults {
 	run := s.Session.Run
 	script := run.Script()

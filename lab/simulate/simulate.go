@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -21,9 +22,9 @@ import (
 // A Run is a simulated run on one network.
 type Run struct {
 	*session.Session
-	Models experiment.InMemory // final ones; nil before the end
-	From   *Resumed            // where the run goes on; nil: at the beginning
-	Beside int                 // further networks on which the run is simulated in this process
+	Models score.InMemory // final ones; nil before the end
+	From   *Resumed       // where the run goes on; nil: at the beginning
+	Beside int            // further networks on which the run is simulated in this process
 }
 
 // A Timing says how long the work of a worker takes in virtual time.
@@ -78,7 +79,7 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 
 // train simulates the run to its end and reports the results.
 func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
-	means := s.Session.Run.NewAverager(s.Event)
+	means := s.Session.Run.Scorer().NewAverager(s.Event)
 	var from *sim.Saved
 	if s.From != nil {
 		if err := s.From.restore(workers); err != nil {
@@ -123,7 +124,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 	return means.Conclude(s.Models, result.Rounds[0])
 }
 
-func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *experiment.Averager,
+func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *score.Averager,
 	scores func(record.Event)) []work.Task {
 	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
@@ -137,11 +138,11 @@ func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *ex
 const concluding = 8
 
 // concludeSim reports the results of all workers and returns their models.
-func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) (experiment.InMemory,
+func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) (score.InMemory,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	models := make(experiment.InMemory, len(workers))
+	models := make(score.InMemory, len(workers))
 	for rank := range workers {
 		if result.Lost(rank) {
 			continue

@@ -1,12 +1,9 @@
-package experiment
+package score
 
 import (
 	"fmt"
 	"iter"
 	"math"
-
-	"gossiptrainer/internal/train"
-	"gossiptrainer/model"
 )
 
 // Replicas are the final models of a run, which are read in pieces.
@@ -55,7 +52,7 @@ func (m InMemory) existing(i int) (InMemoryModel, error) {
 		}
 		i--
 	}
-	return InMemoryModel{}, fmt.Errorf("experiment: internal error: model %d is missing", i)
+	return InMemoryModel{}, fmt.Errorf("internal error: score: model %d is missing", i)
 }
 
 // Mean returns the mean of all models, none missing.
@@ -92,72 +89,6 @@ func (m InMemory) Collect(parts iter.Seq[[]float32]) (all []float32, err error) 
 	return all, nil
 }
 
-// saved are models in files.
-type saved struct {
-	files      []*train.Replica // as vectors of parameters
-	form       model.Form       // of the parameters; nil: the files have the order of memory
-	statistics model.Form       // of the running statistics
-}
-
-// Saved returns the final models in files of this run. It reads their headers alone. The error is a *train.LayoutError
-// if names or shapes differ.
-func (r *Run) Saved(paths []string) (Replicas, error) {
-	s := &saved{}
-	if r.dim > 0 && !r.cfg.External() { // only its script knows the names and shapes of another model
-		s.form, s.statistics = r.files.form.Parameters(), r.files.form.Statistics()
-	}
-	for _, path := range paths {
-		file, err := train.OpenReplica(path)
-		if err != nil {
-			return nil, err
-		}
-		if s.form != nil {
-			if err := r.MatchModel(train.Saved{Layout: file.Layout()}, path); err != nil {
-				return nil, err
-			}
-			file = file.Of(s.form.Layout())
-		}
-		s.files = append(s.files, file)
-	}
-	return s, nil
-}
-
-// Size returns the number of files, and the length of their models.
-func (s *saved) Size() (models, coordinates int) {
-	for i, file := range s.files {
-		if i > 0 && file.Len() != coordinates {
-			return len(s.files), 0
-		}
-		coordinates = file.Len()
-	}
-	return len(s.files), coordinates
-}
-
-// Read reads a piece of a file.
-func (s *saved) Read(x []float32, i, first int) error { return s.files[i].Read(x, first) }
-
-// Statistics reads those of a file.
-func (s *saved) Statistics(i int) ([]float32, error) {
-	if len(s.statistics) == 0 {
-		return nil, nil
-	}
-	file := s.files[i].Of(s.statistics.Layout())
-	y := make([]float32, file.Len())
-	if err := file.Read(y, 0); err != nil {
-		return nil, err
-	}
-	_, statistics := s.statistics.Import(y)
-	return statistics, nil
-}
-
-// Collect puts the numbers where memory has them.
-func (s *saved) Collect(parts iter.Seq[[]float32]) ([]float32, error) {
-	if s.form == nil {
-		return InMemory{}.Collect(parts)
-	}
-	return s.form.Collect(parts)
-}
-
 // Bounds of the coordinates that are averaged at a time: of each model, of all models together, and the least number.
 const (
 	pieceLen  = 1 << 16
@@ -165,9 +96,9 @@ const (
 	leastLen  = 1 << 10
 )
 
-// average tells yield the mean of replicas piece by piece, summed in float64 in their order. It returns the largest
+// Mean tells yield the mean of replicas piece by piece, summed in float64 in their order. It returns the largest
 // distance of a replica to the mean, max_i |x_i − x̄|_∞. It needs one piece of each replica in memory.
-func average(all Replicas, yield func(mean []float32) bool) (consensus float64, err error) {
+func Mean(all Replicas, yield func(mean []float32) bool) (consensus float64, err error) {
 	models, dim := all.Size()
 	n := min(dim, pieceLen, max(leastLen, allPieces/max(1, models)))
 	own, sum, mean := make([][]float32, models), make([]float64, n), make([]float32, n)
@@ -200,9 +131,9 @@ func average(all Replicas, yield func(mean []float32) bool) (consensus float64, 
 	return consensus, nil
 }
 
-// meanStatistics returns the mean of the replicas' running statistics, summed in float64 in their order. It is empty
+// MeanStatistics returns the mean of the replicas' running statistics, summed in float64 in their order. It is empty
 // where the models have none.
-func meanStatistics(all Replicas) ([]float32, error) {
+func MeanStatistics(all Replicas) ([]float32, error) {
 	models, _ := all.Size()
 	each := make([][]float32, models)
 	for i := range each {
@@ -211,7 +142,7 @@ func meanStatistics(all Replicas) ([]float32, error) {
 			return nil, err
 		}
 		if len(each[i]) != len(each[0]) {
-			return nil, fmt.Errorf("experiment: internal error: %d and %d running statistics", len(each[0]), len(each[i]))
+			return nil, fmt.Errorf("internal error: score: %d and %d running statistics", len(each[0]), len(each[i]))
 		}
 	}
 	return meanVector(each), nil

@@ -1,4 +1,4 @@
-package experiment
+package score
 
 import (
 	"fmt"
@@ -7,41 +7,15 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
-
-// Evaluates reports whether models are evaluated after k rounds: where output.evaluate divides k. The end of the run
-// does not count, because results are evaluated anyway. The script of an external model evaluates it when it likes.
-func (r *Run) Evaluates(k int) bool {
-	every := r.cfg.Output.Evaluate
-	return every > 0 && !r.cfg.External() && k > 0 && k%every == 0
-}
-
-// Scored wraps the gradient next of worker w. In every round k with an evaluation it first evaluates the replica x_k
-// and tells observe. The objective of a worker has one scratch memory, so evaluation and gradient follow each other in
-// one goroutine.
-func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
-	return func(g []float32, k int, x []float32) (float32, error) {
-		if r.Evaluates(k) {
-			score, err := w.Evaluate(x, nil)
-			if err != nil {
-				return 0, err
-			}
-			observe(record.Event{Score: &record.Score{
-				Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
-			}})
-		}
-		return next(g, k, x)
-	}
-}
 
 // An Averager evaluates the mean of all replicas, where all are in one process. It keeps one sum for each round that
 // some workers have reached and others have not. Workers differ by few rounds, because they wait for each other's
 // messages. Sums are taken in the order of ranks, so that every run of the same settings has the same scores. A replica
 // that arrives before one of a lower rank waits for it.
 type Averager struct {
-	run     *Run
+	scorer  *Scorer
 	observe func(record.Event)
 
 	mu     sync.Mutex
@@ -74,8 +48,8 @@ func (m *meanModel) add(rank topology.Rank, x []float32) {
 }
 
 // NewAverager returns an Averager that tells observe the scores.
-func (r *Run) NewAverager(observe func(record.Event)) *Averager {
-	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}, latest: make([]int, r.N())}
+func (s *Scorer) NewAverager(observe func(record.Event)) *Averager {
+	return &Averager{scorer: s, observe: observe, rounds: map[int]*meanModel{}, latest: make([]int, s.Workers)}
 }
 
 // GoOn continues with workers that begin these rounds, by rank. Earlier replicas have been added.
@@ -88,11 +62,11 @@ func (a *Averager) GoOn(began []int) {
 // Watched wraps the gradient next of a worker: it first adds the replica x_k to the mean of its round. The last worker
 // of a round evaluates the mean.
 func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient {
-	if !a.hasMeans() {
+	if !a.scorer.Means {
 		return next
 	}
 	return func(g []float32, k int, x []float32) (float32, error) {
-		if a.run.Evaluates(k) {
+		if a.scorer.Due(k) {
 			if mean := a.add(rank, k, x); mean != nil {
 				if err := a.evaluate(k, mean); err != nil {
 					return 0, err
@@ -105,7 +79,7 @@ func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient
 
 // Conclude evaluates the mean of the final models after some rounds.
 func (a *Averager) Conclude(models InMemory, rounds int) error {
-	if a.run.cfg.Output.Evaluate > 0 && a.hasMeans() {
+	if a.scorer.Every > 0 && a.scorer.Means {
 		return a.evaluate(rounds, models.Mean())
 	}
 	return nil
@@ -125,7 +99,7 @@ func (a *Averager) add(rank topology.Rank, k int, x []float32) []float32 {
 		m = &meanModel{sum: make([]float64, len(x)), early: map[topology.Rank][]float32{}}
 		a.rounds[k] = m
 	}
-	if m.add(rank, x); m.count < a.run.N() {
+	if m.add(rank, x); m.count < a.scorer.Workers {
 		return nil
 	}
 	delete(a.rounds, k)
@@ -137,7 +111,7 @@ func (a *Averager) add(rank topology.Rank, k int, x []float32) []float32 {
 }
 
 func (a *Averager) evaluate(k int, mean []float32) error {
-	score, err := a.run.Evaluate(mean)
+	score, err := a.scorer.Evaluate(mean)
 	if err != nil {
 		return fmt.Errorf("round %d: mean of the replicas: %w", k, err)
 	}
@@ -145,12 +119,4 @@ func (a *Averager) evaluate(k int, mean []float32) error {
 		Rank: record.Average, Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
 	}})
 	return nil
-}
-
-// hasMeans reports whether the mean of the replicas is evaluated during the run. Asynchronous workers have no rounds in
-// common. Only its script can evaluate an external model, and running statistics are averaged at the end alone.
-func (a *Averager) hasMeans() bool {
-	m := a.run.cfg.Model
-	kind, _ := model.Find(m.Name)
-	return !kind.External && !(kind.Has("norm") && m.Norm == "batch") && !a.run.Asynchronous()
 }
