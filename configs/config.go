@@ -46,18 +46,29 @@ type Config struct {
 
 // Topology is the graph of the workers.
 type Topology struct {
-	Kind   string  `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=random-regular,enum=small-world,enum=erdos-renyi,enum=edges,enum=one-peer-exponential,enum=one-peer-hypercube,enum=base2,enum=random-shift,enum=random-matching,enum=static-exponential" jsonschema_description:"graph. Weights are Metropolis-Hastings, but for the kinds from one-peer-exponential on: these change from exchange to exchange or are directed, for dpsgd and others without memory of W"`
+	Kind   string  `json:"kind" jsonschema_description:"graph. Weights are Metropolis-Hastings, but for the kinds from one-peer-exponential on: these change from exchange to exchange or are directed, for dpsgd and others without memory of W"`
 	Size   int     `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
-	Rows   int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
-	Cols   int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
-	File   string  `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
-	Degree int     `json:"degree" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"random-regular, small-world: neighbours of a worker; 0 = 4, or fewer if there are few workers"`
+	Rows   int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds rows>: rows; 0 for every other kind"`
+	Cols   int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds cols>: columns; 0 for every other kind"`
+	File   string  `json:"file" jsonschema_description:"<kinds file>: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
+	Degree int     `json:"degree" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds degree>: neighbours of a worker; 0 = 4, or fewer if there are few workers"`
 	Chance float64 `json:"chance" jsonschema:"minimum=0,maximum=1" jsonschema_description:"small-world: chance that an edge moves, 0 = 0.1; erdos-renyi: chance of an edge, 0 = 2 ln(n)/n"`
 	Slack  Auto    `json:"slack" jsonschema_description:"gamma in gamma W + (1 - gamma) I. Below 1 it mixes more slowly and tolerates fewer bits. Auto takes the largest gamma at which rounding noise stays below a fifth of theta and d2 is stable"`
 
 	// Edges is the content of File, read by Load.
 	Edges [][2]topology.Rank `json:"-"`
 }
+
+// Spec returns the graph without its slack and seed.
+func (t Topology) Spec() topology.Spec {
+	return topology.Spec{
+		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges,
+		Degree: t.Degree, Chance: t.Chance,
+	}
+}
+
+// takes reports whether a setting of some kinds has an effect.
+func (t Topology) takes(setting string) bool { return topology.Kind(t.Kind).Takes(setting) }
 
 // Algorithm says what a round does.
 type Algorithm struct {

@@ -20,11 +20,14 @@ import (
 // deriveSize sets the number of workers for graphs whose other keys determine it.
 func (l *Loaded) deriveSize() {
 	t := &l.Config.Topology
-	if t.Kind == "torus" && l.outranks("topology.size", "topology.kind", "topology.rows", "topology.cols") {
-		follow(l, "topology.size", &t.Size, t.Rows*t.Cols)
+	var from []string
+	for _, setting := range []string{"rows", "cols", "file"} {
+		if t.takes(setting) {
+			from = append(from, "topology."+setting)
+		}
 	}
-	if t.Kind == "edges" && l.outranks("topology.size", "topology.kind", "topology.file") {
-		follow(l, "topology.size", &t.Size, workers(t.Edges))
+	if len(from) > 0 && l.outranks("topology.size", append(from, "topology.kind")...) {
+		follow(l, "topology.size", &t.Size, t.Spec().Given())
 	}
 }
 
@@ -61,14 +64,6 @@ func follow[T comparable](l *Loaded, key string, field *T, value T) {
 
 // bitsOf returns the bits of a symbol with that many levels, ≥ 2.
 func bitsOf(levels int) int { return bits.Len(uint(levels - 1)) }
-
-func workers(edges [][2]topology.Rank) int {
-	n := 0
-	for _, e := range edges {
-		n = max(n, int(e[0])+1, int(e[1])+1)
-	}
-	return n
-}
 
 // readFiles reads the files on whose content peers must agree. It returns the errors by key.
 func (l *Loaded) readFiles() map[string]error {
@@ -123,7 +118,7 @@ func (l *Loaded) hashStart() error {
 // readEdges reads the file of edges.
 func (l *Loaded) readEdges() error {
 	t := &l.Config.Topology
-	if t.Kind != "edges" || t.File == "" {
+	if !t.takes("file") || t.File == "" {
 		return nil
 	}
 	if err := l.locate("topology.file", &t.File); err != nil {

@@ -25,11 +25,11 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 	{"topology.kind", []need{ownGraph}},
 	{"topology.size", always},
-	{"topology.rows", []need{only("topology.kind", "torus").or(0)}},
-	{"topology.cols", []need{only("topology.kind", "torus").or(0)}},
-	{"topology.file", []need{only("topology.kind", "edges").or("")}},
-	{"topology.degree", []need{only("topology.kind", "random-regular", "small-world").or(0)}},
-	{"topology.chance", []need{only("topology.kind", "small-world", "erdos-renyi").or(0.)}},
+	{"topology.rows", []need{ofKinds("rows").or(0)}},
+	{"topology.cols", []need{ofKinds("cols").or(0)}},
+	{"topology.file", []need{ofKinds("file").or("")}},
+	{"topology.degree", []need{ofKinds("degree").or(0)}},
+	{"topology.chance", []need{ofKinds("chance").or(0.)}},
 	{"topology.slack", []need{ownWeights}},
 
 	{"wire.entropy", always},
@@ -167,6 +167,9 @@ var algorithmEffects = []effect{
 
 // ofModels is the need of a setting of some models.
 func ofModels(setting string) need { return only("model.name", model.Names(setting)...) }
+
+// ofKinds is the need of a setting of some kinds of graphs.
+func ofKinds(setting string) need { return only("topology.kind", kindsWith(setting)...) }
 
 // of is the need of a setting of some algorithms.
 func of(fits func(registry.Algorithm) bool) need {

@@ -1,6 +1,9 @@
 package configs
 
-import "gossiptrainer/internal/registry"
+import (
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/topology"
+)
 
 // faultRules refuse settings that the policy reweight excludes.
 var faultRules = []rule{
@@ -26,8 +29,8 @@ var faultRules = []rule{
 		}},
 	{[]string{"faults.on_lost_neighbor", "algorithm.theta.rule", "topology.kind", "algorithm.name", "algorithm.codec",
 		"algorithm.bits"}, func(c *Config, wrong complain) {
-		rule := c.Algorithm.Theta.Rule
-		if c.reweights() && c.modulo() && (rule == "certified" || rule == "theorem") && c.Topology.Kind != "ring" {
+		rule, kind := c.Algorithm.Theta.Rule, topology.Kind(c.Topology.Kind)
+		if c.reweights() && c.modulo() && (rule == "certified" || rule == "theorem") && !kind.Closes() {
 			wrong("faults.on_lost_neighbor",
 				"no certificate for what remains of a %s, only for that of a ring: must be wait or stop, or theta.rule adaptive",
 				c.Topology.Kind)

@@ -9,10 +9,11 @@ import (
 
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
-// Package registry lists the algorithms and compressors, package model the models. The schema takes the values of a key
-// and the words in angle brackets of a description from there.
+// Package registry lists the algorithms and compressors, packages model and topology the models and graphs. The schema
+// takes the values of a key and the words in angle brackets of a description from there.
 
 // row returns the row of the algorithm, one that allows nothing if there is none.
 func (c *Config) row() registry.Algorithm {
@@ -41,6 +42,8 @@ func (c *Config) External() bool {
 // listed returns the values of the keys that rows list, nil of any other key.
 func listed(key string) []string {
 	switch key {
+	case "topology.kind":
+		return kindsWith("")
 	case "algorithm.name":
 		return registry.Names(nil)
 	case "algorithm.codec":
@@ -53,6 +56,17 @@ func listed(key string) []string {
 		return model.Names("")
 	}
 	return nil
+}
+
+// kindsWith returns the kinds of graphs that take a setting; all for "".
+func kindsWith(setting string) []string {
+	var names []string
+	for _, kind := range topology.Kinds() {
+		if setting == "" || kind.Takes(setting) {
+			names = append(names, string(kind))
+		}
+	}
+	return names
 }
 
 // codecs returns those that some algorithm takes.
@@ -90,6 +104,9 @@ func words(word string) string {
 	}
 	if setting, ok := strings.CutPrefix(word, "model "); ok {
 		return strings.Join(model.Names(setting), ", ")
+	}
+	if setting, ok := strings.CutPrefix(word, "kinds "); ok {
+		return strings.Join(kindsWith(setting), ", ")
 	}
 	if setting, ok := strings.CutPrefix(word, "lacks "); ok {
 		all := registry.CompressorNames("")

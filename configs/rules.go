@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/bits"
 	"net"
 	"slices"
 	"strconv"
@@ -21,20 +20,12 @@ import (
 )
 
 var topologyRules = []rule{
-	{[]string{"topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
-		t := c.Topology
-		if t.Kind == "torus" && (t.Rows < 1 || t.Cols < 1) {
-			wrong("topology.rows", "a torus needs rows and cols, got %d x %d", t.Rows, t.Cols)
-		}
-	}},
-	{[]string{"topology.size", "topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
-		t := c.Topology
-		if t.Kind == "torus" && t.Rows > 0 && t.Cols > 0 && t.Rows*t.Cols != t.Size {
-			wrong("topology.size", "a torus of %d x %d has %d workers, but the size is %d", t.Rows, t.Cols, t.Rows*t.Cols,
-				t.Size)
-		}
-		if (t.Kind == "hypercube" || t.Kind == "one-peer-hypercube") && bits.OnesCount(uint(t.Size)) != 1 {
-			wrong("topology.size", "a %s has 1, 2, 4, 8, ... workers, but the size is %d", t.Kind, t.Size)
+	{[]string{"topology.kind", "topology.size", "topology.rows", "topology.cols", "topology.degree", "topology.chance",
+		"topology.file"}, func(c *Config, wrong complain) {
+		if c.Topology.takes("file") && c.Topology.File == "" {
+			wrong("topology.file", "the kind %s needs a file of edges", c.Topology.Kind)
+		} else if setting, why := c.Topology.Spec().Check(); setting != "" {
+			wrong("topology."+setting, "%s", why)
 		}
 	}},
 	{[]string{"algorithm.name", "algorithm.reduce", "topology.kind"}, checkChanging},
@@ -44,13 +35,8 @@ var topologyRules = []rule{
 				"or the graph one that does not change", c.Topology.Kind)
 		}
 	}},
-	{[]string{"topology.file", "topology.kind"}, func(c *Config, wrong complain) {
-		if c.Topology.Kind == "edges" && c.Topology.File == "" {
-			wrong("topology.file", "the kind edges needs a file of edges")
-		}
-	}},
 	{[]string{"topology.size", "topology.file", "topology.kind"}, func(c *Config, wrong complain) {
-		if n := workers(c.Topology.Edges); c.Topology.Kind == "edges" && n > 0 && n != c.Topology.Size {
+		if n := c.Topology.Spec().Given(); c.Topology.takes("file") && n > 0 && n != c.Topology.Size {
 			wrong("topology.size", "the file of edges names workers 0 to %d, but the size is %d", n-1, c.Topology.Size)
 		}
 	}},

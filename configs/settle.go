@@ -23,7 +23,7 @@ func (l *Loaded) settle(bad []string) ([]Problem, []string) {
 			l.lay(key, n)
 		}
 	}
-	if l.Config.Topology.Kind != "edges" {
+	if !l.Config.Topology.takes("file") {
 		l.Config.Topology.Edges = nil
 	}
 	if l.Config.Train.From == "" {

@@ -13,7 +13,7 @@ func (g *Graph) sample() *Graph {
 	}
 	s := g.spec
 	s.N = sampled
-	smaller := &Graph{spec: s, links: newLinks(s)}
+	smaller := &Graph{spec: s, family: g.family, links: g.family.links(s)}
 	smaller.reach = smaller.findReach
 	return smaller
 }
@@ -45,7 +45,7 @@ func (g *Graph) Noise(slack float64) float64 {
 	small := g.sample()
 	s := small.spec
 	s.Slack = slack
-	g = &Graph{spec: s, links: small.links}
+	g = &Graph{spec: s, family: g.family, links: small.links}
 	n := g.N()
 	covariance, next := make([]float64, n*n), make([]float64, n*n)
 	most := 0.0

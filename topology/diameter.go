@@ -9,7 +9,7 @@ const searches = 1 << 10
 // Every walk bounds the eccentricities of all workers. Those of workers at distance d from v lie between
 // max(ε(v) − d, d) and ε(v) + d (Takes and Kosters, "Determining the diameter of small world networks", CIKM 2011).
 func (g *Graph) diameter() int {
-	if g.spec.Kind.symmetric() {
+	if g.family.symmetric {
 		e, _ := g.eccentricity(0, g.unreached())
 		return e
 	}

@@ -25,20 +25,25 @@ func (g *Graph) Draw(w io.Writer) error {
 }
 
 func (g *Graph) picture() string {
-	s := g.spec
-	switch {
-	case s.Kind == Ring && s.N > 2 && s.N <= 2*maxRow:
-		return drawLoop(s.N)
-	case s.Kind == Torus && s.Rows <= pageWidth && s.Cols <= maxRow:
-		if grid := drawTorus(s.Rows, s.Cols); lineWidth(grid) <= pageWidth {
-			return grid
+	if g.family.picture != nil {
+		if picture := g.family.picture(g.spec); picture != "" {
+			return picture
 		}
-	case s.N <= 2 || s.Kind == Path && s.N <= maxRow:
-		return drawLine(labels(s.N)) + "\n"
-	case s.N <= maxTable:
+	}
+	switch n := g.N(); {
+	case n <= 2:
+		return drawLine(labels(n)) + "\n"
+	case n <= maxTable:
 		return g.drawTable()
 	}
-	return fmt.Sprintf("%v: too large to draw\n", s)
+	return fmt.Sprintf("%v: too large to draw\n", g.spec)
+}
+
+func drawPath(s Spec) string {
+	if s.N > maxRow {
+		return ""
+	}
+	return drawLine(labels(s.N)) + "\n"
 }
 
 // lineWidth returns the columns of the longest line.
@@ -62,12 +67,16 @@ func labels(n int) []string {
 
 func drawLine(labels []string) string { return strings.Join(labels, " ── ") }
 
-// drawLoop draws n ≥ 3 workers from left to right and back below:
+// drawLoop draws 3 workers or more from left to right and back below:
 //
 //	0 ── 1 ── 2
 //	│         │
 //	4 ── 3 ───┘
-func drawLoop(n int) string {
+func drawLoop(s Spec) string {
+	n := s.N
+	if n < 3 || n > 2*maxRow {
+		return ""
+	}
 	text := labels(n)
 	indent := strings.Repeat(" ", len(text[0])-1)
 	above, below := text[:(n+1)/2], slices.Clone(text[(n+1)/2:])
@@ -91,7 +100,11 @@ func drawLoop(n int) string {
 //	   │    │    │
 //	── 6 ── 7 ── 8 ──
 //	   │    │    │
-func drawTorus(rows, cols int) string {
+func drawTorus(s Spec) string {
+	rows, cols := s.Rows, s.Cols
+	if rows > pageWidth || cols > maxRow {
+		return ""
+	}
 	text := labels(rows * cols)
 	before, after := "", ""
 	if cols > 2 {
@@ -106,7 +119,10 @@ func drawTorus(rows, cols int) string {
 	}
 	picture := strings.Join(lines, bars)
 	if rows > 2 {
-		return bars + picture + bars
+		picture = bars + picture + bars
+	}
+	if lineWidth(picture) > pageWidth {
+		return ""
 	}
 	return picture
 }

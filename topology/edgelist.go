@@ -7,6 +7,17 @@ import (
 	"strings"
 )
 
+// EdgeList is any connected simple graph.
+const EdgeList Kind = "edges"
+
+// largest returns the number of workers of a list of edges.
+func largest(s Spec) (n int) {
+	for _, e := range s.Edges {
+		n = max(n, int(e[0])+1, int(e[1])+1)
+	}
+	return n
+}
+
 // Limits on an edge-list file.
 const (
 	maxEdges     = 1 << 20

@@ -18,6 +18,7 @@ import (
 // use.
 type Graph struct {
 	spec      Spec
+	family    *family
 	neighbors [][]Rank // of each worker of a static graph, increasing
 	links     links    // of the others
 	reach     func() int
@@ -28,21 +29,23 @@ func New(s Spec) (*Graph, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s.N, _ = s.size()
+	s.N = s.Size()
 	s.Edges = slices.Clone(s.Edges)
+	f := s.Kind.row()
+	g := &Graph{spec: s, family: f}
 	switch {
-	case !s.Kind.Static():
-		g := &Graph{spec: s, links: newLinks(s)}
+	case f.links != nil:
+		g.links = f.links(s)
 		g.reach = sync.OnceValue(g.findReach)
 		return g, nil
-	case s.Kind.Seeded():
-		return s.draw()
-	case s.Kind == EdgeList:
-		return fromEdges(s)
+	case f.draw != nil:
+		return f.random(s)
+	case f.list != nil:
+		return f.list(g)
 	}
-	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
+	g.neighbors = make([][]Rank, s.N)
 	for i := range g.neighbors {
-		for _, j := range s.rule(s.N, i) {
+		for _, j := range f.rule(s, i) {
 			if j != i {
 				g.neighbors[i] = append(g.neighbors[i], Rank(j))
 			}
@@ -53,14 +56,14 @@ func New(s Spec) (*Graph, error) {
 	return g, nil
 }
 
-// fromEdges builds the graph of an edge list that passes Spec.check.
-func fromEdges(s Spec) (*Graph, error) {
-	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
-	for _, e := range s.Edges {
+// fromEdges gives g the edges of its Spec.
+func fromEdges(g *Graph) (*Graph, error) {
+	g.neighbors = make([][]Rank, g.N())
+	for _, e := range g.spec.Edges {
 		i, j := e[0], e[1]
 		switch {
-		case min(i, j) < 0 || int(max(i, j)) >= s.N:
-			return nil, fmt.Errorf("topology: edge %d %d: workers are 0 to %d", i, j, s.N-1)
+		case min(i, j) < 0 || int(max(i, j)) >= g.N():
+			return nil, fmt.Errorf("topology: edge %d %d: workers are 0 to %d", i, j, g.N()-1)
 		case i == j:
 			return nil, fmt.Errorf("topology: edge %d %d: joins a worker to itself", i, j)
 		}
@@ -144,7 +147,7 @@ func (c *Closing) Nearest() (all []Rank) {
 // lost workers.
 func (g *Graph) Closing(i Rank) *Closing {
 	n := g.N()
-	if g.spec.Kind != Ring || n < 3 {
+	if !g.family.closes || n < 3 {
 		return nil
 	}
 	c := &Closing{Weight: g.spec.Slack / 3}

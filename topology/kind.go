@@ -1,93 +1,50 @@
 package topology
 
-import (
-	"slices"
-	"strings"
-)
-
-// A Kind names a family of graphs.
+// A Kind names a family of graphs. Its row says all that is true of them.
 type Kind string
 
-// Kinds with one symmetric matrix of Metropolis weights. All are simple and undirected. A neighbour that a rule names
-// twice counts once; the worker itself does not count.
+// A family is the row of a kind. The zero value of a field forbids. Functions get a Spec whose N is filled in.
+type family struct {
+	kind  Kind
+	takes []string // settings beside N: rows, cols, file, degree, chance
+	most  int      // workers; 0: MaxWorkers
+	// size returns the number of workers that the settings give, 0 if they give none; nil: N gives it.
+	size func(s Spec) int
+	// check returns an invalid setting and the reason, "" if all are valid; nil: all are.
+	check func(s Spec) (setting, why string)
+
+	// One of the following makes the graphs. All but links give simple undirected graphs with one symmetric matrix of
+	// Metropolis weights.
+	rule  func(s Spec, i int) []int             // the neighbours of worker i; it may name one twice, or i itself
+	draw  func(s Spec, e edgeSet, d *dice) bool // draws the edges; false: draw again
+	list  func(g *Graph) (*Graph, error)        // takes the edges of the Spec of g
+	links func(s Spec) links                    // directed edges, or edges that change from exchange to exchange
+
+	endless   bool // each exchange draws its own matrix
+	symmetric bool // graphs look the same from every worker: the edges at worker 0 represent all others
+	alike     bool // a renaming of the workers turns every edge into every other one
+	closes    bool // a gap that a lost worker leaves is closed, see Graph.Closing
+
+	picture func(s Spec) string // "" if it would be too large; nil: a table of the edges
+}
+
+// A Spec says which graph to build.
+type Spec struct {
+	Kind       Kind
+	N          int       // workers; 0: Rows and Cols, or Edges, set the number
+	Rows, Cols int       // torus
+	Edges      [][2]Rank // edges: each pair once, in either order
+	Slack      float64   // γ of γW + (1−γ)I, in (0, 1]
+	Seed       uint64    // of kinds that are Seeded
+	Degree     int       // random-regular, small-world: neighbours of a worker; 0: 4, or less if there are few workers
+	Chance     float64   // small-world, erdos-renyi: of an edge, in (0, 1]; 0: a usual value
+	// Exchanges is the number of exchanges that path sums and reach of an Endless kind cover; 0: DefaultExchanges.
+	Exchanges int
+}
+
+// The values that 0 stands for in a Spec.
 const (
-	Ring          Kind = "ring"           // i ~ i±1 mod n
-	Torus         Kind = "torus"          // a grid of rows × cols whose sides wrap around
-	Complete      Kind = "complete"       // all pairs
-	Star          Kind = "star"           // 0 ~ i
-	Path          Kind = "path"           // i ~ i+1
-	Exponential   Kind = "exponential"    // i ~ i±2ᵐ mod n, 2ᵐ < n
-	Hypercube     Kind = "hypercube"      // i ~ i xor 2ᵐ, n a power of two
-	RandomRegular Kind = "random-regular" // every worker has Degree neighbours, drawn from the seed
-	SmallWorld    Kind = "small-world"    // a ring lattice of Degree neighbours, whose edges move with chance P
-	ErdosRenyi    Kind = "erdos-renyi"    // each pair with chance P
-	EdgeList      Kind = "edges"          // any connected simple graph
+	DefaultDegree    = 4
+	DefaultExchanges = 200
+	rewired          = 0.1 // share of the edges of a small world that move (Watts and Strogatz 1998)
 )
-
-// Kinds whose matrices are directed or change from exchange to exchange, with τ = ⌈log₂ n⌉. Where a worker has one peer
-// at a time, both weights are 1/2 unless the kind says otherwise.
-const (
-	// OnePeerExponential: in exchange s worker i takes from i + 2^(s mod τ) and sends to i − 2^(s mod τ), mod n (Assran
-	// et al. 2019; Ying et al. 2021).
-	OnePeerExponential Kind = "one-peer-exponential"
-	// OnePeerHypercube: in exchange s worker i meets i xor 2^(s mod τ), n a power of two (Shi et al. 2016).
-	OnePeerHypercube Kind = "one-peer-hypercube"
-	// Base2: pairs with weights by size. After a period all models equal the mean, for every n (after Takezawa et al.
-	// 2023).
-	Base2 Kind = "base2"
-	// RandomShift: in exchange s worker i takes from i + u and sends to i − u, mod n, with a u drawn for s (Song et al.
-	// 2022).
-	RandomShift Kind = "random-shift"
-	// RandomMatching: in exchange s the workers of a drawn permutation meet in pairs; of an odd number the last is idle
-	// (de Vos et al. 2023).
-	RandomMatching Kind = "random-matching"
-	// StaticExponential: worker i takes from i + 2ᵐ mod n for all m < τ, with weights 1/(τ+1) (Ying et al. 2021).
-	StaticExponential Kind = "static-exponential"
-)
-
-// Kinds returns all kinds in the order in which documents list them.
-func Kinds() []Kind {
-	return []Kind{Ring, Torus, Complete, Star, Path, Exponential, Hypercube, RandomRegular, SmallWorld, ErdosRenyi,
-		EdgeList, OnePeerExponential, OnePeerHypercube, Base2, RandomShift, RandomMatching, StaticExponential}
-}
-
-// Static reports whether graphs of the kind are undirected and the same in every exchange. Some algorithms need that.
-func (k Kind) Static() bool {
-	switch k {
-	case OnePeerExponential, OnePeerHypercube, Base2, RandomShift, RandomMatching, StaticExponential:
-		return false
-	}
-	return true
-}
-
-// Endless reports whether the matrices of the kind never repeat: each exchange draws its own.
-func (k Kind) Endless() bool { return k == RandomShift || k == RandomMatching }
-
-// Seeded reports whether graphs of the kind are drawn from a seed.
-func (k Kind) Seeded() bool {
-	return k.Endless() || k == RandomRegular || k == SmallWorld || k == ErdosRenyi
-}
-
-// symmetric reports whether graphs of the kind look the same from every worker. Then the edges at worker 0 represent
-// all others.
-func (k Kind) symmetric() bool {
-	switch k {
-	case Ring, Torus, Complete, Exponential, Hypercube:
-		return true
-	case OnePeerExponential, OnePeerHypercube, RandomShift, StaticExponential:
-		return true
-	}
-	return false
-}
-
-func kindList(fits func(Kind) bool) string {
-	var names []string
-	for _, k := range Kinds() {
-		if fits == nil || fits(k) {
-			names = append(names, string(k))
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func (k Kind) known() bool { return slices.Contains(Kinds(), k) }

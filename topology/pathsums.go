@@ -43,10 +43,10 @@ func (g *Graph) pathSums(m modes, pairs [][2]Rank) (s, s1 float64) {
 // them.
 func (g *Graph) typicalEdges() [][2]Rank {
 	edges := g.Edges()
-	switch g.spec.Kind {
-	case Ring, Complete, Star, Hypercube:
+	switch {
+	case g.family.alike:
 		return edges[:min(len(edges), 1)]
-	case Torus, Exponential:
+	case g.family.symmetric:
 		return edges[:g.Degree(0)]
 	}
 	return edges

@@ -25,11 +25,11 @@ func (g *Graph) findReach() int {
 	switch l := g.links.(type) {
 	case *shifts:
 		return longest(starts, l.reach)
-	case *base2:
+	case *parts:
 		if g.N() > maxReach {
 			return 2*starts - 1 // contains a whole period, after which all models are equal
 		}
-	case hypercube:
+	case dimensions:
 		return int(l)
 	}
 	return longest(starts, newNews(g).spread)

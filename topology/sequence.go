@@ -71,7 +71,7 @@ func (g *Graph) Sequences() []Sequence {
 // met returns the workers that worker i of a graph with links ever meets, in increasing rank.
 func (g *Graph) met(i Rank) []Rank {
 	var all []Rank
-	if g.spec.Kind.Endless() {
+	if g.family.endless {
 		for j := range g.N() {
 			if Rank(j) != i {
 				all = append(all, Rank(j))

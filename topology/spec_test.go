@@ -23,10 +23,10 @@ func TestNewSaysWhyThereIsNoGraph(t *testing.T) {
 		{"negative size", Spec{Kind: Star, N: -4, Slack: 1}, "size -4"},
 		{"too many workers", Spec{Kind: Ring, N: MaxWorkers + 1, Slack: 1}, "at most 131072"},
 		{"too many edges", Spec{Kind: Complete, N: maxComplete + 1, Slack: 1}, "at most 4096"},
-		{"hypercube of 12", Spec{Kind: Hypercube, N: 12, Slack: 1}, "not a power of two"},
-		{"torus without sides", Spec{Kind: Torus, N: 16, Slack: 1}, "sides 0 × 0"},
-		{"torus with a negative side", Spec{Kind: Torus, Rows: -2, Cols: -3, Slack: 1}, "sides -2 × -3"},
-		{"torus of another size", Spec{Kind: Torus, N: 12, Rows: 4, Cols: 4, Slack: 1}, "16 workers, not 12"},
+		{"hypercube of 12", Spec{Kind: Hypercube, N: 12, Slack: 1}, "1, 2, 4, 8, ... workers, but the size is 12"},
+		{"torus without sides", Spec{Kind: Torus, N: 16, Slack: 1}, "needs rows and cols, got 0 x 0"},
+		{"torus with a negative side", Spec{Kind: Torus, Rows: -2, Cols: -3, Slack: 1}, "got -2 x -3"},
+		{"torus of another size", Spec{Kind: Torus, N: 12, Rows: 4, Cols: 4, Slack: 1}, "16 workers, but the size is 12"},
 		{"torus beyond counting", Spec{Kind: Torus, Rows: math.MaxInt32, Cols: math.MaxInt32, Slack: 1}, "at most 131072"},
 		{"slack 0", Spec{Kind: Ring, N: 8}, "slack 0: not in (0, 1]"},
 		{"slack above 1", Spec{Kind: Ring, N: 8, Slack: 1.01}, "slack 1.01"},
@@ -96,8 +96,8 @@ func TestParseSpecRefuses(t *testing.T) {
 		"torus:16":        "as in torus:4x4",
 		"torus:4x":        "as in torus:4x4",
 		"torus:4x4x4":     "as in torus:4x4",
-		"torus:0x4":       "at least 1",
-		"hypercube:6":     "power of two",
+		"torus:0x4":       "got 0 x 4",
+		"hypercube:6":     "1, 2, 4, 8, ... workers",
 		"edges:5":         "no short form",
 	} {
 		if _, err := ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -188,4 +188,12 @@ func FuzzReadEdges(f *testing.F) {
 			t.Fatalf("%d edges became %d", len(edges), len(g.Edges()))
 		}
 	})
+}
+
+func TestTorusesAreNearlySquare(t *testing.T) {
+	for n, want := range map[int]int{4: 2, 6: 2, 7: 1, 8: 2, 9: 3, 12: 3, 16: 4} {
+		if rows, cols := Sides(n); rows != want || rows*cols != n {
+			t.Errorf("%d workers: %d rows of %d, want %d rows", n, rows, cols, want)
+		}
+	}
 }

@@ -16,6 +16,25 @@ import (
 // staticKinds are those with one symmetric matrix.
 var staticKinds = slices.DeleteFunc(Kinds(), func(k Kind) bool { return !k.Static() })
 
+// Every row has one way to its graphs. Descriptions say that kinds with links come last.
+func TestRowsAreWhole(t *testing.T) {
+	links := false
+	for _, f := range families() {
+		ways := 0
+		for _, given := range []bool{f.rule != nil, f.draw != nil, f.list != nil, f.links != nil} {
+			if given {
+				ways++
+			}
+		}
+		if ways != 1 || f.kind == "" || f.endless && f.links == nil || f.picture != nil && f.links != nil {
+			t.Errorf("%q: want a kind with rule, draw, list or links; endless with links; and a picture without", f.kind)
+		}
+		if links = links || f.links != nil; links && f.links == nil {
+			t.Errorf("%s stands behind a kind with links", f.kind)
+		}
+	}
+}
+
 // anySpec draws a static graph of every kind, up to about 40 workers.
 func anySpec(t *rapid.T) Spec {
 	s := Spec{Kind: rapid.SampledFrom(staticKinds).Draw(t, "kind"), Slack: rapid.Float64Range(0.01, 1).Draw(t, "slack"),

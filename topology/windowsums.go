@@ -53,7 +53,7 @@ func (g *Graph) sums(all bool) (Sums, error) {
 func (g *Graph) pairs() [][2]Rank {
 	var all [][2]Rank
 	first := g.N()
-	if g.spec.Kind.symmetric() {
+	if g.family.symmetric {
 		first = min(first, 1)
 	}
 	for i := range first {
@@ -71,7 +71,7 @@ func (g *Graph) exchanging(s int) [][2]Rank {
 		for _, e := range g.Row(Rank(i), s).In {
 			all = append(all, [2]Rank{Rank(i), e.Peer})
 		}
-		if g.spec.Kind.symmetric() {
+		if g.family.symmetric {
 			break
 		}
 	}

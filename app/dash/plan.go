@@ -84,10 +84,7 @@ func (p *plan) draw(g *topology.Graph) {
 		return
 	}
 	spec := g.Spec()
-	p.layout, p.phases = Layout{Kind: spec.Kind}, phasesOf(g)
-	if spec.Kind == topology.Torus {
-		p.layout.Rows, p.layout.Cols = spec.Rows, spec.Cols
-	}
+	p.layout, p.phases = Layout{spec.Kind, spec.Rows, spec.Cols}, phasesOf(g)
 	weights := map[[2]int]float64{}
 	for i := range g.N() {
 		for _, e := range g.Row(topology.Rank(i), 0).In {

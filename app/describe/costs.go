@@ -45,16 +45,14 @@ func NewCosts(size string) (*Costs, error) {
 	c := &Costs{Workers: workers}
 	for _, kind := range topology.Kinds() {
 		spec := topology.Spec{Kind: kind, N: workers, Slack: 1}
-		if kind == topology.Torus {
-			spec.Rows, spec.Cols = sides(workers)
+		if kind.Takes("rows") {
+			spec.Rows, spec.Cols = topology.Sides(workers)
 		}
-		if kind == topology.EdgeList || spec.Rows == 1 {
+		if setting, _ := spec.Check(); setting != "" || kind.Takes("file") || spec.Rows == 1 {
 			continue
 		}
 		g, err := topology.New(spec)
-		if err != nil && workers > 1 && workers&(workers-1) != 0 {
-			continue // hypercubes have 2ᵐ workers
-		} else if err != nil {
+		if err != nil {
 			return nil, err
 		}
 		cost, err := costOf(g)
@@ -64,17 +62,6 @@ func NewCosts(size string) (*Costs, error) {
 		c.Kinds = append(c.Kinds, cost)
 	}
 	return c, nil
-}
-
-// sides returns those of the torus that is nearest to a square.
-func sides(workers int) (rows, cols int) {
-	rows = 1
-	for r := 2; r*r <= workers; r++ {
-		if workers%r == 0 {
-			rows = r
-		}
-	}
-	return rows, workers / rows
 }
 
 func costOf(g *topology.Graph) (Cost, error) {

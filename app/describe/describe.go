@@ -8,15 +8,14 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/topology"
 )
 
 // describeTopology names the graph of a run for people: ring of 8 with slack 0.2.
 func describeTopology(run *experiment.Run) string {
 	s := run.Graph().Spec()
 	text := fmt.Sprintf("%s of %d", s.Kind, s.N)
-	if s.Kind == topology.Torus {
-		text = fmt.Sprintf("torus of %d by %d", s.Rows, s.Cols)
+	if s.Kind.Takes("rows") {
+		text = fmt.Sprintf("%s of %d by %d", s.Kind, s.Rows, s.Cols)
 	}
 	if s.Slack < 1 {
 		text += fmt.Sprintf(" with slack %.4g", s.Slack)

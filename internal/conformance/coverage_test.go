@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/topology"
 )
 
 // A coverage names the test that compares the files of a kind with the code.
@@ -59,6 +60,36 @@ func TestConformanceCoverage(t *testing.T) {
 	for _, row := range kinds {
 		if !tests[row.test] {
 			t.Errorf("%s: there is no %s", row.kind, row.test)
+		}
+	}
+}
+
+// drawnAnew lists the kinds of graphs without a vector: their draws are ours. Package topology tests their properties.
+var drawnAnew = []topology.Kind{topology.RandomRegular, topology.SmallWorld, topology.ErdosRenyi}
+
+// Every kind of graph has a vector.
+func TestConformanceCoversTheKinds(t *testing.T) {
+	var schedules struct {
+		Cases []struct{ Topology topologySpec }
+	}
+	Load2(t, "schedule.json", &schedules)
+	covered := slices.Clone(drawnAnew)
+	for _, c := range schedules.Cases {
+		covered = append(covered, c.Topology.Name)
+	}
+	files, _ := filepath.Glob(filepath.Join(Dir(), "topology*.json"))
+	for _, name := range files {
+		var graphs struct {
+			Cases []struct{ Topology topologySpec }
+		}
+		Load(t, filepath.Base(name), &graphs)
+		for _, c := range graphs.Cases {
+			covered = append(covered, c.Topology.Name)
+		}
+	}
+	for _, kind := range topology.Kinds() {
+		if !slices.Contains(covered, kind) {
+			t.Errorf("%s: no vector covers it", kind)
 		}
 	}
 }

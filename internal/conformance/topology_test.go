@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -44,6 +45,17 @@ func (s topologySpec) graph(t *testing.T) *topology.Graph {
 var noneIsEmpty = cmpopts.EquateEmpty()
 
 func TestConformanceTopology(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(Dir(), "topology*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors of graphs: %v", err)
+	}
+	for _, name := range files {
+		checkGraphs(t, filepath.Base(name))
+	}
+}
+
+func checkGraphs(t *testing.T, name string) {
+	t.Helper()
 	var file struct {
 		Cases []struct {
 			Topology    topologySpec
@@ -62,9 +74,9 @@ func TestConformanceTopology(t *testing.T) {
 			D2MaxSlack  float64 `json:"d2_max_slack"`
 		}
 	}
-	Load(t, "topology.json", &file)
+	Load(t, name, &file)
 	if len(file.Cases) == 0 {
-		t.Fatal("topology.json: no cases")
+		t.Fatalf("%s: no cases", name)
 	}
 	for _, c := range file.Cases {
 		g := c.Topology.graph(t)

@@ -75,7 +75,7 @@ func (r *Run) assemble() (*Run, error) {
 	if r.extent, err = r.measure(); err != nil {
 		return nil, err
 	}
-	if cfg.Model.Name == "quadratic" {
+	if kind, _ := model.Find(cfg.Model.Name); kind.Has("spread") {
 		if r.problem, err = model.NewProblem(r.modelSpec(0, 1)); err != nil {
 			return nil, configs.Errorf("model", "%v", err)
 		}
@@ -110,11 +110,9 @@ const keptOptima = 1 << 25
 // newGraph returns the graph of the run, and its slack, which auto may have chosen.
 func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
-	spec := topology.Spec{
-		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: float64(t.Slack),
-		Seed: r.cfg.Seed, Degree: t.Degree, Chance: t.Chance,
-		Exchanges: max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps),
-	}
+	spec := t.Spec()
+	spec.Slack, spec.Seed = float64(t.Slack), r.cfg.Seed
+	spec.Exchanges = max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps)
 	if r.data.Local() && r.cfg.Train.Epochs > 0 {
 		spec.Exchanges = topology.DefaultExchanges // the slack must not depend on rows that another machine does not see
 	}

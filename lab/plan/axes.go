@@ -163,6 +163,8 @@ func combine(row registry.Algorithm, bits int, graph string, steps int, t config
 // forbidden says why a row does not run on a graph or with these local steps.
 func forbidden(row registry.Algorithm, graph string, steps int, t configs.Topology) Refusal {
 	own := row.On.Kind != ""
+	grid := topology.Kind(graph).Takes("rows")
+	rows, _ := topology.Sides(t.Size)
 	switch {
 	case steps > 1 && !row.Takes.LocalSteps.Given:
 		return Refusal{row.String() + " with local steps", "it " + row.Takes.LocalSteps.Reason()}
@@ -172,11 +174,11 @@ func forbidden(row registry.Algorithm, graph string, steps int, t configs.Topolo
 		return Refusal{row.String() + " on " + graph, "it " + row.On.Changing.Reason()}
 	case graph == t.Kind:
 		return Refusal{}
-	case graph == string(topology.EdgeList):
+	case topology.Kind(graph).Takes("file"):
 		return Refusal{graph, "the run file names no file of edges"}
-	case graph == string(topology.Torus) && rows(t.Size) == 1:
+	case grid && rows == 1:
 		return Refusal{graph, fmt.Sprintf("%d workers are no rectangle", t.Size)}
-	case graph == string(topology.Torus) && rows(t.Size) == 2 && t.Size == 4:
+	case grid && t.Size == 4:
 		return Refusal{graph, "of 4 workers it is a ring"}
 	}
 	return Refusal{}
@@ -222,23 +224,12 @@ func on(row registry.Algorithm, graph string, t configs.Topology) []string {
 	switch {
 	case graph == t.Kind || row.On.Kind != "":
 		return nil
-	case graph == string(topology.Torus):
-		r := rows(t.Size)
-		return []string{"topology.kind=" + graph, fmt.Sprint("topology.rows=", r), fmt.Sprint("topology.cols=", t.Size/r),
+	case topology.Kind(graph).Takes("rows"):
+		rows, cols := topology.Sides(t.Size)
+		return []string{"topology.kind=" + graph, fmt.Sprint("topology.rows=", rows), fmt.Sprint("topology.cols=", cols),
 			fmt.Sprint("topology.size=", t.Size)}
 	}
 	return []string{"topology.kind=" + graph, fmt.Sprint("topology.size=", t.Size)}
-}
-
-// rows returns the rows of the torus of n workers that is nearest to a square.
-func rows(n int) int {
-	best := 1
-	for r := 2; r*r <= n; r++ {
-		if n%r == 0 {
-			best = r
-		}
-	}
-	return best
 }
 
 // class names what the costs of coding depend on: the messages, not how many there are.

@@ -76,14 +76,6 @@ func TestCandidatesLoad(t *testing.T) {
 	}
 }
 
-func TestTorusesAreNearlySquare(t *testing.T) {
-	for n, want := range map[int]int{4: 2, 6: 2, 7: 1, 8: 2, 9: 3, 12: 3, 16: 4} {
-		if got := rows(n); got != want {
-			t.Errorf("%d workers: %d rows, want %d", n, got, want)
-		}
-	}
-}
-
 func TestAxesAreChecked(t *testing.T) {
 	for want, axes := range map[string]Axes{
 		`plan: --algorithms "dpsdg"`: {Algorithms: []string{"dpsdg"}},

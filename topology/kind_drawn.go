@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,28 +9,43 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// Static graphs that are drawn from a seed. A graph that is not connected, or whose rule fails, is drawn again.
+// Kinds that are drawn from a seed. A graph that is not connected, or whose rule fails, is drawn again.
+const (
+	RandomRegular Kind = "random-regular" // every worker has Degree neighbours
+	SmallWorld    Kind = "small-world"    // a ring lattice of Degree neighbours, whose edges move with chance P
+	ErdosRenyi    Kind = "erdos-renyi"    // each pair with chance P
+)
+
+// drawn returns the kinds that are drawn from a seed. By default a graph of Erdős and Rényi has 2·ln n neighbours per
+// worker: it is connected almost always.
+func drawn() []family {
+	return []family{
+		{kind: RandomRegular, takes: []string{"degree"}, check: checkDegree, draw: func(s Spec, e edgeSet, d *dice) bool {
+			return e.regular(s.degree(), d)
+		}},
+		{kind: SmallWorld, takes: []string{"degree", "chance"}, check: checkDegree,
+			draw: func(s Spec, e edgeSet, d *dice) bool {
+				return e.smallWorld(s.degree(), cmp.Or(s.Chance, rewired), d)
+			}},
+		{kind: ErdosRenyi, takes: []string{"chance"}, most: maxComplete, draw: func(s Spec, e edgeSet, d *dice) bool {
+			n := float64(s.N)
+			return e.independent(cmp.Or(s.Chance, min(1, 2*math.Log(n)/n)), d)
+		}},
+	}
+}
+
 const (
 	graphStream = 1<<31 - 6
 	draws       = 200
 )
 
-// draw returns the graph of a seed.
-func (s Spec) draw() (*Graph, error) {
+// random returns the graph of a seed.
+func (f *family) random(s Spec) (*Graph, error) {
 	seed := rng.Stream(s.Seed, graphStream)
 	for round := range draws {
 		set := newEdgeSet(s.N)
-		d := &dice{key: rng.At(seed, round)}
-		drawn := false
-		switch s.Kind {
-		case RandomRegular:
-			drawn = set.regular(s.degree(), d)
-		case SmallWorld:
-			drawn = set.smallWorld(s.degree(), s.chance(), d)
-		case ErdosRenyi:
-			drawn = set.independent(s.chance(), d)
-		}
-		if g := (&Graph{spec: s, neighbors: set.neighbors()}); drawn && len(g.components()) == 1 {
+		whole := f.draw(s, set, &dice{key: rng.At(seed, round)})
+		if g := (&Graph{spec: s, family: f, neighbors: set.neighbors()}); whole && len(g.components()) == 1 {
 			return g, nil
 		}
 	}
@@ -37,16 +53,26 @@ func (s Spec) draw() (*Graph, error) {
 		"take more neighbours", s.Kind, draws, s.Seed, s.N)
 }
 
-// chance returns the chance of an edge. By default a graph of Erdős and Rényi has 2·ln n neighbours per worker: it is
-// connected almost always.
-func (s Spec) chance() float64 {
-	switch {
-	case s.Chance > 0:
-		return s.Chance
-	case s.Kind == SmallWorld:
-		return rewired
+// degree returns the number of neighbours of a worker in kinds that set it.
+func (s Spec) degree() int {
+	if s.Degree == 0 {
+		return min(DefaultDegree, max(2, (s.N-1)/2*2))
 	}
-	return min(1, 2*math.Log(float64(s.N))/float64(s.N))
+	return s.Degree
+}
+
+func checkDegree(s Spec) (setting, why string) {
+	switch degree := s.degree(); {
+	case degree < 2 || degree >= max(s.N, 2) && s.N > 2:
+		why = fmt.Sprintf("must be 2 to %d for %d workers", max(2, s.N-1), s.N)
+	case s.Kind == SmallWorld && degree%2 != 0:
+		why = "must be even"
+	case degree*s.N%2 != 0:
+		why = fmt.Sprintf("of %d workers: one of the two must be even", s.N)
+	default:
+		return "", ""
+	}
+	return "degree", fmt.Sprintf("%s: degree %d: %s", s.Kind, s.degree(), why)
 }
 
 // dice draws numbers one after the other.

@@ -9,6 +9,27 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
+// Kinds whose matrices are directed or change from exchange to exchange, with τ = ⌈log₂ n⌉. Where a worker has one peer
+// at a time, both weights are 1/2 unless the kind says otherwise.
+const (
+	// OnePeerExponential: in exchange s worker i takes from i + 2^(s mod τ) and sends to i − 2^(s mod τ), mod n (Assran
+	// et al. 2019; Ying et al. 2021).
+	OnePeerExponential Kind = "one-peer-exponential"
+	// OnePeerHypercube: in exchange s worker i meets i xor 2^(s mod τ), n a power of two (Shi et al. 2016).
+	OnePeerHypercube Kind = "one-peer-hypercube"
+	// Base2: pairs with weights by size. After a period all models equal the mean, for every n (after Takezawa et al.
+	// 2023).
+	Base2 Kind = "base2"
+	// RandomShift: in exchange s worker i takes from i + u and sends to i − u, mod n, with a u drawn for s (Song et al.
+	// 2022).
+	RandomShift Kind = "random-shift"
+	// RandomMatching: in exchange s the workers of a drawn permutation meet in pairs; of an odd number the last is idle
+	// (de Vos et al. 2023).
+	RandomMatching Kind = "random-matching"
+	// StaticExponential: worker i takes from i + 2ᵐ mod n for all m < τ, with weights 1/(τ+1) (Ying et al. 2021).
+	StaticExponential Kind = "static-exponential"
+)
+
 // scheduleStream is the stream of the numbers that draw the exchanges of Endless kinds.
 const scheduleStream = 1<<31 - 4
 
@@ -20,33 +41,38 @@ type links interface {
 	fill(row *Row, i Rank, s int)
 }
 
-// newLinks returns the links of a Spec that passes check.
-func newLinks(s Spec) links {
-	width := bits.Len(uint(s.N - 1)) // ⌈log₂ n⌉
-	switch s.Kind {
-	case OnePeerExponential:
-		l := &shifts{n: s.N, weight: 1. / 2}
-		for m := range width {
-			l.steps = append(l.steps, []int{1 << m})
-		}
-		return l
-	case StaticExponential:
-		l := &shifts{n: s.N, weight: 1 / float64(width+1), steps: [][]int{nil}}
-		for m := range width {
-			l.steps[0] = append(l.steps[0], 1<<m)
-		}
-		return l
-	case RandomShift:
-		return &shifts{n: s.N, weight: 1. / 2, endless: true, seed: rng.Stream(s.Seed, scheduleStream)}
-	case OnePeerHypercube:
-		return hypercube(width)
-	case Base2:
-		return newBase2(s.N)
-	case RandomMatching:
-		return &matchings{n: s.N, seed: rng.Stream(s.Seed, scheduleStream)}
+// linked returns the kinds with links.
+func linked() []family {
+	return []family{
+		{kind: OnePeerExponential, symmetric: true, links: func(s Spec) links {
+			l := &shifts{n: s.N, weight: 1. / 2}
+			for m := range s.width() {
+				l.steps = append(l.steps, []int{1 << m})
+			}
+			return l
+		}},
+		{kind: OnePeerHypercube, check: checkPower, symmetric: true, links: func(s Spec) links {
+			return dimensions(s.width())
+		}},
+		{kind: Base2, links: func(s Spec) links { return newParts(s.N) }},
+		{kind: RandomShift, endless: true, symmetric: true, links: func(s Spec) links {
+			return &shifts{n: s.N, weight: 1. / 2, endless: true, seed: rng.Stream(s.Seed, scheduleStream)}
+		}},
+		{kind: RandomMatching, most: maxMatching, endless: true, links: func(s Spec) links {
+			return &matchings{n: s.N, seed: rng.Stream(s.Seed, scheduleStream)}
+		}},
+		{kind: StaticExponential, symmetric: true, links: func(s Spec) links {
+			l := &shifts{n: s.N, weight: 1 / float64(s.width()+1), steps: [][]int{nil}}
+			for m := range s.width() {
+				l.steps[0] = append(l.steps[0], 1<<m)
+			}
+			return l
+		}},
 	}
-	panic("internal error: topology: no links for kind " + string(s.Kind))
 }
+
+// width returns ⌈log₂ n⌉.
+func (s Spec) width() int { return bits.Len(uint(s.N - 1)) }
 
 // shifts are links on which worker i takes from i + u and sends to i − u mod n, for all steps u of an exchange.
 type shifts struct {
@@ -101,28 +127,28 @@ func meet(row *Row, peer Rank, weight float64) {
 	row.In, row.Out = append(row.In, Edge{Peer: peer, Weight: weight}), append(row.Out, peer)
 }
 
-// A hypercube has so many dimensions. Its workers meet along one of them at a time.
-type hypercube int
+// dimensions of a hypercube, whose workers meet along one of them at a time.
+type dimensions int
 
-func (h hypercube) period() int { return max(1, int(h)) }
-func (h hypercube) degree() int { return min(1, int(h)) }
+func (h dimensions) period() int { return max(1, int(h)) }
+func (h dimensions) degree() int { return min(1, int(h)) }
 
-func (h hypercube) fill(row *Row, i Rank, s int) {
+func (h dimensions) fill(row *Row, i Rank, s int) {
 	if h > 0 {
 		meet(row, i^1<<(s%int(h)), 1./2)
 	}
 }
 
-// base2 cuts the workers into parts of sizes 2^p, in decreasing order. Each part first averages itself. Then each part
+// parts cuts the workers into parts of sizes 2^p, in decreasing order. Each part first averages itself. Then each part
 // meets the workers of all later parts, and averages itself again. Weights by size make the mean of both equal.
-type base2 struct {
+type parts struct {
 	n     int
 	power []int // p of each part
 	start []int // its first rank
 }
 
-func newBase2(n int) *base2 {
-	b := &base2{n: n}
+func newParts(n int) *parts {
+	b := &parts{n: n}
 	for at := 0; at < n; {
 		p := bits.Len(uint(n-at)) - 1
 		b.power, b.start = append(b.power, p), append(b.start, at)
@@ -131,7 +157,7 @@ func newBase2(n int) *base2 {
 	return b
 }
 
-func (b *base2) period() int {
+func (b *parts) period() int {
 	switch p := b.power[0]; {
 	case len(b.power) == 1:
 		return max(1, p)
@@ -140,9 +166,9 @@ func (b *base2) period() int {
 	}
 }
 
-func (b *base2) degree() int { return min(1, b.n-1) }
+func (b *parts) degree() int { return min(1, b.n-1) }
 
-func (b *base2) fill(row *Row, i Rank, s int) {
+func (b *parts) fill(row *Row, i Rank, s int) {
 	if b.n == 1 {
 		return
 	}
@@ -169,7 +195,7 @@ func (b *base2) fill(row *Row, i Rank, s int) {
 }
 
 // across appends the edge of a worker, of part q or later, in the exchange in which part q meets all later parts.
-func (b *base2) across(row *Row, i Rank, part, q int) {
+func (b *parts) across(row *Row, i Rank, part, q int) {
 	size := 1 << b.power[q]
 	rest := b.n - b.start[q] - size
 	weight := float64(size) / float64(size+rest)
