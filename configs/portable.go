@@ -281,7 +281,7 @@ func settings(set []Override) yaml.MapSlice {
 // Untested returns the settings, as in --set, under which the run of c tests its models as little as possible.
 func (c *Config) Untested() []string {
 	set := []string{"output.evaluate=0"}
-	if c.Model.Name != "quadratic" { // which has no samples
+	if c.LearnsFromData() {
 		set = append(set, "output.evaluate_samples=32")
 	}
 	return set

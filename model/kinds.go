@@ -29,30 +29,15 @@ type Kind struct {
 
 // Kinds returns all rows. The first is the simplest.
 func Kinds() []Kind {
-	resnet := network("resnet", buildResNet, "depth", "norm")
-	resnet.Check = checkDepth
 	return []Kind{
-		{
-			Name: "quadratic", Takes: []string{"dim", "spread"},
-			build: func(s Spec, _ kernel.Tier) (Model, error) { return newQuadratic(s) },
-			measure: func(s Spec) (Size, error) {
-				layout := quadraticLayout(s.Dim)
-				return Size{Layout: layout, Form: PlainForm(layout), Dim: s.Dim, Packed: 2 * s.Dim}, s.checkQuadratic()
-			},
-		},
+		quadraticKind(),
 		network("logistic", buildLogistic),
 		network("mlp", buildMLP, "hidden"),
 		network("lenet", buildLeNet),
-		resnet,
+		resnetKind(),
 		network("vgg11", buildVGG11),
 		network("vgg16", buildVGG, "norm"),
-		{
-			Name: External, External: true,
-			build: func(Spec, kernel.Tier) (Model, error) {
-				return nil, fmt.Errorf("model: %s: the objective is in a program of the user, and not in this one", External)
-			},
-			measure: measureOutline,
-		},
+		externalKind(),
 	}
 }
 
@@ -122,13 +107,6 @@ func network(name string, build func(*builder, Spec) (node, error), takes ...str
 			return Size{Layout: b.params, Form: b.form, Dim: b.dim, Sample: b.floats, Packed: b.packed, Part: b.longest}, nil
 		},
 	}
-}
-
-func checkDepth(s Spec) (setting, why string) {
-	if s.Depth%6 != 2 {
-		return "depth", fmt.Sprintf("a resnet has 6n+2 layers: 8, 14, 20, 32, 44, 56, 110, ..., got %d", s.Depth)
-	}
-	return "", ""
 }
 
 // Names returns the names of the rows that take a setting; of all rows for "".

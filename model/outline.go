@@ -4,10 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // External is the name of the objective that a program of the user computes.
 const External = "external"
+
+func externalKind() Kind {
+	return Kind{
+		Name: External, External: true,
+		build: func(Spec, kernel.Tier) (Model, error) {
+			return nil, fmt.Errorf("model: %s: the objective is in a program of the user, and not in this one", External)
+		},
+		measure: measureOutline,
+	}
+}
 
 // An Outline describes the vector of an external model.
 type Outline struct {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/model/sample"
 )
@@ -55,6 +56,17 @@ func (p *Problem) make() {
 }
 
 var _ Model = (*quadratic)(nil)
+
+func quadraticKind() Kind {
+	return Kind{
+		Name: "quadratic", Takes: []string{"dim", "spread"},
+		build: func(s Spec, _ kernel.Tier) (Model, error) { return newQuadratic(s) },
+		measure: func(s Spec) (Size, error) {
+			layout := quadraticLayout(s.Dim)
+			return Size{Layout: layout, Form: PlainForm(layout), Dim: s.Dim, Packed: 2 * s.Dim}, s.checkQuadratic()
+		},
+	}
+}
 
 // quadraticStream separates the problem from the streams of the workers, which
 // are below it.

@@ -13,6 +13,17 @@ func (s Spec) normalizer() (normalizer, error) {
 	return nil, fmt.Errorf("norm %q: want group or batch", s.Norm)
 }
 
+func resnetKind() Kind {
+	kind := network("resnet", buildResNet, "depth", "norm")
+	kind.Check = func(s Spec) (setting, why string) {
+		if s.Depth%6 != 2 {
+			return "depth", fmt.Sprintf("a resnet has 6n+2 layers: 8, 14, 20, 32, 44, 56, 110, ..., got %d", s.Depth)
+		}
+		return "", ""
+	}
+	return kind
+}
+
 // buildResNet makes the residual network for small images of He et al. 2016, section 4.2. It
 // has a 3×3 convolution to 16 channels, then three stages of n blocks with 16, 32 and 64
 // channels. Each stage but the first begins with step 2. The mean over the image and a dense
