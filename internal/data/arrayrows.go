@@ -85,7 +85,8 @@ func (t *arrayRows) shapeSamples() error {
 	return nil
 }
 
-func (t *arrayRows) form() form { return t.made }
+func (t *arrayRows) form() form   { return t.made }
+func (t *arrayRows) file() string { return t.x.name }
 
 func (t *arrayRows) scan(see func(int, record) error, judge func(*CellError) error) error {
 	labels, err := t.labels(judge)
@@ -216,17 +217,14 @@ func openArray(path string, c Columns, read func(string) (*array, error)) (rows,
 
 // openLabels opens an array of labels in either format.
 func openLabels(path string) (*array, error) {
-	kind, err := sniff(path)
-	if err != nil {
+	f, err := sniff(path)
+	switch {
+	case err != nil:
 		return nil, err
+	case f.array == nil:
+		return nil, atOffset(path, 0, "%s holds no labels as .npy or IDX do", f.name)
 	}
-	switch kind {
-	case formatNPY:
-		return openNPY(path)
-	case formatIDX:
-		return openIDX(path)
-	}
-	return nil, atOffset(path, 0, "%s holds no labels as .npy or IDX do", kind)
+	return f.array(path)
 }
 
 // labelsBeside returns the file of labels for a file of samples, "" if there is none. It lies in the same folder and

@@ -15,6 +15,7 @@ import (
 // rows are the samples of one file, or of a folder.
 type rows interface {
 	form() form
+	file() string // its name
 	// scan visits all rows in order. The judge of bad cells returns nil to go on; the value is then NaN, or the label "".
 	scan(see func(i int, r record) error, judge func(*CellError) error) error
 }

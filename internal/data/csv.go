@@ -107,6 +107,8 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	return nil
 }
 
+func (t *csvRows) file() string { return t.path }
+
 func (t *csvRows) form() form {
 	names := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", ' ': "blanks"}
 	head := "no header"

@@ -62,7 +62,7 @@ func (r *fileReader) visit(p part, see func(i int, rec record) error) error {
 		return see(int(at), rec)
 	}, strict)
 	if err == nil && seen != len(where) {
-		err = atFile(nameOf(r.files[k]), "%w", errChanged)
+		err = atFile(r.files[k].file(), "%w", errChanged)
 	}
 	return err
 }

@@ -238,7 +238,8 @@ func (f imageFile) open(read func(r io.ReadSeeker, isPNG bool) error) error {
 	return nil
 }
 
-func (t *imageFolder) form() form { return t.made }
+func (t *imageFolder) form() form   { return t.made }
+func (t *imageFolder) file() string { return t.path }
 
 func (t *imageFolder) scan(see func(int, record) error, _ func(*CellError) error) error {
 	pixels := make([]uint8, t.made.shape.Features())

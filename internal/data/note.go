@@ -45,7 +45,7 @@ func Sentences(notes []Note) (quiet, loud []string) {
 func notesOf(f rows) []Note {
 	var notes []Note
 	for _, text := range f.form().notes {
-		notes = append(notes, Note{File: nameOf(f), Text: nameOf(f) + ": " + text})
+		notes = append(notes, Note{File: f.file(), Text: f.file() + ": " + text})
 	}
 	return notes
 }

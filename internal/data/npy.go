@@ -169,8 +169,8 @@ func openNPZ(path string, c Columns, p part) (rows, error) {
 	if err != nil {
 		return nil, atOffset(path, 0, "%w", err)
 	}
-	names := arraysOf(&archive.Reader)
-	if err := archive.Close(); err != nil {
+	names, err := arraysOf(&archive.Reader), checkArchive(path, &archive.Reader)
+	if err := errors.Join(err, archive.Close()); err != nil {
 		return nil, err
 	}
 	if len(c.Features) > 1 || len(c.Skip) > 0 {

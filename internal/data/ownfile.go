@@ -119,7 +119,7 @@ func agree(sets []*userSet) error {
 	}
 	first := all[0].form()
 	for _, s := range sets[1:] {
-		if err := checkColumns(nameOf(s.files[0]), s.files[0].form(), first); err != nil {
+		if err := checkColumns(s.files[0].file(), s.files[0].form(), first); err != nil {
 			return err
 		}
 	}
@@ -129,15 +129,15 @@ func agree(sets []*userSet) error {
 		}
 		other := f.form()
 		if n := other.shape.Features(); spec.Features > 0 && n != spec.Features {
-			return atFile(nameOf(f), "%d values in a sample, but data.dimension is %d", n, spec.Features)
+			return atFile(f.file(), "%d values in a sample, but data.dimension is %d", n, spec.Features)
 		}
 		if other.shape != first.shape || other.pixels != first.pixels {
-			return atFile(nameOf(f), "samples of %s (%s), but the first file has %s (%s)", shapeText(other), other.format,
+			return atFile(f.file(), "samples of %s (%s), but the first file has %s (%s)", shapeText(other), other.format,
 				shapeText(first), first.format)
 		}
 		for c := range other.columns {
 			if k > 0 && other.named && first.named && other.columns[c] != first.columns[c] {
-				return atFile(nameOf(f), "value %d is %s, but %s in the first file: order the columns alike", c+1,
+				return atFile(f.file(), "value %d is %s, but %s in the first file: order the columns alike", c+1,
 					other.columns[c], first.columns[c])
 			}
 		}
@@ -170,23 +170,6 @@ func shapeText(f form) string {
 	return fmt.Sprintf("%dx%dx%d", f.shape.H, f.shape.W, f.shape.C)
 }
 
-// nameOf returns the file of rows.
-func nameOf(f rows) string {
-	switch f := f.(type) {
-	case *csvRows:
-		return f.path
-	case *parquetRows:
-		return f.path
-	case *sparseRows:
-		return f.path
-	case *imageFolder:
-		return f.path
-	case *arrayRows:
-		return f.x.name
-	}
-	return ""
-}
-
 // scan reads the labels of all files, and checks all values.
 func (s *userSet) scan() error {
 	s.y, s.tallies = make([][]uint16, len(s.files)), make([]tally, len(s.files))
@@ -207,14 +190,14 @@ func (s *userSet) scan() error {
 		s.notes = append(append(s.notes, notesOf(f)...), s.spec.Trained.notes(f, s.spec.Standardise)...)
 		s.watches, s.notes = append(s.watches, w), append(s.notes, w.notes(f, s.spec.Columns)...)
 		if len(s.y[k]) == 0 {
-			return atFile(nameOf(f), "the file has no samples")
+			return atFile(f.file(), "the file has no samples")
 		}
-		if err := s.spec.Trained.checkLabels(nameOf(f), s.tallies[k], s.names, s.spec.Classes); err != nil {
+		if err := s.spec.Trained.checkLabels(f.file(), s.tallies[k], s.names, s.spec.Classes); err != nil {
 			return err
 		}
 	}
 	if len(s.files) == 1 && len(s.y[0]) < 2 {
-		return atFile(nameOf(s.files[0]), "one sample cannot be split: want at least 2, or a file of its own as data.test")
+		return atFile(s.files[0].file(), "one sample cannot be split: want at least 2, or a file of its own as data.test")
 	}
 	return nil
 }
@@ -266,7 +249,7 @@ func (s *userSet) source(classes []string, name func(label string) string) (*Sou
 	r := &fileReader{files: s.files, where: make([][]int32, len(s.files))}
 	y := make([][]uint8, len(s.files))
 	for k, t := range s.tallies {
-		s.notes = append(s.notes, t.notes(nameOf(s.files[k]), name, s.spec.Columns.Missing)...)
+		s.notes = append(s.notes, t.notes(s.files[k].file(), name, s.spec.Columns.Missing)...)
 		class := make([]uint8, len(t.texts))
 		for at, text := range t.texts {
 			class[at] = uint8(slices.Index(classes, name(text)))
@@ -316,7 +299,7 @@ func (s *userSet) addMerges(n *Normalization) {
 	for k, w := range s.watches {
 		for _, m := range w.merges() {
 			if n == nil || !n.fine(m.column) {
-				s.notes = append(s.notes, w.merged(nameOf(s.files[k]), m))
+				s.notes = append(s.notes, w.merged(s.files[k].file(), m))
 			}
 		}
 	}

@@ -173,7 +173,8 @@ func (t *parquetRows) checkSizes(f *parquet.File) error {
 	return nil
 }
 
-func (t *parquetRows) form() form { return t.made }
+func (t *parquetRows) form() form   { return t.made }
+func (t *parquetRows) file() string { return t.path }
 
 func (t *parquetRows) scan(see func(int, record) error, judge func(*CellError) error) error {
 	return t.with(func(f *parquet.File) error {

@@ -18,30 +18,72 @@ const fileName = "file"
 // sniffBytes are read of a file for its format.
 const sniffBytes = 4096
 
-// A fileFormat is the format of a user's file.
-type fileFormat string
+// A fileFormat is a row of the table: how a user's file is known by its first bytes, and read.
+type fileFormat struct {
+	name string // for people
+	// is reports whether a file has the format: by its first bytes, which are nil for a folder, or for text by the suffix
+	// of its name too.
+	is     func(path string, head []byte) bool
+	refuse string // what to do instead of reading such a file; "": it is read
+	// A file is read by one of the following. An array may have its labels in another file.
+	open  func(path string, c Columns, p part) (rows, error)
+	array func(path string) (*array, error)
+}
 
 const (
-	formatCSV     fileFormat = "CSV"
-	formatLIBSVM  fileFormat = "LIBSVM"
-	formatNPY     fileFormat = "NumPy array"
-	formatNPZ     fileFormat = "NumPy archive"
-	formatParquet fileFormat = "Parquet"
-	formatIDX     fileFormat = "IDX"
-	formatImages  fileFormat = "folder of pictures"
+	onePicture = "one picture: want a folder with one folder of pictures per class"
+	jsonText   = "JSON: save it as CSV"
 )
 
-// refused returns the beginnings of files that are not read, and what to do.
-func refused() [][2]string {
-	return [][2]string{
-		{"\x89HDF", "an HDF5 file: save the arrays with numpy.savez"},
-		{"\x89PNG", "one picture: want a folder with one folder of pictures per class"},
-		{"\xff\xd8\xff", "one picture: want a folder with one folder of pictures per class"},
-		{"SQLite format 3", "a database: save the table as CSV"},
-		{"ARROW1", "an Arrow file: save it as Parquet"},
-		{"{", "JSON: save it as CSV"},
-		{"[", "JSON: save it as CSV"},
+// formats returns the table. The first row that fits a file is that of its format, and the last one fits all.
+func formats() []fileFormat {
+	return []fileFormat{
+		{name: "folder of pictures", is: func(_ string, head []byte) bool { return head == nil }, open: plainly(openImages)},
+		{is: isCode, refuse: "a pickle, which could run code when read: save arrays with numpy.savez"},
+		{is: isModel, refuse: "a model file (safetensors): want samples"},
+		{is: begins("\x89HDF"), refuse: "an HDF5 file: save the arrays with numpy.savez"},
+		{is: begins("\x89PNG"), refuse: onePicture},
+		{is: begins("\xff\xd8\xff"), refuse: onePicture},
+		{is: begins("SQLite format 3"), refuse: "a database: save the table as CSV"},
+		{is: begins("ARROW1"), refuse: "an Arrow file: save it as Parquet"},
+		{is: begins("{"), refuse: jsonText},
+		{is: begins("["), refuse: jsonText},
+		{name: "NumPy array", is: begins(npyMagic), array: openNPY},
+		{name: "NumPy archive", is: begins("PK"), open: openNPZ},
+		{name: "Parquet", is: begins("PAR1"), open: plainly(openParquet)},
+		{name: "IDX", is: isIDX, array: openIDX},
+		{name: "LIBSVM", is: isLIBSVM, open: plainly(openSparse)},
+		{name: formatCSV, is: func(string, []byte) bool { return true }, open: plainly(openCSV)},
 	}
+}
+
+// formatCSV is the format of all other text.
+const formatCSV = "CSV"
+
+// begins knows a format by the first bytes of its files.
+func begins(magic string) func(string, []byte) bool {
+	return func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// plainly opens files that hold one part.
+func plainly[R rows](open func(path string, c Columns) (R, error)) func(string, Columns, part) (rows, error) {
+	return func(path string, c Columns, _ part) (rows, error) {
+		made, err := open(path, c)
+		if err != nil {
+			return nil, err
+		}
+		return made, nil
+	}
+}
+
+func isCode(_ string, head []byte) bool { return IsTorchArchive(head) || IsPickle(head) }
+
+func isModel(_ string, head []byte) bool {
+	return len(head) > 10 && head[8] == '{' && head[9] == '"' && head[7] == 0 && head[6] == 0
+}
+
+func isIDX(_ string, head []byte) bool {
+	return len(head) >= 4 && head[0] == 0 && head[1] == 0 && head[2] >= 8 && head[2] <= 14
 }
 
 // sniff returns the format of a file by its first bytes.
@@ -49,13 +91,13 @@ func sniff(path string) (fileFormat, error) {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err) || err != nil && isNotDir(err):
-		return "", &MissingError{Set: fileName, File: filepath.Base(path), Dir: filepath.Dir(path)}
+		return fileFormat{}, &MissingError{Set: fileName, File: filepath.Base(path), Dir: filepath.Dir(path)}
 	case err != nil:
-		return "", atFile(path, "%w", err)
+		return fileFormat{}, atFile(path, "%w", err)
 	case info.IsDir():
-		return formatImages, nil
+		return formatOf(path, nil)
 	case !info.Mode().IsRegular():
-		return "", atFile(path, "neither a regular file nor a folder")
+		return fileFormat{}, atFile(path, "neither a regular file nor a folder")
 	}
 	head := make([]byte, sniffBytes)
 	err = withFile(path, func(c *cursor) error {
@@ -67,56 +109,34 @@ func sniff(path string) (fileFormat, error) {
 		return nil
 	})
 	if err != nil {
-		return "", err
+		return fileFormat{}, err
 	}
 	return formatOf(path, head)
 }
 
-// formatOf decides by the first bytes of a file, and for text by the suffix of its name too.
+// formatOf returns the first row that fits a file, by its first bytes.
 func formatOf(path string, head []byte) (fileFormat, error) {
-	if len(bytes.TrimSpace(head)) == 0 {
-		return "", atLine(path, 1, "the file is empty")
+	if head != nil && len(bytes.TrimSpace(head)) == 0 {
+		return fileFormat{}, atLine(path, 1, "the file is empty")
 	}
 	if what := Mistaken(head); what != "" {
-		return "", atOffset(path, 0, "%s", what)
+		return fileFormat{}, atOffset(path, 0, "%s", what)
 	}
-	if IsTorchArchive(head) || IsPickle(head) {
-		return "", atOffset(path, 0, "a pickle, which could run code when read: save arrays with numpy.savez")
-	}
-	if len(head) > 10 && head[8] == '{' && head[9] == '"' && head[7] == 0 && head[6] == 0 {
-		return "", atOffset(path, 0, "a model file (safetensors): want samples")
-	}
-	for _, r := range refused() {
-		if bytes.HasPrefix(head, []byte(r[0])) {
-			return "", atOffset(path, 0, "%s", r[1])
-		}
-	}
+	all := formats()
+	found := all[slices.IndexFunc(all, func(f fileFormat) bool { return f.is(path, head) })]
 	switch {
-	case bytes.HasPrefix(head, []byte(npyMagic)):
-		return formatNPY, nil
-	case bytes.HasPrefix(head, []byte("PK")):
-		return formatNPZ, checkArchive(path)
-	case bytes.HasPrefix(head, []byte("PAR1")):
-		return formatParquet, nil
-	case len(head) >= 4 && head[0] == 0 && head[1] == 0 && head[2] >= 8 && head[2] <= 14:
-		return formatIDX, nil
-	case isLIBSVM(path, head):
-		return formatLIBSVM, nil
-	case isProse(path, head):
-		return "", atLine(path, 1, "plain text: none of the built-in models learns from text; a script of yours "+
+	case found.refuse != "":
+		return found, atOffset(path, 0, "%s", found.refuse)
+	case found.name == formatCSV && isProse(path, head):
+		return found, atLine(path, 1, "plain text: none of the built-in models learns from text; a script of yours "+
 			"with model.name external can")
 	}
-	return formatCSV, nil
+	return found, nil
 }
 
 // checkArchive refuses a zip file without arrays.
-func checkArchive(path string) error {
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		return atOffset(path, 0, "%w", err)
-	}
-	defer archive.Close()
-	if len(arraysOf(&archive.Reader)) > 0 {
+func checkArchive(path string, archive *zip.Reader) error {
+	if len(arraysOf(archive)) > 0 {
 		return nil
 	}
 	if slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "[Content_Types].xml" }) {
@@ -169,33 +189,14 @@ func isProse(path string, head []byte) bool {
 
 // openRows opens a user's file of any format.
 func openRows(path string, c Columns, p part) (rows, error) {
-	kind, err := sniff(path)
-	if err != nil {
+	f, err := sniff(path)
+	switch {
+	case err != nil:
 		return nil, err
+	case f.name != formatCSV && c.Header != "" && c.Header != "auto":
+		return nil, atFile(path, "data.header is for CSV files: this is %s", f.name)
+	case f.array != nil:
+		return openArray(path, c, f.array)
 	}
-	if kind != formatCSV && c.Header != "" && c.Header != "auto" {
-		return nil, atFile(path, "data.header is for CSV files: this is %s", kind)
-	}
-	switch kind {
-	case formatNPY:
-		return openArray(path, c, openNPY)
-	case formatIDX:
-		return openArray(path, c, openIDX)
-	case formatNPZ:
-		return openNPZ(path, c, p)
-	case formatParquet:
-		return asRows(openParquet(path, c))
-	case formatImages:
-		return asRows(openImages(path, c))
-	case formatLIBSVM:
-		return asRows(openSparse(path, c))
-	}
-	return asRows(openCSV(path, c))
-}
-
-func asRows[R rows](r R, err error) (rows, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return f.open(path, c, p)
 }

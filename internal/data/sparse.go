@@ -58,6 +58,8 @@ func openSparse(path string, c Columns) (*sparseRows, error) {
 	return t, err
 }
 
+func (t *sparseRows) file() string { return t.path }
+
 func (t *sparseRows) form() form {
 	first := t.first
 	made := form{format: "LIBSVM", label: "the first field", sparse: true, first: &first,

@@ -107,7 +107,7 @@ func SurveyFiles(spec FileSpec) ([]*Survey, error) {
 
 func newSurvey(f rows) *Survey {
 	made := f.form()
-	s := &Survey{File: nameOf(f), Format: made.format, Shape: made.shape, Label: made.label,
+	s := &Survey{File: f.file(), Format: made.format, Shape: made.shape, Label: made.label,
 		under: way{watch: newWatch(made), sparse: made.sparse, sums: make([]running, made.shape.C)}}
 	s.Columns = make([]ColumnSurvey, made.shape.C)
 	for c := range s.Columns {

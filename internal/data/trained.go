@@ -94,14 +94,14 @@ func (t *Trained) check(f rows) error {
 	pixels := t.Norm != nil && t.Norm.Scale != 1
 	switch {
 	case have.shape != t.Shape:
-		return atFile(nameOf(f), "samples of %s values (%s), but the model takes %s", shapeText(have), have.format,
+		return atFile(f.file(), "samples of %s values (%s), but the model takes %s", shapeText(have), have.format,
 			shapeText(wanted))
 	case t.Norm == nil:
 		return nil
 	case have.pixels && !pixels:
-		return atFile(nameOf(f), "samples are bytes, but the model has learnt from numbers: save them as float32")
+		return atFile(f.file(), "samples are bytes, but the model has learnt from numbers: save them as float32")
 	case pixels && !have.pixels:
-		return atFile(nameOf(f), "samples are numbers, but the model has learnt from bytes: save them as uint8")
+		return atFile(f.file(), "samples are numbers, but the model has learnt from bytes: save them as uint8")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (n *Normalization) plain() bool {
 
 // notes says what of a file could not be matched by name.
 func (t *Trained) notes(f rows, standardise bool) (notes []Note) {
-	add := func(text string) { notes = append(notes, Note{nameOf(f), nameOf(f) + ": " + text, true}) }
+	add := func(text string) { notes = append(notes, Note{f.file(), f.file() + ": " + text, true}) }
 	switch made := f.form(); {
 	case t == nil:
 		return nil

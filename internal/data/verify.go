@@ -95,8 +95,8 @@ func FileSums(spec FileSpec) ([]FileReport, error) {
 
 // parts returns a file, and the file of its labels if there is one.
 func parts(path string, c Columns) ([]string, error) {
-	kind, err := sniff(path)
-	if _, number := strconv.Atoi(c.Label); err != nil || kind != formatNPY && kind != formatIDX || number == nil {
+	f, err := sniff(path)
+	if _, number := strconv.Atoi(c.Label); err != nil || f.array == nil || number == nil {
 		return []string{path}, err
 	}
 	labels, err := labelsBeside(path, c.Label)

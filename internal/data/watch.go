@@ -95,7 +95,7 @@ func (w *watch) notes(f rows, c Columns) (notes []Note) {
 		default:
 			continue
 		}
-		notes = append(notes, Note{nameOf(f), rowNumbers(nameOf(f), c.name, why), true})
+		notes = append(notes, Note{f.file(), rowNumbers(f.file(), c.name, why), true})
 	}
 	return notes
 }
