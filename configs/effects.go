@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"reflect"
 	"slices"
 
 	"gossiptrainer/internal/registry"
@@ -19,7 +20,7 @@ var always []need
 
 // effects has a row for every key of the schema. A row stands below the rows of the keys that it needs. The sections
 // follow the run file, but algorithm comes first: it decides about the graph.
-var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
+var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"name", always},
 	{"seed", always},
 
@@ -176,21 +177,19 @@ func of(fits func(registry.Algorithm) bool) need {
 	return only("algorithm.name", registry.Names(fits)...)
 }
 
-var compressorEffects = []effect{
-	{"algorithm.compressor.name", compressing("")},
-	{"algorithm.compressor.bits", append(compressing("bits"), fixedBits)},
-	{"algorithm.compressor.levels", compressing("levels")},
-	{"algorithm.compressor.variant", compressing("variant")},
-	{"algorithm.compressor.table", compressing("table")},
-	{"algorithm.compressor.rule", compressing("rule")},
-	{"algorithm.compressor.mode", compressing("mode")},
-	{"algorithm.compressor.step", compressing("step")},
-	{"algorithm.compressor.k", compressing("k")},
-	{"algorithm.compressor.ratio", append(compressing("ratio"), byRatio)},
-	{"algorithm.compressor.norm", compressing("norm")},
-	{"algorithm.compressor.bucket", compressing("bucket")},
-	{"algorithm.compressor.clip", compressing("clip")},
-	{"algorithm.compressor.refit_at", compressing("refit_at")},
-	{"algorithm.compressor.refit_every", compressing("refit_every")},
-	{"algorithm.compressor.scaled", compressing("")},
+// compressorEffects returns a row for each setting of a compressor. The rows of the compressors say which they take.
+func compressorEffects() (all []effect) {
+	more := map[string]need{"bits": fixedBits, "ratio": byRatio}
+	for field := range reflect.TypeFor[Compressor]().Fields() {
+		setting := field.Tag.Get("json")
+		needs := []need{lossyReduce, compressed}
+		if setting != "name" {
+			needs = append(needs, only("algorithm.compressor.name", registry.CompressorNames(setting)...))
+		}
+		if n, ok := more[setting]; ok {
+			needs = append(needs, n)
+		}
+		all = append(all, effect{"algorithm.compressor." + setting, needs})
+	}
+	return all
 }

@@ -50,15 +50,6 @@ func only(key string, values ...string) need {
 	}
 }
 
-// compressing are the needs of a setting that some compressors take; "": that all do.
-func compressing(setting string) []need {
-	needs := []need{lossyReduce, compressed}
-	if setting != "" {
-		needs = append(needs, only("algorithm.compressor.name", registry.CompressorNames(setting)...))
-	}
-	return needs
-}
-
 var (
 	ownGraph = need{
 		on:    []string{"algorithm.name"},

@@ -84,8 +84,11 @@ func CompressorNames(setting string) []string {
 	return names
 }
 
-// Has says whether a setting has an effect on the compressor.
-func (c Compressor) Has(setting string) bool { return slices.Contains(c.Takes, setting) }
+// Has says whether a setting has an effect on the compressor. All have a name, and say by their type whether they can be
+// scaled.
+func (c Compressor) Has(setting string) bool {
+	return setting == "name" || setting == "scaled" || slices.Contains(c.Takes, setting)
+}
 
 // A SettingError names an invalid setting of a compressor.
 type SettingError struct {
