@@ -160,6 +160,8 @@ func checkKind(t *testing.T, path string) {
 	switch file.Kind {
 	case "run":
 		read = filepath.Base(in) == "runs"
+	case "topology":
+		read = strings.HasPrefix(name, "topology")
 	case "quantizer":
 		read = name == "quantizers.json" || filepath.Base(in) == "quantizers"
 	}

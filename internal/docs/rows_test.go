@@ -49,13 +49,13 @@ func TestTablesAreTheRows(t *testing.T) {
 
 // README is for a reader with two minutes, and the glossary for one who looks up a word.
 func TestPagesStayShort(t *testing.T) {
-	term := regexp.MustCompile(`(?m)^\| [^|]+ \|`)
+	term, prose := regexp.MustCompile(`(?m)^\| [^|]+ \|`), regexp.MustCompile(`(?m)^[^|\n]|^\n`)
 	for _, test := range []struct {
 		page, of string
 		count    func(text string) int
 		most     int
 	}{
-		{"README.md", "lines", func(text string) int { return strings.Count(text, "\n") }, 150},
+		{"README.md", "lines outside tables", func(text string) int { return len(prose.FindAllString(text, -1)) }, 110},
 		{"docs/glossary.md", "terms", func(text string) int { return len(term.FindAllString(text, -1)) - 1 }, 40},
 	} {
 		text, err := os.ReadFile(root + test.page)

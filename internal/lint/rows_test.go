@@ -74,7 +74,7 @@ func namesOfRows(s source, names []string) (found []string) {
 	return found
 }
 
-// A row says what is true of it: who asks for its name has a property that the next row cannot have.
+// Code that asks for the name of a row has to change for the next row.
 func TestRowsAreNotKnownByName(t *testing.T) {
 	all, err := repository()
 	if err != nil {

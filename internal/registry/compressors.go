@@ -84,8 +84,7 @@ func CompressorNames(setting string) []string {
 	return names
 }
 
-// Has says whether a setting has an effect on the compressor. All have a name, and say by their type whether they can be
-// scaled.
+// Has says whether a setting has an effect on the compressor. All take name and scaled.
 func (c Compressor) Has(setting string) bool {
 	return setting == "name" || setting == "scaled" || slices.Contains(c.Takes, setting)
 }
