@@ -181,18 +181,11 @@ func unknownKeys(section string, names []string) []Problem {
 
 func notAllowed(key string, k *kind.Enum) (message, hint string) {
 	message = fmt.Sprintf("must be one of %s, got %s", choice(k.Want), show(k.Got))
-	later, _ := find(key).Extras[laterKeyword].(string)
 	var known []string
 	for _, v := range k.Want {
 		known = append(known, fmt.Sprint(v))
 	}
-	got, isText := k.Got.(string)
-	for _, name := range strings.Fields(later) {
-		if name == got {
-			return fmt.Sprintf("%s is not available in this version: must be one of %s", got, choice(k.Want)), ""
-		}
-	}
-	if isText {
+	if got, isText := k.Got.(string); isText {
 		hint = cmp.Or(didYouMean(got, known), valueElsewhere(key, got))
 	}
 	return message, hint

@@ -24,7 +24,7 @@ import (
 )
 
 // The tags of the fields are the only descriptions of the keys. The JSON schema, the checks of Load and the reference
-// of all keys come from them. The tag x-later lists values that a later version will know.
+// of all keys come from them.
 
 // A Config is one run file with all defaults filled in.
 type Config struct {

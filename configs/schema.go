@@ -11,12 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Extra keywords of the schema, set by the field tags.
-const (
-	laterKeyword = "x-later" // values that a later version will accept
-	sameKeyword  = "x-same"  // all peers of a run must agree on the key
-
-)
+// sameKeyword is an extra keyword of the schema: all peers of a run must agree on the key.
+const sameKeyword = "x-same"
 
 // schemas holds the schema in its two forms: as made from Config, to look keys up in, and compiled, to check values
 // against. Both are only read.

@@ -54,12 +54,7 @@ func (f *family) random(s Spec) (*Graph, error) {
 }
 
 // degree returns the number of neighbours of a worker in kinds that set it.
-func (s Spec) degree() int {
-	if s.Degree == 0 {
-		return min(DefaultDegree, max(2, (s.N-1)/2*2))
-	}
-	return s.Degree
-}
+func (s Spec) degree() int { return cmp.Or(s.Degree, min(DefaultDegree, max(2, (s.N-1)/2*2))) }
 
 func checkDegree(s Spec) (setting, why string) {
 	switch degree := s.degree(); {

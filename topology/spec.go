@@ -115,9 +115,4 @@ func (s Spec) check() error {
 }
 
 // exchanges returns the number of exchanges that sums of an Endless kind cover.
-func (s Spec) exchanges() int {
-	if s.Exchanges == 0 {
-		return DefaultExchanges
-	}
-	return s.Exchanges
-}
+func (s Spec) exchanges() int { return cmp.Or(s.Exchanges, DefaultExchanges) }
