@@ -189,7 +189,7 @@ func TestToysFollowTheRecipes(t *testing.T) {
 		t.Log(command)
 		h.run("sh", "-c", command)
 	}
-	h.run("sh", "-c", `test -z "$(gofmt -l .)" && go vet ./... && go test ./internal/lint ./internal/docs`)
+	h.run("sh", "-c", `test -z "$(gofmt -l . | tee /dev/stderr)" && go vet ./... && go test ./internal/lint ./internal/docs`)
 	h.run("go", "build", "-o", "peer-with-toys", "./cmd/peer")
 	trainWithToys(h)
 }
