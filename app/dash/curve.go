@@ -1,6 +1,10 @@
 package dash
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/record"
+)
 
 // Bounds of the points that curves keep.
 const (
@@ -18,6 +22,15 @@ type point struct {
 	round, time, sent, bits         float64 // of the last moment
 	loss, compute, wait, codec, own float64 // sums; own is the time to hand vectors over to a script
 	least, most, gap, theta         float64 // of the losses; the largest gap and theta
+}
+
+// pointOf returns the point of a moment.
+func pointOf(m record.Moment, version int64) point {
+	return point{
+		moments: 1, changed: version, round: m.Round, time: m.Time.Seconds(), sent: float64(m.Sent.Wire), bits: m.Bits,
+		loss: m.Loss, least: m.Least, most: m.Most, gap: m.Gap, theta: m.Theta,
+		compute: m.Compute.Seconds(), wait: m.Wait.Seconds(), codec: m.Codec.Seconds(), own: m.HandOver.Seconds(),
+	}
 }
 
 // merge adds a later point.

@@ -59,7 +59,7 @@ func TestDifferencesMakeTheWholeCurve(t *testing.T) {
 		if draw.IntN(3) > 0 {
 			version++
 		}
-		p := pointOf(*stepOf(0, i+1).Step)
+		p := point{moments: 1, round: float64(i + 1), time: float64(i)}
 		p.loss, p.least, p.most = draw.Float64(), draw.Float64()-1, draw.Float64()+1
 		p.changed = version
 		c.add(p)
@@ -129,74 +129,6 @@ func TestAxesNeverDecrease(t *testing.T) {
 	}
 	if took := out.All[3]; !math.IsNaN(took) {
 		t.Errorf("a point without a new round took %v a round, want none", took)
-	}
-}
-
-// Where steps come in the order of time, moments are those of record.Run.Progress.
-func TestMomentsAreThoseOfReports(t *testing.T) {
-	var events []record.Event
-	for round := 10; round <= 100; round += 10 {
-		events = append(events, roundOf(4, round)...)
-	}
-	want := (&record.Run{Events: events}).Progress()
-	for _, workers := range []int{4, 0} { // 0: the run file cannot be read
-		b, got := &beat{workers: workers}, []point(nil)
-		for _, e := range events {
-			if p, ok := b.see(*e.Step); ok {
-				got = append(got, p)
-			}
-		}
-		if workers == 0 { // the first round tells how many there are
-			got = append([]point{{}}, got...)
-		}
-		if len(got) != len(want) {
-			t.Fatalf("%d workers: %d moments, want %d", workers, len(got), len(want))
-		}
-		for i := 1; i < len(want); i++ {
-			if p, m := got[i], want[i]; p.round != m.Round || math.Abs(p.loss-m.Loss) > 1e-12 || p.gap != m.Gap ||
-				p.time != m.Time.Seconds() || int64(p.sent) != m.Sent.Wire || p.wait != m.Wait.Seconds() {
-				t.Errorf("moment %d: %+v, want %+v", i, p, m)
-			}
-			if got[i].least > got[i].loss || got[i].most < got[i].loss || got[i].most-got[i].least < 0.3 {
-				t.Errorf("moment %d: losses from %v to %v around %v", i, got[i].least, got[i].most, got[i].loss)
-			}
-		}
-	}
-}
-
-// A worker that is lost before its first step does not stop the curve.
-func TestMomentsDoNotWaitForALostWorker(t *testing.T) {
-	b, n := &beat{workers: 3}, 0
-	for round := 1; round <= 4; round++ {
-		for rank := range 2 {
-			if _, ok := b.see(*stepOf(rank, round).Step); ok {
-				n++
-			}
-		}
-		if round == 2 {
-			b.miss(2)
-		}
-	}
-	if n != 2 {
-		t.Errorf("%d moments, want those of the two rounds after the loss", n)
-	}
-}
-
-// A lost worker's last gap would else stay the largest for ever.
-func TestMomentsLeaveOutLostWorkers(t *testing.T) {
-	b := &beat{workers: 2}
-	b.see(record.Step{Rank: 0, Round: 1, Gap: 9, Loss: 4})
-	if p, ok := b.see(record.Step{Rank: 1, Round: 1, Gap: 1, Loss: 2}); !ok || p.gap != 9 || p.loss != 3 {
-		t.Errorf("of both: %v %+v", ok, p)
-	}
-	b.miss(0)
-	b.miss(0) // it is lost once
-	if p, ok := b.see(record.Step{Rank: 1, Round: 2, Gap: 1, Loss: 2}); !ok || p.gap != 1 || p.loss != 2 {
-		t.Errorf("of the one that is left: %v %+v", ok, p)
-	}
-	b.see(record.Step{Rank: 0, Round: 3, Gap: 5, Loss: 4}) // it comes back
-	if p, ok := b.see(record.Step{Rank: 1, Round: 3, Gap: 1, Loss: 2}); ok && p.gap != 5 || b.known != 2 || b.lost != 0 {
-		t.Errorf("after its return: %v %+v", ok, p)
 	}
 }
 

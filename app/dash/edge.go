@@ -117,7 +117,7 @@ func (e *edge) show(workers []*worker, degrees []int, uplink float64, running bo
 			out.Bytes += count(at.sent)
 			out.Lost = max(0, out.Lost) + count(at.lost)
 		} else {
-			out.Bytes += count(w.step.Sent.Wire / int64(share))
+			out.Bytes += count(w.Last.Sent.Wire / int64(share))
 			out.Estimated = true
 			rates[i] = w.rates.sent / float64(share)
 		}
@@ -159,15 +159,15 @@ func (e *edge) load(out *Edge, rates [2]float64, ends [2]*worker, uplink float64
 // state returns the state of the edge. Where no process tells of the link, it follows from the workers.
 func (e *edge) state(ends [2]*worker, running bool) string {
 	switch {
-	case e.ends[0].off && e.ends[1].off, ends[0].state == record.Lost, ends[1].state == record.Lost:
+	case e.ends[0].off && e.ends[1].off, ends[0].State == record.Lost, ends[1].State == record.Lost:
 		return edgeOff
 	case !running:
 		return edgeUnknown
 	case e.ends[0].asked && !e.ends[0].link.Up, e.ends[1].asked && !e.ends[1].link.Up:
 		return edgeDown
-	case ends[0].state == record.Returning, ends[1].state == record.Returning:
+	case ends[0].State == record.Returning, ends[1].State == record.Returning:
 		return edgeDown
-	case ends[0].step.Round > 0 && ends[1].step.Round > 0, e.ends[0].asked:
+	case ends[0].Last.Round > 0 && ends[1].Last.Round > 0, e.ends[0].asked:
 		return edgeUp
 	}
 	return edgeUnknown
@@ -178,7 +178,7 @@ func waits(w *worker) []int {
 	if w.live.here != nil && *w.live.here {
 		return w.live.answer.Waiting
 	}
-	return w.missing
+	return w.Missing
 }
 
 // byEnds orders edges.

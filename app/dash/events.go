@@ -87,7 +87,7 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 	default:
 		e.Text = who + "is " + string(s.State) + detail
 	}
-	return e, w.state != s.State || w.detail != s.Detail && s.State != record.Testing
+	return e, w.State != s.State || w.Detail != s.Detail && s.State != record.Testing
 }
 
 // forWhom names the workers that are waited for, and counts those that a message had no room for.

@@ -61,8 +61,8 @@ const unheard record.State = "unknown"
 
 // show returns the worker as the page reads it. Waited is the share of the rounds of its neighbours that waited for it.
 func (w *worker) show(rank int, waited float64) Peer {
-	s := w.step
-	p := Peer{Rank: rank, State: w.state, Detail: w.detail, Missing: w.missing, Here: w.live.here, Deaths: w.deaths}
+	s := w.Last
+	p := Peer{Rank: rank, State: w.State, Detail: w.Detail, Missing: w.Missing, Here: w.live.here, Deaths: w.Deaths}
 	if p.State == "" {
 		p.State = unheard
 	}
@@ -74,20 +74,21 @@ func (w *worker) show(rank int, waited float64) Peer {
 	if s.Theta == 0 {
 		p.Theta = unknown()
 	}
-	busy := w.spent.Compute + w.spent.Wait + w.spent.Codec
+	spent, _ := w.Spent()
+	busy := spent.Compute + spent.Wait + spent.Codec
 	p.peerTime = peerTime{Compute: figureOf(s.Compute.Seconds()), Wait: figureOf(s.Wait.Seconds()),
 		Codec: figureOf(s.Codec.Seconds()), HandOver: figureOf(s.HandOver.Seconds()),
-		WaitShare: figureOf(w.spent.Wait.Seconds() / busy.Seconds()),
+		WaitShare: figureOf(spent.Wait.Seconds() / busy.Seconds()),
 		WaitedFor: figureOf(waited)}
 	p.peerTraffic = peerTraffic{Sent: s.Sent, Received: s.Received,
 		Out: figureOf(w.rates.sent), In: figureOf(w.rates.received),
 		Violations: uncounted, Repaired: uncounted, Refused: uncounted}
-	if w.account != nil {
-		p.Violations, p.Repaired = count(w.account.Violations), count(w.account.Repaired)
+	if w.Account.Rounds > 0 {
+		p.Violations, p.Repaired = count(w.Account.Violations), count(w.Account.Repaired)
 	}
 	w.live.show(&p)
-	if f := w.final; f != nil {
-		p.State, p.Detail, p.Missing, p.Here = record.Finished, "", nil, nil
+	if f := w.Final; f != nil {
+		p.Here = nil
 		p.Round, p.Out, p.In = f.Rounds, unknown(), unknown()
 		p.Final = &PeerFinal{f.Rounds, figureOf(f.Loss), figureOf(f.Accuracy), f.Digest}
 		p.Repaired = count(f.Theta.Repaired)

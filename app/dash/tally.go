@@ -19,7 +19,7 @@ type tally struct {
 	plan    plan
 	running bool
 
-	beat    beat
+	beat    record.Pace
 	curve   *curve
 	scores  scores
 	workers []*worker
@@ -41,7 +41,7 @@ type shownEdge struct {
 }
 
 func newTally(p plan) *tally {
-	t := &tally{version: 2, plan: p, beat: beat{workers: p.workers}, curve: newCurve(mostPoints),
+	t := &tally{version: 2, plan: p, beat: record.Pace{Workers: p.workers}, curve: newCurve(mostPoints),
 		record: explain.NewRecord(p.facts), said: []explain.Sentence{},
 		scores: scores{most: mostPoints}, edges: map[[2]int]*edge{}, shown: map[[2]int]shownEdge{}}
 	t.grow(p.workers)
@@ -81,60 +81,38 @@ func (t *tally) worker(rank int) *worker {
 func (t *tally) see(e record.Event) {
 	t.record.See(e)
 	t.heard = true
+	w := t.worker(e.Rank())
 	switch {
-	case e.Step != nil:
-		t.step(*e.Step)
-	case e.Status != nil:
-		t.status(*e.Status)
 	case e.Score != nil:
 		if t.scores.see(*e.Score, t.now, len(t.workers), t.version) && e.Score.Rank == record.Average {
 			t.note(Event{Round: e.Score.Round, Kind: scoreEvent, Severity: explain.Note,
 				Text: "the mean model" + results(e.Score.Loss, e.Score.Accuracy)})
 		}
+		return
+	case w == nil:
+		return
 	case e.Edge != nil:
 		t.edge(*e.Edge)
+		return
+	case e.Status != nil:
+		if e, news := eventOf(w, *e.Status); news {
+			t.note(e)
+		}
 	case e.Links != nil:
 		t.account(*e.Links)
 	case e.Final != nil:
 		t.final(*e.Final)
 	}
+	w.see(e, t.version)
+	if moment, ok := t.beat.See(e); ok {
+		t.now = pointOf(moment, t.version)
+		t.curve.add(t.now)
+	}
 }
 
 func (t *tally) note(e Event) { t.events.add(e, t.now, t.version) }
 
-func (t *tally) step(s record.Step) {
-	w := t.worker(s.Rank)
-	if w == nil {
-		return
-	}
-	w.advance(s, t.version)
-	if moment, ok := t.beat.see(s); ok {
-		moment.changed = t.version
-		t.curve.add(moment)
-		t.now = moment
-	}
-}
-
-func (t *tally) status(s record.Status) {
-	w := t.worker(s.Rank)
-	if w == nil {
-		return
-	}
-	if e, news := eventOf(w, s); news {
-		t.note(e)
-	}
-	if s.State == record.Lost {
-		t.beat.miss(s.Rank)
-	}
-	w.enter(s, t.version)
-}
-
 func (t *tally) final(f record.Final) {
-	w := t.worker(f.Rank)
-	if w == nil {
-		return
-	}
-	w.final, w.changed = &f, t.version
 	if len(t.scores.list) > 0 { // the curve of the workers ends with their results
 		t.scores.see(record.Score{Rank: f.Rank, Round: f.Rounds, Loss: f.Loss, Accuracy: f.Accuracy}, t.now,
 			len(t.workers), t.version)
@@ -145,7 +123,7 @@ func (t *tally) final(f record.Final) {
 
 // edge takes a change of an edge. A run begins with one for each of its edges, which is no news.
 func (t *tally) edge(e record.Edge) {
-	if t.worker(e.Rank) == nil || t.worker(e.Peer) == nil {
+	if t.worker(e.Peer) == nil {
 		return
 	}
 	if e.Exchange > 0 {
@@ -163,11 +141,6 @@ func (t *tally) edge(e record.Edge) {
 
 // account takes a worker's account of its time and its edges.
 func (t *tally) account(l record.Links) {
-	w := t.worker(l.Rank)
-	if w == nil {
-		return
-	}
-	w.account, w.spent, w.changed = &l, l.Spent, t.version
 	for _, link := range l.Links {
 		if other := t.worker(link.Peer); other != nil && link.Peer != l.Rank {
 			end := &t.between(l.Rank, link.Peer).ends[side(l.Rank, link.Peer)]
@@ -185,13 +158,10 @@ func (t *tally) account(l record.Links) {
 func (t *tally) waited() []float64 {
 	shares, rounds := make([]float64, len(t.workers)), make([]float64, len(t.workers))
 	for _, w := range t.workers {
-		if w.account == nil {
-			continue
-		}
-		for _, link := range w.account.Links {
+		for _, link := range w.Account.Links {
 			if t.worker(link.Peer) != nil {
 				shares[link.Peer] += float64(link.Last)
-				rounds[link.Peer] += float64(w.account.Rounds)
+				rounds[link.Peer] += float64(w.Account.Rounds)
 			}
 		}
 	}

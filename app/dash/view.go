@@ -126,7 +126,7 @@ func (t *track) progress() *Progress {
 	}
 	received, paced, heard := 0.0, 0.0, 0
 	for i, w := range l.workers {
-		round := w.step.Round
+		round := w.Last.Round
 		if w.live.asked {
 			round = max(round, w.live.answer.Round)
 		}
@@ -134,11 +134,11 @@ func (t *track) progress() *Progress {
 			p.Least = round
 		}
 		p.Least = min(p.Least, round)
-		if w.step.Round == 0 {
+		if w.Last.Round == 0 {
 			continue
 		}
 		heard++
-		received += float64(w.step.Received.Wire)
+		received += float64(w.Last.Received.Wire)
 		paced += w.pace
 	}
 	if l.now.moments == 0 {

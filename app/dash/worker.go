@@ -10,17 +10,11 @@ import (
 
 // A worker is all that the dash knows of one worker.
 type worker struct {
-	changed int64 // version of the last change
-	state   record.State
-	detail  string
-	missing []int
-	step    record.Step // the last one; Round 0: none yet
+	record.Worker
+	changed int64       // version of the last change
+	alone   record.Pace // of its own moments
 	own     *curve
-	pace    float64       // rounds a second, smoothed; NaN: unknown
-	spent   record.Spent  // of the recorded rounds, or of all rounds up to the account
-	account *record.Links // the last one; nil: none yet
-	deaths  int
-	final   *record.Final
+	pace    float64 // rounds a second, smoothed; NaN: unknown
 
 	rates traffic
 	live  vital
@@ -30,7 +24,8 @@ type worker struct {
 type traffic struct{ sent, received float64 }
 
 func newWorker(points int) *worker {
-	return &worker{own: newCurve(points), pace: math.NaN(), rates: traffic{math.NaN(), math.NaN()}}
+	return &worker{own: newCurve(points), alone: record.Pace{Workers: 1}, pace: math.NaN(),
+		rates: traffic{math.NaN(), math.NaN()}}
 }
 
 // smoothing is about the number of values in a smoothed rate.
@@ -45,31 +40,29 @@ func smooth(rate *float64, value float64) {
 	*rate += (value - *rate) / smoothing
 }
 
-// advance takes a step.
-func (w *worker) advance(s record.Step, version int64) {
-	if took := (s.Time - w.step.Time).Seconds(); took > 0 && s.Round > w.step.Round {
-		smooth(&w.pace, float64(s.Round-w.step.Round)/took)
-		if !w.live.asked {
-			smooth(&w.rates.sent, math.Max(0, float64(s.Sent.Wire-w.step.Sent.Wire)/took))
-			smooth(&w.rates.received, math.Max(0, float64(s.Received.Wire-w.step.Received.Wire)/took))
-		}
+// see takes an event of the worker.
+func (w *worker) see(e record.Event, version int64) {
+	if s := e.Step; s != nil {
+		w.advance(s)
 	}
-	w.step = s
-	if w.account == nil {
-		w.spent.Add(record.Spent{Compute: s.Compute + s.HandOver, Wait: s.Wait, Codec: s.Codec})
+	if at, ok := w.alone.See(e); ok {
+		w.own.add(pointOf(at, version))
 	}
-	at := pointOf(s)
-	at.changed = version
-	w.own.add(at)
+	w.See(e)
 	w.changed = version
 }
 
-// enter takes a change of the state.
-func (w *worker) enter(s record.Status, version int64) {
-	if s.State == record.Returning || s.State == record.Lost {
-		w.deaths++
+// advance takes the rates of a step.
+func (w *worker) advance(s *record.Step) {
+	took := (s.Time - w.Last.Time).Seconds()
+	if took <= 0 || s.Round <= w.Last.Round {
+		return
 	}
-	w.state, w.detail, w.missing, w.changed = s.State, s.Detail, s.Missing, version
+	smooth(&w.pace, float64(s.Round-w.Last.Round)/took)
+	if !w.live.asked {
+		smooth(&w.rates.sent, math.Max(0, float64(s.Sent.Wire-w.Last.Sent.Wire)/took))
+		smooth(&w.rates.received, math.Max(0, float64(s.Received.Wire-w.Last.Received.Wire)/took))
+	}
 }
 
 // A vital is what the process of a worker has answered.
@@ -91,7 +84,7 @@ func (w *worker) take(answer *status.Answer, now time.Time) (changed bool) {
 		w.rates = traffic{}
 		return true
 	}
-	if w.final != nil {
+	if w.Final != nil {
 		return false
 	}
 	took := now.Sub(v.at).Seconds()

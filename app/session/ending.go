@@ -40,12 +40,12 @@ func (e *ending) reason() string {
 	}
 }
 
-// sim returns the ending for the simulator, whose steps come in the order of time.
+// sim returns the ending for the simulator, which asks after each step that the ending has seen.
 func (e *ending) sim() sim.Ending {
 	if e.Targets == (record.Targets{}) {
 		return sim.Ending{Time: e.Time}
 	}
-	return sim.Ending{Time: e.Time, Until: e.reaches}
+	return sim.Ending{Time: e.Time, Until: func(record.Step) bool { return e.reason() != "" }}
 }
 
 // simulated takes the virtual time that a finished run took.
@@ -55,32 +55,11 @@ func (e *ending) simulated(took time.Duration) {
 	}
 }
 
-// reaches reports whether the target is reached with a step.
-func (e *ending) reaches(step record.Step) bool {
-	if !e.goal.Reached(step) {
-		return false
-	}
-	e.end(e.Reached())
-	return true
-}
-
-// recall takes an event of the record of a simulation that resumes.
-func (e *ending) recall(event record.Event) {
-	e.goal.Score(event)
-	if event.Step != nil && e.Targets != (record.Targets{}) {
-		e.reaches(*event.Step)
-	}
-}
-
-// follow watches real peers that resume a run after some time of training, with its record.
-func (e *ending) follow(peers int, events []record.Event, trained time.Duration) {
+// follow watches real peers that resume a run after some time of training.
+func (e *ending) follow(peers int, trained time.Duration) {
 	e.clock, e.trained = true, trained
-	if e.Targets == (record.Targets{}) {
-		return
-	}
-	e.steps = record.NewMerge(peers)
-	for _, event := range events {
-		e.note(event)
+	if e.Targets != (record.Targets{}) {
+		e.steps = record.NewMerge(peers)
 	}
 }
 
@@ -93,14 +72,16 @@ func (e *ending) see(event record.Event) {
 	}
 }
 
-// note takes an event of the record.
+// note takes an event of the record. A simulation has them in the order of time.
 func (e *ending) note(event record.Event) {
-	e.goal.Score(event)
-	if e.steps == nil {
-		return
+	events := []record.Event{event}
+	if e.steps != nil && event.Score == nil {
+		events = e.steps.See(event)
 	}
-	for _, step := range e.steps.See(event) {
-		e.reaches(step)
+	for _, next := range events {
+		if e.goal.See(next) {
+			e.end(e.Reached())
+		}
 	}
 }
 

@@ -213,11 +213,10 @@ func Warnings(talk io.Writer, run *experiment.Run) {
 func (s *Session) EndAt(u Until) {
 	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
 	if s.Mode != "sim" {
-		s.ends.follow(s.Run.N(), s.record, s.History.Trained())
-		return
+		s.ends.follow(s.Run.N(), s.History.Trained())
 	}
 	for _, e := range s.record {
-		s.ends.recall(e)
+		s.ends.note(e)
 	}
 }
 

@@ -208,7 +208,7 @@ func TestARunThatEndsEarlyIsShorter(t *testing.T) {
 func TestTheTimeOfRealPeersBeginsWithTheirFirstRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &ending{Until: Until{Time: time.Minute}, goal: record.NewGoal(record.Targets{}, 2), over: make(chan struct{})}
-		e.follow(2, nil, 20*time.Second)
+		e.follow(2, 20*time.Second)
 		time.Sleep(time.Hour)
 		if e.reason() != "" {
 			t.Error("it ends before a peer trains")

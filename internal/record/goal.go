@@ -7,36 +7,31 @@ import (
 )
 
 // A Goal watches a run for its targets while the run goes on. It agrees with ReachLoss and ReachAccuracy, which read
-// the finished record. A loss counts once two more records follow it. Steps must come in the order of time. A
-// score may come as soon as it is known, and counts when all workers are past its round.
+// the finished record. A loss counts once two more records follow it. Steps and losses of workers must come in the
+// order of time. A score may come as soon as it is known, from any goroutine, and counts when all workers are past its
+// round.
 type Goal struct {
-	left   Targets // not reached yet; no field is set when all are
-	pace   pace
-	recent []Moment // the last few
-
 	mu     sync.Mutex
+	left   Targets // not reached yet; no field is set when all are
+	pace   Pace
+	recent []Moment // the last few
 	scores []Event
 }
 
 // NewGoal watches a run of some workers.
 func NewGoal(t Targets, workers int) *Goal {
-	return &Goal{left: t, pace: pace{workers: workers}}
+	return &Goal{left: t, pace: Pace{Workers: workers}}
 }
 
-// Score takes the event if it is a score. Several goroutines may call it.
-func (g *Goal) Score(e Event) {
-	if e.Score == nil {
-		return
-	}
+// See takes an event, and reports whether the last of the targets was reached with it.
+func (g *Goal) See(e Event) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.scores = append(g.scores, e)
-}
-
-// Reached reports whether the last of the targets was reached when s was recorded.
-func (g *Goal) Reached(s Step) bool {
-	m, ok := g.pace.see(&s)
-	if !ok || g.left == (Targets{}) {
+	if e.Score != nil {
+		g.scores = append(g.scores, e)
+	}
+	m, complete := g.pace.See(e)
+	if !complete || g.left == (Targets{}) {
 		return false
 	}
 	g.recent = append(g.recent, m)
@@ -57,8 +52,6 @@ func (g *Goal) scored() bool {
 	for _, s := range g.pace.last {
 		past = min(past, s.Round)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	known := slices.DeleteFunc(slices.Clone(g.scores), func(e Event) bool { return e.Score.Round >= past })
 	return slices.ContainsFunc((&Run{Events: known}).Curve(), func(p Point) bool { return p.Accuracy >= g.left.Accuracy })
 }

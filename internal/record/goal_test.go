@@ -1,14 +1,16 @@
 package record
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // goalAt shows a run to a goal, record by record, and returns the index of the event at which the goal is reached; −1
 // if it never is.
 func goalAt(run *Run, t Targets) int {
 	g := NewGoal(t, 2)
 	for i, e := range run.Events {
-		g.Score(e)
-		if e.Step != nil && g.Reached(*e.Step) {
+		if g.See(e) {
 			return i
 		}
 	}
@@ -80,5 +82,45 @@ func TestARunWithoutLossesReachesNoTarget(t *testing.T) {
 	}
 	if got := run.ReachLoss(0.5); got != nil {
 		t.Errorf("the report says %+v", got)
+	}
+}
+
+// A lost worker records no more rounds. The target is that of the workers that are left, in the report as in the goal,
+// and whether the record has the order of time or that of arrival.
+func TestGoalGoesOnWithoutALostWorker(t *testing.T) {
+	run := twoWorkers(9, 8)
+	run.Events = append(run.Events, Event{Status: &Status{Rank: 1, State: Lost}})
+	for round := 3; round <= 9; round++ {
+		run.Events = append(run.Events, Event{Step: &Step{Round: 10 * round, Time: time.Duration(round) * time.Second,
+			Loss: float64(10 - round)}})
+	}
+	run.Events = append(run.Events, Event{Score: &Score{Rank: Average, Round: 30, Accuracy: 0.9}},
+		Event{Step: &Step{Round: 100, Time: 10 * time.Second, Loss: 1}})
+	for _, target := range []Targets{{Loss: 4.5}, {Accuracy: 0.8}} {
+		at := goalAt(run, target)
+		if at < 0 {
+			t.Fatalf("%+v is never reached", target)
+		}
+		until := &Run{Events: run.Events[:at+1]}
+		if until.Reach(target.List()[0]) == nil {
+			t.Errorf("%+v: reached at event %d, says the goal, not the report", target, at)
+		}
+		real, m := NewGoal(target, 2), NewMerge(2)
+		reached := false
+		for _, e := range run.Events {
+			if e.Score != nil {
+				real.See(e)
+			}
+			for _, next := range m.See(e) {
+				reached = real.See(next) || reached
+			}
+		}
+		if !reached {
+			t.Errorf("%+v is never reached by real peers", target)
+		}
+	}
+	moments := run.Progress()
+	if last := moments[len(moments)-1]; last.Round != 100 || last.Loss != 1 {
+		t.Errorf("the last moment is %+v, want that of worker 0", last)
 	}
 }

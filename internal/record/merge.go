@@ -1,50 +1,87 @@
 package record
 
-// A Merge puts the steps of workers, each of which reports its own, into the order of time, which Run.Progress also
-// uses. It returns a step when no worker can report an earlier one. It does not wait for workers that are gone.
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+// An ordered event has its place in the order of time.
+type ordered struct {
+	Event
+	at    time.Duration
+	place int // among those of the same time
+}
+
+// isLoss reports whether the event says that a worker is lost.
+func (e Event) isLoss() bool { return e.Status != nil && e.Status.State == Lost && e.Status.Rank >= 0 }
+
+// orderedOf returns the place of a step, or of the loss of a worker: it follows the latest step before it. It returns
+// false for other events.
+func orderedOf(e Event, latest *time.Duration) (ordered, bool) {
+	switch {
+	case e.Step != nil:
+		*latest = max(*latest, e.Step.Time)
+		return ordered{e, e.Step.Time, e.Step.Rank}, true
+	case e.isLoss():
+		return ordered{e, *latest, math.MaxInt}, true
+	}
+	return ordered{}, false
+}
+
+func (t ordered) compare(other ordered) int {
+	return cmp.Or(cmp.Compare(t.at, other.at), cmp.Compare(t.place, other.place))
+}
+
+// A Merge puts the steps and the losses of workers, each of which reports its own steps, into the order of time, which
+// Run.Progress also uses. It returns an event when no worker can report an earlier step. It does not wait for workers
+// that are gone.
 type Merge struct {
-	waiting [][]Step // by rank, each in the order of time
-	gone    []bool   // no step is expected from it until it reports again
+	waiting [][]ordered // by rank, each in the order of time
+	gone    []bool      // no step is expected from it until it reports again
+	latest  time.Duration
 }
 
 // NewMerge returns a merge for some workers.
 func NewMerge(workers int) *Merge {
-	return &Merge{waiting: make([][]Step, workers), gone: make([]bool, workers)}
+	return &Merge{waiting: make([][]ordered, workers), gone: make([]bool, workers)}
 }
 
-// See takes an event and returns the steps whose place in the order is now certain. It ignores ranks that the run does
-// not have.
-func (m *Merge) See(e Event) []Step {
+// See takes an event and returns those whose place in the order is now certain. It ignores ranks that the run does not
+// have.
+func (m *Merge) See(e Event) []Event {
+	rank := e.Rank()
+	if rank < 0 || rank >= len(m.waiting) {
+		return nil
+	}
+	if at, ok := orderedOf(e, &m.latest); ok {
+		m.waiting[rank] = append(m.waiting[rank], at)
+	}
 	switch {
-	case e.Step != nil && m.has(e.Step.Rank):
-		m.gone[e.Step.Rank] = false
-		m.waiting[e.Step.Rank] = append(m.waiting[e.Step.Rank], *e.Step)
-	case e.Status != nil && m.has(e.Status.Rank) && (e.Status.State == Lost || e.Status.State == Returning):
-		m.gone[e.Status.Rank] = true
-	case e.Final != nil && m.has(e.Final.Rank):
-		m.gone[e.Final.Rank] = true
+	case e.Step != nil:
+		m.gone[rank] = false
+	case e.isLoss(), e.Final != nil, e.Status != nil && e.Status.State == Returning:
+		m.gone[rank] = true
 	default:
 		return nil
 	}
-	var certain []Step
+	var certain []Event
 	for rank := m.first(); rank >= 0; rank = m.first() {
-		certain = append(certain, m.waiting[rank][0])
+		certain = append(certain, m.waiting[rank][0].Event)
 		m.waiting[rank] = m.waiting[rank][1:]
 	}
 	return certain
 }
 
-func (m *Merge) has(rank int) bool { return rank >= 0 && rank < len(m.waiting) }
-
-// first returns the rank whose step is next, −1 while that is uncertain.
+// first returns the rank whose event is next, −1 while that is uncertain.
 func (m *Merge) first() int {
 	first := -1
-	for rank, steps := range m.waiting {
+	for rank, events := range m.waiting {
 		switch {
-		case len(steps) == 0 && m.gone[rank]:
-		case len(steps) == 0:
+		case len(events) == 0 && m.gone[rank]:
+		case len(events) == 0:
 			return -1
-		case first < 0 || steps[0].Time < m.waiting[first][0].Time:
+		case first < 0 || events[0].compare(m.waiting[first][0]) < 0:
 			first = rank
 		}
 	}

@@ -25,7 +25,7 @@ func TestMergedStepsComeInTheOrderOfTime(t *testing.T) {
 		}
 		slices.SortStableFunc(want, func(a, b Step) int { return cmp.Or(cmp.Compare(a.Time, b.Time), a.Rank-b.Rank) })
 		m := NewMerge(n)
-		var got []Step
+		var got []Event
 		for left := n; left > 0; {
 			rank := random.IntN(n)
 			switch {
@@ -38,7 +38,8 @@ func TestMergedStepsComeInTheOrderOfTime(t *testing.T) {
 				told[rank] = told[rank][1:]
 			}
 		}
-		if !slices.EqualFunc(got, want, func(a, b Step) bool { return a.Rank == b.Rank && a.Round == b.Round }) {
+		same := func(a Event, b Step) bool { return a.Step.Rank == b.Rank && a.Step.Round == b.Round }
+		if !slices.EqualFunc(got, want, same) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
@@ -52,11 +53,11 @@ func TestAMergeWaitsForNobodyWhoIsGone(t *testing.T) {
 		event Event
 		out   int
 	}{
-		{step(0, 1), 0}, {status(Waiting), 0}, {status(Lost), 1}, {step(0, 2), 1}, {step(1, 4), 0},
+		{step(0, 1), 0}, {status(Waiting), 0}, {status(Lost), 1}, {step(0, 2), 2}, {step(1, 4), 0},
 		{step(0, 3), 1}, {status(Returning), 0}, {step(7, 5), 0}, {step(-1, 5), 0}, {step(0, 6), 2},
 	} {
 		if got := m.See(test.event); len(got) != test.out {
-			t.Errorf("%+v: %d steps come out, want %d", test.event, len(got), test.out)
+			t.Errorf("%+v: %d events come out, want %d", test.event, len(got), test.out)
 		}
 	}
 }

@@ -1,90 +1,110 @@
 package record
 
 import (
-	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"time"
 )
 
-// A Moment is the progress of a run at a time.
+// A Moment is the progress of a run at a time. Means are over the workers that are not lost.
 type Moment struct {
 	Time     time.Duration
-	Round    float64 // mean over the workers
-	Loss     float64 // mean over the workers of their last mini-batch losses
+	Round    float64 // mean
+	Loss     float64 // mean of the last mini-batch losses
+	Least    float64 // mini-batch loss since the last moment, and Most
+	Most     float64
 	Gap      float64 // largest
+	Theta    float64 // largest
+	Bits     float64 // mean
 	Compute  time.Duration
 	Wait     time.Duration
 	Codec    time.Duration
-	HandOver time.Duration // means over the workers, of their last recorded rounds
-	Sent     Bytes         // mean over the workers
+	HandOver time.Duration // means of the last recorded rounds
+	Sent     Bytes         // mean
 }
 
-// Progress returns the moments of a run. With n workers, every n-th step completes a moment, once all workers have one.
+// Progress returns the moments of a run.
 func (r *Run) Progress() []Moment {
-	var steps []*Step
-	ranks := map[int]*Step{}
+	var events []ordered
+	var latest time.Duration
+	ranks := map[int]bool{}
 	for _, e := range r.Events {
+		if at, ok := orderedOf(e, &latest); ok {
+			events = append(events, at)
+		}
 		if e.Step != nil {
-			steps = append(steps, e.Step)
-			ranks[e.Step.Rank] = nil
+			ranks[e.Step.Rank] = true
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b *Step) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), a.Rank-b.Rank)
-	})
+	slices.SortStableFunc(events, ordered.compare)
 	var moments []Moment
-	p := pace{workers: len(ranks)}
-	for _, s := range steps {
-		if m, ok := p.see(s); ok {
+	p := Pace{Workers: len(ranks)}
+	for _, e := range events {
+		if m, complete := p.See(e.Event); complete {
 			moments = append(moments, m)
 		}
 	}
 	return moments
 }
 
-// A pace turns steps, in the order of time, into moments.
-type pace struct {
-	workers int
-	seen    int
-	last    map[int]*Step
+// A Pace turns the steps of a run, in the order of time, into moments. With n workers every n-th step completes one,
+// once all workers have a step. Lost workers count no more, until they have another step.
+type Pace struct {
+	Workers int // of the run; 0: unknown until one of them has two steps
+
+	last        map[int]*Step // of the workers that are not lost
+	lost        map[int]bool
+	steps       int
+	least, most float64 // losses since the last moment
 }
 
-// see returns the moment that s completes, if it completes one.
-func (p *pace) see(s *Step) (Moment, bool) {
+// See returns the moment that an event completes, if it completes one.
+func (p *Pace) See(e Event) (m Moment, complete bool) {
 	if p.last == nil {
-		p.last = map[int]*Step{}
+		p.last, p.lost, p.least, p.most = map[int]*Step{}, map[int]bool{}, math.Inf(1), math.Inf(-1)
 	}
-	p.last[s.Rank] = s
-	if p.seen++; len(p.last) < p.workers || p.seen%p.workers != 0 {
+	if e.isLoss() {
+		delete(p.last, e.Status.Rank)
+		p.lost[e.Status.Rank] = true
+	}
+	if e.Step == nil {
 		return Moment{}, false
 	}
-	return momentOf(s.Time, p.last), true
+	if p.Workers == 0 && p.last[e.Step.Rank] != nil {
+		p.Workers = len(p.last) + len(p.lost)
+	}
+	delete(p.lost, e.Step.Rank)
+	p.last[e.Step.Rank] = e.Step
+	p.least, p.most = min(p.least, e.Step.Loss), max(p.most, e.Step.Loss)
+	p.steps++
+	if n := p.Workers - len(p.lost); n <= 0 || len(p.last) < n || p.steps%n != 0 {
+		return Moment{}, false
+	}
+	m = p.moment()
+	p.least, p.most = math.Inf(1), math.Inf(-1)
+	return m, true
 }
 
-// momentOf sums up the last steps of all workers.
-func momentOf(now time.Duration, last map[int]*Step) Moment {
-	m := Moment{Time: now}
-	var ranks []int
-	for rank := range last {
-		ranks = append(ranks, rank)
-	}
-	slices.Sort(ranks) // sums depend on the order
-	n := len(ranks)
-	for _, rank := range ranks {
-		s := last[rank]
+// moment sums up the last steps.
+func (p *Pace) moment() Moment {
+	m, n := Moment{Least: p.least, Most: p.most}, len(p.last)
+	for _, rank := range slices.Sorted(maps.Keys(p.last)) { // sums depend on the order
+		s := p.last[rank]
+		m.Time = max(m.Time, s.Time)
 		m.Round += float64(s.Round)
 		m.Loss += s.Loss
-		m.Gap = max(m.Gap, s.Gap)
+		m.Gap, m.Theta = max(m.Gap, s.Gap), max(m.Theta, s.Theta)
+		m.Bits += float64(s.Bits)
 		m.Compute += s.Compute
 		m.Wait += s.Wait
 		m.Codec += s.Codec
 		m.HandOver += s.HandOver
-		m.Sent.Payload += s.Sent.Payload
-		m.Sent.Stream += s.Sent.Stream
-		m.Sent.Wire += s.Sent.Wire
+		m.Sent.Add(s.Sent)
 	}
 	m.Round /= float64(n)
 	m.Loss /= float64(n)
+	m.Bits /= float64(n)
 	m.Compute /= time.Duration(n)
 	m.Wait /= time.Duration(n)
 	m.Codec /= time.Duration(n)

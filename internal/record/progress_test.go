@@ -26,7 +26,8 @@ func twoWorkers(losses ...float64) *Run {
 
 func TestProgress(t *testing.T) {
 	moments := twoWorkers(4, 2).Progress()
-	want := Moment{Time: time.Second + time.Millisecond, Round: 10, Loss: 4.5, Gap: 1, Wait: time.Second / 2,
+	want := Moment{Time: time.Second + time.Millisecond, Round: 10, Loss: 4.5, Least: 4, Most: 5, Gap: 1,
+		Wait: time.Second / 2,
 		Sent: Bytes{Wire: 100}}
 	if len(moments) != 2 || moments[0] != want {
 		t.Errorf("%+v, want two moments, the first %+v", moments, want)

@@ -41,9 +41,9 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Targ
 	opt.Observe = log.add
 	opt.Ending.Until = func(s record.Step) bool {
 		for _, e := range log.scores() {
-			goal.Score(e)
+			goal.See(e)
 		}
-		return s.Round >= rounds || s.Round%t.every == 0 && until.Metric != "" && goal.Reached(s)
+		return s.Round >= rounds || s.Round%t.every == 0 && until.Metric != "" && goal.See(record.Event{Step: &s})
 	}
 	_, err = sim.Run(ctx, tasks, opt)
 	if errors.Is(err, train.ErrDiverged) {
