@@ -41,15 +41,15 @@ type violations struct{ wrong, repaired, messages float64 }
 func (r *Record) violations() (v violations, known bool) {
 	for i := range r.workers {
 		w := &r.workers[i]
-		v.messages += float64(max(w.last.Messages.Count, w.account.Messages.Count))
+		v.messages += float64(max(w.Last.Messages.Count, w.Account.Messages.Count))
 		switch {
-		case w.account.Violations > 0:
-			v.wrong += float64(w.account.Violations)
-			v.repaired += float64(w.account.Repaired)
+		case w.Account.Violations > 0:
+			v.wrong += float64(w.Account.Violations)
+			v.repaired += float64(w.Account.Repaired)
 			known = true
-		case w.final != nil && w.final.Theta.Violations != nil:
-			v.wrong += float64(*w.final.Theta.Violations)
-			v.repaired += float64(w.final.Theta.Repaired)
+		case w.Final != nil && w.Final.Theta.Violations != nil:
+			v.wrong += float64(*w.Final.Theta.Violations)
+			v.repaired += float64(w.Final.Theta.Repaired)
 			known = true
 		}
 	}
@@ -140,9 +140,9 @@ func (r *Record) repairs() []Sentence {
 	var stream, messages, repaired float64
 	for i := range r.workers {
 		w := &r.workers[i]
-		stream += float64(w.last.Sent.Stream)
-		messages += float64(w.last.Messages.Stream)
-		repaired += float64(w.account.Repaired)
+		stream += float64(w.Last.Sent.Stream)
+		messages += float64(w.Last.Messages.Stream)
+		repaired += float64(w.Account.Repaired)
 	}
 	if repaired == 0 || stream == 0 || stream-messages < extra*stream {
 		return nil
@@ -183,8 +183,8 @@ func (r *Record) bitsAtBound() []Sentence {
 func (r *Record) entropy() []Sentence {
 	var payload, stream float64
 	for i := range r.workers {
-		payload += float64(r.workers[i].last.Sent.Payload)
-		stream += float64(r.workers[i].last.Messages.Stream)
+		payload += float64(r.workers[i].Last.Sent.Payload)
+		stream += float64(r.workers[i].Last.Messages.Stream)
 	}
 	if !r.facts.Entropy || payload == 0 || 1-stream/payload > little {
 		return nil

@@ -16,10 +16,10 @@ func (r *Record) faults() []Sentence {
 	var said []Sentence
 	for i := range r.workers {
 		w := &r.workers[i]
-		if w.state == record.Lost {
+		if w.State == record.Lost {
 			said = append(said, says(WorkerLost, Problem, "worker %d is lost: round %d is its last one on record",
-				i, w.last.Round).
-				of(i).in(w.last.Round+1, 0))
+				i, w.Last.Round).
+				of(i).in(w.Last.Round+1, 0))
 		}
 		said = append(said, w.returned(i)...)
 	}
@@ -29,11 +29,11 @@ func (r *Record) faults() []Sentence {
 
 // returned says how often a worker's process died and came back, and how long its rounds around that took.
 func (w *worker) returned(rank int) []Sentence {
-	if len(w.returns) == 0 || w.last.Round == 0 {
+	if len(w.returns) == 0 || w.Last.Round == 0 {
 		return nil
 	}
-	usual, paused, from := w.last.Time.Seconds(), 0.0, w.returns[0].after+1
-	rounds := w.last.Round
+	usual, paused, from := w.Last.Time.Seconds(), 0.0, w.returns[0].after+1
+	rounds := w.Last.Round
 	for _, p := range w.returns {
 		usual -= p.took.Seconds()
 		rounds -= max(0, p.until-p.after)
@@ -46,7 +46,7 @@ func (w *worker) returned(rank int) []Sentence {
 	text := fmt.Sprintf("the process of worker %d died and came back %s", rank, plural.Of(len(w.returns), "time"))
 	if paused > 0 {
 		text += fmt.Sprintf(", and its rounds around that took %s longer than its others, %s of the run", Seconds(paused),
-			percent(paused/w.last.Time.Seconds()))
+			percent(paused/w.Last.Time.Seconds()))
 	}
 	return []Sentence{says(Returned, Warning, "%s", text).of(rank).in(from, w.returns[len(w.returns)-1].until)}
 }
@@ -55,7 +55,7 @@ func (w *worker) returned(rank int) []Sentence {
 func (r *Record) linksLost() []Sentence {
 	var said []Sentence
 	for i := range r.workers {
-		for _, link := range r.workers[i].account.Links {
+		for _, link := range r.workers[i].Account.Links {
 			j := link.Peer
 			if j <= i || !r.has(j) || r.troubled(i) || r.troubled(j) {
 				continue
@@ -77,26 +77,26 @@ func (r *Record) linksLost() []Sentence {
 // troubled reports whether the process of a worker has died in the run.
 func (r *Record) troubled(rank int) bool {
 	w := &r.workers[rank]
-	return len(w.returns) > 0 || w.state == record.Lost || w.state == record.Failed
+	return len(w.returns) > 0 || w.Gone()
 }
 
 // samples names the worker with far fewer rows than the others.
 func (r *Record) samples() []Sentence {
 	fewest, rows := -1, []float64{}
 	for i := range r.workers {
-		f := r.workers[i].final
+		f := r.workers[i].Final
 		if f == nil || f.Data == nil || f.Data.Train == 0 {
 			continue
 		}
 		rows = append(rows, float64(f.Data.Train))
-		if fewest < 0 || f.Data.Train < r.workers[fewest].final.Data.Train {
+		if fewest < 0 || f.Data.Train < r.workers[fewest].Final.Data.Train {
 			fewest = i
 		}
 	}
 	if len(rows) < 3 {
 		return nil
 	}
-	own, usual := float64(r.workers[fewest].final.Data.Train), median.Of(rows)
+	own, usual := float64(r.workers[fewest].Final.Data.Train), median.Of(rows)
 	if own > few*usual {
 		return nil
 	}

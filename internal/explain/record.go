@@ -21,18 +21,13 @@ type Record struct {
 	workers []worker // by rank
 }
 
-// A worker holds the sums of the events of one worker.
+// A worker is what sentences know of one worker.
 type worker struct {
-	last     record.Step        // Round 0: there is none
+	record.Worker
 	steps    thin[record.Step]  // some of them
-	spent    record.Spent       // over all steps on record
-	seen     int                // steps on record
 	handOver bool               // it trains a script
-	account  record.Links       // the newest; Rounds 0: there is none
 	wrong    thin[record.Links] // some accounts, for the time of violations
-	final    *record.Final      // nil before the end
 	returns  []pause            // of its process
-	state    record.State       // the last one
 }
 
 // A pause is the time around the return of a worker.
@@ -71,18 +66,20 @@ const longest = 1 << 48
 
 // See adds an event of the run. It ignores ranks and rounds that no run has.
 func (r *Record) See(e record.Event) {
-	switch {
-	case e.Step != nil && r.has(e.Step.Rank) && e.Step.Round > 0 && e.Step.Round <= longest:
-		r.workers[e.Step.Rank].step(e.Step)
-	case e.Links != nil && r.has(e.Links.Rank) && e.Links.Round > 0 && e.Links.Round <= longest:
-		w := &r.workers[e.Links.Rank]
-		w.account = *e.Links
-		w.wrong.add(*e.Links)
-	case e.Status != nil && r.has(e.Status.Rank):
-		r.workers[e.Status.Rank].status(e.Status)
-	case e.Final != nil && r.has(e.Final.Rank):
-		r.workers[e.Final.Rank].final = e.Final
+	outside := func(round int) bool { return round <= 0 || round > longest }
+	if !r.has(e.Rank()) || e.Step != nil && outside(e.Step.Round) || e.Links != nil && outside(e.Links.Round) {
+		return
 	}
+	w := &r.workers[e.Rank()]
+	switch {
+	case e.Step != nil:
+		w.step(e.Step)
+	case e.Links != nil:
+		w.wrong.add(*e.Links)
+	case e.Status != nil && e.Status.State == record.Returning && w.State != record.Returning:
+		w.returns = append(w.returns, pause{after: w.Last.Round, from: w.Last.Time})
+	}
+	w.See(e)
 }
 
 func (r *Record) has(rank int) bool { return rank >= 0 && rank < len(r.workers) }
@@ -93,26 +90,15 @@ func (w *worker) step(s *record.Step) {
 		p := &w.returns[n-1]
 		p.took, p.until = s.Time-p.from, s.Round
 	}
-	w.last = *s
 	w.steps.add(*s)
-	w.spent.Add(record.Spent{Compute: s.Compute, Wait: s.Wait, Codec: s.Codec})
-	w.seen++
 	w.handOver = w.handOver || s.HandOver > 0
-}
-
-// status adds a status.
-func (w *worker) status(s *record.Status) {
-	if s.State == record.Returning && w.state != record.Returning {
-		w.returns = append(w.returns, pause{after: w.last.Round, from: w.last.Time})
-	}
-	w.state = s.State
 }
 
 // present returns the ranks of the workers that have finished rounds, apart from lost ones.
 func (r *Record) present() []int {
 	var ranks []int
 	for i := range r.workers {
-		if w := &r.workers[i]; w.rounds() > 0 && w.state != record.Lost && w.state != record.Failed {
+		if w := &r.workers[i]; w.rounds() > 0 && !w.Gone() {
 			ranks = append(ranks, i)
 		}
 	}
@@ -120,7 +106,7 @@ func (r *Record) present() []int {
 }
 
 // rounds returns the rounds that a worker has finished.
-func (w *worker) rounds() int { return max(w.last.Round, w.account.Round) }
+func (w *worker) rounds() int { return max(w.Last.Round, w.Account.Round) }
 
 // round returns the last round of the run that is on record.
 func (r *Record) round() (last int) {

@@ -51,11 +51,12 @@ type split struct {
 
 // split returns the mean of the rounds of a worker, of those that its account covers or else of those on record.
 func (w *worker) split() split {
-	spent, n, took := w.spent, float64(w.seen), w.last.Time.Seconds()/float64(max(w.last.Round, 1))
-	if w.account.Rounds > 0 {
-		spent, n = w.account.Spent, float64(w.account.Rounds)
-		took = w.account.Time.Seconds() / float64(max(w.account.Round, 1))
+	took := w.Last.Time.Seconds() / float64(max(w.Last.Round, 1))
+	if w.Account.Rounds > 0 {
+		took = w.Account.Time.Seconds() / float64(max(w.Account.Round, 1))
 	}
+	spent, rounds := w.Spent()
+	n := float64(rounds)
 	s := split{took, spent.Compute.Seconds() / n, spent.Wait.Seconds() / n, spent.Codec.Seconds() / n}
 	s.round = max(s.round, s.compute, s.wait, s.codec)
 	return s
