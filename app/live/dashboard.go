@@ -34,14 +34,10 @@ type Dashboard struct {
 
 // A peer is one row of the table.
 type peer struct {
-	state   record.State
+	record.Worker
 	since   time.Time // of the state
-	detail  string
-	missing []int
-	more    int  // missing besides
-	test    test // of its final model
-	step    record.Step
-	first   int // rounds finished when the pace began to count
+	test    test      // of its final model
+	first   int       // rounds finished when the pace began to count
 	in, out meter
 	awaited string // the neighbour whose message most often comes last, and in which share of the rounds
 
@@ -52,8 +48,7 @@ type peer struct {
 func NewDashboard(run Run, now time.Time) *Dashboard {
 	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
 	for i := range d.peers {
-		d.peers[i].first, d.peers[i].awaited = run.From, "-"
-		d.peers[i].enter(record.Starting, now)
+		d.peers[i] = peer{Worker: record.Worker{State: record.Starting}, since: now, first: run.From, awaited: "-"}
 	}
 	return d
 }
@@ -61,22 +56,38 @@ func NewDashboard(run Run, now time.Time) *Dashboard {
 // Add takes an event that came at time now. A status of a negative rank concerns the run as a whole. Other events of
 // ranks outside the run are ignored.
 func (d *Dashboard) Add(e record.Event, now time.Time) {
+	rank := e.Rank()
 	switch {
-	case e.Step != nil && d.has(e.Step.Rank):
-		d.addStep(*e.Step, now)
-	case e.Status != nil && e.Status.State == record.Testing && e.Status.Rank == record.Average:
+	case d.has(rank):
+		d.addTo(&d.peers[rank], e, now)
+	case e.Status == nil || rank >= 0:
+	case e.Status.State == record.Testing && rank == record.Average:
 		d.average.reach(e.Status.Share, now)
-	case e.Status != nil && e.Status.Rank < 0:
+	default:
 		d.notice, d.here = e.Status.Detail, max(e.Status.Here, d.run.Here)
-	case e.Status != nil && d.has(e.Status.Rank):
-		d.addStatus(*e.Status, now)
-	case e.Links != nil && d.has(e.Links.Rank):
-		d.peers[e.Links.Rank].awaited = awaited(e.Links)
-	case e.Final != nil && d.has(e.Final.Rank):
-		p := &d.peers[e.Final.Rank]
-		p.enter(record.Finished, now)
+	}
+}
+
+// addTo takes an event of a peer.
+func (d *Dashboard) addTo(p *peer, e record.Event, now time.Time) {
+	before := p.State
+	switch {
+	case e.Step != nil && e.Step.Round < p.Last.Round:
+		return // late telemetry
+	case e.Step != nil:
+		d.addStep(p, *e.Step, now)
+	case e.Status != nil && e.Status.State == record.Testing:
+		p.test.reach(e.Status.Share, now)
+	case e.Links != nil:
+		p.awaited = awaited(e.Links)
+	case e.Final != nil:
 		p.test.reach(1, now)
-		p.step.Round = e.Final.Rounds
+	}
+	if p.See(e); p.State != before {
+		p.since = now
+	}
+	if e.Final != nil {
+		p.Last.Round = e.Final.Rounds
 	}
 }
 
@@ -97,19 +108,10 @@ func awaited(l *record.Links) string {
 
 func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers) }
 
-func (d *Dashboard) addStep(s record.Step, now time.Time) {
-	p := &d.peers[s.Rank]
-	if s.Round < p.step.Round {
-		return // late telemetry
-	}
-	if p.step.Round == 0 {
+func (d *Dashboard) addStep(p *peer, s record.Step, now time.Time) {
+	if p.Last.Round == 0 {
 		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
 	}
-	switch p.state {
-	case record.Starting, record.Joining, record.Waiting, record.Returning:
-		p.enter(record.Training, now)
-	}
-	p.step = s
 	p.compute.add(s.Compute)
 	p.wait.add(s.Wait)
 	p.codec.add(s.Codec)
@@ -120,38 +122,18 @@ func (d *Dashboard) addStep(s record.Step, now time.Time) {
 	}
 }
 
-func (d *Dashboard) addStatus(s record.Status, now time.Time) {
-	p := &d.peers[s.Rank]
-	p.enter(s.State, now)
-	p.detail, p.missing, p.more = s.Detail, s.Missing, s.More
-	if s.State == record.Testing {
-		p.test.reach(s.Share, now)
-	}
-}
-
-// enter puts the peer into a state; since does not change if it is in that state already.
-func (p *peer) enter(state record.State, now time.Time) {
-	if p.state != state || p.since.IsZero() {
-		p.since = now
-	}
-	p.state, p.detail, p.missing, p.more = state, "", nil, 0
-}
-
-// gone reports whether the run goes on without this peer, for good or until it comes back.
-func (p *peer) gone() bool { return p.state == record.Lost || p.state == record.Failed }
-
 // round returns the rounds that the peer has finished. Before its first step it returns the first round of the run.
 func (d *Dashboard) round(p *peer) int {
-	if p.step.Round == 0 {
+	if p.Last.Round == 0 {
 		return d.run.From
 	}
-	return p.step.Round
+	return p.Last.Round
 }
 
 // count returns the rounds that the present peers have finished, and their number.
 func (d *Dashboard) count() (rounds, peers int) {
 	for i := range d.peers {
-		if p := &d.peers[i]; !p.gone() {
+		if p := &d.peers[i]; !p.Gone() {
 			rounds += d.round(p)
 			peers++
 		}
@@ -163,7 +145,7 @@ func (d *Dashboard) count() (rounds, peers int) {
 func (d *Dashboard) Round() int {
 	least, any := d.run.Rounds, false
 	for i := range d.peers {
-		if p := &d.peers[i]; !p.gone() {
+		if p := &d.peers[i]; !p.Gone() {
 			least, any = min(least, d.round(p)), true
 		}
 	}
@@ -178,9 +160,9 @@ func (d *Dashboard) Present() int {
 	heard, gone := 0, 0
 	for i := range d.peers {
 		switch p := &d.peers[i]; {
-		case p.gone():
+		case p.Gone():
 			gone++
-		case p.state != record.Starting:
+		case p.State != record.Starting:
 			heard++
 		}
 	}
@@ -192,7 +174,7 @@ func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 	finished, peers := d.count()
 	done := finished
 	for i := range d.peers {
-		if p := &d.peers[i]; !p.gone() {
+		if p := &d.peers[i]; !p.Gone() {
 			done -= p.first
 		}
 	}
@@ -216,12 +198,12 @@ func (d *Dashboard) Means() Means {
 	var m Means
 	for i := range d.peers {
 		p := &d.peers[i]
-		if p.step.Round == 0 || p.gone() {
+		if p.Last.Round == 0 || p.Gone() {
 			continue
 		}
 		m.Peers++
-		m.Loss += p.step.Loss
-		m.Gap = max(m.Gap, p.step.Gap)
+		m.Loss += p.Last.Loss
+		m.Gap = max(m.Gap, p.Last.Gap)
 		m.Out += p.out.rate()
 		m.In += p.in.rate()
 	}

@@ -54,7 +54,7 @@ func TestBoardFollowsAPeerThroughItsStates(t *testing.T) {
 	}
 	for i, tt := range tests {
 		d.Add(tt.event, after(float64(i)))
-		if got := d.peers[0].state; got != tt.state {
+		if got := d.peers[0].State; got != tt.state {
 			t.Errorf("after event %d: state %q, want %q", i, got, tt.state)
 		}
 		if got := d.Present(); got != tt.present {

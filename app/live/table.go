@@ -36,18 +36,18 @@ type column struct {
 }
 
 var columns = []column{
-	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.step.Round) }},
-	{"LOSS", 7, 11, func(p *peer) string { return decimal(p.step.Loss) }},
-	{"GAP", 7, 10, func(p *peer) string { return strconv.FormatFloat(p.step.Gap, 'e', 1, 64) }},
-	{"THETA", 7, 3, func(p *peer) string { return theta(p.step.Theta) }},
-	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.step.Bits) }},
+	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.Last.Round) }},
+	{"LOSS", 7, 11, func(p *peer) string { return decimal(p.Last.Loss) }},
+	{"GAP", 7, 10, func(p *peer) string { return strconv.FormatFloat(p.Last.Gap, 'e', 1, 64) }},
+	{"THETA", 7, 3, func(p *peer) string { return theta(p.Last.Theta) }},
+	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.Last.Bits) }},
 	{"COMPUTE ms", 10, 7, func(p *peer) string { return millis(p.compute.mean) }},
 	{"WAIT ms", 7, 8, func(p *peer) string { return millis(p.wait.mean) }},
 	{"WAITS FOR", 9, 4, func(p *peer) string { return p.awaited }},
 	{"CODEC ms", 8, 5, func(p *peer) string { return millis(p.codec.mean) }},
 	{"OUT Mbit/s", 10, 9, func(p *peer) string { return megabits(p.out.rate()) }},
 	{"IN Mbit/s", 9, 6, func(p *peer) string { return megabits(p.in.rate()) }},
-	{"SENT MB", 8, 1, func(p *peer) string { return strconv.FormatFloat(float64(p.step.Sent.Wire)/1e6, 'f', 1, 64) }},
+	{"SENT MB", 8, 1, func(p *peer) string { return strconv.FormatFloat(float64(p.Last.Sent.Wire)/1e6, 'f', 1, 64) }},
 }
 
 // Widths of the two columns that are always shown.
@@ -166,19 +166,19 @@ func titles(shown []column) string {
 
 func (d *Dashboard) row(rank int, shown []column) string {
 	p := &d.peers[rank]
-	name := string(p.state)
-	if p.state == record.Testing && p.test.share > 0 {
+	name := string(p.State)
+	if p.State == record.Testing && p.test.share > 0 {
 		name = p.test.percent()
 	}
 	state := fmt.Sprintf("%-*s", stateWidth, name)
-	if style, ok := colours[p.state]; ok {
+	if style, ok := colours[p.State]; ok {
 		state = style.Render(state)
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%*d%*s%s", peerWidth, rank, gutter, "", state)
 	for _, c := range shown {
 		text := "-"
-		if p.step.Round > 0 {
+		if p.Last.Round > 0 {
 			text = c.cell(p)
 		}
 		fmt.Fprintf(&s, "%*s%*s", gutter, "", c.width, text)

@@ -35,11 +35,11 @@ func (d *Dashboard) testing() (all test, what string, ok bool) {
 	n := 0
 	for i := range d.peers {
 		p := &d.peers[i]
-		if p.gone() {
+		if p.Gone() {
 			continue
 		}
-		trains := p.state != record.Testing && p.state != record.Finished
-		if trains && (p.step.Round == 0 || p.step.Round < d.run.Rounds) {
+		trains := p.State != record.Testing && p.State != record.Finished
+		if trains && (p.Last.Round == 0 || p.Last.Round < d.run.Rounds) {
 			return test{}, "", false
 		}
 		if s := p.test.since; !s.IsZero() && (all.since.IsZero() || s.Before(all.since)) {

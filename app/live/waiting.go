@@ -65,16 +65,16 @@ func (d *Dashboard) waits(now time.Time) []wait {
 	var waits []wait
 	for rank := range d.peers {
 		p := &d.peers[rank]
-		if !p.waits(now) || p.state == record.Starting && d.allFound() {
+		if !p.waits(now) || p.State == record.Starting && d.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
-			return w.state == p.state && reason(w.detail) == reason(p.detail) && slices.Equal(w.missing, p.missing)
+			return w.state == p.State && reason(w.detail) == reason(p.Detail) && slices.Equal(w.missing, p.Missing)
 		}
 		i := slices.IndexFunc(waits, same)
 		if i < 0 {
 			i = len(waits)
-			waits = append(waits, wait{state: p.state, missing: p.missing, more: p.more, detail: p.detail, since: p.since})
+			waits = append(waits, wait{state: p.State, missing: p.Missing, more: p.More, detail: p.Detail, since: p.since})
 		}
 		waits[i].who = append(waits[i].who, rank)
 		if p.since.Before(waits[i].since) {
@@ -89,7 +89,7 @@ func (d *Dashboard) allFound() bool { return !d.started.IsZero() && d.here == le
 
 // waits reports whether the wait of a peer needs an explanation.
 func (p *peer) waits(now time.Time) bool {
-	switch p.state {
+	switch p.State {
 	case record.Waiting:
 		return true
 	case record.Starting, record.Joining:
@@ -102,7 +102,7 @@ func (p *peer) waits(now time.Time) bool {
 func (d *Dashboard) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if d.has(rank) && d.peers[rank].state != record.Waiting {
+		if d.has(rank) && d.peers[rank].State != record.Waiting {
 			n++
 		}
 	}
