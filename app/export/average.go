@@ -20,13 +20,11 @@ const (
 	leastUrgent = 64  // rows in all, for few workers
 )
 
-// An average makes the rows of the average worker. With n workers, every n-th step completes a row, once all workers
-// have one, as in record.Run.Progress. A worker that is ahead or behind counts with its last step.
+// An average makes the rows of the average worker, at the moments of the run.
 type average struct {
 	workers int
 	late    lateQueue
-	last    map[int]row
-	seen    int
+	pace    record.Pace
 
 	scored bool                // the record has scores of the average model
 	scores map[int]map[int]row // by round, by rank
@@ -34,7 +32,7 @@ type average struct {
 }
 
 func newAverage(workers int) *average {
-	return &average{workers: workers, last: map[int]row{}, scores: map[int]map[int]row{}}
+	return &average{workers: workers, pace: record.Pace{Workers: workers}, scores: map[int]map[int]row{}}
 }
 
 // see returns the rows of an event, and those of the average that are then complete.
@@ -43,17 +41,19 @@ func (a *average) see(e record.Event) []row {
 	case e.Step != nil:
 		r := stepRow(e.Step)
 		a.latest = max(a.latest, r.time)
-		return append(a.add(r), r)
+		return append(a.add(r, e), r)
 	case e.Score != nil:
 		r := scoreRow(e.Score, a.latest)
 		if r.worker == record.Average {
 			a.scored = true
-			return a.add(r)
+			return a.add(r, e)
 		}
 		return append(a.score(r), r)
 	case e.Final != nil:
 		r := finalRow(e.Final)
 		return append(a.score(r), r)
+	case e.Status != nil && e.Status.State == record.Lost:
+		return a.add(row{worker: record.Average, time: a.latest}, e) // an empty row in the order of time
 	}
 	return nil
 }
@@ -76,12 +76,12 @@ func (a *average) score(r row) []row {
 		return nil
 	}
 	delete(a.scores, r.round)
-	return a.add(combined(of, r.round, r.time))
+	return a.add(combined(of, r.round, r.time), record.Event{})
 }
 
-// add queues a row and returns those that are complete.
-func (a *average) add(r row) (complete []row) {
-	heap.Push(&a.late, r)
+// add queues the row of an event and returns those that are complete.
+func (a *average) add(r row, e record.Event) (complete []row) {
+	heap.Push(&a.late, arrived{r, e, a.late.arrived})
 	if a.late.Len() <= max(leastUrgent, lateRows*a.workers) {
 		return nil
 	}
@@ -98,19 +98,20 @@ func (a *average) end() (complete []row) {
 
 // pop takes the earliest row, which may complete one of the average.
 func (a *average) pop() []row {
-	r := heap.Pop(&a.late).(row)
-	if r.worker == record.Average {
-		return []row{r}
+	next := heap.Pop(&a.late).(arrived)
+	_, complete := a.pace.See(next.event)
+	if next.worker == record.Average {
+		return []row{next.row}
 	}
-	a.last[r.worker] = r
-	if a.seen++; len(a.last) < a.workers || a.seen%a.workers != 0 {
+	if !complete {
 		return nil
 	}
-	sum := 0
-	for _, of := range a.last {
-		sum += of.round
+	of, sum := map[int]row{}, 0
+	for _, s := range a.pace.Last() {
+		of[s.Rank] = stepRow(s)
+		sum += s.Round
 	}
-	return []row{combined(a.last, sum/len(a.last), r.time)}
+	return []row{combined(of, sum/len(of), next.time)}
 }
 
 // combined makes one row of those of the workers, in the order of ranks: sums depend on it. A value that some worker
@@ -145,7 +146,8 @@ type lateQueue struct {
 
 type arrived struct {
 	row
-	nth int
+	event record.Event
+	nth   int
 }
 
 func (q *lateQueue) Len() int { return len(q.rows) }
@@ -161,7 +163,7 @@ func (q *lateQueue) Swap(i, j int) { q.rows[i], q.rows[j] = q.rows[j], q.rows[i]
 
 // Push implements heap.Interface.
 func (q *lateQueue) Push(r any) {
-	q.rows = append(q.rows, arrived{r.(row), q.arrived})
+	q.rows = append(q.rows, r.(arrived))
 	q.arrived++
 }
 
@@ -169,5 +171,5 @@ func (q *lateQueue) Push(r any) {
 func (q *lateQueue) Pop() any {
 	last := q.rows[len(q.rows)-1]
 	q.rows = q.rows[:len(q.rows)-1]
-	return last.row
+	return last
 }

@@ -168,9 +168,12 @@ func TestCSVHasEveryValueOfTheRecord(t *testing.T) {
 	}
 }
 
-// The average has the losses, gaps and times that report draws, also if workers arrive late.
+// The average has the losses, gaps and times that report draws, also if workers arrive late, and if one is lost.
 func TestTheAverageIsThatOfTheReport(t *testing.T) {
-	events := steps()
+	events := slices.Insert(steps(), workers*rounds/2, record.Event{Status: &record.Status{Rank: 1, State: record.Lost}})
+	events = slices.DeleteFunc(events, func(e record.Event) bool {
+		return e.Step != nil && e.Step.Rank == 1 && e.Step.Round > rounds/2
+	})
 	for i := 0; i+7 < len(events); i += 5 { // a worker on a LAN
 		events[i], events[i+7] = events[i+7], events[i]
 	}
@@ -469,8 +472,8 @@ func TestMemoryDoesNotGrowWithTheRecord(t *testing.T) {
 			a.see(record.Event{Step: &record.Step{Rank: rank, Round: round, Time: time.Duration(20000 - round)}})
 			a.see(record.Event{Score: &record.Score{Rank: rank, Round: round}})
 		}
-		if a.late.Len() > lateRows*n+1 || len(a.scores) > openRounds+1 || len(a.last) > n {
-			t.Fatalf("round %d: %d rows, %d rounds and %d workers wait", round, a.late.Len(), len(a.scores), len(a.last))
+		if a.late.Len() > lateRows*n+1 || len(a.scores) > openRounds+1 || len(a.pace.Last()) > n {
+			t.Fatalf("round %d: %d rows, %d rounds and %d workers wait", round, a.late.Len(), len(a.scores), len(a.pace.Last()))
 		}
 	}
 	d := newDraft(filepath.Join(t.TempDir(), "d"), 5000)

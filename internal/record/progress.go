@@ -86,11 +86,15 @@ func (p *Pace) See(e Event) (m Moment, complete bool) {
 	return m, true
 }
 
+// Last returns the last steps of the workers that are not lost, by rank: sums depend on the order.
+func (p *Pace) Last() []*Step {
+	return slices.SortedFunc(maps.Values(p.last), func(a, b *Step) int { return a.Rank - b.Rank })
+}
+
 // moment sums up the last steps.
 func (p *Pace) moment() Moment {
 	m, n := Moment{Least: p.least, Most: p.most}, len(p.last)
-	for _, rank := range slices.Sorted(maps.Keys(p.last)) { // sums depend on the order
-		s := p.last[rank]
+	for _, s := range p.Last() {
 		m.Time = max(m.Time, s.Time)
 		m.Round += float64(s.Round)
 		m.Loss += s.Loss
