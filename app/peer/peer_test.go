@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )
@@ -85,20 +84,6 @@ func TestAKeyIsTheGivenOneOrTheUsersOwn(t *testing.T) {
 	}
 	if got, err := KeyPath(""); err != nil || filepath.Base(got) != "peer.key" {
 		t.Errorf("%s, error %v", got, err)
-	}
-}
-
-func TestEventsBelongToARank(t *testing.T) {
-	for _, e := range []record.Event{
-		{Step: &record.Step{Rank: 3}}, {Score: &record.Score{Rank: 3}}, {Status: &record.Status{Rank: 3}},
-		{Final: &record.Final{Rank: 3}}, {Edge: &record.Edge{Rank: 3}},
-	} {
-		if got := rankOf(e); got != 3 {
-			t.Errorf("%+v: rank %d", e, got)
-		}
-	}
-	if got := rankOf(record.Event{}); got != AnyRank {
-		t.Errorf("nothing has rank %d", got)
 	}
 }
 

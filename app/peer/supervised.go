@@ -104,7 +104,7 @@ func (p *Supervised) train(ctx context.Context, client *fleet.Client, n *node.No
 // observe returns a function that reports the events of this peer. The others report themselves.
 func (p *Supervised) observe(client *fleet.Client) func(record.Event) {
 	return func(e record.Event) {
-		if rankOf(e) == p.Rank {
+		if e.Rank() == p.Rank {
 			_ = client.Report(e) // fails only if the parent is gone, which ends the context of the run
 		}
 	}
@@ -123,22 +123,4 @@ func (p *Supervised) saver(ctx context.Context, run *experiment.Run) (*runfolder
 		return saver, nil
 	}
 	return saver, err
-}
-
-func rankOf(e record.Event) int {
-	switch {
-	case e.Step != nil:
-		return e.Step.Rank
-	case e.Score != nil:
-		return e.Score.Rank
-	case e.Status != nil:
-		return e.Status.Rank
-	case e.Final != nil:
-		return e.Final.Rank
-	case e.Edge != nil:
-		return e.Edge.Rank
-	case e.Links != nil:
-		return e.Links.Rank
-	}
-	return AnyRank
 }

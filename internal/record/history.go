@@ -36,16 +36,16 @@ func (t *totals) see(s Step) {
 func NewHistory(workers int, events []Event) *History {
 	h := &History{workers: make([]career, workers)}
 	for _, e := range events {
+		w := h.of(e)
 		switch {
-		case e.Step != nil && h.has(e.Step.Rank) && e.Step.Round >= h.workers[e.Step.Rank].round:
-			w := &h.workers[e.Step.Rank]
+		case w == nil:
+		case e.Step != nil && e.Step.Round >= w.round:
 			w.round = e.Step.Round
 			w.total.see(*e.Step)
-		case e.Score != nil && h.has(e.Score.Rank):
-			w := &h.workers[e.Score.Rank]
+		case e.Score != nil:
 			w.scored = max(w.scored, e.Score.Round)
-		case e.Links != nil && h.has(e.Links.Rank):
-			h.workers[e.Links.Rank].total.links = *e.Links
+		case e.Links != nil:
+			w.total.links = *e.Links
 		}
 	}
 	for i := range h.workers {
@@ -84,33 +84,38 @@ func (h *History) Return(rank int, after time.Duration) {
 // Join returns the event of a process as one of the whole run, and whether it is new: a repeated round is not. It does
 // not change e.
 func (h *History) Join(e Event) (joined Event, isNew bool) {
+	w := h.of(e)
 	switch {
-	case e.Step != nil && h.has(e.Step.Rank):
-		w := &h.workers[e.Step.Rank]
+	case w == nil:
+	case e.Step != nil:
 		s := w.past.step(*e.Step)
 		w.total.see(s)
 		isNew = s.Round > w.round
 		w.round = max(w.round, s.Round)
 		return Event{Step: &s}, isNew
-	case e.Score != nil && h.has(e.Score.Rank):
-		w := &h.workers[e.Score.Rank]
+	case e.Score != nil:
 		isNew = e.Score.Round > w.scored
 		w.scored = max(w.scored, e.Score.Round)
 		return e, isNew
-	case e.Links != nil && h.has(e.Links.Rank):
-		w := &h.workers[e.Links.Rank]
+	case e.Links != nil:
 		l := e.Links.after(w.past.links)
 		l.Time += w.past.time
 		w.total.links = l
 		return Event{Links: &l}, true
-	case e.Final != nil && h.has(e.Final.Rank):
-		f := h.workers[e.Final.Rank].past.final(*e.Final)
+	case e.Final != nil:
+		f := w.past.final(*e.Final)
 		return Event{Final: &f}, true
 	}
 	return e, true
 }
 
-func (h *History) has(rank int) bool { return rank >= 0 && rank < len(h.workers) }
+// of returns the worker of an event, nil where the run has none.
+func (h *History) of(e Event) *career {
+	if rank := e.Rank(); rank >= 0 && rank < len(h.workers) {
+		return &h.workers[rank]
+	}
+	return nil
+}
 
 // step adds the counts of earlier processes to a step.
 func (p totals) step(s Step) Step {
