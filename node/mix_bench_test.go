@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/cores"
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -65,9 +65,9 @@ func BenchmarkMixTogether(b *testing.B) {
 			ratios = append(ratios, took/alone[len(alone)-1])
 		}
 	}
-	b.ReportMetric(1e3*median.Of(alone), "ms/one-core")
-	b.ReportMetric(1e3*median.Of(both), "ms/two-cores")
-	b.ReportMetric(median.Of(ratios), "two/one")
+	b.ReportMetric(1e3*stats.Median(alone), "ms/one-core")
+	b.ReportMetric(1e3*stats.Median(both), "ms/two-cores")
+	b.ReportMetric(stats.Median(ratios), "two/one")
 	b.ReportMetric(0, "ns/op")
 }
 

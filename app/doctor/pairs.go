@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/doctor/meeting"
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/node/handshake"
 )
 
@@ -45,7 +45,7 @@ func judgeLinks(r *meeting.Result) Row {
 	if len(rates) == 0 {
 		return Row{}
 	}
-	usual := median.Of(rates)
+	usual := stats.Median(rates)
 	var slow []string
 	for _, o := range r.Others {
 		if low := least(o.RateOut, o.RateIn); low > 0 && low < slowShare*usual {

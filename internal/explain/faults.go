@@ -3,9 +3,9 @@ package explain
 import (
 	"fmt"
 
-	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // few is the share of the median rows of which a worker has fewer than usual.
@@ -96,7 +96,7 @@ func (r *Record) samples() []Sentence {
 	if len(rows) < 3 {
 		return nil
 	}
-	own, usual := float64(r.workers[fewest].Final.Data.Train), median.Of(rows)
+	own, usual := float64(r.workers[fewest].Final.Data.Train), stats.Median(rows)
 	if own > few*usual {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // straggler names the worker for which its neighbours wait while it waits for none. In a synchronous run the others
@@ -135,7 +135,7 @@ func (t *timing) deprived(rank int) bool {
 	for _, other := range t.ranks {
 		all = append(all, got(other))
 	}
-	return got(rank) > 0 && got(rank) < deprived*median.Of(all)
+	return got(rank) > 0 && got(rank) < deprived*stats.Median(all)
 }
 
 // load returns the tightest limit of what a worker sends, in bits per second, and the share of it that it uses.

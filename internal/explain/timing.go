@@ -1,6 +1,6 @@
 package explain
 
-import "gossiptrainer/internal/median"
+import "gossiptrainer/internal/stats"
 
 // Thresholds of sentences about time. docs/explain.md has the reasons.
 const (
@@ -33,7 +33,7 @@ func (t *timing) median(of func(split) float64) float64 {
 	for _, rank := range t.ranks {
 		figures = append(figures, of(t.splits[rank]))
 	}
-	return median.Of(figures)
+	return stats.Median(figures)
 }
 
 // Parts of a round, for median.

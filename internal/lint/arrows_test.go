@@ -14,7 +14,7 @@ import (
 var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
 		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
-		"internal/record", "internal/budget", "internal/median"},
+		"internal/record", "internal/budget", "internal/human", "internal/stats"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
 		"internal/fault", "internal/explain", "python"},
@@ -51,6 +51,7 @@ var siblings = map[string][]string{
 	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
 	"internal/settings": {"internal/plural"},  // numbers of tensors
 	"topology":          {"internal/rng"},     // graphs that are drawn
+	"internal/stats":    {"internal/human"},   // intervals in words
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},                                 // its tables are fitted there

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -162,9 +163,9 @@ func (s *Study) resolution(target record.Target) []string {
 	}
 	var all []string
 	if most > 0 {
-		apart := decimal(least, least, 2)
+		apart := human.Digits(least, 2)
 		if most > (1+narrow)*least {
-			apart += " to " + decimal(most, most, 2)
+			apart += " to " + human.Digits(most, 2)
 		}
 		all = append(all, fmt.Sprintf("times to %s are interpolated between records %s s apart, which is up to %.0f %% of "+
 			"a time", target, apart, 100*share))

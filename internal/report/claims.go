@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // A Claim is a statement about an algorithm and the reference, judged by the cells of both.
@@ -110,7 +111,7 @@ func earlier(g, base *Group, target record.Target, cost span) Claim {
 	if c.Measured == "" {
 		least := ratioOf(base.values(cost.after), g.values(cost.seen))
 		most := ratioOf(base.values(cost.seen), g.values(cost.after))
-		r := ratioOf(base.values(cost.at), g.values(cost.at)).within(least.Mean, most.Mean)
+		r := ratioOf(base.values(cost.at), g.values(cost.at)).Within(least.Mean, most.Mean)
 		c.Measured, c.Verdict = factor(r), judge(r, 1)
 	}
 	return c
@@ -127,27 +128,19 @@ func untested(g, base *Group, target record.Target) string {
 }
 
 // factor writes a ratio for a table.
-func factor(r geomean) string {
+func factor(r stats.Interval) string {
 	switch {
 	case r.Low == 0 && math.IsInf(r.High, 0):
 		return "unknown: both reach it before records can tell"
-	case r.isBound():
-		return r.interval() + " times"
+	case r.IsBound():
+		return r.Range() + " times"
 	}
 	return r.String() + " times"
 }
 
 // judge compares the interval of a ratio with a bound.
-func judge(r geomean, bound float64) Verdict {
-	switch {
-	case r.N < 2 || math.IsNaN(r.High-r.Low):
-		return Open
-	case r.Low > bound:
-		return Supported
-	case r.High < bound:
-		return NotSupported
-	}
-	return Open
+func judge(r stats.Interval, bound float64) Verdict {
+	return []Verdict{NotSupported, Open, Supported}[1+r.Against(bound)]
 }
 
 // accurate judges whether g ends within half a point of the accuracy of base, or above. It returns false if no accuracy
@@ -170,9 +163,9 @@ func accurate(g, base *Group) (Claim, bool) {
 	case d.N == 0:
 		c.Measured, c.Verdict = "no seed in common", NotTested
 	case d.N < 2:
-	case d.Mean-d.Half >= -points:
+	case d.Low >= -points:
 		c.Verdict = Supported
-	case d.Mean+d.Half < -points:
+	case d.High < -points:
 		c.Verdict = NotSupported
 	}
 	return c, true
@@ -209,24 +202,23 @@ func (g *Group) TestRows() int {
 	return least
 }
 
-// differenceOf returns the estimate of a minus b, paired by seed.
-func differenceOf(a, b map[uint64]float64) estimate {
-	var all []float64
-	for _, seed := range sortedKeys(a) {
-		if y, both := b[seed]; both {
-			all = append(all, a[seed]-y)
-		}
-	}
-	return estimateOf(all)
+// ratioOf returns the geometric mean of the ratios of two algorithms, paired by seed. A ratio to 0 is infinite.
+func ratioOf(a, b map[uint64]float64) stats.Interval {
+	return stats.Ratio(stats.Paired(a, b, func(x, y float64) float64 { return x / y }))
+}
+
+// differenceOf returns the mean of a minus b, paired by seed.
+func differenceOf(a, b map[uint64]float64) stats.Interval {
+	return stats.Mean(stats.Paired(a, b, func(x, y float64) float64 { return x - y }))
 }
 
 // pointsOf writes a difference of accuracies in points.
-func pointsOf(d estimate) string {
+func pointsOf(d stats.Interval) string {
 	if d.N < 2 {
 		return fmt.Sprintf("%+.2f points", 100*d.Mean)
 	}
-	n := places(100 * d.Half)
-	return fmt.Sprintf("%+.*f ± %.*f points", n, 100*d.Mean, n, 100*d.Half)
+	n := places(100 * d.Half())
+	return fmt.Sprintf("%+.*f ± %.*f points", n, 100*d.Mean, n, 100*d.Half())
 }
 
 // claimTable has a row for each claim at each target.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/stats"
 )
 
 // searches lists the limits of the searches for values.
@@ -101,5 +102,5 @@ func (s *Study) chance() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s decided one by one at 95 %%: about %.0f of them may be wrong by chance",
-		plural.Of(decided, "claim")+" "+plural.Verb(decided, "is", "are"), (1-confidence)*float64(decided))}
+		plural.Of(decided, "claim")+" "+plural.Verb(decided, "is", "are"), (1-stats.Confidence)*float64(decided))}
 }

@@ -75,7 +75,7 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 			}
 			e := g.timeTo(target)
 			told = append(told, fmt.Sprintf("%v to %g", e, target.Value))
-			if !e.isBound() { // a bound is no point of a curve
+			if !e.IsBound() { // a bound is no point of a curve
 				points = append(points, plotter.XY{X: target.Value, Y: e.Mean})
 				p.whisker(target.Value, e, styles[i].Color)
 			}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // acrossNetworks draws the times to the targets on all networks side by side, with a line for each algorithm. It
@@ -74,13 +75,13 @@ func (s *Study) acrossNetworks() *Figure {
 }
 
 // timeOn returns the time of an algorithm to a target on a network, or the reason why it is no point of a line.
-func (s *Study) timeOn(network, label string, target record.Target) (e geomean, reason string) {
+func (s *Study) timeOn(network, label string, target record.Target) (e stats.Interval, reason string) {
 	for _, g := range s.on(network) {
 		if g.Label != label {
 			continue
 		}
-		if e, reason = g.timeTo(target), g.missing(target); reason == "" && e.isBound() {
-			reason = e.interval() + " s"
+		if e, reason = g.timeTo(target), g.missing(target); reason == "" && e.IsBound() {
+			reason = e.Range() + " s"
 		}
 		return e, reason
 	}

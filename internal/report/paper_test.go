@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -191,11 +192,13 @@ func halved(g *Group) {
 // A claim is decided only where its whole interval is on one side.
 func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 	for _, test := range []struct {
-		r    geomean
+		r    stats.Interval
 		want Verdict
 	}{
-		{geomean{2, 1.5, 3, 3}, Supported}, {geomean{0.5, 0.3, 0.9, 3}, NotSupported}, {geomean{2, 0.9, 4, 3}, Open},
-		{geomeanOf([]float64{2}), Open}, {geomeanOf(nil), Open},
+		{stats.Interval{Mean: 2, Low: 1.5, High: 3, N: 3}, Supported},
+		{stats.Interval{Mean: 0.5, Low: 0.3, High: 0.9, N: 3}, NotSupported},
+		{stats.Interval{Mean: 2, Low: 0.9, High: 4, N: 3}, Open},
+		{stats.Ratio([]float64{2}), Open}, {stats.Ratio(nil), Open},
 	} {
 		if got := judge(test.r, 1); got != test.want {
 			t.Errorf("%+v is %s, want %s", test.r, got, test.want)
@@ -495,11 +498,11 @@ func TestBoundsAreNotMeasurements(t *testing.T) {
 			!strings.Contains(sentence, "do not show who is the first") || !strings.Contains(sentence, "at most 1.68 s")) {
 			t.Errorf("%q with %d groups", sentence, len(open))
 		}
-		line := moniqua.line(metric{"seconds", func(g *Group) geomean { return g.timeTo(target) }})
+		line := moniqua.line(metric{"seconds", func(g *Group) stats.Interval { return g.timeTo(target) }})
 		if line[4] != "" || line[5] != "" || line[6] != exact(seen) || line[7] != "at most" {
 			t.Errorf("results.csv has %q", line)
 		}
-		if line := moniqua.line(metric{"mb", func(g *Group) geomean { return g.bytesTo(target) }}); line[4] != "" ||
+		if line := moniqua.line(metric{"mb", func(g *Group) stats.Interval { return g.bytesTo(target) }}); line[4] != "" ||
 			line[7] != "at most" {
 			t.Errorf("results.csv has the bytes %q", line)
 		}

@@ -7,24 +7,22 @@ import (
 	"strconv"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // A metric is one column of the tables as numbers, as the tables have it.
 type metric struct {
 	name string
-	of   func(g *Group) geomean
+	of   func(g *Group) stats.Interval
 }
 
 // metricsOf returns the columns of the tables for a group.
 func (s *Study) metricsOf(g *Group) []metric {
 	geometric := func(name string, of func(Cell, *trace) *float64) metric {
-		return metric{name, func(g *Group) geomean { return g.geomean(of) }}
+		return metric{name, func(g *Group) stats.Interval { return g.geomean(of) }}
 	}
 	arithmetic := func(name string, of func(Cell, *trace) *float64) metric {
-		return metric{name, func(g *Group) geomean {
-			e := g.estimate(of)
-			return geomean{Mean: e.Mean, Low: e.Mean - e.Half, High: e.Mean + e.Half, N: e.N}
-		}}
+		return metric{name, func(g *Group) stats.Interval { return g.estimate(of) }}
 	}
 	all := []metric{
 		geometric("ms_per_round", perRound), geometric("least_ms_per_round", s.leastPerRound(g)),
@@ -35,9 +33,10 @@ func (s *Study) metricsOf(g *Group) []metric {
 	}
 	for _, target := range s.Goals() {
 		base := reference(alike(s.on(g.Network.Name), g))
-		all = append(all, metric{fmt.Sprintf("seconds to %s", target), func(g *Group) geomean { return g.timeTo(target) }},
-			metric{fmt.Sprintf("times sooner to %s", target), func(g *Group) geomean { return g.speedup(base, target) }},
-			metric{fmt.Sprintf("mb to %s", target), func(g *Group) geomean { return g.bytesTo(target) }})
+		all = append(all,
+			metric{fmt.Sprintf("seconds to %s", target), func(g *Group) stats.Interval { return g.timeTo(target) }},
+			metric{fmt.Sprintf("times sooner to %s", target), func(g *Group) stats.Interval { return g.speedup(base, target) }},
+			metric{fmt.Sprintf("mb to %s", target), func(g *Group) stats.Interval { return g.bytesTo(target) }})
 	}
 	return all
 }
@@ -66,7 +65,7 @@ func (g *Group) line(m metric) []string {
 	switch {
 	case e.N == 0:
 		return nil
-	case e.isBound(): // of a time or of bytes, which have no lower end then
+	case e.IsBound(): // of a time or of bytes, which have no lower end then
 		return append(name, "", "", exact(e.High), "at most")
 	}
 	return append(name, exact(e.Mean), exact(e.Low), exact(e.High), "")

@@ -11,6 +11,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/stats"
 )
 
 // A family is one algorithm with several numbers of workers on one network.
@@ -24,7 +27,7 @@ type family struct {
 type size struct {
 	workers   int
 	group     *Group
-	took      geomean
+	took      stats.Interval
 	predicted float64 // 0: there is no formula
 }
 
@@ -94,7 +97,7 @@ func (s *Study) scalingTable() Table {
 			for _, p := range f.at {
 				formula, ratio := "-", "-"
 				if p.predicted > 0 {
-					formula = decimal(p.predicted, p.predicted, 3)
+					formula = human.Digits(p.predicted, 3)
 				}
 				if r := p.ratio(); !math.IsNaN(r) {
 					ratio = fmt.Sprintf("%.3f", r)
@@ -121,14 +124,14 @@ func (s *Study) scaling(network Network) *Figure {
 		f.legend = append(f.legend, entry{name: one.name, style: styles[i]})
 	}
 	f.panels = append(f.panels, scalingPanel(families, "ms per round",
-		func(p size) geomean { return p.took }))
+		func(p size) stats.Interval { return p.took }))
 	for _, line := range formulas(families) {
 		f.panels[0].line(line.points, line.style)
 	}
 	for _, target := range s.Targets.List() {
-		p := scalingPanel(families, "s to "+target.String(), func(p size) geomean {
+		p := scalingPanel(families, "s to "+target.String(), func(p size) stats.Interval {
 			if !p.group.reaches(target) {
-				return geomean{Mean: math.NaN()}
+				return stats.Interval{Mean: math.NaN()}
 			}
 			return p.group.timeTo(target)
 		})
@@ -169,7 +172,7 @@ func formulas(families []family) []shape {
 }
 
 // scalingPanel draws a value of each family against the number of workers on logarithmic axes.
-func scalingPanel(families []family, label string, of func(size) geomean) *panel {
+func scalingPanel(families []family, label string, of func(size) stats.Interval) *panel {
 	p := &panel{Plot: newPanel("workers", label), words: "Curves of " + label + " against the number of workers"}
 	var ticks []plot.Tick
 	styles := stylesOf(families)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/human"
 )
 
 // methodTable has a row for each algorithm: its paper, its messages, and whether they travel during the gradient.
@@ -104,7 +106,7 @@ func (s *Study) tuningTable() Table {
 	for _, trial := range s.Trials {
 		loss := cmp.Or(trial.Why, "-")
 		if trial.Loss != nil {
-			loss = decimal(*trial.Loss, *trial.Loss, 4)
+			loss = human.Digits(*trial.Loss, 4)
 		}
 		t.Rows = append(t.Rows, []string{trial.Label, cmp.Or(strings.Join(trial.Settings, " "), "-"), trial.role(), loss})
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // A panel is one plot of a figure, with a description in words. Everything that it draws is also on the list of shapes,
@@ -91,7 +92,7 @@ func (p *panel) bar(at int, low, high float64, c color.Color) {
 }
 
 // whisker draws the interval of e at x.
-func (p *panel) whisker(x float64, e geomean, c color.Color) {
+func (p *panel) whisker(x float64, e stats.Interval, c color.Color) {
 	if record.Number(e.High-e.Low) == nil {
 		return
 	}

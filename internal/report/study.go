@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/stats"
 )
 
 // A Study is a comparison from its folder, with the records of its cells.
@@ -139,13 +140,13 @@ func (g *Group) values(of func(Cell, *trace) *float64) map[uint64]float64 {
 }
 
 // estimate returns the estimate over the finished cells.
-func (g *Group) estimate(of func(Cell, *trace) *float64) estimate {
-	return estimateOf(g.list(of))
+func (g *Group) estimate(of func(Cell, *trace) *float64) stats.Interval {
+	return stats.Mean(g.list(of))
 }
 
 // geomean returns the geomean over the finished cells.
-func (g *Group) geomean(of func(Cell, *trace) *float64) geomean {
-	return geomeanOf(g.list(of))
+func (g *Group) geomean(of func(Cell, *trace) *float64) stats.Interval {
+	return stats.Ratio(g.list(of))
 }
 
 // list returns the values of the finished cells in the order of the seeds.
@@ -161,25 +162,25 @@ func (g *Group) list(of func(Cell, *trace) *float64) []float64 {
 }
 
 // timeTo returns the time at which the runs reached a target.
-func (g *Group) timeTo(t record.Target) geomean { return timed(g.Cells, t) }
+func (g *Group) timeTo(t record.Target) stats.Interval { return timed(g.Cells, t) }
 
 // timed returns the time at which finished cells reached a target. Its interval contains the records before and after
 // that time.
-func timed(cells []Cell, t record.Target) geomean {
+func timed(cells []Cell, t record.Target) stats.Interval {
 	var times, after, seen []float64
 	for _, c := range cells {
 		if r := c.to(t); r != nil && c.Status == CellDone {
 			times, after, seen = append(times, r.Time), append(after, r.After), append(seen, r.Seen)
 		}
 	}
-	return geomeanOf(times).within(geomeanOf(after).Mean, geomeanOf(seen).Mean)
+	return stats.Ratio(times).Within(stats.Ratio(after).Mean, stats.Ratio(seen).Mean)
 }
 
 // bytesTo returns the megabytes that a peer sent until the target. Its interval contains those at the records before
 // and after. Where a time is only a bound, so are the bytes.
-func (g *Group) bytesTo(t record.Target) geomean {
+func (g *Group) bytesTo(t record.Target) stats.Interval {
 	c := bytesUntil(t)
-	return g.geomean(c.at).within(g.geomean(c.after).Mean, g.geomean(c.seen).Mean)
+	return g.geomean(c.at).Within(g.geomean(c.after).Mean, g.geomean(c.seen).Mean)
 }
 
 // reaches reports whether every run reached the target.
@@ -189,10 +190,10 @@ func (g *Group) reaches(t record.Target) bool {
 }
 
 // sooner returns the speedup of g over base to a target, paired by seed.
-func (g *Group) sooner(base *Group, t record.Target) geomean {
+func (g *Group) sooner(base *Group, t record.Target) stats.Interval {
 	least := ratioOf(base.values(afterOf(t)), g.values(seenOf(t)))
 	most := ratioOf(base.values(seenOf(t)), g.values(afterOf(t)))
-	return ratioOf(base.values(timeOf(t)), g.values(timeOf(t))).within(least.Mean, most.Mean)
+	return ratioOf(base.values(timeOf(t)), g.values(timeOf(t))).Within(least.Mean, most.Mean)
 }
 
 func timeOf(t record.Target) func(Cell, *trace) *float64 {

@@ -67,7 +67,7 @@ func timeBars(groups []*Group, target record.Target) *panel {
 			continue
 		}
 		e := g.timeTo(target)
-		if e.isBound() { // words take the place of the bar
+		if e.IsBound() { // words take the place of the bar
 			highest = max(highest, e.High)
 			continue
 		}
@@ -82,8 +82,8 @@ func timeBars(groups []*Group, target record.Target) *panel {
 		switch {
 		case words != "":
 			addWords(p, i, words)
-		case e.isBound():
-			words = e.interval()
+		case e.IsBound():
+			words = e.Range()
 			addWords(p, i, words)
 		default:
 			words = e.String()

@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
 
 // A row is one algorithm on one network in the tables of a study.
@@ -34,8 +35,8 @@ func (s *Study) rows(network string) []row {
 		r := row{
 			Label: g.Label, Bits: g.bits(), Round: g.geomean(perRound).String(), Least: g.geomean(s.leastPerRound(g)).String(),
 			Accuracy: percent(g.estimate(g.finalAccuracy)), Worst: percent(g.estimate(leastAccuracy)),
-			Loss: g.estimate(finalLoss).String(),
-			MB:   g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
+			Loss: g.estimate(finalLoss).PlusMinus(),
+			MB:   g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).PlusMinus(),
 		}
 		for _, target := range s.Targets.List() {
 			fastest, _ := fastestOf(alike(groups, g), target)
@@ -54,16 +55,16 @@ func (s *Study) rows(network string) []row {
 
 // speedup returns the speedup of g over base to the target, paired by seed. It has no number where a run of either
 // misses the target, and where only bounds are known, whose ratio says nothing.
-func (g *Group) speedup(base *Group, target record.Target) geomean {
+func (g *Group) speedup(base *Group, target record.Target) stats.Interval {
 	if !g.reaches(target) || !base.reaches(target) {
-		return geomean{}
+		return stats.Interval{}
 	}
 	sooner := g.sooner(base, target)
 	switch {
-	case sooner.isBound():
-		return geomean{}
+	case sooner.IsBound():
+		return stats.Interval{}
 	case g == base:
-		return geomean{Mean: 1, Low: math.NaN(), High: math.NaN(), N: len(g.Cells)}
+		return stats.Interval{Mean: 1, Low: math.NaN(), High: math.NaN(), N: len(g.Cells)}
 	}
 	return sooner
 }
@@ -88,15 +89,15 @@ func TimeTo(cells []Cell, target record.Target) string {
 }
 
 // percent writes an accuracy to the second digit of its interval, and with two decimals at most.
-func percent(e estimate) string {
+func percent(e stats.Interval) string {
 	switch e.N {
 	case 0:
 		return "-"
 	case 1:
 		return fmt.Sprintf("%.2f", 100*e.Mean)
 	}
-	n := places(100 * e.Half)
-	return fmt.Sprintf("%.*f ± %.*f", n, 100*e.Mean, n, 100*e.Half)
+	n := places(100 * e.Half())
+	return fmt.Sprintf("%.*f ± %.*f", n, 100*e.Mean, n, 100*e.Half())
 }
 
 // places returns how many decimals of a percentage its interval carries: to the second digit of its half width.

@@ -22,42 +22,8 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 )
-
-func TestEstimate(t *testing.T) {
-	if e := estimateOf([]float64{1, 2, 3}); e.Mean != 2 || math.Abs(e.Half-4.302652729911275/math.Sqrt(3)) > 1e-9 {
-		t.Errorf("%+v, want 2 and the t quantile 4.30 over the root of 3", e)
-	}
-	if e := estimateOf([]float64{7}); e.Mean != 7 || !math.IsNaN(e.Half) || e.String() != "7.00" {
-		t.Errorf("%+v of one value", e)
-	}
-	if e := estimateOf(nil); e.String() != "-" {
-		t.Errorf("%+v of no value", e)
-	}
-	for want, e := range map[string]estimate{
-		"12345 ± 12":      {12345.4, 12.3, 3},
-		"1.500 ± 0.062":   {1.5, 0.0617, 3},
-		"3261 ± 0":        {3261.2, 0, 3},
-		"0.16 ± 0.10":     {0.1631, 0.1, 3},
-		"0 ± 0":           {0, 0, 3},
-		"1e+09 ± 2.5e+08": {1e9, 2.5e8, 3},
-	} {
-		if got := e.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-func TestRatio(t *testing.T) {
-	a, b := map[uint64]float64{1: 2, 2: 8, 3: 5}, map[uint64]float64{1: 1, 2: 2, 4: 1}
-	r := ratioOf(a, b)
-	if r.N != 2 || math.Abs(r.Mean-math.Sqrt(8)) > 1e-12 || r.certain() {
-		t.Errorf("%+v, want the root of 2·4, uncertain", r)
-	}
-	if r := ratioOf(map[uint64]float64{1: 2, 2: 2.01}, map[uint64]float64{1: 1, 2: 1}); !r.certain() {
-		t.Errorf("%+v is not certain", r)
-	}
-}
 
 // cell returns a cell that has trained for 60 rounds, with a record every 10 rounds of the given seconds and megabytes.
 func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float64, bits int) Cell {
@@ -436,7 +402,7 @@ func TestNumbersAreThoseOfTheTables(t *testing.T) {
 			return math.NaN()
 		}
 		n, _ := strconv.Atoi(line[3])
-		got[line[0]+" "+line[2]] = geomean{Mean: number(4), Low: number(5), High: number(6), N: n}.String() + line[7]
+		got[line[0]+" "+line[2]] = stats.Interval{Mean: number(4), Low: number(5), High: number(6), N: n}.String() + line[7]
 	}
 	r := s.rows("slow")[0]
 	for metric, want := range map[string]string{
@@ -452,15 +418,19 @@ func TestNumbersAreThoseOfTheTables(t *testing.T) {
 	}
 }
 
+func around(mean, half float64, n int) stats.Interval {
+	return stats.Interval{Mean: mean, Low: mean - half, High: mean + half, N: n}
+}
+
 // An accuracy has the digits that its interval carries, and a claim says on how many seeds and rows it rests.
 func TestAccuraciesSayHowSureTheyAre(t *testing.T) {
 	for _, test := range []struct {
-		e    estimate
+		e    stats.Interval
 		want string
 	}{
-		{estimate{0.918333, 0.014342, 3}, "91.8 ± 1.4"}, {estimate{0.918333, 0.14, 3}, "92 ± 14"},
-		{estimate{0.918333, 0.00014, 3}, "91.83 ± 0.01"}, {estimate{0.918333, 0, 3}, "91.83 ± 0.00"},
-		{estimate{0.918333, math.NaN(), 1}, "91.83"}, {estimate{}, "-"},
+		{around(0.918333, 0.014342, 3), "91.8 ± 1.4"}, {around(0.918333, 0.14, 3), "92 ± 14"},
+		{around(0.918333, 0.00014, 3), "91.83 ± 0.01"}, {around(0.918333, 0, 3), "91.83 ± 0.00"},
+		{around(0.918333, math.NaN(), 1), "91.83"}, {stats.Interval{}, "-"},
 	} {
 		if got := percent(test.e); got != test.want {
 			t.Errorf("%+v is written %q, want %q", test.e, got, test.want)

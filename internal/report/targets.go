@@ -6,6 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -55,7 +56,7 @@ func timeToTarget(g, base *Group, target record.Target) string {
 	}
 	text := g.timeTo(target).String()
 	if sooner := g.speedup(base, target); sooner.N > 0 {
-		text += fmt.Sprintf(" (%s)", decimal(sooner.Mean, sooner.Mean, 3))
+		text += fmt.Sprintf(" (%s)", human.Digits(sooner.Mean, 3))
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -75,7 +76,7 @@ func (s *Study) conclude(network string, groups []*Group, target record.Target) 
 		return fmt.Sprintf("On %s no algorithm reached %s in every run.", network, target)
 	}
 	time, verb := fastest.timeTo(target), "reach"
-	if time.isBound() {
+	if time.IsBound() {
 		verb = "be seen at"
 	}
 	text := fmt.Sprintf("On %s %s is the first to %s %s, in %s s", network, fastest.Label, verb, target, time)
@@ -131,17 +132,17 @@ func (g *Group) endsAt(target record.Target) (at, all int) {
 // ahead describes how much faster the fastest group is than the reference.
 func ahead(fastest, base *Group, target record.Target) string {
 	r := fastest.sooner(base, target)
-	if r.isBound() {
+	if r.IsBound() {
 		return fmt.Sprintf("; whether that is before %s (%s s) these records do not tell.", base.Label, base.timeTo(target))
 	}
-	text := fmt.Sprintf(": %.1f %% of the time of %s, %s times sooner", 100/r.Mean, base.Label, decimal(r.Mean, r.Mean, 3))
+	text := fmt.Sprintf(": %.1f %% of the time of %s, %s times sooner", 100/r.Mean, base.Label, human.Digits(r.Mean, 3))
 	switch {
 	case r.N < 2:
 		return text + "; one seed says nothing about how certain that is."
-	case r.certain():
-		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %s times).", r.N, r.interval())
+	case r.Against(1) != 0:
+		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %s times).", r.N, r.Range())
 	}
-	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s times).", r.N, r.interval())
+	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s times).", r.N, r.Range())
 }
 
 // rivals names the groups, except for the reference, that may be as fast as the fastest.
@@ -152,7 +153,7 @@ func rivals(fastest *Group, groups []*Group, target record.Target) []string {
 			continue
 		}
 		r := fastest.sooner(g, target)
-		if r.N > 1 && r.N == len(g.Cells) && !r.certain() {
+		if r.N > 1 && r.N == len(g.Cells) && r.Against(1) == 0 {
 			all = append(all, g.Label)
 		}
 	}
@@ -166,7 +167,7 @@ func fastestOf(groups []*Group, target record.Target) (fastest *Group, open []*G
 	for _, g := range groups {
 		switch {
 		case !g.reaches(target):
-		case g.timeTo(target).isBound():
+		case g.timeTo(target).IsBound():
 			open = append(open, g)
 		case fastest == nil || g.timeTo(target).Mean < fastest.timeTo(target).Mean:
 			fastest = g
@@ -193,7 +194,7 @@ func latestOf(groups []*Group, target record.Target) string {
 	for _, g := range groups {
 		latest = max(latest, g.timeTo(target).High)
 	}
-	return decimal(latest, latest, 3)
+	return human.Digits(latest, 3)
 }
 
 // labelsOf returns the labels of groups.

@@ -6,7 +6,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
@@ -49,7 +49,7 @@ func BenchmarkOnePeer(b *testing.B) {
 		slow = append(slow, n*rounds/took[0].Seconds())
 		fast = append(fast, n*rounds/took[1].Seconds())
 	}
-	b.ReportMetric(median.Of(ratios), "one-peer/ring")
-	b.ReportMetric(median.Of(fast), "one-peer-updates/s")
-	b.ReportMetric(median.Of(slow), "ring-updates/s")
+	b.ReportMetric(stats.Median(ratios), "one-peer/ring")
+	b.ReportMetric(stats.Median(fast), "one-peer-updates/s")
+	b.ReportMetric(stats.Median(slow), "ring-updates/s")
 }

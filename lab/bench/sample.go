@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 )
 
 // A sample is the times of one kind of work in one measurement.
@@ -51,7 +51,7 @@ func (t *tally) add(n int64) {
 
 func (s sample) shortest() time.Duration { return slices.Min(s) }
 
-func (s sample) median() time.Duration { return median.Of(s) }
+func (s sample) median() time.Duration { return stats.Median(s) }
 
 // A Figure is a time as a multiple of the reference's.
 type Figure struct {

@@ -15,8 +15,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/fleet"
-	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/topology"
 )
 
@@ -113,7 +113,7 @@ func (r *Result) Round(slowdown func(topology.Rank) float64) record.Spent {
 			from = to
 		}
 	}
-	return record.Spent{Compute: median.Of(compute), Codec: median.Of(codec)}
+	return record.Spent{Compute: stats.Median(compute), Codec: stats.Median(codec)}
 }
 
 // perRound returns what a round between two accounts of a worker took.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/app/machine"
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/lab/plan"
 	"gossiptrainer/studies/markdown"
 )
@@ -79,7 +79,7 @@ func (t tally) line(what string, aim float64) string {
 			kept++
 		}
 	}
-	return fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %d | %d %% |\n", what, n, 100*median.Of(t.errors),
+	return fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %d | %d %% |\n", what, n, 100*stats.Median(t.errors),
 		100*slices.Max(t.errors), kept, 100*t.inside/n)
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/median"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -170,7 +170,7 @@ func (h history) typical() footprint {
 		for _, f := range h {
 			all = append(all, of(f))
 		}
-		return median.Of(all)
+		return stats.Median(all)
 	}
 	return footprint{
 		handles:    int(usual(func(f footprint) int64 { return int64(f.handles) })),

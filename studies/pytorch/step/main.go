@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/median"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
@@ -137,6 +137,6 @@ func measure(found *result, batch float64, length time.Duration, step func() err
 			found.Peak = max(found.Peak, 2*float64(n)/used.Seconds()/1e9)
 		}
 	}
-	found.Wall, found.CPU = median.Of(wall), median.Of(cpu)
+	found.Wall, found.CPU = stats.Median(wall), stats.Median(cpu)
 	return nil
 }
