@@ -14,7 +14,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 )
 
 // A UsageError says that the arguments of a command are wrong.
@@ -112,7 +112,7 @@ func next(command, why string, width int) []string {
 			lines, line = append(lines, line+on), strings.Repeat(" ", len(begin))+word
 		}
 	}
-	return append(append(lines, line), report.Fold("  "+why, width)...)
+	return append(append(lines, line), human.Fold("  "+why, width)...)
 }
 
 // shellWords splits a command that Command has written at the blanks between its words.

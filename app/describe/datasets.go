@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 )
 
 // A Set is one line of "data list".
@@ -151,7 +151,7 @@ func WriteFiles(w io.Writer, files []File) error {
 		case f.Note != "":
 			state = "ok: " + f.Note
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Set, f.File, report.Size(f.Size), state)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Set, f.File, human.Size(f.Size), state)
 	}
 	return t.Flush()
 }

@@ -7,7 +7,7 @@ import (
 
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/topology"
 )
 
@@ -74,8 +74,8 @@ func (m *Memory) WriteDisk(w io.Writer) error {
 func (m *Memory) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range m.Owners {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", i.Owner, report.Size(i.Bytes), i.What)
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", i.Owner, human.Size(i.Bytes), i.What)
 	}
-	fmt.Fprintf(t, "  total\t%s\tof one peer; %s of all peers\n", report.Size(m.Total), report.Size(m.Peers))
+	fmt.Fprintf(t, "  total\t%s\tof one peer; %s of all peers\n", human.Size(m.Total), human.Size(m.Peers))
 	return t.Flush()
 }

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/train"
@@ -141,7 +142,7 @@ func (r *Quantizer) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "compressor\t%s: %s\n", r.Name, r.properties())
 	fmt.Fprintf(t, "vector\t%s, %s\n", r.On, plural.Of(r.Parameters, "parameter"))
-	fmt.Fprintf(t, "payload\t%s, %.4g bits per parameter", report.Size(int64(r.Bytes)), r.Bits)
+	fmt.Fprintf(t, "payload\t%s, %.4g bits per parameter", human.Size(int64(r.Bytes)), r.Bits)
 	if r.Ideal != nil {
 		fmt.Fprintf(t, ", %.4g in an ideal code of order 0", *r.Ideal)
 	}

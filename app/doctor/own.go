@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node/identity"
 )
 
@@ -145,7 +145,7 @@ func judgeRoom(warning string, err error, dir string) Row {
 		return complaint("disk", Look, warning, fix)
 	}
 	if free, known := machine.FreeBytes(nearest(dir)); known {
-		return ok("disk", "%s free for %s", report.Size(free), dir)
+		return ok("disk", "%s free for %s", human.Size(free), dir)
 	}
 	return ok("disk", "this system does not tell how much is free")
 }

@@ -9,9 +9,9 @@ import (
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/status"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 )
 
 // program describes this program and this user's peers that run.
@@ -72,15 +72,15 @@ func judgeMemory(plan budget.Plan, least, free int64) Row {
 	case free == 0:
 		return ok("memory", "this system does not tell how much is free")
 	case plan == nil:
-		return ok("memory", "%s free", report.Size(free))
+		return ok("memory", "%s free", human.Size(free))
 	case least+ofProcess > free:
-		return complaint("memory", Broken, fmt.Sprintf("%s free, and the model needs %s at least", report.Size(free),
-			report.Size(least+ofProcess)), "take a smaller model or batch, or end other programs on this machine")
+		return complaint("memory", Broken, fmt.Sprintf("%s free, and the model needs %s at least", human.Size(free),
+			human.Size(least+ofProcess)), "take a smaller model or batch, or end other programs on this machine")
 	case plan.Total() > free:
-		return complaint("memory", Look, budget.Warning([]budget.Plan{plan}, free, report.Size),
+		return complaint("memory", Look, budget.Warning([]budget.Plan{plan}, free),
 			"end other programs, or take the settings that the line names; peer config check lists the owners")
 	}
-	return ok("memory", "%s free; a peer takes at most %s", report.Size(free), report.Size(plan.Total()))
+	return ok("memory", "%s free; a peer takes at most %s", human.Size(free), human.Size(plan.Total()))
 }
 
 // Files that a peer opens: its own, and connections while peers meet.

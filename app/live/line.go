@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"gossiptrainer/internal/human"
 )
 
 // Line describes the run at time now in one line, for logs and for programs: key=value, numbers in the units that the
@@ -23,7 +25,7 @@ func (d *Dashboard) Line(now time.Time) string {
 		s += fmt.Sprintf(" %s=%.2f", strings.ReplaceAll(what, " ", "_"), t.share)
 	}
 	if left, ok := d.left(now); ok {
-		s += " eta=" + Clock(left)
+		s += " eta=" + human.Clock(left)
 	}
 	return s
 }

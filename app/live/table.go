@@ -9,8 +9,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 )
 
 // The colours are the terminal's sixteen, so that its theme applies.
@@ -98,7 +98,7 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 func (d *Dashboard) folded(now time.Time, width int) []string {
 	var lines []string
 	for _, wait := range d.Waiting(now) {
-		of := report.Fold(wait, width)
+		of := human.Fold(wait, width)
 		lines = append(lines, of[:min(len(of), linesOfWait)]...)
 	}
 	return lines
@@ -133,7 +133,7 @@ func (d *Dashboard) progress(now time.Time, width int) string {
 	}
 	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", d.Present(), d.run.Peers), ""
 	if left, ok := d.left(now); ok {
-		eta = "  eta " + Clock(left)
+		eta = "  eta " + human.Clock(left)
 	}
 	if len(text)+gutter+len(tail+here+eta) <= width {
 		tail += here // with room for one of both, the remaining time is shown
@@ -212,6 +212,3 @@ func megabits(bitsPerSecond float64) string {
 	}
 	return strconv.FormatFloat(bitsPerSecond/1e6, 'f', 1, 64)
 }
-
-// Clock writes a duration for people, to the second.
-func Clock(d time.Duration) string { return d.Round(time.Second).String() }

@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -91,7 +91,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		key = "topology.size" // the number of workers takes the memory, not the model
 	}
 	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
-		of, plural.Of(run.Dim(), "parameter"), report.Size(memory), report.Size(needs)),
+		of, plural.Of(run.Dim(), "parameter"), human.Size(memory), human.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
 		With("model.hidden", "model.depth", "model.dim", "train.batch",
 			"topology.size", "topology.rows", "topology.cols", "topology.file")
@@ -169,5 +169,5 @@ func Crowded(run *experiment.Run) (warning string) {
 	for rank := range plans {
 		plans[rank] = run.Plan(topology.Rank(rank))
 	}
-	return budget.Warning(plans, machine.FreeMemory(), report.Size)
+	return budget.Warning(plans, machine.FreeMemory())
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/machine"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 )
 
 // A SpaceError says that a disk has no room for the files of a run.
@@ -30,9 +30,9 @@ func (e *SpaceError) Short() bool {
 func (e *SpaceError) Error() string {
 	free := "the disk is full"
 	if bytes, known := machine.FreeBytes(nearestFolder(e.Dir)); known {
-		free = report.Size(bytes) + " are free"
+		free = human.Size(bytes) + " are free"
 	}
-	return fmt.Sprintf("%s: %s: no room for %s: %s are needed, and %s", e.Key, e.Dir, e.What, report.Size(e.Need), free)
+	return fmt.Sprintf("%s: %s: no room for %s: %s are needed, and %s", e.Key, e.Dir, e.What, human.Size(e.Need), free)
 }
 
 func (e *SpaceError) Unwrap() error { return e.Err }

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 )
 
 // A Difference is a setting or a result of two runs.
@@ -83,24 +83,24 @@ var results = []struct {
 		if r.files.summary == nil {
 			return ""
 		}
-		return number(&r.files.summary.Time)
+		return human.Number(&r.files.summary.Time)
 	}},
-	{"training loss", func(r *Run) string { return number(r.TrainLoss) }},
-	{"loss", func(r *Run) string { return number(r.Loss) }},
-	{"accuracy", func(r *Run) string { return number(r.Accuracy) }},
+	{"training loss", func(r *Run) string { return human.Number(r.TrainLoss) }},
+	{"loss", func(r *Run) string { return human.Number(r.Loss) }},
+	{"accuracy", func(r *Run) string { return human.Number(r.Accuracy) }},
 	{"consensus distance", func(r *Run) string {
 		if r.files.summary == nil {
 			return ""
 		}
-		return number(r.files.summary.Consensus)
+		return human.Number(r.files.summary.Consensus)
 	}},
 	{"bits per parameter", func(r *Run) string {
 		if r.files.summary == nil {
 			return count(r.Bits)
 		}
-		return number(&r.files.summary.Effective)
+		return human.Number(&r.files.summary.Effective)
 	}},
-	{"sent per worker", func(r *Run) string { return report.Size(r.Sent) }},
+	{"sent per worker", func(r *Run) string { return human.Size(r.Sent) }},
 	{"digest", func(r *Run) string {
 		if r.files.summary == nil {
 			return ""

@@ -13,8 +13,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 )
 
 // A Prune says which runs are removed.
@@ -44,7 +44,7 @@ type Removed struct {
 
 // Write prints the result for people.
 func (p *Pruned) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed %s, freed %s\n", plural.Of(len(p.Removed), "run"), report.Size(p.Bytes))
+	_, err := fmt.Fprintf(w, "removed %s, freed %s\n", plural.Of(len(p.Removed), "run"), human.Size(p.Bytes))
 	if err == nil && p.Kept > 0 {
 		_, err = fmt.Fprintf(w, "kept %s\n", plural.Of(p.Kept, "run"))
 	}
@@ -70,9 +70,9 @@ func (p Prune) Do(args []string) (*Pruned, error) {
 	if len(chosen) > 0 && p.Ask != nil {
 		for _, r := range chosen {
 			fmt.Fprintf(p.Talk, "%s  began %s, %s, %s\n", r.Dir, r.Began.Format("2006-01-02 15:04"), r.State,
-				report.Size(r.Bytes))
+				human.Size(r.Bytes))
 		}
-		yes, err := p.Ask(fmt.Sprintf("remove %s and free %s?", plural.Of(len(chosen), "run"), report.Size(bytes)))
+		yes, err := p.Ask(fmt.Sprintf("remove %s and free %s?", plural.Of(len(chosen), "run"), human.Size(bytes)))
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 )
 
 // A column of the table of runs.
@@ -27,10 +27,10 @@ var columns = []column{
 	{"GRAPH", true, 8, func(r *Run) string { return r.Graph }},
 	{"WORKERS", false, 9, func(r *Run) string { return count(r.Workers) }},
 	{"ROUNDS", false, 3, (*Run).rounds},
-	{"TRAIN LOSS", false, 10, func(r *Run) string { return number(r.TrainLoss) }},
-	{"LOSS", false, 2, func(r *Run) string { return number(r.Loss) }},
-	{"ACCURACY", false, 1, func(r *Run) string { return number(r.Accuracy) }},
-	{"SENT", false, 7, func(r *Run) string { return report.Size(r.Sent) }},
+	{"TRAIN LOSS", false, 10, func(r *Run) string { return human.Number(r.TrainLoss) }},
+	{"LOSS", false, 2, func(r *Run) string { return human.Number(r.Loss) }},
+	{"ACCURACY", false, 1, func(r *Run) string { return human.Number(r.Accuracy) }},
+	{"SENT", false, 7, func(r *Run) string { return human.Size(r.Sent) }},
 }
 
 // rounds is finished/all for a run that has not done all.
@@ -46,13 +46,6 @@ func count(n int) string {
 		return "-"
 	}
 	return strconv.Itoa(n)
-}
-
-func number(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return strconv.FormatFloat(*v, 'g', 4, 64)
 }
 
 // gutter is the space between columns.

@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/topology"
 )
@@ -149,8 +149,8 @@ func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) err
 		if s.Mode == "sim" {
 			held, planned = 0, 0
 		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", f.Rank, f.Rounds, places(f.Loss), places(f.Accuracy),
-			report.Size(f.Sent.Wire), explain.Seconds(f.Time.Seconds()))
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", f.Rank, f.Rounds, human.Places(record.Number(f.Loss)),
+			human.Places(record.Number(f.Accuracy)), human.Size(f.Sent.Wire), human.Seconds(f.Time.Seconds()))
 		if !narrow {
 			fmt.Fprintf(t, "%s\t%s\t", memory(held), memory(planned))
 		}
@@ -165,13 +165,5 @@ func memory(bytes int64) string {
 	if bytes == 0 {
 		return "-"
 	}
-	return report.Size(bytes)
-}
-
-// places writes a number to four places, and a dash where there is none.
-func places(v float64) string {
-	if record.Number(v) == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.4f", v)
+	return human.Size(bytes)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
@@ -177,7 +178,7 @@ func (s Answers) Write(w io.Writer, width int) error {
 		}
 	}
 	for _, why := range s.Why {
-		if err := report.WriteSentences(report.Folded(w, width), why.Sentences); err != nil {
+		if err := report.WriteSentences(human.Folded(w, width), why.Sentences); err != nil {
 			return err
 		}
 	}
@@ -212,6 +213,6 @@ func (s Answer) cells() []string {
 	}
 	return []string{
 		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, state, waits,
-		fmt.Sprintf("%d/%d", up, needed), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
+		fmt.Sprintf("%d/%d", up, needed), human.Size(s.Sent.Wire), human.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/human"
 )
 
 // A Progress shows the progress of a task: in place on a terminal, in lines elsewhere.
@@ -40,7 +40,7 @@ func (p *Progress) Show(at data.Progress, now time.Time) {
 	if first {
 		p.file, p.pace = at.File, pace{began: now, from: share}
 	}
-	text := fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, report.Size(at.Done), size(at.Total))
+	text := fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, human.Size(at.Done), size(at.Total))
 	if at.Total > 0 && !first {
 		text += ", " + Left(p.pace.left(share, now))
 	}
@@ -94,5 +94,5 @@ func size(total int64) string {
 	if total <= 0 {
 		return "unknown size"
 	}
-	return report.Size(total)
+	return human.Size(total)
 }

@@ -21,6 +21,7 @@ import (
 	"gossiptrainer/app/signals"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/score"
 )
@@ -112,7 +113,7 @@ func (c *console) complain(err error) {
 		fmt.Fprintln(c.err, "  | "+line)
 	}
 	if f.hint != "" {
-		fmt.Fprintln(report.Folded(c.err, c.err.Width()), "hint: "+f.hint)
+		fmt.Fprintln(human.Folded(c.err, c.err.Width()), "hint: "+f.hint)
 	}
 	if f.see != "" {
 		fmt.Fprintln(c.err, "see: "+f.see)
@@ -211,7 +212,7 @@ func (c *console) summarize(s *session.Session, models score.Replicas) error {
 		if err := s.WriteFinals(w, finals, c.out.Width()); err != nil {
 			return err
 		}
-		return explained.Write(report.Folded(w, c.out.Width()))
+		return explained.Write(human.Folded(w, c.out.Width()))
 	})
 	if err := errors.Join(s.Keep(summary), err); err != nil { // it is kept even if the terminal is gone
 		return err

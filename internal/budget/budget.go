@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/human"
 )
 
 const (
@@ -214,7 +216,7 @@ func (p Plan) Percent() int {
 
 // Warning says that workers with these plans need more than the memory of their machine, which is known if it is not 0.
 // It names the largest owners and what makes them smaller. It is "" if there is room.
-func Warning(plans []Plan, memory int64, size func(bytes int64) string) string {
+func Warning(plans []Plan, memory int64) string {
 	need, largest := int64(0), Plan(nil)
 	for _, p := range plans {
 		need += p.Total()
@@ -229,7 +231,7 @@ func Warning(plans []Plan, memory int64, size func(bytes int64) string) string {
 	slices.SortStableFunc(owners, func(a, b Item) int { return int(b.Bytes - a.Bytes) })
 	var names, fixes []string
 	for _, i := range owners[:min(3, len(owners))] {
-		names = append(names, fmt.Sprintf("%s (%s)", i.Owner, size(i.Bytes)))
+		names = append(names, fmt.Sprintf("%s (%s)", i.Owner, human.Size(i.Bytes)))
 	}
 	for _, i := range owners {
 		if i.less != "" && !slices.Contains(fixes, i.less) && len(fixes) < 3 {
@@ -237,6 +239,6 @@ func Warning(plans []Plan, memory int64, size func(bytes int64) string) string {
 		}
 	}
 	return fmt.Sprintf("the peers on this machine take up to %s of memory, and %s are left: the largest owners in a peer "+
-		"are %s; %s takes less, and so do fewer peers", size(need), size(memory), strings.Join(names, ", "),
+		"are %s; %s takes less, and so do fewer peers", human.Size(need), human.Size(memory), strings.Join(names, ", "),
 		strings.Join(fixes, ", or "))
 }

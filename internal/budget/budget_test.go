@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -77,15 +76,14 @@ func TestGarbageIsBounded(t *testing.T) {
 }
 
 func TestAWarningNamesTheLargestOwners(t *testing.T) {
-	size := func(bytes int64) string { return fmt.Sprint(bytes/million, " MB") }
 	w := ring(100 * million)
 	w.Moments = 1
 	plans := []Plan{ring(million).Plan(), w.Plan()}
-	if got := Warning(plans, 1<<40, size) + Warning(plans, 0, size); got != "" {
+	if got := Warning(plans, 1<<40) + Warning(plans, 0); got != "" {
 		t.Errorf("with room, or where it is not known: %q", got)
 	}
-	got := Warning(plans, 1000*million, size)
-	for _, want := range []string{"1000 MB are left", "model (400 MB)", "gradient (400 MB)", "momentum: 0", "a smaller"} {
+	got := Warning(plans, 1000*million)
+	for _, want := range []string{"1 GB are left", "model (400 MB)", "gradient (400 MB)", "momentum: 0", "a smaller"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not have %q", got, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -73,11 +74,11 @@ func (r *Record) theta() []Sentence {
 	case v.repaired > 0:
 		fate = fmt.Sprintf("%.0f of %.0f were repaired", v.repaired, v.wrong)
 	}
-	share := percent(v.wrong / v.messages)
+	share := human.Percent(v.wrong / v.messages)
 	if from, to, in := r.burst(); to > 0 {
 		here := v.messages * float64(to-from+1) / float64(r.round())
 		return []Sentence{says(ThetaViolated, severity, "theta was violated in %s of the messages of rounds %d to %d, "+
-			"and in %s of all: %s", percent(math.Min(1, in/here)), from, to, share, fate).in(from, to)}
+			"and in %s of all: %s", human.Percent(math.Min(1, in/here)), from, to, share, fate).in(from, to)}
 	}
 	return []Sentence{says(ThetaViolated, severity, "theta was violated in %s of the messages: %s", share, fate)}
 }
@@ -132,7 +133,7 @@ func (r *Record) nearTheta() []Sentence {
 		return nil
 	}
 	return []Sentence{says(NearTheta, Warning, "in %s of the records neighbours differ by %s of theta or more: "+
-		"without verification larger differences go unseen", percent(float64(tight)/float64(all)), percent(near))}
+		"without verification larger differences go unseen", human.Percent(float64(tight)/float64(all)), human.Percent(near))}
 }
 
 // repairs says how many bytes are no messages of the algorithm.
@@ -148,7 +149,7 @@ func (r *Record) repairs() []Sentence {
 		return nil
 	}
 	return []Sentence{says(Repairs, Warning, "repairs and requests take %s of the bytes: %.0f messages were repaired",
-		percent(1-messages/stream), repaired)}
+		human.Percent(1-messages/stream), repaired)}
 }
 
 // bitsAtBound says that a controller of bits stays at a bound.
@@ -173,7 +174,7 @@ func (r *Record) bitsAtBound() []Sentence {
 		if n := at[bound.bits]; all >= enough && float64(n) >= steady*float64(all) {
 			return []Sentence{says(BitsAtBound, Warning, "%s of the records of the second half have %d bits, the %s that "+
 				"the run file allows: the controller may want %s",
-				percent(float64(n)/float64(all)), bound.bits, bound.is, bound.wants).in(r.round()/2+1, r.round())}
+				human.Percent(float64(n)/float64(all)), bound.bits, bound.is, bound.wants).in(r.round()/2+1, r.round())}
 		}
 	}
 	return nil
@@ -190,5 +191,5 @@ func (r *Record) entropy() []Sentence {
 		return nil
 	}
 	return []Sentence{says(EntropyIdle, Warning, "entropy coding saves %s of the bytes, headers included: without "+
-		"it coding takes less time", percent(max(0, 1-stream/payload)))}
+		"it coding takes less time", human.Percent(max(0, 1-stream/payload)))}
 }

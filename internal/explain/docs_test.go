@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/human"
 )
 
 // The table of docs/explain.md has every kind, in order, and the thresholds of the code.
@@ -15,22 +17,22 @@ func TestTheTableOfKindsIsThatOfTheCode(t *testing.T) {
 	}
 	times := func(v float64) string { return fmt.Sprintf("%g times", v) }
 	thresholds := map[Kind][]string{
-		LossRises:     {times(risen), percent(undone)},
-		ThetaViolated: {percent(wrong), percent(many)},
-		Straggler:     {percent(awaited), percent(costly)},
-		LinkLimit:     {percent(limited)},
-		CodecBound:    {percent(coding)},
-		CPUShared:     {percent(deprived)},
-		Beside:        {percent(beside)},
-		Repairs:       {percent(extra)},
+		LossRises:     {times(risen), human.Percent(undone)},
+		ThetaViolated: {human.Percent(wrong), human.Percent(many)},
+		Straggler:     {human.Percent(awaited), human.Percent(costly)},
+		LinkLimit:     {human.Percent(limited)},
+		CodecBound:    {human.Percent(coding)},
+		CPUShared:     {human.Percent(deprived)},
+		Beside:        {human.Percent(beside)},
+		Repairs:       {human.Percent(extra)},
 		GapGrows:      {times(grown)},
-		NearTheta:     {percent(often), percent(near)},
-		LossFlat:      {percent(still)},
-		BitsAtBound:   {percent(steady)},
-		EntropyIdle:   {percent(little)},
+		NearTheta:     {human.Percent(often), human.Percent(near)},
+		LossFlat:      {human.Percent(still)},
+		BitsAtBound:   {human.Percent(steady)},
+		EntropyIdle:   {human.Percent(little)},
 		FewSamples:    {map[float64]string{0.25: "a quarter"}[few]},
-		NetworkBound:  {percent(idle), percent(idle / 2)},
-		ComputeBound:  {percent(busy), percent(costly)},
+		NetworkBound:  {human.Percent(idle), human.Percent(idle / 2)},
+		ComputeBound:  {human.Percent(busy), human.Percent(costly)},
 	}
 	var found []Kind
 	for line := range strings.Lines(string(text)) {

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/stats"
@@ -45,8 +46,8 @@ func (w *worker) returned(rank int) []Sentence {
 	}
 	text := fmt.Sprintf("the process of worker %d died and came back %s", rank, plural.Of(len(w.returns), "time"))
 	if paused > 0 {
-		text += fmt.Sprintf(", and its rounds around that took %s longer than its others, %s of the run", Seconds(paused),
-			percent(paused/w.Last.Time.Seconds()))
+		text += fmt.Sprintf(", and its rounds around that took %s longer than its others, %s of the run",
+			human.Seconds(paused), human.Percent(paused/w.Last.Time.Seconds()))
 	}
 	return []Sentence{says(Returned, Warning, "%s", text).of(rank).in(from, w.returns[len(w.returns)-1].until)}
 }

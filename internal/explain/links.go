@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/stats"
 )
@@ -30,7 +31,7 @@ func (t *timing) straggler() []Sentence {
 	}
 	a := t.awaited(found)
 	return []Sentence{says(Straggler, Problem, "worker %d is waited for in %s of the rounds of %s, for %s of their "+
-		"time: %s", found, percent(a.last), workers(a.by), percent(a.alone), t.why(found)).of(found)}
+		"time: %s", found, human.Percent(a.last), workers(a.by), human.Percent(a.alone), t.why(found)).of(found)}
 }
 
 // accounted reports whether the record has the waits of all workers.
@@ -54,7 +55,7 @@ func (t *timing) slowest() []Sentence {
 func (t *timing) gradients(rank int) string {
 	own, usual := t.splits[rank].compute, t.median(compute)
 	return fmt.Sprintf("the gradients of worker %d take %.2g times the median (%s, median %s)", rank, own/usual,
-		Seconds(own), Seconds(usual))
+		human.Seconds(own), human.Seconds(usual))
 }
 
 // An awaiting is how long the neighbours of a worker wait for it, as means over them.
@@ -111,15 +112,15 @@ func (t *timing) why(rank int) string {
 	case own.compute >= slower*t.median(compute) && t.deprived(rank):
 		spent := t.workers[rank].Account.Spent
 		return fmt.Sprintf("%s, and its process used a processor for %s of its gradients and coding", t.gradients(rank),
-			percent(spent.CPU.Seconds()/(spent.Compute+spent.Codec).Seconds()))
+			human.Percent(spent.CPU.Seconds()/(spent.Compute+spent.Codec).Seconds()))
 	case own.compute >= slower*t.median(compute):
 		return t.gradients(rank)
 	case own.codec >= slower*usualCodec && own.codec-usualCodec >= costly*own.round:
-		return fmt.Sprintf("its coding takes %s, the median %s", Seconds(own.codec), Seconds(usualCodec))
+		return fmt.Sprintf("its coding takes %s, the median %s", human.Seconds(own.codec), human.Seconds(usualCodec))
 	case load >= limited:
-		return fmt.Sprintf("it sends %s of what its limit of %s allows", percent(load), rate(limit))
+		return fmt.Sprintf("it sends %s of what its limit of %s allows", human.Percent(load), human.Rate(limit))
 	case own.rest() >= beside && own.rest() >= 2*t.median(rest):
-		return fmt.Sprintf("%s of its time is neither gradients nor coding nor waiting", percent(own.rest()))
+		return fmt.Sprintf("%s of its time is neither gradients nor coding nor waiting", human.Percent(own.rest()))
 	}
 	return "its gradients and its coding take no longer than those of others, and the record does not show why: " +
 		"look at its connections"
@@ -171,8 +172,8 @@ func (t *timing) slowLinks(said []Sentence) []Sentence {
 				continue
 			}
 			found = append(found, says(SlowLink, Problem, "workers %d and %d wait for each other: their messages come "+
-				"last in %s and %s of their rounds, so link %d-%d takes longer than their other links", i, j, percent(last),
-				percent(theirs), i, j).on(i, j))
+				"last in %s and %s of their rounds, so link %d-%d takes longer than their other links", i, j, human.Percent(last),
+				human.Percent(theirs), i, j).on(i, j))
 		}
 	}
 	const most = 3
@@ -220,15 +221,15 @@ func (t *timing) limits() []Sentence {
 	for _, e := range slices.SortedFunc(maps.Keys(loads), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
 		limit := t.limitOf(e)
 		said = append(said, says(LinkLimit, Warning, "link %d-%d carries %s of its limit of %s", e[0], e[1],
-			percent(loads[e]), rate(limit)).on(e[0], e[1]))
+			human.Percent(loads[e]), human.Rate(limit)).on(e[0], e[1]))
 	}
 	if len(up) == 1 {
 		return append(said, says(LinkLimit, Warning, "worker %d sends %s of what the limit of its uplink allows, %s", up[0],
-			percent(most), rate(t.workers[up[0]].Account.Uplink)).of(up[0]))
+			human.Percent(most), human.Rate(t.workers[up[0]].Account.Uplink)).of(up[0]))
 	}
 	if len(up) > 1 {
 		said = append(said, says(LinkLimit, Warning, "%s send %s of what the limits of their uplinks allow, %s each",
-			workers(up), span(least, most), rate(t.workers[up[0]].Account.Uplink)))
+			workers(up), span(least, most), human.Rate(t.workers[up[0]].Account.Uplink)))
 	}
 	return said
 }

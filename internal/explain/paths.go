@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -14,10 +15,10 @@ func Path(p *record.Path) string {
 		text += " (" + p.Interface + ")"
 	}
 	if p.Way.Rate > 0 {
-		text += ", " + rate(measured(p.Way.Rate))
+		text += ", " + human.Rate(measured(p.Way.Rate))
 	}
 	for _, w := range p.Others {
-		text += fmt.Sprintf("; %s was %s", w.Address, rate(measured(w.Rate)))
+		text += fmt.Sprintf("; %s was %s", w.Address, human.Rate(measured(w.Rate)))
 		if w.Gone {
 			text += " and does not answer"
 		}

@@ -1,17 +1,22 @@
 package explain
 
-import "fmt"
+import (
+	"fmt"
+
+	"gossiptrainer/internal/human"
+)
 
 // bound says where the time went, and what bounds it unless the cause of the waiting is known.
 func (t *timing) bound(known bool) []Sentence {
 	compute, wait, codec, rest := t.median(computeShare), t.median(waitShare), t.median(codecShare), t.median(rest)
 	round := t.median(func(s split) float64 { return s.round })
-	end := "the rest " + percent(rest)
+	end := "the rest " + human.Percent(rest)
 	if twice := compute + wait + codec - 1; twice >= seen {
-		end = "two of them at once for " + percent(twice)
+		end = "two of them at once for " + human.Percent(twice)
 	}
 	said := []Sentence{says(TimeSplit, Note, "a round takes %s, in the median of the workers: gradients %s, waiting "+
-		"for messages %s, coding %s, %s", Seconds(round), percent(compute), percent(wait), percent(codec), end)}
+		"for messages %s, coding %s, %s", human.Seconds(round), human.Percent(compute), human.Percent(wait),
+		human.Percent(codec), end)}
 	least := 1.0
 	for _, rank := range t.ranks {
 		least = min(least, waitShare(t.splits[rank]))
@@ -20,10 +25,10 @@ func (t *timing) bound(known bool) []Sentence {
 	case len(t.ranks) < 2:
 	case compute >= busy && wait <= costly:
 		said = append(said, says(ComputeBound, Note, "gradients take %s of the time and waiting for messages %s: the "+
-			"network is not the limit, and fewer bits save at most that waiting", percent(compute), percent(wait)))
+			"network is not the limit, and fewer bits save at most that waiting", human.Percent(compute), human.Percent(wait)))
 	case !known && wait >= idle && least >= idle/2: // every worker waits, so that none is waited for alone
 		said = append(said, says(NetworkBound, Note, "all workers wait for messages, for %s of the time in the median, "+
-			"and gradients take %s: %s", percent(wait), percent(compute), t.hold()))
+			"and gradients take %s: %s", human.Percent(wait), human.Percent(compute), t.hold()))
 	}
 	return said
 }
@@ -38,7 +43,7 @@ func (t *timing) hold() string {
 	}
 	if load >= used {
 		return fmt.Sprintf("links carry up to %s of their limits, and fewer bits, fewer neighbours or more local steps send "+
-			"less", percent(load))
+			"less", human.Percent(load))
 	}
 	return "no limit is close, and the record does not show whether links or shared processors hold them up"
 }
@@ -60,8 +65,8 @@ func (t *timing) codec() []Sentence {
 		return nil
 	}
 	return []Sentence{says(CodecBound, Warning, "coding takes %s of the time and waiting for messages %s: 32 bits "+
-		"need less coding, if the network carries messages %.3g times as large as fast", percent(share), percent(wait),
-		whole/float64(bits))}
+		"need less coding, if the network carries messages %.3g times as large as fast", human.Percent(share),
+		human.Percent(wait), whole/float64(bits))}
 }
 
 // limit returns the tightest limit of what a worker sends, in bits per second, and the bytes that it has sent over it;
@@ -99,14 +104,14 @@ func (t *timing) processors() []Sentence {
 	}
 	return []Sentence{says(CPUShared, Warning, "gradients and coding of all workers took %s, in which their "+
 		"processes had a processor for %s: they share the processors, with each other or with other programs",
-		Seconds(work), Seconds(got))}
+		human.Seconds(work), human.Seconds(got))}
 }
 
 // beside names time that is neither gradients nor coding nor waiting.
 func (t *timing) beside() []Sentence {
 	const why = "neither gradients nor coding nor waiting: evaluations, checkpoints and the record are in it"
 	if all := t.median(rest); all >= beside {
-		return []Sentence{says(Beside, Warning, "%s of the time of the median worker is %s", percent(all), why)}
+		return []Sentence{says(Beside, Warning, "%s of the time of the median worker is %s", human.Percent(all), why)}
 	}
 	most, share := -1, 0.0
 	for _, rank := range t.ranks {
@@ -117,5 +122,5 @@ func (t *timing) beside() []Sentence {
 	if share < beside || share < 2*t.median(rest) {
 		return nil
 	}
-	return []Sentence{says(Beside, Warning, "%s of the time of worker %d is %s", percent(share), most, why).of(most)}
+	return []Sentence{says(Beside, Warning, "%s of the time of worker %d is %s", human.Percent(share), most, why).of(most)}
 }

@@ -1,9 +1,11 @@
-// Package human writes numbers for people.
+// Package human writes numbers and long lines for people.
 package human
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Decimal writes v to the place of the last of the given number of digits of scale, without an exponent if v is not too
@@ -30,4 +32,67 @@ func Beside(v, half float64) string {
 		half = min(half, v)
 	}
 	return Decimal(v, half, 2)
+}
+
+// Number writes a number to four digits; a missing one as a dash.
+func Number(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
+
+// Places writes a number to four decimals; a missing one as a dash.
+func Places(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'f', 4, 64)
+}
+
+// Percent writes a share.
+func Percent(share float64) string {
+	if v := 100 * share; v > 0 && v < 9.95 {
+		return fmt.Sprintf("%.2g %%", v)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// Seconds writes a time.
+func Seconds(s float64) string {
+	switch {
+	case s == 0:
+		return "0 s"
+	case s < 1e-3:
+		return fmt.Sprintf("%.3g µs", 1e6*s)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", 1e3*s)
+	case s < 100:
+		return fmt.Sprintf("%.3g s", s)
+	}
+	return fmt.Sprintf("%.0f s", math.Round(s))
+}
+
+// Clock writes a duration to the second.
+func Clock(d time.Duration) string { return d.Round(time.Second).String() }
+
+// Rate writes bits per second.
+func Rate(bits float64) string {
+	switch {
+	case bits >= 1e9:
+		return fmt.Sprintf("%.3g Gbit/s", bits/1e9)
+	case bits >= 1e6:
+		return fmt.Sprintf("%.3g Mbit/s", bits/1e6)
+	}
+	return fmt.Sprintf("%.3g kbit/s", bits/1e3)
+}
+
+// Size writes a number of bytes, in decimal units.
+func Size(bytes int64) string {
+	v, unit := float64(bytes), 0
+	units := [...]string{"B", "kB", "MB", "GB", "TB"}
+	for ; v >= 1000 && unit < len(units)-1; unit++ {
+		v /= 1000
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
 }

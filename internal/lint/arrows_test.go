@@ -52,6 +52,7 @@ var siblings = map[string][]string{
 	"internal/settings": {"internal/plural"},  // numbers of tensors
 	"topology":          {"internal/rng"},     // graphs that are drawn
 	"internal/stats":    {"internal/human"},   // intervals in words
+	"internal/budget":   {"internal/human"},   // sizes
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},                                 // its tables are fitted there

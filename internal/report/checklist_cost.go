@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -113,7 +114,7 @@ func (s *Study) measuredMemory() (Answer, string) {
 	if rows < len(s.Groups) {
 		return NotMet, "a peak of resident memory is on record in " + plural.Part(rows, len(s.Groups), "row")
 	}
-	return Met, "peers record their peak of resident memory, at most " + Size(most)
+	return Met, "peers record their peak of resident memory, at most " + human.Size(most)
 }
 
 // peak returns the largest peak of resident memory of a peer, 0 if none is on record.

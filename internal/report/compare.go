@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -141,10 +142,10 @@ func WriteRuns(w io.Writer, runs []*record.Summary) error {
 			fmt.Fprintf(t, "%s\t", one.of(s))
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", method(s),
-			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
-			short(s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
+			human.Places(s.Accuracy.Mean), human.Places(s.Accuracy.Min), human.Places(s.Accuracy.AverageModel),
+			human.Number(s.Loss), human.Size(s.BytesPerPeer.Payload), human.Number(&s.Time))
 		if coded {
-			fmt.Fprintf(t, "%s\t%s\t%s\t", coder(s), Size(s.BytesPerPeer.Stream), short(&s.Effective))
+			fmt.Fprintf(t, "%s\t%s\t%s\t", coder(s), human.Size(s.BytesPerPeer.Stream), human.Number(&s.Effective))
 		}
 		fmt.Fprintln(t)
 	}
@@ -152,12 +153,4 @@ func WriteRuns(w io.Writer, runs []*record.Summary) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
-}
-
-// share writes an accuracy to four decimals; a missing one as a dash.
-func share(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.4f", *v)
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -69,5 +70,5 @@ func at(moments []record.Moment, round float64) record.Moment {
 
 func inSeconds(d time.Duration) string {
 	s := d.Seconds()
-	return short(&s) + " s"
+	return human.Number(&s) + " s"
 }

@@ -163,14 +163,6 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 61_060_000: "61.06 MB", 2e12: "2 TB"} {
-		if got := Size(bytes); got != want {
-			t.Errorf("Size(%d) = %s, want %s", bytes, got, want)
-		}
-	}
-}
-
 // The largest legal rank takes no memory for the ranks below it.
 func TestAFigureHasNoPlaceForWorkersWithoutSteps(t *testing.T) {
 	run := &record.Run{Events: []record.Event{{Step: &record.Step{Rank: 65535, Round: 1, Loss: 0.25}},

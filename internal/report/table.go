@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
-	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
@@ -27,12 +26,12 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	row("algorithm", "%s", method(s))
 	row("peers", "%d", s.Peers)
 	if s.Slack > 0 {
-		row("slack", "%s", short(&s.Slack))
+		row("slack", "%s", human.Number(&s.Slack))
 	}
 	if s.Gamma > 0 {
-		row("gamma", "%s", short(&s.Gamma))
+		row("gamma", "%s", human.Number(&s.Gamma))
 	}
-	row("rounds", "%d in %s; the command took %s", s.Rounds, explain.Seconds(s.Time), explain.Seconds(s.Wall))
+	row("rounds", "%d in %s; the command took %s", s.Rounds, human.Seconds(s.Time), human.Seconds(s.Wall))
 	writeCosts(row, s)
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)
@@ -44,21 +43,21 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	if s.Data != nil {
 		row("data", "%s", s.Data)
 	}
-	row("test loss", "%s", short(s.Loss))
+	row("test loss", "%s", human.Number(s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
-		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))
-	row("consensus", "%s", short(s.Consensus))
+		human.Number(s.Accuracy.Mean), human.Number(s.Accuracy.Min), human.Number(s.Accuracy.AverageModel))
+	row("consensus", "%s", human.Number(s.Consensus))
 	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
-		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
+		human.Size(s.BytesPerPeer.Payload), human.Size(s.BytesPerPeer.Stream), human.Size(s.BytesPerPeer.Wire))
 	if s.Effective > 0 {
-		row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), coder(s))
+		row("per parameter", "%s bit on the stream, entropy coding: %s", human.Number(&s.Effective), coder(s))
 	}
 	if s.Security != "" {
 		row("security", "none: all who were on the way could read and change the models")
 	}
-	row("extra memory", "%s", Size(s.ExtraMemory))
+	row("extra memory", "%s", human.Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
-		row("theta", "%s, %s", short(&s.Theta.Value), verdict(s.Theta))
+		row("theta", "%s, %s", human.Number(&s.Theta.Value), verdict(s.Theta))
 	}
 	if l := s.Losses; l != nil {
 		row("lost peers", "%d %v, %s of the graph, %s mixed by one end", len(l.Lost), l.Lost,
@@ -87,7 +86,7 @@ func pace(s *record.Summary) string {
 	if s.Time < 1 {
 		return ""
 	}
-	return fmt.Sprintf(", %s a second", short(&s.Rate))
+	return fmt.Sprintf(", %s a second", human.Number(&s.Rate))
 }
 
 // digest writes the digest of a run, and of which peers it is.
@@ -111,27 +110,9 @@ func coder(s *record.Summary) string { return cmp.Or(s.Entropy, noCoder) }
 // method writes the name of the method, and the mean of the bits per parameter if they change.
 func method(s *record.Summary) string {
 	if s.MeanBits > 0 && s.MeanBits != float64(s.Bits) {
-		return fmt.Sprintf("%s, mean %s bit", s.Method, short(&s.MeanBits))
+		return fmt.Sprintf("%s, mean %s bit", s.Method, human.Number(&s.MeanBits))
 	}
 	return s.Method
-}
-
-// short writes a number to four digits; a missing one as a dash.
-func short(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return strconv.FormatFloat(*v, 'g', 4, 64)
-}
-
-// Size writes a number of bytes for people, in decimal units.
-func Size(bytes int64) string {
-	v, unit := float64(bytes), 0
-	units := [...]string{"B", "kB", "MB", "GB", "TB"}
-	for ; v >= 1000 && unit < len(units)-1; unit++ {
-		v /= 1000
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
 }
 
 // verdict describes whether a bound held.

@@ -13,9 +13,9 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
 )
@@ -225,7 +225,7 @@ func (r *SimReport) Write(w io.Writer) error {
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.0f\t%.2f (%.2f)\t%s\t\n",
 			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Updates, row.Events, row.OverGrads.Median,
-			row.OverGrads.Best, report.Size(row.Memory))
+			row.OverGrads.Best, human.Size(row.Memory))
 	}
 	return t.Flush()
 }

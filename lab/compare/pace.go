@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/app/live"
 	"gossiptrainer/app/terminal"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/human"
 )
 
 // A pace estimates the time for the rest of a comparison. It uses the cells that this process has run, and the progress
@@ -166,7 +167,7 @@ func (p *pace) line(now time.Time) string {
 	for _, r := range p.runs {
 		text := cmp.Or(r.at.Text, "starting")
 		if _, ok := r.whole(now); ok && len(p.runs) > 1 {
-			text += ", " + live.Clock(r.rest(p.took, now))
+			text += ", " + human.Clock(r.rest(p.took, now))
 		}
 		if len(p.runs) > 1 {
 			text = r.name + ": " + text

@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 )
@@ -110,7 +110,7 @@ func WriteForecasts(w io.Writer, all []Forecast) error {
 		}
 		in := time.Duration(float64(f.Exchanges) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, f.Exchanges,
-			report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
+			human.Size(f.Payload), human.Size(f.Wire), 1e3*f.Least, in)
 	}
 	return t.Flush()
 }

@@ -9,11 +9,11 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/live"
 	"gossiptrainer/app/preflight"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/lab/rehearse"
@@ -56,7 +56,7 @@ func (p *planner) tell(text string) {
 	now := time.Now()
 	left := ""
 	if rest := p.Budget - now.Sub(p.began); !p.began.IsZero() && rest > 0 {
-		left = fmt.Sprintf(", at most %s left", live.Clock(rest))
+		left = fmt.Sprintf(", at most %s left", human.Clock(rest))
 	}
 	p.Progress("plan: "+text+left, now)
 }

@@ -10,9 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gossiptrainer/app/live"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/report"
 )
 
 // arrange puts rows in their order: the frontier by time, then other rows with a time, then the rest.
@@ -137,7 +136,7 @@ func (r *Row) cells(best bool) []string {
 		return append(line, string(r.Outcome), "", "")
 	}
 	return append(line, seconds(r.Time.Value), fmt.Sprintf("±%.0f%%", 100*r.Time.spread()),
-		report.Size(int64(r.Sent.Value)))
+		human.Size(int64(r.Sent.Value)))
 }
 
 // seconds writes a time with three digits.
@@ -145,14 +144,10 @@ func seconds(s float64) string {
 	switch {
 	case s == 0:
 		return "-"
-	case s < 1e-3:
-		return fmt.Sprintf("%.3g us", 1e6*s)
-	case s < 1:
-		return fmt.Sprintf("%.3g ms", 1e3*s)
 	case s < 120:
-		return fmt.Sprintf("%.3g s", s)
+		return human.Seconds(s)
 	}
-	return live.Clock(time.Duration(s * float64(time.Second)))
+	return human.Clock(time.Duration(s * float64(time.Second)))
 }
 
 // A column of the table: whether its text begins at the left, and the spaces before it.

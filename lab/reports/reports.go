@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/lab/compare"
@@ -133,11 +134,11 @@ func (m Maker) sumUp(runs []*record.Run) Answer {
 		}}
 	case len(finished) == 1:
 		explained := report.Explained{Summary: finished[0], Sentences: runfolder.Explain(runs[0])}
-		return Answer{explained, func(w io.Writer, width int) error { return explained.Write(report.Folded(w, width)) }}
+		return Answer{explained, func(w io.Writer, width int) error { return explained.Write(human.Folded(w, width)) }}
 	}
 	sentences := runfolder.Explain(runs[0]) // of a run without a summary
 	return Answer{sentences, func(w io.Writer, width int) error {
-		return report.WriteSentences(report.Folded(w, width), sentences)
+		return report.WriteSentences(human.Folded(w, width), sentences)
 	}}
 }
 
@@ -167,7 +168,7 @@ func SaveFigure(talk io.Writer, file string, figure []byte) error {
 	if err := atomicfile.Write(file, figure, runfolder.Readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	fmt.Fprintf(talk, "drew %s, %s\n", file, report.Size(int64(len(figure))))
+	fmt.Fprintf(talk, "drew %s, %s\n", file, human.Size(int64(len(figure))))
 	return nil
 }
 
