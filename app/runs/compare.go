@@ -117,7 +117,7 @@ var results = []struct {
 
 // Write prints both tables for people.
 func (c *Comparison) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, gutter, ' ', 0)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "A\t%s\nB\t%s\n\n", c.A.Dir, c.B.Dir)
 	for _, part := range []struct {
 		title string

@@ -3,34 +3,30 @@ package runs
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"gossiptrainer/internal/human"
 )
 
 // A column of the table of runs.
 type column struct {
-	title string
-	left  bool // aligned
-	rank  int  // those with the highest are left out first; 0: never
-	cell  func(r *Run) string
+	human.Column
+	cell func(r *Run) string
 }
 
 var columns = []column{
-	{"NAME", true, 0, func(r *Run) string { return r.Name }},
-	{"BEGAN (UTC)", true, 6, func(r *Run) string { return r.Began.Format("2006-01-02 15:04") }},
-	{"STATE", true, 0, func(r *Run) string { return string(r.State) }},
-	{"ALGORITHM", true, 4, func(r *Run) string { return r.Method }},
-	{"GRAPH", true, 8, func(r *Run) string { return r.Graph }},
-	{"WORKERS", false, 9, func(r *Run) string { return count(r.Workers) }},
-	{"ROUNDS", false, 3, (*Run).rounds},
-	{"TRAIN LOSS", false, 10, func(r *Run) string { return human.Number(r.TrainLoss) }},
-	{"LOSS", false, 2, func(r *Run) string { return human.Number(r.Loss) }},
-	{"ACCURACY", false, 1, func(r *Run) string { return human.Number(r.Accuracy) }},
-	{"SENT", false, 7, func(r *Run) string { return human.Size(r.Sent) }},
+	{human.Column{Title: "NAME", Left: true}, func(r *Run) string { return r.Name }},
+	{human.Column{Title: "BEGAN (UTC)", Left: true, Rank: 6},
+		func(r *Run) string { return r.Began.Format("2006-01-02 15:04") }},
+	{human.Column{Title: "STATE", Left: true}, func(r *Run) string { return string(r.State) }},
+	{human.Column{Title: "ALGORITHM", Left: true, Rank: 4}, func(r *Run) string { return r.Method }},
+	{human.Column{Title: "GRAPH", Left: true, Rank: 8}, func(r *Run) string { return r.Graph }},
+	{human.Column{Title: "WORKERS", Rank: 9}, func(r *Run) string { return count(r.Workers) }},
+	{human.Column{Title: "ROUNDS", Rank: 3}, (*Run).rounds},
+	{human.Column{Title: "TRAIN LOSS", Rank: 10}, func(r *Run) string { return human.Number(r.TrainLoss) }},
+	{human.Column{Title: "LOSS", Rank: 2}, func(r *Run) string { return human.Number(r.Loss) }},
+	{human.Column{Title: "ACCURACY", Rank: 1}, func(r *Run) string { return human.Number(r.Accuracy) }},
+	{human.Column{Title: "SENT", Rank: 7}, func(r *Run) string { return human.Size(r.Sent) }},
 }
 
 // rounds is finished/all for a run that has not done all.
@@ -48,31 +44,21 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// gutter is the space between columns.
-const gutter = 2
-
 // Write prints the list as a table of at most width columns; 0: no bound, as in a pipe. A name is never cut.
 func (l *List) Write(w io.Writer, width int) error {
 	if len(l.Runs) == 0 {
 		_, err := fmt.Fprintf(w, "no runs in %s\n", l.Folder)
 		return err
 	}
-	shown := slices.Clone(columns)
-	cells, widths := l.cells(shown)
-	for width > 0 && sum(widths) > width {
-		least := 0
-		for i, c := range shown {
-			if c.rank > shown[least].rank {
-				least = i
-			}
+	var t human.Table
+	t.Rows = make([][]string, len(l.Runs))
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+		for i := range l.Runs {
+			t.Rows[i] = append(t.Rows[i], c.cell(&l.Runs[i]))
 		}
-		if shown[least].rank == 0 {
-			break
-		}
-		shown = slices.Delete(shown, least, least+1)
-		cells, widths = l.cells(shown)
 	}
-	if err := writeTable(w, shown, cells, widths); err != nil {
+	if err := t.Text(w, width); err != nil {
 		return err
 	}
 	for i := range l.Runs {
@@ -83,49 +69,4 @@ func (l *List) Write(w io.Writer, width int) error {
 		}
 	}
 	return nil
-}
-
-// sum returns the columns of a line.
-func sum(widths []int) int {
-	all := gutter * (len(widths) - 1)
-	for _, n := range widths {
-		all += n
-	}
-	return all
-}
-
-// cells returns the lines of a table with its head, and the widths of its columns.
-func (l *List) cells(shown []column) (lines [][]string, widths []int) {
-	lines, widths = make([][]string, len(l.Runs)+1), make([]int, len(shown))
-	for i, c := range shown {
-		lines[0] = append(lines[0], c.title)
-		for k := range l.Runs {
-			lines[k+1] = append(lines[k+1], c.cell(&l.Runs[k]))
-		}
-		for _, line := range lines {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
-		}
-	}
-	return lines, widths
-}
-
-func writeTable(w io.Writer, shown []column, lines [][]string, widths []int) error {
-	var text strings.Builder
-	for _, line := range lines {
-		var one strings.Builder
-		for i, cell := range line {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i > 0 {
-				one.WriteString(strings.Repeat(" ", gutter))
-			}
-			if shown[i].left {
-				one.WriteString(cell + space)
-			} else {
-				one.WriteString(space + cell)
-			}
-		}
-		text.WriteString(strings.TrimRight(one.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
 }

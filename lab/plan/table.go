@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
@@ -39,7 +38,7 @@ func (p *Plan) Write(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s on %s\n", p.Run, plural.Of(p.Workers, "worker"), p.where())
 	fmt.Fprintf(w, "links: %s\n", p.Links)
 	fmt.Fprintf(w, "target: %s %g, %s\n\n", p.Target.Metric, p.Target.Value, p.Target.Why)
-	if err := writeColumns(w, p.lines()); err != nil {
+	if err := p.table().Text(w, 0); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", p.legend(), p.counts())
@@ -55,19 +54,20 @@ func (p *Plan) Write(w io.Writer) error {
 // shown is how many candidates the table has beside the frontier and the run file as it is.
 const shown = 5
 
-// lines are those of the table.
-func (p *Plan) lines() [][]string {
-	lines := [][]string{{"", "ALGORITHM", "GRAPH", "H", "A ROUND", "TO TARGET", "", "SENT"}}
-	others := 0
+// table has the frontier, the run file as it is, and a few others.
+func (p *Plan) table() human.Table {
+	t, others := human.Table{Columns: []human.Column{{Left: true}, {Title: "ALGORITHM", Left: true, Close: true},
+		{Title: "GRAPH", Left: true, Close: true}, {Title: "H", Close: true}, {Title: "A ROUND"}, {Title: "TO TARGET"},
+		{Left: true, Close: true}, {Title: "SENT", Close: true}}}, 0
 	for i, r := range p.Rows {
 		if !r.Frontier && !r.File {
 			if others++; others > shown || r.Time == nil {
 				continue
 			}
 		}
-		lines = append(lines, r.cells(i == 0 && r.Time != nil))
+		t.Rows = append(t.Rows, r.cells(i == 0 && r.Time != nil))
 	}
-	return lines
+	return t
 }
 
 // writeChanges prints what the best candidate changes in the run file, and what its peers take of their disks.
@@ -148,40 +148,6 @@ func seconds(s float64) string {
 		return human.Seconds(s)
 	}
 	return human.Clock(time.Duration(s * float64(time.Second)))
-}
-
-// A column of the table: whether its text begins at the left, and the spaces before it.
-type column struct {
-	left bool
-	gap  int
-}
-
-var columns = []column{{true, 0}, {true, 1}, {true, 1}, {false, 1}, {false, 2}, {false, 2}, {true, 1}, {false, 1}}
-
-// writeColumns prints lines of cells below each other.
-func writeColumns(w io.Writer, lines [][]string) error {
-	widths := make([]int, len(columns))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, line := range lines {
-		var b strings.Builder
-		for i, cell := range line {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			b.WriteString(strings.Repeat(" ", columns[i].gap))
-			if columns[i].left {
-				b.WriteString(cell + space)
-			} else {
-				b.WriteString(space + cell)
-			}
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeProofs prints predictions beside what real peers did.
