@@ -234,19 +234,17 @@ func (r *Run) look() error {
 			return err
 		}
 	}
-	steps, score := map[int]*record.Step{}, (*record.Score)(nil)
+	pace, score := record.Pace{}, (*record.Score)(nil)
 	for e, err := range record.Scan(tail) {
 		if err != nil {
 			return fmt.Errorf("%s: near its end: %w", f.Name(), err)
 		}
-		if e.Step != nil {
-			steps[e.Step.Rank] = e.Step
-		}
+		pace.See(e)
 		if s := e.Score; s != nil && (score == nil || s.Rank == record.Average || score.Rank != record.Average) {
 			score = s
 		}
 	}
-	r.take(steps, score)
+	r.take(pace.Last(), score)
 	return nil
 }
 
@@ -262,7 +260,7 @@ func skipLine(in io.Reader) error {
 }
 
 // take sums up the last steps of the workers, and their last score.
-func (r *Run) take(steps map[int]*record.Step, score *record.Score) {
+func (r *Run) take(steps []*record.Step, score *record.Score) {
 	if score != nil {
 		r.Loss, r.Accuracy = record.Number(score.Loss), record.Number(score.Accuracy)
 	}
@@ -270,14 +268,13 @@ func (r *Run) take(steps map[int]*record.Step, score *record.Score) {
 		return
 	}
 	r.Workers = max(r.Workers, len(steps))
-	loss, first := 0.0, true
+	loss := 0.0
+	r.Rounds = steps[0].Round
 	for _, s := range steps {
 		loss += s.Loss
 		r.Sent += s.Sent.Wire
 		r.Bits = max(r.Bits, s.Bits)
-		if r.Rounds = min(r.Rounds, s.Round); first {
-			r.Rounds, first = s.Round, false
-		}
+		r.Rounds = min(r.Rounds, s.Round)
 	}
 	r.Sent /= int64(len(steps))
 	r.TrainLoss = record.Number(loss / float64(len(steps)))

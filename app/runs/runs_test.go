@@ -117,6 +117,23 @@ func TestRunsAreListedTheNewestFirst(t *testing.T) {
 	}
 }
 
+// A lost worker holds back neither the rounds of its run nor the mean of the loss.
+func TestALostWorkerIsLeftOut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r")
+	write(t, dir, 8, nil)
+	path := filepath.Join(dir, record.EventsFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, append(text, `{"step":{"rank":7,"round":1,"loss":99}}
+{"status":{"rank":7,"state":"lost"}}
+`...))
+	if l, err := In(dir, nil, unseen); err != nil || l.Runs[0].Rounds != 30 || *l.Runs[0].TrainLoss != 0.5 {
+		t.Errorf("%+v, error %v, want round 30", l, err)
+	}
+}
+
 // The end of a long record tells as much as the whole.
 func TestTheEndOfALongRecordIsEnough(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r")
