@@ -78,6 +78,11 @@ var siblings = map[string][]string{
 var outside = []string{"examples", "internal/conformance", "internal/docs", "internal/lint", "internal/proptest",
 	"internal/witness", "release", "studies", "test"}
 
+// onePlace are packages of others that one of ours may import, as the idea has one place.
+var onePlace = map[string]string{
+	"gonum.org/v1/gonum/stat/distuv": "internal/stats", // intervals
+}
+
 const module = "gossiptrainer/"
 
 // home returns the package of the layer table to which pkg belongs, itself or
@@ -116,6 +121,9 @@ func arrows(s source) []string {
 	for _, spec := range s.file.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
 		name, ours := strings.CutPrefix(imported, module)
+		if place := onePlace[imported]; place != "" && place != from {
+			found = append(found, s.at(spec.Pos(), "%s imports %s: only %s may", from, imported, place))
+		}
 		if !ours {
 			continue
 		}
@@ -148,6 +156,9 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
 	expect(t, arrows, "internal/wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
+	student := "package p\nimport _ \"gonum.org/v1/gonum/stat/distuv\"\n"
+	expect(t, arrows, "internal/stats/x.go", student, "")
+	expect(t, arrows, "lab/reproduce/x.go", student, "only internal/stats may")
 }
 
 // pictures are packages that a peer on a machine without a screen does not carry.
