@@ -84,7 +84,7 @@ func (t *tally) see(e record.Event) {
 	w := t.worker(e.Rank())
 	switch {
 	case e.Score != nil:
-		if t.scores.see(*e.Score, t.now, len(t.workers), t.version) && e.Score.Rank == record.Average {
+		if t.scores.see(*e.Score, t.now, t.present(), t.version) && e.Score.Rank == record.Average {
 			t.note(Event{Round: e.Score.Round, Kind: scoreEvent, Severity: explain.Note,
 				Text: "the mean model" + results(e.Score.Loss, e.Score.Accuracy)})
 		}
@@ -115,10 +115,20 @@ func (t *tally) note(e Event) { t.events.add(e, t.now, t.version) }
 func (t *tally) final(f record.Final) {
 	if len(t.scores.list) > 0 { // the curve of the workers ends with their results
 		t.scores.see(record.Score{Rank: f.Rank, Round: f.Rounds, Loss: f.Loss, Accuracy: f.Accuracy}, t.now,
-			len(t.workers), t.version)
+			t.present(), t.version)
 	}
 	t.note(Event{Rank: &f.Rank, Round: f.Rounds, Kind: finalEvent, Severity: explain.Note,
 		Text: fmt.Sprintf("worker %d is done after %d rounds%s", f.Rank, f.Rounds, results(f.Loss, f.Accuracy))})
+}
+
+// present counts the workers without which the run does not go on.
+func (t *tally) present() (n int) {
+	for _, w := range t.workers {
+		if !w.Gone() {
+			n++
+		}
+	}
+	return n
 }
 
 // edge takes a change of an edge. A run begins with one for each of its edges, which is no news.

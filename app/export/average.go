@@ -26,13 +26,15 @@ type average struct {
 	late    lateQueue
 	pace    record.Pace
 
+	gone   map[int]bool        // lost workers
 	scored bool                // the record has scores of the average model
 	scores map[int]map[int]row // by round, by rank
 	latest time.Duration       // of the steps so far
 }
 
 func newAverage(workers int) *average {
-	return &average{workers: workers, pace: record.Pace{Workers: workers}, scores: map[int]map[int]row{}}
+	return &average{workers: workers, pace: record.Pace{Workers: workers}, gone: map[int]bool{},
+		scores: map[int]map[int]row{}}
 }
 
 // see returns the rows of an event, and those of the average that are then complete.
@@ -41,6 +43,7 @@ func (a *average) see(e record.Event) []row {
 	case e.Step != nil:
 		r := stepRow(e.Step)
 		a.latest = max(a.latest, r.time)
+		delete(a.gone, r.worker)
 		return append(a.add(r, e), r)
 	case e.Score != nil:
 		r := scoreRow(e.Score, a.latest)
@@ -53,6 +56,7 @@ func (a *average) see(e record.Event) []row {
 		r := finalRow(e.Final)
 		return append(a.score(r), r)
 	case e.Status != nil && e.Status.State == record.Lost:
+		a.gone[e.Status.Rank] = true
 		return a.add(row{worker: record.Average, time: a.latest}, e) // an empty row in the order of time
 	}
 	return nil
@@ -69,7 +73,7 @@ func (a *average) score(r row) []row {
 		of = map[int]row{}
 		a.scores[r.round] = of
 	}
-	if of[r.worker] = r; len(of) < a.workers {
+	if of[r.worker] = r; len(of)+len(a.gone) < a.workers {
 		if len(a.scores) > openRounds {
 			delete(a.scores, slices.Min(slices.Collect(maps.Keys(a.scores))))
 		}

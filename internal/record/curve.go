@@ -1,6 +1,7 @@
 package record
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -13,12 +14,18 @@ type Point struct {
 }
 
 // Curve returns the scores of a run on the test set, by round. They are those of the average model, if the record has
-// them. Otherwise they are means over the replicas with scores, with their final results.
+// them. Otherwise they are means over the replicas with scores, with their final results. A lost worker counts up to
+// its last score.
 func (r *Run) Curve() []Point {
 	var average []Point
 	replicas := map[int]map[int]Point{} // by rank, by round
+	lost := map[int]bool{}
 	for _, e := range r.Events {
 		switch s := e.Score; {
+		case e.isLoss():
+			lost[e.Status.Rank] = true
+		case e.Step != nil:
+			delete(lost, e.Step.Rank)
 		case s == nil:
 		case s.Rank == Average:
 			average = append(average, Point{s.Round, s.Loss, s.Accuracy})
@@ -37,7 +44,7 @@ func (r *Run) Curve() []Point {
 			replicas[f.Rank][f.Rounds] = Point{f.Rounds, f.Loss, f.Accuracy}
 		}
 	}
-	return meanPoints(replicas)
+	return meanPoints(replicas, lost)
 }
 
 // ended adds the accuracy of the average model at the end of the run, if it is known and no evaluation was due then.
@@ -49,26 +56,37 @@ func (r *Run) ended(average []Point) []Point {
 	return append(average, Point{s.Rounds, math.NaN(), *s.Accuracy.AverageModel})
 }
 
-// meanPoints returns the means of the rounds in which every replica has a score, summed in rank order.
-func meanPoints(replicas map[int]map[int]Point) []Point {
-	var ranks []int
-	rounds := map[int]int{} // number of replicas with a score
+// meanPoints returns the means of the rounds in which every replica has a score, apart from those that are lost by
+// then. They are summed in rank order.
+func meanPoints(replicas map[int]map[int]Point, lost map[int]bool) []Point {
+	rounds, ends := map[int]bool{}, map[int]int{} // by rank: its last round
 	for rank, points := range replicas {
-		ranks = append(ranks, rank)
+		if ends[rank] = math.MaxInt; lost[rank] {
+			ends[rank] = slices.Max(slices.Collect(maps.Keys(points)))
+		}
 		for round := range points {
-			rounds[round]++
+			rounds[round] = true
 		}
 	}
-	slices.Sort(ranks)
 	var means []Point
-	for round, count := range rounds {
-		if count < len(ranks) {
+	for round := range rounds {
+		var all []Point
+		want := 0
+		for _, rank := range slices.Sorted(maps.Keys(replicas)) {
+			if p, there := replicas[rank][round]; there {
+				all = append(all, p)
+			}
+			if round <= ends[rank] {
+				want++
+			}
+		}
+		if len(all) < want {
 			continue
 		}
 		mean := Point{Round: round}
-		for _, rank := range ranks {
-			mean.Loss += replicas[rank][round].Loss / float64(len(ranks))
-			mean.Accuracy += replicas[rank][round].Accuracy / float64(len(ranks))
+		for _, p := range all {
+			mean.Loss += p.Loss / float64(len(all))
+			mean.Accuracy += p.Accuracy / float64(len(all))
 		}
 		means = append(means, mean)
 	}

@@ -93,6 +93,8 @@ func TestMomentsLeaveOutLostWorkers(t *testing.T) {
 			step(1, 2, 2, 1)}, []float64{3}},
 		"back again": {2, []Event{step(0, 1, 9, 4), step(1, 1, 1, 2), lost(0), step(1, 2, 2, 2), step(0, 3, 7, 4),
 			step(1, 3, 1, 2)}, []float64{9, 2, 7}},
+		"whole rounds after a loss": {3, []Event{step(0, 1, 1, 1), step(1, 1, 1, 1), step(2, 1, 9, 1), lost(2),
+			step(0, 2, 0, 1), step(1, 2, 5, 1)}, []float64{9, 5}},
 		"all are lost": {2, []Event{step(0, 1, 9, 4), lost(0), lost(1)}, nil},
 	} {
 		p, gaps := Pace{Workers: test.workers}, []float64(nil)

@@ -15,7 +15,7 @@ type Goal struct {
 	left   Targets // not reached yet; no field is set when all are
 	pace   Pace
 	recent []Moment // the last few
-	scores []Event
+	scores []Event  // and losses
 }
 
 // NewGoal watches a run of some workers.
@@ -27,7 +27,7 @@ func NewGoal(t Targets, workers int) *Goal {
 func (g *Goal) See(e Event) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if e.Score != nil {
+	if e.Score != nil || e.isLoss() {
 		g.scores = append(g.scores, e)
 	}
 	m, complete := g.pace.See(e)
@@ -52,6 +52,8 @@ func (g *Goal) scored() bool {
 	for _, s := range g.pace.last {
 		past = min(past, s.Round)
 	}
-	known := slices.DeleteFunc(slices.Clone(g.scores), func(e Event) bool { return e.Score.Round >= past })
+	known := slices.DeleteFunc(slices.Clone(g.scores), func(e Event) bool {
+		return e.Score != nil && e.Score.Round >= past
+	})
 	return slices.ContainsFunc((&Run{Events: known}).Curve(), func(p Point) bool { return p.Accuracy >= g.left.Accuracy })
 }

@@ -88,13 +88,25 @@ func TestARunWithoutLossesReachesNoTarget(t *testing.T) {
 // A lost worker records no more rounds. The target is that of the workers that are left, in the report as in the goal,
 // and whether the record has the order of time or that of arrival.
 func TestGoalGoesOnWithoutALostWorker(t *testing.T) {
+	for _, scored := range []int{Average, 0} {
+		testLoss(t, scored)
+	}
+}
+
+// testLoss has the scores of the average model, or those of worker 0 after one of both.
+func testLoss(t *testing.T, scored int) {
 	run := twoWorkers(9, 8)
+	for rank := range 2 {
+		if scored != Average {
+			run.Events = append(run.Events, Event{Score: &Score{Rank: rank, Round: 10, Accuracy: 0.5}})
+		}
+	}
 	run.Events = append(run.Events, Event{Status: &Status{Rank: 1, State: Lost}})
 	for round := 3; round <= 9; round++ {
 		run.Events = append(run.Events, Event{Step: &Step{Round: 10 * round, Time: time.Duration(round) * time.Second,
 			Loss: float64(10 - round)}})
 	}
-	run.Events = append(run.Events, Event{Score: &Score{Rank: Average, Round: 30, Accuracy: 0.9}},
+	run.Events = append(run.Events, Event{Score: &Score{Rank: scored, Round: 30, Accuracy: 0.9}},
 		Event{Step: &Step{Round: 100, Time: 10 * time.Second, Loss: 1}})
 	for _, target := range []Targets{{Loss: 4.5}, {Accuracy: 0.8}} {
 		at := goalAt(run, target)

@@ -55,7 +55,7 @@ type Pace struct {
 
 	last        map[int]*Step // of the workers that are not lost
 	lost        map[int]bool
-	steps       int
+	steps       int     // since one of them was lost or came back
 	least, most float64 // losses since the last moment
 }
 
@@ -67,6 +67,7 @@ func (p *Pace) See(e Event) (m Moment, complete bool) {
 	if e.isLoss() {
 		delete(p.last, e.Status.Rank)
 		p.lost[e.Status.Rank] = true
+		p.steps = 0 // the others make the next moment
 	}
 	if e.Step == nil {
 		return Moment{}, false
@@ -74,7 +75,10 @@ func (p *Pace) See(e Event) (m Moment, complete bool) {
 	if p.Workers == 0 && p.last[e.Step.Rank] != nil {
 		p.Workers = len(p.last) + len(p.lost)
 	}
-	delete(p.lost, e.Step.Rank)
+	if p.lost[e.Step.Rank] {
+		delete(p.lost, e.Step.Rank)
+		p.steps = 0
+	}
 	p.last[e.Step.Rank] = e.Step
 	p.least, p.most = min(p.least, e.Step.Loss), max(p.most, e.Step.Loss)
 	p.steps++
