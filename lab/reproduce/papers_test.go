@@ -35,6 +35,43 @@ func TestPapers(t *testing.T) {
 	}
 }
 
+// A file with unknown words is refused. The error names the file, and the line or the claim.
+func TestPapersAreReadStrictly(t *testing.T) {
+	const good = `title: T
+networks: {slow: 1 Mbit/s}
+sizes:
+  - {name: minutes, parts: [{name: fig1, comparison: d2}]}
+claims:
+  - words: A is better.
+    quote: "A: better"
+    checks: [{is: above, in: [fig1], on: slow, a: [A], than: [B], by: 2}]
+printed:
+  - {says: '91 %', what: final accuracy, of: A, number: 91, in: [fig1]}
+`
+	p, err := readPaper("papers/x.yaml", []byte(good))
+	if err != nil || p.Name != "x" || p.Claims[0].Quote != "A: better" || p.Claims[0].Checks[0].Network != "1 Mbit/s" ||
+		*p.Printed[0].Number != 91 {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	for _, test := range [][3]string{
+		{"title: T", "titel: T", `papers/x.yaml:1: unknown field "titel"`},
+		{"by: 2", "bye: 2", `papers/x.yaml:8: unknown field "bye"`},
+		{"    quote", "    words: B.\n    quote", `papers/x.yaml:7: mapping key "words" already defined`},
+		{"by: 2", "by: two", "papers/x.yaml:8: "},
+		{"  - words", "  words", "papers/x.yaml:6: "},
+		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, sooner`},
+		{"on: slow", "on: fast", `claim "A is better.": on: "fast": want one of slow`},
+		{"in: [fig1], on", "in: [fig2], on", `claim "A is better.": in: "fig2": no size has this part`},
+		{"what: final", "what: first", `printed "91 %": what: "first accuracy": want one of final accuracy`},
+		{"91, in: [fig1]", "91, in: [fig2]", `printed "91 %": in: "fig2": no size has this part`},
+	} {
+		_, err := readPaper("papers/x.yaml", []byte(strings.Replace(good, test[0], test[1], 1)))
+		if err == nil || !strings.Contains(err.Error(), test[2]) {
+			t.Errorf("%q for %q: error %v, want %s", test[1], test[0], err, test[2])
+		}
+	}
+}
+
 // Every part is a comparison whose cells are legal with the settings of the part.
 func TestPartsAreLegal(t *testing.T) {
 	for _, p := range Papers() {
@@ -146,7 +183,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("size %q, error %v", size.Name, err)
 	}
 	for _, test := range [][3]string{
-		{"d3", "night", `paper "d3": want one of moniqua, alq, orq, mqgrad, d2`},
+		{"d3", "night", `paper "d3": want one of alq, d2, moniqua, mqgrad, orq`},
 		{"d2", "week", `--size "week": want one of minutes, night, paper`},
 	} {
 		if _, _, err := Find(test[0], test[1]); err == nil || !strings.Contains(err.Error(), test[2]) {

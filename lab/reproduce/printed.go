@@ -14,15 +14,15 @@ import (
 
 // A Printed is a result as the paper prints it, to be shown beside ours.
 type Printed struct {
-	Place   string   `json:"place"` // table or figure
-	Source  string   `json:"source"`
-	What    Quantity `json:"what"`
-	Label   string   `json:"label,omitempty"`   // of our row; Order has none
-	Network string   `json:"network,omitempty"` // "": the first of the part
-	Says    string   `json:"paper"`
-	Number  float64  `json:"-"` // in Says; NaN: it has none
-	Why     string   `json:"why,omitempty"`
-	In      []string `json:"-"` // the names of the parts in which we measure it
+	Place   string   `json:"place" yaml:"place"` // table or figure
+	Source  string   `json:"source" yaml:"source"`
+	What    Quantity `json:"what" yaml:"what"`
+	Label   string   `json:"label,omitempty" yaml:"of"`   // of our row; Order has none
+	Network string   `json:"network,omitempty" yaml:"on"` // "": the first of the part
+	Says    string   `json:"paper" yaml:"says"`
+	Number  *float64 `json:"-" yaml:"number"` // in Says; nil: it has none
+	Why     string   `json:"why,omitempty" yaml:"why"`
+	In      []string `json:"-" yaml:"in"` // the names of the parts in which we measure it
 }
 
 // A Quantity is what a result measures.
@@ -34,6 +34,9 @@ const (
 	Memory   Quantity = "additional memory"
 	Order    Quantity = "times to the target" // of all rows on a network
 )
+
+// quantities are those that a file may name.
+var quantities = []Quantity{Accuracy, Memory, Order}
 
 // A Beside is a result of the paper with ours.
 type Beside struct {
@@ -93,8 +96,8 @@ func (b *Beside) measure(r row) {
 			text += tested(r) + kindWords(kind)
 		}
 		words = append(words, text)
-		if !math.IsNaN(b.Number) {
-			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-b.Number)
+		if b.Number != nil {
+			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-*b.Number)
 		}
 	}
 	if b.Measured = strings.Join(words, "; "); len(words) == 0 {
