@@ -74,13 +74,6 @@ func (t Theorem) Bits(r Rounding) int {
 	return b
 }
 
-// PaperBits returns the bit count of the paper, ⌈log₂(1/(2δ) + 1)⌉ with δ from Theorem 2. It counts the two ends of the
-// unit interval as two symbols, although they are one.
-func (t Theorem) PaperBits() int {
-	c, eta := t.decay()
-	return int(math.Ceil(math.Log2(4*c*c*eta*t.logWorkers()/(1-eta*t.Rho) + 2)))
-}
-
 // Gamma returns the slack γ of Theorem 3, with which any δ < 1/2 converges in the given number of rounds. It is very
 // small; runs use larger ones.
 func (t Theorem) Gamma(delta float64, rounds int) float64 {
@@ -88,11 +81,6 @@ func (t Theorem) Gamma(delta float64, rounds int) float64 {
 	noise := 16 * delta * delta / ((1 - 2*delta) * (1 - 2*delta))
 	paths := 64 * math.Log(4*float64(t.Workers)) * math.Log(float64(rounds)) / gap
 	return min(1, 2/(gap+noise*paths))
-}
-
-// SlackTheta returns θ of Theorem 3 for mixing with γW + (1−γ)I; Rho is that of the W without slack.
-func (t Theorem) SlackTheta(gamma, alpha, bound float64) float64 {
-	return 2 * alpha * bound * t.logWorkers() / (gamma * (1 - t.Rho))
 }
 
 // Rule returns θ_k of Theorem 2 along a run. Instead of α_k it takes the
