@@ -78,14 +78,14 @@ func TestResultsBesideThePaper(t *testing.T) {
 		printed              Printed
 		measured, difference string
 	}{
-		{Printed{What: Accuracy, Label: "A", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, 200 test rows", "+1.00"},
-		{Printed{What: Accuracy, Label: "G", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas",
+		{Printed{What: accuracy, Label: "A", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, 200 test rows", "+1.00"},
+		{Printed{What: accuracy, Label: "G", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas",
 			"+1.00"},
-		{Printed{What: Accuracy, Label: "B"}, "2 of 2 runs diverged", ""},
-		{Printed{What: Memory, Label: "C", Number: record.Number(16.48)}, "2.00 MB, 3 seeds", "-14.48"},
-		{Printed{What: Accuracy, Label: "D", Number: ninety}, "no result", ""},
-		{Printed{What: Accuracy, Label: "Z", Number: ninety}, "no run of this size", ""},
-		{Printed{What: Order, Network: "slow"},
+		{Printed{What: accuracy, Label: "B"}, "2 of 2 runs diverged", ""},
+		{Printed{What: memory, Label: "C", Number: record.Number(16.48)}, "2.00 MB, 3 seeds", "-14.48"},
+		{Printed{What: accuracy, Label: "D", Number: ninety}, "no result", ""},
+		{Printed{What: accuracy, Label: "Z", Number: ninety}, "no run of this size", ""},
+		{Printed{What: order, Network: "slow"},
 			"E 2.5 s, D 6 s, A not in all runs, B not in all runs, C not in all runs, F not in all runs, G not in all runs",
 			""},
 	} {

@@ -45,7 +45,7 @@ func (p *Page) Path() string { return filepath.Join(p.Dir, PageFile) }
 // Tally counts the verdicts in words.
 func (p *Page) Tally() string {
 	var all []string
-	for _, v := range Verdicts() {
+	for _, v := range verdicts() {
 		n := 0
 		for _, j := range p.Claims {
 			if j.Verdict == v {

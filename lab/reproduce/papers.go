@@ -37,13 +37,13 @@ var embedded = sync.OnceValue(func() (all []Paper) {
 	return all
 })
 
-// Papers returns all papers, in the order of their names.
-func Papers() []Paper { return embedded() }
+// papers returns all papers, in the order of their names.
+func papers() []Paper { return embedded() }
 
 // Names returns the names of the papers.
 func Names() []string {
 	var names []string
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		names = append(names, p.Name)
 	}
 	return names
@@ -51,7 +51,7 @@ func Names() []string {
 
 // Find returns a paper and one of its sizes. Unknown names are usage errors that list the known ones.
 func Find(name, size string) (Paper, Size, error) {
-	papers := Papers()
+	papers := papers()
 	i := slices.IndexFunc(papers, func(p Paper) bool { return p.Name == name })
 	if i < 0 {
 		return Paper{}, Size{}, advice.OneOf("reproduce: paper", name, Names())

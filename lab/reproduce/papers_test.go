@@ -11,7 +11,7 @@ import (
 
 // All papers have all sizes, and every claim says where the paper makes it.
 func TestPapers(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		var sizes []string
 		for _, s := range p.Sizes {
 			sizes = append(sizes, s.Name)
@@ -74,7 +74,7 @@ printed:
 
 // Every part is a comparison whose cells are legal with the settings of the part.
 func TestPartsAreLegal(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, s := range p.Sizes {
 			for _, part := range s.Parts {
 				file := loadPart(t, part)
@@ -107,7 +107,7 @@ func loadPart(t *testing.T, p Part) *configs.Comparison {
 
 // The rows and networks of all checks exist, and every check belongs to a part of some size.
 func TestChecksNameRows(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, c := range p.Claims {
 			for _, check := range c.Checks {
 				for _, in := range check.In {
@@ -131,7 +131,7 @@ func TestChecksNameRows(t *testing.T) {
 
 // The rows and networks of printed results exist in every part that measures them, and each has a source.
 func TestPrintedResultsNameRows(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, printed := range p.Printed {
 			if printed.Place == "" || printed.Source == "" || printed.Says == "" || len(printed.In) == 0 {
 				t.Errorf("%s: %+v lacks a place, a source, its words or a part", p.Name, printed)
@@ -143,11 +143,11 @@ func TestPrintedResultsNameRows(t *testing.T) {
 					}
 					file := loadPart(t, part)
 					named := func(n configs.NetworkCase) bool { return n.Name == printed.Network }
-					if printed.What == Order && !slices.ContainsFunc(file.Networks, named) {
+					if printed.What == order && !slices.ContainsFunc(file.Networks, named) {
 						t.Errorf("%s: %s has no network %q", p.Name, file.Name, printed.Network)
 					}
 					labelled := func(v configs.Variant) bool { return v.Label == printed.Label }
-					if printed.What != Order && !slices.ContainsFunc(file.Algorithms, labelled) {
+					if printed.What != order && !slices.ContainsFunc(file.Algorithms, labelled) {
 						t.Errorf("%s: %s has no row %q", p.Name, file.Name, printed.Label)
 					}
 				}

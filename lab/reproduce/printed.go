@@ -30,13 +30,13 @@ type Quantity string
 
 // Kinds of results.
 const (
-	Accuracy Quantity = "final accuracy"
-	Memory   Quantity = "additional memory"
-	Order    Quantity = "times to the target" // of all rows on a network
+	accuracy Quantity = "final accuracy"
+	memory   Quantity = "additional memory"
+	order    Quantity = "times to the target" // of all rows on a network
 )
 
 // quantities are those that a file may name.
-var quantities = []Quantity{Accuracy, Memory, Order}
+var quantities = []Quantity{accuracy, memory, order}
 
 // A Beside is a result of the paper with ours.
 type Beside struct {
@@ -54,7 +54,7 @@ func (p Printed) beside(parts map[string]*part) Beside {
 		if !ok {
 			continue
 		}
-		if p.What == Order {
+		if p.What == order {
 			b.Part, b.Measured = name, part.order(p.Network)
 			return b
 		}
@@ -74,7 +74,7 @@ func (b *Beside) measure(r row) {
 	for _, c := range r.Cells {
 		switch {
 		case c.Summary == nil:
-		case b.What == Memory:
+		case b.What == memory:
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
 		case !math.IsNaN(accuracyOf(c, kind)):
 			values = append(values, 100*accuracyOf(c, kind))
@@ -92,7 +92,7 @@ func (b *Beside) measure(r row) {
 		} else {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
-		if b.What == Accuracy {
+		if b.What == accuracy {
 			text += tested(r) + kindWords(kind)
 		}
 		words = append(words, text)
