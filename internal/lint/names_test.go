@@ -273,6 +273,7 @@ var seams = map[string]string{
 	"internal/data.Load":            "tests of three packages read whole sets",
 	"internal/wire.AppendFrame":     "tests of four packages make frames",
 	"moniqua.Codec.Quotients":       "vectors hold it",
+	"moniqua.Grid.Delta":            "tests hold the error of the codec against it",
 	"quant.bucketed.CompressWith":   "vectors give the random numbers",
 	"quant/levels.Mixture.Density":  "vectors hold it",
 	"quant/levels.Mixture.F":        "vectors hold it",

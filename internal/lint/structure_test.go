@@ -40,10 +40,11 @@ func TestStructure(t *testing.T) {
 		return 2*(floor(b)-floor(a)) + strings.Compare(a, b)
 	})
 	sum := 0
+	var table strings.Builder
 	dot := []string{"digraph house {", "\tnode [shape=box]"}
 	for _, name := range names {
 		uses := slices.Sorted(maps.Keys(imported[name]))
-		fmt.Printf("%2d  %-21s %6d lines, imports %2d: %s\n", floor(name), name, lines[name], len(uses),
+		fmt.Fprintf(&table, "%2d  %-21s %6d lines, imports %2d: %s\n", floor(name), name, lines[name], len(uses),
 			strings.Join(uses, " "))
 		dot = append(dot, fmt.Sprintf("\t%q [label=\"%s\\n%d\"]", name, name, lines[name]))
 		for _, to := range uses {
@@ -51,7 +52,7 @@ func TestStructure(t *testing.T) {
 		}
 		sum += lines[name]
 	}
-	fmt.Printf("%d packages, %d floors, %d lines, arrows upwards: %d\n", len(names), len(layers), sum, len(upwards))
+	t.Logf("%d packages, %d floors, %d lines, arrows upwards: %d\n%s", len(names), len(layers), sum, len(upwards), &table)
 	for _, arrow := range upwards {
 		t.Error(arrow)
 	}
