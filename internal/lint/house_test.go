@@ -112,8 +112,9 @@ var today = map[string]map[string]int{
 		"app/doctor/meeting meeting": 33, "app/session Session": 42, "cmd/peer console": 35,
 		"gossip PairWorker": 57, "gossip Worker": 55, "gossip/elastic Membership": 34, "gossip/peer Peer": 31,
 		"internal/experiment Run": 129, "internal/kernel Tier": 56, "internal/kernel/gen width": 45,
-		"internal/report Study": 91, "internal/sim faultSim": 59, "internal/sim simulation": 43,
-		"lab/compare Matrix": 63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
+		"internal/report Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
+		"internal/sim simulation": 43,
+		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
 		"node/link edge": 51, "node/vector Service": 33, "topology Graph": 45,
 	},
 	"spread": {
@@ -124,7 +125,7 @@ var today = map[string]map[string]int{
 		"lab/plan planner": 10, "model builder": 11, "node Node": 10, "node driver": 10, "topology Graph": 13,
 	},
 	"fanOut": {
-		"internal/experiment": 24, "lab/compare": 24,
+		"internal/experiment": 24, "lab/bench": 23, "lab/compare": 25,
 	},
 }
 
