@@ -65,7 +65,7 @@ func accuracies(network string, groups []*Group) string {
 		if g == base {
 			continue
 		}
-		if c, measured := accurate(g, base); measured && c.Verdict != notTested {
+		if c, measured := accurate(g, base); measured && c.Verdict != NotTested {
 			said[c.Verdict] = append(said[c.Verdict], fmt.Sprintf("%s (%s)", g.Label, c.Measured))
 		}
 	}
@@ -73,11 +73,11 @@ func accuracies(network string, groups []*Group) string {
 		return ""
 	}
 	text := fmt.Sprintf("On %s these end at most %.1f points below the accuracy of %s (%s): %s.", network, 100*points,
-		base.Label, evidence(groups...), orNone(strings.Join(said[supported], ", ")))
-	if lower := said[notSupported]; len(lower) > 0 {
+		base.Label, evidence(groups...), orNone(strings.Join(said[Supported], ", ")))
+	if lower := said[NotSupported]; len(lower) > 0 {
 		text += fmt.Sprintf(" These end further below: %s.", strings.Join(lower, ", "))
 	}
-	if open := said[open]; len(open) > 0 {
+	if open := said[Open]; len(open) > 0 {
 		text += fmt.Sprintf(" The intervals do not decide it for these: %s.", strings.Join(open, ", "))
 	}
 	return text
@@ -146,11 +146,11 @@ func failures(network string, groups []*Group) string {
 // answered counts the points of the checklist.
 func (s *Study) answered() string {
 	met, apply := 0, 0
-	for _, c := range s.checklist() {
-		if c.Answer != notApplicable {
+	for _, c := range s.Checklist() {
+		if c.Answer != NotApplicable {
 			apply++
 		}
-		if c.Answer == isMet {
+		if c.Answer == Met {
 			met++
 		}
 	}

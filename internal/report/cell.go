@@ -130,8 +130,8 @@ func (c *Cell) ReachLevels(run *record.Run, levels []record.Target) {
 	}
 }
 
-// goals returns all targets: losses, then accuracies, each from the easiest to the hardest.
-func (c *Comparison) goals() []record.Target {
+// Goals returns all targets: losses, then accuracies, each from the easiest to the hardest.
+func (c *Comparison) Goals() []record.Target {
 	var all []record.Target
 	for _, hardest := range c.Targets.List() {
 		for _, t := range c.Levels {

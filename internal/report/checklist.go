@@ -8,28 +8,28 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// A checkedPoint is one point on the checklist of reviewers.
-type checkedPoint struct {
+// A Check is one point on the checklist of reviewers.
+type Check struct {
 	Point  string
-	Answer answer
+	Answer Answer
 	Reason string // with the numbers from which the answer follows
 }
 
-// An answer says whether a comparison meets a point.
-type answer string
+// An Answer says whether a comparison meets a point.
+type Answer string
 
 // The answers.
 const (
-	isMet         answer = "met"
-	notMet        answer = "not met"
-	notApplicable answer = "does not apply"
+	Met           Answer = "met"
+	NotMet        Answer = "not met"
+	NotApplicable Answer = "does not apply"
 )
 
-// checklist answers the questions that reviewers of comparisons ask, from the cells and settings alone.
-func (s *Study) checklist() []checkedPoint {
+// Checklist answers the questions that reviewers of comparisons ask, from the cells and settings alone.
+func (s *Study) Checklist() []Check {
 	points := []struct {
 		name   string
-		answer func(*Study) (answer, string)
+		answer func(*Study) (Answer, string)
 	}{
 		{"Every algorithm is tuned with the same budget; default and chosen values are reported", (*Study).tunedAlike},
 		{"Three seeds at least, paired, with intervals; peers are no samples", (*Study).seeded},
@@ -50,7 +50,7 @@ func (s *Study) checklist() []checkedPoint {
 		{"The limits are stated: machine, size of the model", (*Study).statedLimits},
 		{"Attempts that did not work are reported", (*Study).reportedAttempts},
 	}
-	all := make([]checkedPoint, len(points))
+	all := make([]Check, len(points))
 	for i, p := range points {
 		all[i].Point = p.name
 		all[i].Answer, all[i].Reason = p.answer(s)
@@ -62,31 +62,31 @@ func (s *Study) checklist() []checkedPoint {
 func (s *Study) checkTable() Table {
 	t := Table{Name: "checklist", Texts: 4, Head: []string{"Point", "question", "answer", "reason"},
 		Caption: "Questions of reviewers, answered from the cells and settings"}
-	for i, c := range s.checklist() {
+	for i, c := range s.Checklist() {
 		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), c.Point, string(c.Answer), c.Reason})
 	}
 	return t
 }
 
-// unless returns isMet if there are no objections, else notMet with them.
-func unless(objections []string, reason string) (answer, string) {
+// unless returns Met if there are no objections, else NotMet with them.
+func unless(objections []string, reason string) (Answer, string) {
 	if len(objections) > 0 {
-		return notMet, someOf(objections)
+		return NotMet, someOf(objections)
 	}
-	return isMet, reason
+	return Met, reason
 }
 
 // first returns the groups of the first network, one for each algorithm.
 func (s *Study) first() []*Group { return s.on(s.Groups[0].Network.Name) }
 
-func (s *Study) tunedAlike() (answer, string) {
+func (s *Study) tunedAlike() (Answer, string) {
 	var budgets, objections []string
 	most, least := 0, -1
 	for _, g := range s.first() {
 		trials := s.trials(g.Label)
 		n := candidates(trials)
 		if n == 0 && len(g.Cells[0].Tuned) > 0 {
-			return notMet, "the searches are not on record: an earlier program made the comparison"
+			return NotMet, "the searches are not on record: an earlier program made the comparison"
 		}
 		budgets = append(budgets, fmt.Sprintf("%s %d", g.Label, n))
 		if most = max(most, n); least < 0 || n < least {
@@ -97,7 +97,7 @@ func (s *Study) tunedAlike() (answer, string) {
 		}
 	}
 	if most == 0 {
-		return notMet, "no value was searched: all algorithms run with the values of the file"
+		return NotMet, "no value was searched: all algorithms run with the values of the file"
 	}
 	if most != least {
 		objections = slices.Insert(objections, 0, "settings tried: "+strings.Join(budgets, ", "))
@@ -108,7 +108,7 @@ func (s *Study) tunedAlike() (answer, string) {
 		s.Trials[0].Network))
 }
 
-func (s *Study) seeded() (answer, string) {
+func (s *Study) seeded() (Answer, string) {
 	var objections []string
 	for _, g := range s.Groups {
 		if len(g.Cells) < enoughSeeds {
@@ -144,7 +144,7 @@ func (s *Study) setting(g *Group, key string) string {
 	return s.Settings[key]
 }
 
-func (s *Study) bothData() (answer, string) {
+func (s *Study) bothData() (Answer, string) {
 	var kinds []string
 	for _, g := range s.Groups {
 		if kind := s.partition(g); kind != "" && !slices.Contains(kinds, kind) {
@@ -153,14 +153,14 @@ func (s *Study) bothData() (answer, string) {
 	}
 	switch {
 	case len(kinds) == 0:
-		return notApplicable, "the objective has no data"
+		return NotApplicable, "the objective has no data"
 	case len(kinds) > 1 && slices.Contains(kinds, "iid"):
-		return isMet, "workers divide the samples in these ways: " + strings.Join(kinds, ", ")
+		return Met, "workers divide the samples in these ways: " + strings.Join(kinds, ", ")
 	}
-	return notMet, "workers divide the samples in one way: " + strings.Join(kinds, ", ")
+	return NotMet, "workers divide the samples in one way: " + strings.Join(kinds, ", ")
 }
 
-func (s *Study) bothModels() (answer, string) {
+func (s *Study) bothModels() (Answer, string) {
 	var objections []string
 	rows := 0
 	for _, g := range s.Groups {
@@ -173,14 +173,14 @@ func (s *Study) bothModels() (answer, string) {
 		}
 	}
 	if rows == 0 {
-		return notApplicable, "no run has finished"
+		return NotApplicable, "no run has finished"
 	}
 	return unless(objections, "both are columns of the tables, for "+plural.Of(rows, "row"))
 }
 
 func leastAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.Min }
 
-func (s *Study) threeAxes() (answer, string) {
+func (s *Study) threeAxes() (Answer, string) {
 	var axes []string
 	for _, x := range abscissae() {
 		if slices.ContainsFunc(s.first(), func(g *Group) bool { return g.spans(x) }) {
@@ -189,9 +189,9 @@ func (s *Study) threeAxes() (answer, string) {
 	}
 	reason := "curves have these axes: " + orNone(strings.Join(axes, ", "))
 	if len(axes) < len(abscissae()) {
-		return notMet, reason
+		return NotMet, reason
 	}
-	return isMet, reason
+	return Met, reason
 }
 
 // spans reports whether a run of g has values above 0 on an axis.

@@ -25,7 +25,7 @@ func (s *Study) overhead(g *Group) func(Cell, *trace) *float64 {
 	}
 }
 
-func (s *Study) honestBytes() (answer, string) {
+func (s *Study) honestBytes() (Answer, string) {
 	var objections []string
 	known, most := 0, 0.0
 	for _, g := range s.Groups {
@@ -40,15 +40,15 @@ func (s *Study) honestBytes() (answer, string) {
 		}
 	}
 	if known == 0 {
-		return notMet, "the bytes that papers count are not on record"
+		return NotMet, "the bytes that papers count are not on record"
 	}
 	return unless(objections, fmt.Sprintf("at most %.3f times bits × parameters × messages, in %s", most,
 		plural.Of(known, "row")))
 }
 
-func (s *Study) verifiedLinks() (answer, string) {
+func (s *Study) verifiedLinks() (Answer, string) {
 	if s.Mode == "sim" {
-		return notApplicable, "the simulator computes the links"
+		return NotApplicable, "the simulator computes the links"
 	}
 	least := math.Inf(1)
 	for _, g := range s.Groups {
@@ -59,21 +59,21 @@ func (s *Study) verifiedLinks() (answer, string) {
 		}
 	}
 	if math.IsInf(least, 1) {
-		return notMet, "no link has a limit"
+		return NotMet, "no link has a limit"
 	}
-	return notMet, fmt.Sprintf("rounds take at least %.2f times what their bytes need at the rate, but no second "+
+	return NotMet, fmt.Sprintf("rounds take at least %.2f times what their bytes need at the rate, but no second "+
 		"instrument has measured it", least)
 }
 
-func (s *Study) markedTimes() (answer, string) {
+func (s *Study) markedTimes() (Answer, string) {
 	if s.Mode != "sim" {
-		return notApplicable, "times are those of real peers"
+		return NotApplicable, "times are those of real peers"
 	}
-	return notMet, "times are marked as virtual; no cell was run with real peers beside it: run the comparison with " +
+	return NotMet, "times are marked as virtual; no cell was run with real peers beside it: run the comparison with " +
 		"--mode lab and give both folders to peer report"
 }
 
-func (s *Study) statedOverlap() (answer, string) {
+func (s *Study) statedOverlap() (Answer, string) {
 	var objections, ways []string
 	count := map[string]int{}
 	for _, g := range s.first() {
@@ -98,9 +98,9 @@ func (s *Study) statedOverlap() (answer, string) {
 	return unless(objections, strings.Join(ways, "; ")+"; the table of algorithms says why")
 }
 
-func (s *Study) measuredMemory() (answer, string) {
+func (s *Study) measuredMemory() (Answer, string) {
 	if s.Mode == "sim" {
-		return notMet, "extra memory is counted by the algorithms: all workers of a simulation share one process"
+		return NotMet, "extra memory is counted by the algorithms: all workers of a simulation share one process"
 	}
 	most, rows := int64(0), 0
 	for _, g := range s.Groups {
@@ -111,9 +111,9 @@ func (s *Study) measuredMemory() (answer, string) {
 		}
 	}
 	if rows < len(s.Groups) {
-		return notMet, "a peak of resident memory is on record in " + plural.Part(rows, len(s.Groups), "row")
+		return NotMet, "a peak of resident memory is on record in " + plural.Part(rows, len(s.Groups), "row")
 	}
-	return isMet, "peers record their peak of resident memory, at most " + Size(most)
+	return Met, "peers record their peak of resident memory, at most " + Size(most)
 }
 
 // peak returns the largest peak of resident memory of a peer, 0 if none is on record.
@@ -129,11 +129,11 @@ func (g *Group) peak() int64 {
 	return most
 }
 
-func (s *Study) foreignCode() (answer, string) {
-	return notMet, "no cell runs the code of the authors"
+func (s *Study) foreignCode() (Answer, string) {
+	return NotMet, "no cell runs the code of the authors"
 }
 
-func (s *Study) strongBaselines() (answer, string) {
+func (s *Study) strongBaselines() (Answer, string) {
 	const half = 16
 	var all, few, early []string
 	for _, g := range s.first() {
@@ -154,12 +154,12 @@ func (s *Study) strongBaselines() (answer, string) {
 	reason := fmt.Sprintf("all-reduce: %s; of at most %d bit: %s; that overlaps: %s", orNone(strings.Join(all, ", ")),
 		half, orNone(strings.Join(few, ", ")), orNone(strings.Join(early, ", ")))
 	if len(few) == 0 || len(early) == 0 {
-		return notMet, reason
+		return NotMet, reason
 	}
-	return isMet, reason
+	return Met, reason
 }
 
-func (s *Study) scaled() (answer, string) {
+func (s *Study) scaled() (Answer, string) {
 	const small, large, enough = 4, 64, 5
 	sizes := map[int]bool{}
 	worst, best := 0.0, math.Inf(1)
@@ -174,7 +174,7 @@ func (s *Study) scaled() (answer, string) {
 		}
 	}
 	if len(sizes) == 0 {
-		return notMet, "every algorithm runs with one number of workers"
+		return NotMet, "every algorithm runs with one number of workers"
 	}
 	list := sortedInts(sizes)
 	reason := fmt.Sprintf("%d to %d workers in %s", list[0], list[len(list)-1], plural.Of(len(list), "size"))
@@ -182,7 +182,7 @@ func (s *Study) scaled() (answer, string) {
 		reason += fmt.Sprintf("; rounds take %.3f to %.3f times what the formula says", best, worst)
 	}
 	if list[0] > small || list[len(list)-1] < large || len(list) < enough || worst == 0 {
-		return notMet, reason
+		return NotMet, reason
 	}
-	return isMet, reason
+	return Met, reason
 }

@@ -11,7 +11,7 @@ import (
 
 func sortedInts(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }
 
-func (s *Study) shownFailures() (answer, string) {
+func (s *Study) shownFailures() (Answer, string) {
 	diverged, failed, missed := 0, 0, 0
 	for _, g := range s.Groups {
 		diverged += g.ended(CellDiverged)
@@ -35,23 +35,23 @@ func (s *Study) shownFailures() (answer, string) {
 		plural.Part(diverged, cells, "cell"), plural.Of(missed, "time")))
 }
 
-func (s *Study) judgedClaims() (answer, string) {
+func (s *Study) judgedClaims() (Answer, string) {
 	claims := s.Claims()
 	if len(claims) == 0 {
-		return notApplicable, "there is nothing to compare with the reference"
+		return NotApplicable, "there is nothing to compare with the reference"
 	}
 	count := verdicts(claims)
 	var parts []string
-	for _, v := range []Verdict{supported, notSupported, open, notTested} {
+	for _, v := range []Verdict{Supported, NotSupported, Open, NotTested} {
 		parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
 	}
-	if count[supported]+count[notSupported] == 0 {
-		return notMet, "no interval decides a claim: " + strings.Join(parts, ", ")
+	if count[Supported]+count[NotSupported] == 0 {
+		return NotMet, "no interval decides a claim: " + strings.Join(parts, ", ")
 	}
-	return isMet, plural.Of(len(claims), "claim") + ": " + strings.Join(parts, ", ")
+	return Met, plural.Of(len(claims), "claim") + ": " + strings.Join(parts, ", ")
 }
 
-func (s *Study) repeatable() (answer, string) {
+func (s *Study) repeatable() (Answer, string) {
 	var objections []string
 	for name, value := range map[string]string{"command": s.Command, "version": s.Version, "machine": s.Machine} {
 		if value == "" {
@@ -73,7 +73,7 @@ func (s *Study) repeatable() (answer, string) {
 		"again from the folder", s.Version, plural.Of(records, "record")))
 }
 
-func (s *Study) statedLimits() (answer, string) {
+func (s *Study) statedLimits() (Answer, string) {
 	var objections []string
 	if s.Machine == "" {
 		objections = append(objections, "the machine is not on record")
@@ -102,7 +102,7 @@ func grouped(n int) string {
 	return text
 }
 
-func (s *Study) reportedAttempts() (answer, string) {
+func (s *Study) reportedAttempts() (Answer, string) {
 	lost, diverged, refused := 0, 0, 0
 	for _, t := range s.Trials {
 		switch {
@@ -119,8 +119,8 @@ func (s *Study) reportedAttempts() (answer, string) {
 		cells += g.ended(CellDiverged)
 	}
 	if lost+diverged+refused+cells == 0 {
-		return notApplicable, "no search lost a setting, and no cell diverged"
+		return NotApplicable, "no search lost a setting, and no cell diverged"
 	}
-	return isMet, fmt.Sprintf("searches: %d lost, %d diverged, %d refused; %s diverged", lost, diverged, refused,
+	return Met, fmt.Sprintf("searches: %d lost, %d diverged, %d refused; %s diverged", lost, diverged, refused,
 		plural.Part(cells, len(s.Cells), "cell"))
 }

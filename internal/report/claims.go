@@ -23,10 +23,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	supported    Verdict = "supported"     // the whole interval is on the side of the claim
-	notSupported Verdict = "not supported" // the whole interval is on the other side
-	open         Verdict = "open"          // the interval has both sides, or there is none
-	notTested    Verdict = "not tested"    // cells are missing, or miss the target
+	Supported    Verdict = "supported"     // the whole interval is on the side of the claim
+	NotSupported Verdict = "not supported" // the whole interval is on the other side
+	Open         Verdict = "open"          // the interval has both sides, or there is none
+	NotTested    Verdict = "not tested"    // cells are missing, or miss the target
 )
 
 // points is the difference of accuracies below which two algorithms count as equally accurate, as a share.
@@ -46,11 +46,11 @@ func (s *Study) Claims() []Claim {
 			if g == base {
 				continue
 			}
-			for _, target := range s.goals() {
+			for _, target := range s.Goals() {
 				all = append(all, sooner(g, base, target), cheaper(g, base, target))
 			}
 			if c, measured := accurate(g, base); measured {
-				if c.Verdict != notTested {
+				if c.Verdict != NotTested {
 					c.Measured += ", " + evidence(g, base)
 				}
 				all = append(all, c)
@@ -104,7 +104,7 @@ func sentAt(t record.Target, when func(record.Reached) float64) func(Cell, *trac
 
 // earlier judges whether g reaches a target at less cost than base. Its interval is never narrower than the records.
 func earlier(g, base *Group, target record.Target, cost span) Claim {
-	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: notTested, Measured: untested(g, base, target),
+	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested, Measured: untested(g, base, target),
 		Kind:  fmt.Sprintf("reaches targets %s than %s", cost.how, base.Label),
 		Claim: fmt.Sprintf("reaches %s %s than %s", target, cost.how, base.Label)}
 	if c.Measured == "" {
@@ -141,19 +141,19 @@ func factor(r geomean) string {
 func judge(r geomean, bound float64) Verdict {
 	switch {
 	case r.N < 2 || math.IsNaN(r.High-r.Low):
-		return open
+		return Open
 	case r.Low > bound:
-		return supported
+		return Supported
 	case r.High < bound:
-		return notSupported
+		return NotSupported
 	}
-	return open
+	return Open
 }
 
 // accurate judges whether g ends within half a point of the accuracy of base, or above. It returns false if no accuracy
 // is on record.
 func accurate(g, base *Group) (Claim, bool) {
-	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: notTested,
+	c := Claim{Network: g.Network.Name, Label: g.Label, Verdict: NotTested,
 		Kind: fmt.Sprintf("ends at most %.1f points below the accuracy of %s", 100*points, base.Label)}
 	c.Claim = c.Kind
 	mine, theirs := g.values(g.finalAccuracy), base.values(base.finalAccuracy)
@@ -165,15 +165,15 @@ func accurate(g, base *Group) (Claim, bool) {
 		return c, true
 	}
 	d := differenceOf(mine, theirs)
-	c.Measured, c.Verdict = pointsOf(d), open
+	c.Measured, c.Verdict = pointsOf(d), Open
 	switch {
 	case d.N == 0:
-		c.Measured, c.Verdict = "no seed in common", notTested
+		c.Measured, c.Verdict = "no seed in common", NotTested
 	case d.N < 2:
 	case d.Mean-d.Half >= -points:
-		c.Verdict = supported
+		c.Verdict = Supported
 	case d.Mean+d.Half < -points:
-		c.Verdict = notSupported
+		c.Verdict = NotSupported
 	}
 	return c, true
 }
@@ -273,17 +273,17 @@ func overall(claims []Claim) string {
 		return fmt.Sprintf("%s at %s", v, plural.Part(count[v], n, "target"))
 	}
 	switch {
-	case count[supported] > 0 && count[notSupported] > 0:
-		return fmt.Sprintf("depends on the target: supported at %d, not at %d of %d", count[supported], count[notSupported],
+	case count[Supported] > 0 && count[NotSupported] > 0:
+		return fmt.Sprintf("depends on the target: supported at %d, not at %d of %d", count[Supported], count[NotSupported],
 			n)
-	case count[supported] > 0:
-		return share(supported)
-	case count[notSupported] > 0:
-		return share(notSupported)
-	case count[open] > 0:
-		return string(open)
+	case count[Supported] > 0:
+		return share(Supported)
+	case count[NotSupported] > 0:
+		return share(NotSupported)
+	case count[Open] > 0:
+		return string(Open)
 	}
-	return string(notTested)
+	return string(NotTested)
 }
 
 // verdicts counts the claims by verdict.

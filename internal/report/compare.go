@@ -24,7 +24,7 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 	}
 	accuracy := newPanel("round", "test accuracy")
 	loss := newPanel("round", "test loss")
-	names := labels(runs)
+	names := Labels(runs)
 	entries, styles := make([]entry, len(runs)), styles(names)
 	for i, run := range runs {
 		points := run.Curve()
@@ -71,9 +71,9 @@ func widen(p *plot.Plot) {
 	}
 }
 
-// labels names runs by their method, and by what else tells them apart: run file, mode, graph and seed. It adds the
+// Labels names runs by their method, and by what else tells them apart: run file, mode, graph and seed. It adds the
 // folder where that is not enough, and names a run without a summary by it.
-func labels(runs []*record.Run) []string {
+func Labels(runs []*record.Run) []string {
 	labels := make([]string, len(runs))
 	var known []*record.Summary
 	for _, run := range runs {

@@ -76,7 +76,7 @@ func TestCurve(t *testing.T) {
 
 func TestLabelsTellRunsApart(t *testing.T) {
 	dpsgd := &record.Summary{Method: "D-PSGD, full precision"}
-	got := labels([]*record.Run{
+	got := Labels([]*record.Run{
 		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &record.Summary{Method: "D-PSGD, qsgd"}},
 		{Dir: "runs/c", Summary: dpsgd}, {Dir: "runs/d"},
 	})
@@ -90,7 +90,7 @@ func TestLabelsTellRunsApart(t *testing.T) {
 func TestRunsOfOneAlgorithmAreToldApart(t *testing.T) {
 	one := &record.Summary{Method: "D-PSGD, 8-bit Moniqua", Run: "a", Mode: "sim", Graph: "ring", Seed: 1}
 	two := &record.Summary{Method: "D-PSGD, 8-bit Moniqua", Run: "b", Mode: "lab", Graph: "torus", Seed: 2}
-	got := labels([]*record.Run{{Dir: "runs/a", Summary: one}, {Dir: "runs/b", Summary: two}})
+	got := Labels([]*record.Run{{Dir: "runs/a", Summary: one}, {Dir: "runs/b", Summary: two}})
 	want := []string{"D-PSGD, 8-bit Moniqua, a, sim, ring, seed 1",
 		"D-PSGD, 8-bit Moniqua, b, lab, torus, seed 2"}
 	if diff := cmp.Diff(want, got); diff != "" {

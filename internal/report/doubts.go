@@ -95,7 +95,7 @@ func numberOf(settings []string, i int) (float64, bool) {
 // chance says how many claims may be wrong by chance: each has its own interval.
 func (s *Study) chance() []string {
 	count := verdicts(s.Claims())
-	decided := count[supported] + count[notSupported]
+	decided := count[Supported] + count[NotSupported]
 	const many = 20
 	if decided < many {
 		return nil

@@ -106,9 +106,9 @@ func (m *markup) grid(t Table) {
 func (t Table) classOf(i int, cell string) string {
 	switch {
 	case i >= t.Texts:
-	case cell == string(isMet), strings.HasPrefix(cell, string(supported)):
+	case cell == string(Met), strings.HasPrefix(cell, string(Supported)):
 		return ` class="words met"`
-	case cell == string(notMet), strings.HasPrefix(cell, string(notSupported)):
+	case cell == string(NotMet), strings.HasPrefix(cell, string(NotSupported)):
 		return ` class="words not"`
 	}
 	return t.class(i)

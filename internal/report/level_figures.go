@@ -14,7 +14,7 @@ import (
 
 // goalsOf returns the targets of one metric, from the easiest.
 func (s *Study) goalsOf(metric string) []record.Target {
-	return slices.DeleteFunc(s.goals(), func(t record.Target) bool { return t.Metric != metric })
+	return slices.DeleteFunc(s.Goals(), func(t record.Target) bool { return t.Metric != metric })
 }
 
 // metrics are those of targets.
@@ -29,12 +29,12 @@ func (s *Study) levelTable(network Network, groups []*Group) Table {
 	if len(s.Levels) == 0 {
 		return t
 	}
-	for _, target := range s.goals() {
+	for _, target := range s.Goals() {
 		t.Head = append(t.Head, target.String())
 	}
 	for _, g := range groups {
 		row := []string{g.Label}
-		for _, target := range s.goals() {
+		for _, target := range s.Goals() {
 			text := timeToTarget(g, reference(alike(groups, g)), target)
 			if why := g.missing(target); why != "" {
 				text = why
@@ -111,7 +111,7 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *panel {
 func (s *Study) steady(network string, groups []*Group) string {
 	var first []string
 	reached, sure := 0, 0
-	for _, target := range s.goals() {
+	for _, target := range s.Goals() {
 		g, _ := fastestOf(groups, target)
 		if g == nil {
 			continue
@@ -124,7 +124,7 @@ func (s *Study) steady(network string, groups []*Group) string {
 			sure++
 		}
 	}
-	all := len(s.goals())
+	all := len(s.Goals())
 	if all < 2 || reached == 0 {
 		return ""
 	}
@@ -142,7 +142,7 @@ func (s *Study) steady(network string, groups []*Group) string {
 // surely reports whether the interval of every ratio says that g reaches a target before the others that reach it.
 func surely(g *Group, groups []*Group, target record.Target) bool {
 	for _, other := range groups {
-		if other != g && other.reaches(target) && judge(g.sooner(other, target), 1) != supported {
+		if other != g && other.reaches(target) && judge(g.sooner(other, target), 1) != Supported {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ func WriteLosses(w io.Writer, runs []*record.Run) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "RUN\tROUNDS\tTIME\tTRAIN LOSS\tAT ROUND %.0f\tTIME\t\n", common)
-	for i, name := range labels(runs) {
+	for i, name := range Labels(runs) {
 		end, then := last(moments[i]), at(moments[i], common)
 		fmt.Fprintf(t, "%s\t%.0f\t%s\t%.4f\t%.4f\t%s\t\n", name,
 			end.Round, inSeconds(end.Time), end.Loss, then.Loss, inSeconds(then.Time))
@@ -38,7 +38,7 @@ func WriteLosses(w io.Writer, runs []*record.Run) error {
 // against time. format is png, svg or pdf.
 func WriteLossFigure(w io.Writer, runs []*record.Run, format string) error {
 	rounds, times := Lines{X: "round", Y: "training loss"}, Lines{X: "time (s)", Y: "training loss"}
-	for i, name := range labels(runs) {
+	for i, name := range Labels(runs) {
 		round, time := Line{Name: name}, Line{Name: name}
 		for _, m := range runs[i].Progress() {
 			if m.Loss > 0 && record.Number(m.Loss) != nil { // the axis is logarithmic

@@ -112,48 +112,48 @@ func TestChecklistFollowsTheCells(t *testing.T) {
 	for name, test := range map[string]struct {
 		point  int
 		change func(*Study)
-		answer answer
+		answer Answer
 		reason string
 	}{
-		"as it is":         {1, func(*Study) {}, isMet, "2 settings for each algorithm, in runs of 20 rounds with seed 1000"},
-		"an unequal grid":  {1, func(s *Study) { s.Trials = s.Trials[1:] }, notMet, "settings tried: D-PSGD 1, Moniqua 8b 2"},
-		"no default":       {1, func(s *Study) { s.Trials[0].Default = false }, notMet, "D-PSGD: the default was not tried"},
-		"no search":        {1, untuned, notMet, "values of the file"},
-		"three seeds":      {2, func(*Study) {}, isMet, "3 seeds in every row"},
-		"two seeds":        {2, func(s *Study) { s.Groups[1].Cells = s.Groups[1].Cells[:2] }, notMet, "n: 2 seeds"},
-		"iid alone":        {3, func(*Study) {}, notMet, "in one way: iid"},
-		"and by label":     {3, func(s *Study) { partitioned(s.Groups[1], "labels") }, isMet, "iid, labels"},
-		"both models":      {4, func(*Study) {}, isMet, "for 2 rows"},
-		"one of them":      {4, func(s *Study) { s.Groups[0].Cells[0].Accuracy.Min = nil }, notMet, "D-PSGD on n lacks"},
-		"three axes":       {5, func(*Study) {}, isMet, "seconds, bytes, rounds"},
-		"no bytes":         {5, silent, notMet, "these axes: seconds, rounds"},
-		"few bytes more":   {6, func(*Study) {}, isMet, "at most 1.020 times"},
-		"many bytes more":  {6, func(s *Study) { s.Setups[0].Claim = 90_000 }, notMet, "D-PSGD on n: 1.133 times"},
-		"simulated links":  {7, func(*Study) {}, notApplicable, "computes the links"},
-		"virtual times":    {8, func(*Study) {}, notMet, "--mode lab"},
-		"measured compute": {9, func(*Study) {}, isMet, "3 algorithms overlap"},
-		"given compute":    {9, func(s *Study) { s.Measured = false }, notMet, "10 ms was given"},
-		"counted memory":   {10, func(*Study) {}, notMet, "share one process"},
-		"shown failures":   {11, func(*Study) {}, isMet, "3 of 9 cells diverged"},
-		"a missing cell":   {11, func(s *Study) { s.Cells = s.Cells[1:] }, notMet, "1 of 9 cells has not been run"},
-		"judged claims":    {12, func(*Study) {}, isMet, "supported"},
-		"no reduction":     {14, func(*Study) {}, notMet, "all-reduce: none"},
-		"strong baseline": {14, func(s *Study) { s.Setups[1].Algorithm = "all-reduce, early"; halved(s.Groups[1]) }, isMet,
+		"as it is":         {1, func(*Study) {}, Met, "2 settings for each algorithm, in runs of 20 rounds with seed 1000"},
+		"an unequal grid":  {1, func(s *Study) { s.Trials = s.Trials[1:] }, NotMet, "settings tried: D-PSGD 1, Moniqua 8b 2"},
+		"no default":       {1, func(s *Study) { s.Trials[0].Default = false }, NotMet, "D-PSGD: the default was not tried"},
+		"no search":        {1, untuned, NotMet, "values of the file"},
+		"three seeds":      {2, func(*Study) {}, Met, "3 seeds in every row"},
+		"two seeds":        {2, func(s *Study) { s.Groups[1].Cells = s.Groups[1].Cells[:2] }, NotMet, "n: 2 seeds"},
+		"iid alone":        {3, func(*Study) {}, NotMet, "in one way: iid"},
+		"and by label":     {3, func(s *Study) { partitioned(s.Groups[1], "labels") }, Met, "iid, labels"},
+		"both models":      {4, func(*Study) {}, Met, "for 2 rows"},
+		"one of them":      {4, func(s *Study) { s.Groups[0].Cells[0].Accuracy.Min = nil }, NotMet, "D-PSGD on n lacks"},
+		"three axes":       {5, func(*Study) {}, Met, "seconds, bytes, rounds"},
+		"no bytes":         {5, silent, NotMet, "these axes: seconds, rounds"},
+		"few bytes more":   {6, func(*Study) {}, Met, "at most 1.020 times"},
+		"many bytes more":  {6, func(s *Study) { s.Setups[0].Claim = 90_000 }, NotMet, "D-PSGD on n: 1.133 times"},
+		"simulated links":  {7, func(*Study) {}, NotApplicable, "computes the links"},
+		"virtual times":    {8, func(*Study) {}, NotMet, "--mode lab"},
+		"measured compute": {9, func(*Study) {}, Met, "3 algorithms overlap"},
+		"given compute":    {9, func(s *Study) { s.Measured = false }, NotMet, "10 ms was given"},
+		"counted memory":   {10, func(*Study) {}, NotMet, "share one process"},
+		"shown failures":   {11, func(*Study) {}, Met, "3 of 9 cells diverged"},
+		"a missing cell":   {11, func(s *Study) { s.Cells = s.Cells[1:] }, NotMet, "1 of 9 cells has not been run"},
+		"judged claims":    {12, func(*Study) {}, Met, "supported"},
+		"no reduction":     {14, func(*Study) {}, NotMet, "all-reduce: none"},
+		"strong baseline": {14, func(s *Study) { s.Setups[1].Algorithm = "all-reduce, early"; halved(s.Groups[1]) }, Met,
 			"that overlaps: Moniqua 8b"},
-		"one size":         {15, func(*Study) {}, notMet, "one number of workers"},
-		"repeatable":       {16, func(*Study) {}, isMet, "version v1, 6 records"},
-		"without settings": {16, func(s *Study) { s.Cells[0].Config = "" }, notMet, "hash of its settings"},
-		"stated limits":    {17, func(*Study) {}, isMet, "50\u00a0890 parameters"},
-		"attempts":         {18, func(*Study) {}, isMet, "0 lost, 3 diverged, 0 refused; 3 of 9 cells diverged"},
+		"one size":         {15, func(*Study) {}, NotMet, "one number of workers"},
+		"repeatable":       {16, func(*Study) {}, Met, "version v1, 6 records"},
+		"without settings": {16, func(s *Study) { s.Cells[0].Config = "" }, NotMet, "hash of its settings"},
+		"stated limits":    {17, func(*Study) {}, Met, "50\u00a0890 parameters"},
+		"attempts":         {18, func(*Study) {}, Met, "0 lost, 3 diverged, 0 refused; 3 of 9 cells diverged"},
 	} {
 		s := paper(t)
 		test.change(s)
-		c := s.checklist()[test.point-1]
+		c := s.Checklist()[test.point-1]
 		if c.Answer != test.answer || !strings.Contains(c.Reason, test.reason) {
 			t.Errorf("%s: point %d is %s: %q, want %s: %q", name, test.point, c.Answer, c.Reason, test.answer, test.reason)
 		}
 	}
-	if n := len(paper(t).checklist()); n != 18 {
+	if n := len(paper(t).Checklist()); n != 18 {
 		t.Errorf("%d points, want 18", n)
 	}
 }
@@ -194,8 +194,8 @@ func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 		r    geomean
 		want Verdict
 	}{
-		{geomean{2, 1.5, 3, 3}, supported}, {geomean{0.5, 0.3, 0.9, 3}, notSupported}, {geomean{2, 0.9, 4, 3}, open},
-		{geomeanOf([]float64{2}), open}, {geomeanOf(nil), open},
+		{geomean{2, 1.5, 3, 3}, Supported}, {geomean{0.5, 0.3, 0.9, 3}, NotSupported}, {geomean{2, 0.9, 4, 3}, Open},
+		{geomeanOf([]float64{2}), Open}, {geomeanOf(nil), Open},
 	} {
 		if got := judge(test.r, 1); got != test.want {
 			t.Errorf("%+v is %s, want %s", test.r, got, test.want)
@@ -207,11 +207,11 @@ func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 		told[c.Label+" "+c.Claim] = c
 	}
 	for claim, want := range map[string]Verdict{
-		"Moniqua 8b reaches training loss 0.9 sooner than D-PSGD":           supported,
-		"Moniqua 8b reaches training loss 0.9 with fewer bytes than D-PSGD": open, // equally many
-		"Moniqua 8b reaches training loss 3 with fewer bytes than D-PSGD":   open, // in the first records
-		"Moniqua 8b ends at most 0.5 points below the accuracy of D-PSGD":   supported,
-		"DCD 1b reaches training loss 3 sooner than D-PSGD":                 notTested,
+		"Moniqua 8b reaches training loss 0.9 sooner than D-PSGD":           Supported,
+		"Moniqua 8b reaches training loss 0.9 with fewer bytes than D-PSGD": Open, // equally many
+		"Moniqua 8b reaches training loss 3 with fewer bytes than D-PSGD":   Open, // in the first records
+		"Moniqua 8b ends at most 0.5 points below the accuracy of D-PSGD":   Supported,
+		"DCD 1b reaches training loss 3 sooner than D-PSGD":                 NotTested,
 	} {
 		if got, there := told[claim]; !there || got.Verdict != want {
 			t.Errorf("%s: %q, measured %q, want %s", claim, got.Verdict, got.Measured, want)
@@ -225,12 +225,12 @@ func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 // A claim over several targets says where it holds.
 func TestClaimsOverAllTargets(t *testing.T) {
 	for want, claims := range map[string][]Verdict{
-		"supported":                   {supported, supported},
-		"supported at 1 of 2 targets": {open, supported},
-		"not supported":               {notSupported},
-		"depends on the target: supported at 1, not at 1 of 3": {supported, notSupported, open},
-		"open":       {open, notTested},
-		"not tested": {notTested},
+		"supported":                   {Supported, Supported},
+		"supported at 1 of 2 targets": {Open, Supported},
+		"not supported":               {NotSupported},
+		"depends on the target: supported at 1, not at 1 of 3": {Supported, NotSupported, Open},
+		"open":       {Open, NotTested},
+		"not tested": {NotTested},
 	} {
 		var all []Claim
 		for _, v := range claims {
@@ -286,7 +286,7 @@ func TestScaling(t *testing.T) {
 		!strings.Contains(f.panels[0].words, "102.0 [97.1, 107.1] at 8") {
 		t.Errorf("%d panels, the first says %q, want the rounds and two targets", len(f.panels), f.panels[0].words)
 	}
-	if c := s.checklist()[14]; c.Answer != notMet || !strings.Contains(c.Reason, "4 to 64 workers in 3 sizes") {
+	if c := s.Checklist()[14]; c.Answer != NotMet || !strings.Contains(c.Reason, "4 to 64 workers in 3 sizes") {
 		t.Errorf("%+v, want that five sizes are missing", c)
 	}
 }
@@ -468,7 +468,7 @@ func TestNamesOfManyBarsAreVertical(t *testing.T) {
 // A time that is only bounded is no measurement: it wins nothing unless its bound lies below all other times.
 func TestBoundsAreNotMeasurements(t *testing.T) {
 	s := paper(t)
-	target := s.goals()[1]
+	target := s.Goals()[1]
 	groups := s.on("n")
 	moniqua := groups[slices.IndexFunc(groups, func(g *Group) bool { return g.Label == "Moniqua 8b" })]
 	set := func(g *Group, r record.Reached) {

@@ -33,7 +33,7 @@ func (s *Study) metricsOf(g *Group) []metric {
 		arithmetic("accuracy", g.finalAccuracy), arithmetic("accuracy_average_model", averageAccuracy),
 		arithmetic("accuracy_worst_replica", leastAccuracy), arithmetic("train_loss", finalLoss),
 	}
-	for _, target := range s.goals() {
+	for _, target := range s.Goals() {
 		base := reference(alike(s.on(g.Network.Name), g))
 		all = append(all, metric{fmt.Sprintf("seconds to %s", target), func(g *Group) geomean { return g.timeTo(target) }},
 			metric{fmt.Sprintf("times sooner to %s", target), func(g *Group) geomean { return g.speedup(base, target) }},

@@ -12,7 +12,7 @@ import (
 // WriteTargets prints the time of every algorithm to every target on every network, with its 95 % interval in square
 // brackets. If all runs reached the target, the speedup over the reference, paired by seed, stands in round brackets.
 func (s *Study) WriteTargets(w io.Writer) error {
-	for _, target := range s.goals() {
+	for _, target := range s.Goals() {
 		if err := s.writeTarget(w, target); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
