@@ -396,3 +396,6 @@ func checkBorder(t *testing.T, name string, v *tensor) {
 		}
 	}
 }
+
+// linearly is no activation.
+func linearly() activation { return activation{floor: float32(math.Inf(-1))} }

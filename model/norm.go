@@ -1,10 +1,6 @@
 package model
 
-import (
-	"math"
-
-	"gossiptrainer/internal/kernel"
-)
+import "gossiptrainer/internal/kernel"
 
 // normEpsilon is added to variances, as in both papers' implementations.
 const normEpsilon = 1e-5
@@ -42,9 +38,6 @@ type activation struct {
 
 // A normalizer appends a normalization layer and its activation.
 type normalizer func(b *builder, name string, in node, after activation) node
-
-// linearly is no activation.
-func linearly() activation { return activation{floor: float32(math.Inf(-1))} }
 
 // rectified is a ReLU after the addition of rest, nil for none.
 func rectified(rest *tensor) activation { return activation{rest: rest} }

@@ -46,12 +46,12 @@ func ExampleNew() {
 	// [100.27 -20.27 3.00 0.37], the models are 0.53 apart
 }
 
-// How many bits the paper's rule asks for on a ring of 8 workers, and which θ.
+// Which θ the paper's rule gives on a ring of 8 workers.
 func ExampleTheorem() {
 	g, _ := topology.New(topology.Spec{Kind: topology.Ring, N: 8, Slack: 1})
 	s, _ := g.Spectrum()
 	rule := moniqua.Theorem{Workers: 8, Rho: s.Rho}
-	fmt.Printf("%d bits, theta %.2f\n", rule.Bits(moniqua.Nearest), rule.Theta(0.1, 1))
+	fmt.Printf("theta %.2f\n", rule.Theta(0.1, 1))
 	// Output:
-	// 7 bits, theta 4.97
+	// theta 4.97
 }

@@ -58,43 +58,6 @@ func (t Theorem) Theta(alpha, bound float64) float64 {
 	return 2 * alpha * bound * c * t.logWorkers() / (1 - float64(eta*t.Rho))
 }
 
-// Delta returns the largest δ that Theorem 2 admits.
-func (t Theorem) Delta() float64 {
-	c, eta := t.decay()
-	gap := 1 - eta*t.Rho
-	return gap / (8*c*c*eta*t.logWorkers() + 2*gap)
-}
-
-// Bits returns the smallest b for which Theorem 2 admits the δ of N = 2^b symbols.
-func (t Theorem) Bits(r Rounding) int {
-	limit, b := t.Delta(), 1
-	for math.Ldexp(float64(r.spread()), -(b+1)) > limit {
-		b++
-	}
-	return b
-}
-
-// PaperBits returns the bit count of the paper, ⌈log₂(1/(2δ) + 1)⌉ with δ from Theorem 2. It counts the two ends of the
-// unit interval as two symbols, although they are one.
-func (t Theorem) PaperBits() int {
-	c, eta := t.decay()
-	return int(math.Ceil(math.Log2(4*c*c*eta*t.logWorkers()/(1-eta*t.Rho) + 2)))
-}
-
-// Gamma returns the slack γ of Theorem 3, with which any δ < 1/2 converges in the given number of rounds. It is very
-// small; runs use larger ones.
-func (t Theorem) Gamma(delta float64, rounds int) float64 {
-	gap := 1 - t.Rho
-	noise := 16 * delta * delta / ((1 - 2*delta) * (1 - 2*delta))
-	paths := 64 * math.Log(4*float64(t.Workers)) * math.Log(float64(rounds)) / gap
-	return min(1, 2/(gap+noise*paths))
-}
-
-// SlackTheta returns θ of Theorem 3 for mixing with γW + (1−γ)I; Rho is that of the W without slack.
-func (t Theorem) SlackTheta(gamma, alpha, bound float64) float64 {
-	return 2 * alpha * bound * t.logWorkers() / (gamma * (1 - t.Rho))
-}
-
 // Rule returns θ_k of Theorem 2 along a run. Instead of α_k it takes the
 // largest step in the graph's memory, so that falling step sizes need no C and η.
 func (t Theorem) Rule(u Updates) (func(k int) float64, error) {

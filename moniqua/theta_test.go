@@ -192,24 +192,3 @@ func TestRulesRefuseBadRuns(t *testing.T) {
 		t.Errorf("Fixed(2): %v", err)
 	}
 }
-
-// With the bits of the theorem δ is within its limit; with one bit less it is not.
-func TestTheoremBitsAreTheFewest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		theorem := Theorem{
-			Workers: rapid.IntRange(2, 1000).Draw(t, "n"), Rho: rapid.Float64Range(0, 0.999).Draw(t, "rho"),
-			C: rapid.Float64Range(1, 100).Draw(t, "C"),
-		}
-		r := Rounding(rapid.IntRange(0, 3).Draw(t, "rounding"))
-		bits := theorem.Bits(r)
-		delta := func(bits int) float64 { return Grid{Levels: 1 << bits, Rounding: r}.Delta() }
-		if delta(bits) > theorem.Delta() || delta(bits-1) <= theorem.Delta() {
-			t.Fatalf("%d bits have δ %v, one less %v, the limit is %v", bits, delta(bits), delta(bits-1),
-				theorem.Delta())
-		}
-		// Wrap-around saves at most one bit compared with the paper's count.
-		if paper := theorem.PaperBits(); bits > paper+r.spread()-1 || bits < paper-1 {
-			t.Fatalf("%d bits, the paper says %d", bits, paper)
-		}
-	})
-}

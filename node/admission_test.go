@@ -30,7 +30,7 @@ func TestANeighbourWithoutAProofIsWaitedFor(t *testing.T) {
 				ended <- errs
 			}()
 			eventually(t, "a warning at both ends", func() bool {
-				return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Counters().Refused[test.counter] == 0 })
+				return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.counters().Refused[test.counter] == 0 })
 			})
 			eventually(t, "a reason in the status of both", func() bool {
 				return !slices.ContainsFunc(c.nodes, func(n *Node) bool {

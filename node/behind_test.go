@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
@@ -226,7 +227,7 @@ func reweighted(t *testing.T, change func(w *Worker)) *driver {
 }
 
 func TestWhoIsLeftBehind(t *testing.T) {
-	deny := func(reason Reason, remote bool, by ...topology.Rank) (all []link.Event) {
+	deny := func(reason handshake.Reason, remote bool, by ...topology.Rank) (all []link.Event) {
 		for _, rank := range by {
 			all = append(all, link.Event{Kind: link.Refused, Peer: rank, Err: &RefusedError{Reason: reason, Remote: remote}})
 		}

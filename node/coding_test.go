@@ -64,7 +64,7 @@ func TestBadCodedFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			if _, err := talk.Stream.Write(b); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the frame is counted", func() bool { return c.nodes[1].Counters().Refused["coding"] == 1 })
+			eventually(t, "the frame is counted", func() bool { return c.nodes[1].counters().Refused["coding"] == 1 })
 			cancel()
 			wg.Wait()
 		})

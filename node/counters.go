@@ -6,15 +6,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Counters hold a node's counts since its start.
-type Counters struct {
+// counters hold a node's counts since its start.
+type counters struct {
 	// Refused counts refused frames and peers, by reason, and links that were cut because of their
 	// frames.
 	Refused map[string]int64
 	// Blamed counts, by neighbour and reason, those of the refused frames that came over a link.
 	Blamed map[topology.Rank]map[string]int64
 	// Links has the bytes of each link. Wire is 0 here over QUIC, whose connections share a socket.
-	Links []LinkBytes
+	Links []link.Bytes
 	// Sent and Received are the sums over all links. Their Wire counts all bytes of this host's
 	// sockets (over QUIC: the payloads of its UDP packets).
 	Sent, Received record.Bytes
@@ -24,15 +24,12 @@ type Counters struct {
 	Vectors struct{ Sent, Received int64 }
 }
 
-// LinkBytes counts the bytes exchanged with one neighbour.
-type LinkBytes = link.Bytes
-
-// Counters returns the counts so far.
-func (n *Node) Counters() Counters {
+// counters returns the counts so far.
+func (n *Node) counters() counters {
 	n.mu.Lock()
 	links, topic := n.links, n.topic
 	n.mu.Unlock()
-	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
+	c := counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
 	c.Vectors.Sent, c.Vectors.Received = n.vectors.Carried()
 	if links != nil {
 		c.Links = links.Carried() // first, so that their sum is at most the total

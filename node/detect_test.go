@@ -119,7 +119,7 @@ func TestAPulledCableIsNoticed(t *testing.T) {
 		w := task{n: 2, dim: 100, rounds: 1 << 30}.worker(t, i)
 		wg.Go(func() { n.Run(ctx, w) })
 	}
-	eventually(t, "training", func() bool { return c.nodes[0].Counters().Sent.Stream > 10_000 })
+	eventually(t, "training", func() bool { return c.nodes[0].counters().Sent.Stream > 10_000 })
 	for _, n := range c.nodes { // identify has told each end the other's own address, which bypasses the cable
 		listening := n.host.Network().(interface{ ListenClose(...ma.Multiaddr) })
 		listening.ListenClose(n.host.Network().ListenAddresses()...)

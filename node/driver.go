@@ -17,7 +17,7 @@ import (
 type driver struct {
 	w         Worker
 	core      *peer.Peer
-	t         Transport
+	t         transport
 	oracle    oracle
 	keeper    *keeper
 	hosting   hosting

@@ -76,7 +76,7 @@ func (s *script) each(kind link.EventKind, p []topology.Rank) {
 	}
 }
 
-var _ Transport = (*script)(nil)
+var _ transport = (*script)(nil)
 
 // driverOf returns a driver of w whose transport is a script.
 func driverOf(t testing.TB, w Worker, s *script) *driver {

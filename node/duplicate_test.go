@@ -25,7 +25,7 @@ func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 			w := job.worker(t, i)
 			wg.Go(func() { n.Run(ctx, w) })
 		}
-		eventually(t, "training", func() bool { return c.nodes[1].Counters().Sent.Stream > 10_000 })
+		eventually(t, "training", func() bool { return c.nodes[1].counters().Sent.Stream > 10_000 })
 		first, other := c.nodes[rank], c.nodes[1-rank]
 		duplicate, err := New(Options{
 			RunID: first.opts.RunID, N: 2, Dim: 100, Detect: time.Second, Sections: first.opts.Sections,
@@ -112,7 +112,7 @@ func TestTwoMachinesWithOneKeySaySo(t *testing.T) {
 		nodes, waits = append(nodes, n), append(waits, joining(ctx, n))
 	}
 	for _, n := range nodes {
-		eventually(t, "a hint", func() bool { return n.Counters().Refused["same identity"] > 0 })
+		eventually(t, "a hint", func() bool { return n.counters().Refused["same identity"] > 0 })
 	}
 	cancel()
 	for i, wait := range waits {

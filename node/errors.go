@@ -68,9 +68,6 @@ type UnprovenError = handshake.UnprovenError
 // A StoppedError says that another worker ended the run for all.
 type StoppedError = handshake.StoppedError
 
-// A Reason says why one peer refuses another.
-type Reason = handshake.Reason
-
 // Reasons of a refusal, see package handshake. All but NotReady and Duplicate are permanent.
 const (
 	NotReady     = handshake.NotReady

@@ -105,7 +105,7 @@ func TestBytesAreHonest(t *testing.T) {
 			t.Errorf("worker %d: %.4f bytes on the wire per byte of payload, want at most 1.05", i, ratio)
 		}
 		t.Logf("worker %d: wire/payload %.5f", i, ratio)
-		counted := n.Counters()
+		counted := n.counters()
 		var links int64
 		for _, l := range counted.Links {
 			links += l.Sent.Wire

@@ -40,7 +40,7 @@ func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	w := task{n: 2, dim: 100, rounds: 3}.worker(t, 1)
 	over := make(chan struct{})
 	go func() { defer close(over); honest.Run(ctx, w) }()
-	eventually(t, "the run", func() bool { return len(honest.Counters().Links) > 0 })
+	eventually(t, "the run", func() bool { return len(honest.counters().Links) > 0 })
 	told := 0
 	for range 2 * fewStrangers {
 		if callOn(ctx, t, honest) {
@@ -50,7 +50,7 @@ func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	if told == 0 || told > fewStrangers+1 {
 		t.Errorf("%d of %d strangers were told why, want a few", told, 2*fewStrangers)
 	}
-	if got := honest.Counters().Refused["refused stranger"]; got < 2*fewStrangers { // some call twice
+	if got := honest.counters().Refused["refused stranger"]; got < 2*fewStrangers { // some call twice
 		t.Errorf("%d strangers counted, want at least %d", got, 2*fewStrangers)
 	}
 	if lines := strings.Count(c.logs.String(), "stranger"); lines > 4 {
@@ -89,7 +89,7 @@ func TestGarbageChangesNothing(t *testing.T) {
 		if errs[i] != nil || finals[i].Digest != want {
 			t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want)
 		}
-		seen := c.nodes[i].Counters().Refused
+		seen := c.nodes[i].counters().Refused
 		delete(seen, "refused address")
 		if len(seen) > 0 {
 			t.Errorf("worker %d: garbage was read: %v", i, seen)

@@ -54,7 +54,7 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 	tests := map[string]struct {
 		change func(o *Options)
 		want   string
-		reason Reason
+		reason handshake.Reason
 	}{
 		"first section":  {func(o *Options) { o.Sections[0].JSON = []byte(`{"size":3}`) }, "topology.size is ", OtherSection},
 		"second section": {func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", OtherSection},
@@ -75,7 +75,7 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 						t.Errorf("worker %d: error %v, want a network error with %q", rank, err, test.want)
 					}
 					// On a slow machine the called end asks as well, and is refused once more.
-					if n := c.nodes[rank].Counters().Refused["refused "+test.reason.String()]; n < 1 || n > 4 {
+					if n := c.nodes[rank].counters().Refused["refused "+test.reason.String()]; n < 1 || n > 4 {
 						t.Errorf("worker %d: %d refusals, want 1", rank, n)
 					}
 				}
@@ -121,7 +121,7 @@ func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 		t.Errorf("error %v, want that it is no member", err)
 	}
-	eventually(t, "the refusal is counted", func() bool { return honest.Counters().Refused["refused stranger"] > 0 })
+	eventually(t, "the refusal is counted", func() bool { return honest.counters().Refused["refused stranger"] > 0 })
 	eventually(t, "the log names the stranger", func() bool { return strings.Contains(c.logs.String(), stranger.ID()) })
 	cancel()
 	wg.Wait()
@@ -192,7 +192,7 @@ func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			}
 			talk.Stream.CloseWrite()
 			io.Copy(io.Discard, talk.In) // until the honest ends the link
-			eventually(t, "the frame is counted", func() bool { return c.nodes[1].Counters().Refused[reason] == 1 })
+			eventually(t, "the frame is counted", func() bool { return c.nodes[1].counters().Refused[reason] == 1 })
 			cancel()
 			wg.Wait()
 		})
@@ -302,7 +302,7 @@ func TestStopReachesAll(t *testing.T) {
 	var errs []error
 	var running sync.WaitGroup
 	running.Go(func() { _, errs = c.run(t, t.Context(), job) })
-	eventually(t, "training", func() bool { return c.nodes[0].Counters().Sent.Stream > 10_000 })
+	eventually(t, "training", func() bool { return c.nodes[0].counters().Sent.Stream > 10_000 })
 	c.nodes[2].Stop("the cat is on the keyboard")
 	running.Wait()
 	for i, err := range errs {
@@ -328,7 +328,7 @@ func TestFailureStopsTheOthers(t *testing.T) {
 		}
 		wg.Go(func() { _, errs[i] = n.Run(own, w) })
 	}
-	eventually(t, "training", func() bool { return c.nodes[3].Counters().Sent.Stream > 10_000 })
+	eventually(t, "training", func() bool { return c.nodes[3].counters().Sent.Stream > 10_000 })
 	why := errors.New("somebody pressed ctrl-c")
 	cancel(why)
 	wg.Wait()

@@ -13,7 +13,7 @@ import (
 
 // A reporter is a transport that reports its status.
 type reporter interface {
-	Transport
+	transport
 	meter
 }
 

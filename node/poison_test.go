@@ -114,7 +114,7 @@ func TestPoisonLeavesNoTrace(t *testing.T) {
 				}
 			}
 			for _, rank := range []int{0, 2} {
-				blamed := c.nodes[rank].Counters().Blamed
+				blamed := c.nodes[rank].counters().Blamed
 				if n := blamed[poisoned][test.reason]; n < rounds/every {
 					t.Errorf("worker %d blames %v, want worker %d for %q, %d times", rank, blamed, poisoned, test.reason, rounds/every)
 				}
@@ -183,7 +183,7 @@ func TestAFlippedModelIsClipped(t *testing.T) {
 					t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want[i])
 				}
 			}
-			if n := c.nodes[0].Counters().Blamed[topology.Rank(poisoned)]; len(n) > 0 {
+			if n := c.nodes[0].counters().Blamed[topology.Rank(poisoned)]; len(n) > 0 {
 				t.Errorf("worker 0 blames the liar for %v, which nobody can see", n)
 			}
 		})

@@ -124,7 +124,7 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 	tests := map[string]struct {
 		change        func(o *Options)
 		want, section string
-		reason        Reason
+		reason        handshake.Reason
 	}{
 		"another training": {
 			func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", "train", OtherSection,
@@ -152,7 +152,7 @@ func TestStrangersDoNotEndARollCall(t *testing.T) {
 	tests := map[string]struct {
 		change func(o *Options)
 		want   string
-		reason Reason
+		reason handshake.Reason
 	}{
 		"another secret": {func(o *Options) { o.JoinSecret = barley }, "join secret differs", OtherSecret},
 		"another run":    {func(o *Options) { o.RunID = "toast" }, "run differs", OtherRun},
@@ -165,7 +165,7 @@ func TestStrangersDoNotEndARollCall(t *testing.T) {
 			peers := []*Node{c.settle(t, 2, nil), c.settle(t, 2, test.change)}
 			waits := []<-chan joined{joining(ctx, peers[0]), joining(ctx, peers[1])}
 			for _, p := range peers {
-				eventually(t, "a refusal", func() bool { return p.Counters().Refused["refused "+test.reason.String()] > 0 })
+				eventually(t, "a refusal", func() bool { return p.counters().Refused["refused "+test.reason.String()] > 0 })
 			}
 			for i, wait := range waits {
 				select {

@@ -57,7 +57,7 @@ func TestAStrangerLearnsNoSettings(t *testing.T) {
 	peers := []*Node{settle("alpha", sesame, "12345"), settle("beta", barley, "67890")}
 	waits := []<-chan joined{joining(ctx, peers[0]), joining(ctx, peers[1])}
 	for _, p := range peers {
-		eventually(t, "a refusal", func() bool { return p.Counters().Refused["refused join secret"] > 0 })
+		eventually(t, "a refusal", func() bool { return p.counters().Refused["refused join secret"] > 0 })
 	}
 	cancel()
 	for _, wait := range waits {

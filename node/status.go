@@ -8,7 +8,7 @@ import (
 
 // Status says how this node is doing. It may be called at any time.
 func (n *Node) Status() Status {
-	seen := n.Counters()
+	seen := n.counters()
 	n.mu.Lock()
 	links, topic := n.links, n.topic
 	s := Status{

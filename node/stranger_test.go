@@ -67,7 +67,7 @@ func TestAStrangerEndsNoRunWithoutARoster(t *testing.T) {
 	c.appear(all)
 	besiege(t.Context(), all[0], first)()
 	eventually(t, "all plays to callers", func() bool { return played.Load() >= int64(len(outsider.Plays())) })
-	if first.Counters().Refused["unproven refusal"] == 0 {
+	if first.counters().Refused["unproven refusal"] == 0 {
 		t.Error("no claim of a stranger is counted")
 	}
 	second := c.settle(t, 2, quick)

@@ -7,11 +7,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Transport moves frames between a worker and its neighbours: at most once, in order per link. A
+// A transport moves frames between a worker and its neighbours: at most once, in order per link. A
 // frame may be lost only with its link. The transport makes a lost link again until it is closed.
 //
 // It is used by one goroutine, which must keep receiving from Events.
-type Transport interface {
+type transport interface {
 	// Send hands over frames without waiting for them to leave. The caller may use the slice frames
 	// again. A payload stays unchanged until the receiver has it. Without a link a frame is lost:
 	// LinkUp says when to send again. When both ends have sent a gossip.Bye, PeerDone follows.
@@ -39,6 +39,6 @@ type meter interface {
 }
 
 var (
-	_ Transport = (*link.Links)(nil)
+	_ transport = (*link.Links)(nil)
 	_ meter     = (*link.Links)(nil)
 )

@@ -13,15 +13,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A VectorError says why the vector of a worker has not come, and names both.
-type VectorError = vector.Error
-
 // Publish lets the other workers Fetch a copy of x under a tag of 1 to 32 printable characters. The
 // copy is kept until each has it. Call it after Join.
 func (n *Node) Publish(tag string, x []float32) { n.vectors.Publish(tag, x) }
 
 // Fetch waits until a worker has published a vector of len(x) elements, and copies it to x. It fails
-// with a *NetworkError that wraps a *VectorError. A worker that was there is lost when it has been gone
+// with a *NetworkError that wraps a *vector.Error. A worker that was there is lost when it has been gone
 // for 10 seconds; one that has finished publishes nothing more. Other causes are a refusal, vectors of
 // different lengths, and the end of ctx. After an error x may hold a part of the vector. Call it after
 // Join.

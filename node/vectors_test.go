@@ -85,7 +85,7 @@ func TestAveragesWithinARunAndAfterIt(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	count := nodes[0].Counters()
+	count := nodes[0].counters()
 	if count.Vectors.Sent == 0 || count.Sent.Wire < count.Sent.Stream+count.Vectors.Sent {
 		t.Errorf("worker 0 has sent %+v and %d bytes of vectors", count.Sent, count.Vectors.Sent)
 	}
@@ -143,7 +143,7 @@ func TestAVectorOfAnotherRunFileIsRefusedAtBothEnds(t *testing.T) {
 		t.Errorf("error %v, want the setting that differs", err)
 	}
 	eventually(t, "the refusal at the other end", func() bool {
-		return c.nodes[0].Counters().Refused["refused section"] == 1
+		return c.nodes[0].counters().Refused["refused section"] == 1
 	})
 }
 

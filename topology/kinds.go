@@ -36,9 +36,6 @@ func (k Kind) Static() bool { return k.row().links == nil }
 // Endless reports whether the matrices of the kind never repeat: each exchange draws its own.
 func (k Kind) Endless() bool { return k.row().endless }
 
-// Seeded reports whether graphs of the kind are drawn from a seed.
-func (k Kind) Seeded() bool { return k.Endless() || k.row().draw != nil }
-
 // Closes reports whether graphs of the kind close the gaps that lost workers leave, see Graph.Closing.
 func (k Kind) Closes() bool { return k.row().closes }
 

@@ -181,8 +181,8 @@ func recognize(all []Fix) []recognizer {
 	return known
 }
 
-// See names the section that explains a warning, "" if none does.
-func See(warning string) string {
+// see names the section that explains a warning, "" if none does.
+func see(warning string) string {
 	for _, r := range recognizers {
 		if r.pattern.MatchString(warning) {
 			return Section(r.anchor)
@@ -194,7 +194,7 @@ func See(warning string) string {
 // Warning is the line that shows a warning.
 func Warning(text string) string {
 	line := "warning: " + text
-	if section := See(text); section != "" {
+	if section := see(text); section != "" {
 		line += "; see " + section
 	}
 	return line
@@ -207,7 +207,7 @@ func Pointing(h slog.Handler) slog.Handler { return pointing{h} }
 type pointing struct{ slog.Handler }
 
 func (p pointing) Handle(ctx context.Context, r slog.Record) error {
-	if section := See(r.Message); r.Level >= slog.LevelWarn && section != "" {
+	if section := see(r.Message); r.Level >= slog.LevelWarn && section != "" {
 		r = r.Clone()
 		r.AddAttrs(slog.String("see", section))
 	}

@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// A Comparison is the cells of a comparison as they fill.
-type Comparison struct {
+// A comparison is the cells of a comparison as they fill.
+type comparison struct {
 	Name     string           `json:"name"`
 	Mode     string           `json:"mode"` // sim or lab
 	Labels   []string         `json:"labels"`
@@ -18,13 +18,13 @@ type Comparison struct {
 	Seeds    []uint64         `json:"seeds"`
 	Done     int              `json:"done"`
 	Of       int              `json:"of"`
-	Cells    []Cell           `json:"cells"`
+	Cells    []cell           `json:"cells"`
 	Target   string           `json:"target"` // of the times; "": the comparison has none
-	Times    []Time           `json:"times"`  // by network, then by label
+	Times    []attained       `json:"times"`  // by network, then by label
 }
 
-// A Time is when the finished cells of a label on a network reached the target, as a report writes it.
-type Time struct {
+// An attained time is when the finished cells of a label on a network reached the target, as a report writes it.
+type attained struct {
 	Label   string `json:"label"`
 	Network string `json:"network"`
 	Time    string `json:"time"`
@@ -36,8 +36,8 @@ const (
 	runningCell = "running"
 )
 
-// A Cell is one run of a comparison.
-type Cell struct {
+// A cell is one run of a comparison.
+type cell struct {
 	Label   string  `json:"label"`
 	Network string  `json:"network"`
 	Seed    uint64  `json:"seed"`
@@ -56,13 +56,13 @@ type Cell struct {
 
 // compared reads the comparison in a folder, whose runs are known. It is nil before the comparison has written its
 // cells.
-func compared(dir string, known map[string]*listed) *Comparison {
+func compared(dir string, known map[string]*listed) *comparison {
 	file, err := report.ReadComparison(dir)
 	if err != nil {
 		return nil
 	}
-	c := &Comparison{Name: file.Name, Mode: file.Mode, Labels: file.Labels, Networks: file.Networks, Seeds: file.Seeds,
-		Cells: []Cell{}, Times: []Time{}}
+	c := &comparison{Name: file.Name, Mode: file.Mode, Labels: file.Labels, Networks: file.Networks, Seeds: file.Seeds,
+		Cells: []cell{}, Times: []attained{}}
 	done := map[string]report.Cell{}
 	for _, cell := range file.Cells {
 		done[configs.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed}.ID()] = cell
@@ -75,7 +75,7 @@ func compared(dir string, known map[string]*listed) *Comparison {
 			}
 			for _, seed := range seeds {
 				id := configs.Cell{Label: label, Network: network.Name, Seed: seed}.ID()
-				cell := Cell{Label: label, Network: network.Name, Seed: seed, State: waitingCell}
+				cell := cell{Label: label, Network: network.Name, Seed: seed, State: waitingCell}
 				cell.clear()
 				cell.run(runOf(id, dir, done[id], known))
 				if end, ok := done[id]; ok {
@@ -92,7 +92,7 @@ func compared(dir string, known map[string]*listed) *Comparison {
 }
 
 // time takes the times to the first target of a comparison.
-func (c *Comparison) time(file *report.Comparison) {
+func (c *comparison) time(file *report.Comparison) {
 	targets := file.Targets.List()
 	if len(targets) == 0 {
 		return
@@ -104,7 +104,7 @@ func (c *Comparison) time(file *report.Comparison) {
 				return cell.Label != label || cell.Network != network.Name
 			})
 			if len(over) > 0 {
-				c.Times = append(c.Times, Time{label, network.Name, report.TimeTo(over, targets[0])})
+				c.Times = append(c.Times, attained{label, network.Name, report.TimeTo(over, targets[0])})
 			}
 		}
 	}
@@ -124,14 +124,14 @@ func runOf(id, dir string, done report.Cell, known map[string]*listed) (found *l
 }
 
 // clear makes all results unknown.
-func (c *Cell) clear() {
+func (c *cell) clear() {
 	for _, of := range []*figure{&c.TrainLoss, &c.Loss, &c.Accuracy, &c.Time, &c.Bytes} {
 		*of = unknown()
 	}
 }
 
 // run takes how far the run of the cell is.
-func (c *Cell) run(one *listed) {
+func (c *cell) run(one *listed) {
 	if one == nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (c *Cell) run(one *listed) {
 }
 
 // end takes the result of the cell.
-func (c *Cell) end(cell report.Cell) {
+func (c *cell) end(cell report.Cell) {
 	c.State, c.Error = string(cell.Status), cell.Error
 	if s := cell.Summary; s != nil {
 		c.Rounds, c.Time, c.Bytes = s.Rounds, figureOf(s.Time), figure(s.BytesPerPeer.Wire)

@@ -36,7 +36,7 @@ type library struct {
 	known  map[string]*listed // by id
 	order  []string           // newest first
 	listAt time.Time
-	cells  *Comparison
+	cells  *comparison
 	tracks map[string]*followed
 	ctx    context.Context // ends the tracks
 }

@@ -23,8 +23,8 @@ type server struct {
 	streams chan struct{} // one for each open stream
 }
 
-// A State is what a page knows before it looks at a run.
-type State struct {
+// A state is what a page knows before it looks at a run.
+type state struct {
 	Version    string      `json:"version"`
 	Folder     string      `json:"folder"`
 	Kind       string      `json:"kind"` // run, comparison, several
@@ -32,16 +32,16 @@ type State struct {
 	Main       *string     `json:"main"` // id of the run to show first; null: there is none yet
 	Again      string      `json:"again"`
 	Runs       []Listed    `json:"runs"` // newest first
-	Comparison *Comparison `json:"comparison"`
+	Comparison *comparison `json:"comparison"`
 }
 
 // state returns the list of runs.
-func (s *server) state(now time.Time) *State {
+func (s *server) state(now time.Time) *state {
 	l := s.lib
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refresh(now)
-	out := &State{Version: s.version, Folder: l.folder, Kind: kinds[l.kind], Follows: s.follows, Main: l.main(),
+	out := &state{Version: s.version, Folder: l.folder, Kind: kinds[l.kind], Follows: s.follows, Main: l.main(),
 		Again: s.again, Runs: make([]Listed, 0, len(l.order)), Comparison: l.cells}
 	for _, id := range l.order {
 		r := l.known[id]

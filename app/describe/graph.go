@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Graph is the output of "topology show".
-type Graph struct {
+// A shownGraph is the output of "topology show".
+type shownGraph struct {
 	Spec     string             `json:"spec"`
 	Workers  int                `json:"workers"`
 	Slack    float64            `json:"slack"`
@@ -48,13 +48,13 @@ const widest = 10
 // largestW is the largest W that goes into JSON.
 const largestW = 64
 
-// NewGraph computes the theoretical figures of a graph's mixing matrix.
-func NewGraph(g *topology.Graph) (*Graph, error) {
+// newGraph computes the theoretical figures of a graph's mixing matrix.
+func newGraph(g *topology.Graph) (*shownGraph, error) {
 	s, err := g.Spectrum()
 	if err != nil {
 		return nil, err
 	}
-	r := &Graph{
+	r := &shownGraph{
 		Spec: g.Spec().String(), Workers: g.N(), Slack: g.Spec().Slack, Edges: g.Edges(), Diameter: g.Reach(),
 		graph: g,
 		spectrum: spectrum{
@@ -79,7 +79,7 @@ func NewGraph(g *topology.Graph) (*Graph, error) {
 }
 
 // Write draws the graph and prints its mixing matrix and its spectrum.
-func (r *Graph) Write(w io.Writer) error {
+func (r *shownGraph) Write(w io.Writer) error {
 	if err := r.graph.Draw(w); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *Graph) Write(w io.Writer) error {
 	return t.Flush()
 }
 
-func (r *Graph) d2() string {
+func (r *shownGraph) d2() string {
 	if r.D2Admissible {
 		return "admissible: the least eigenvalue is above -1/3"
 	}

@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-func graph(t *testing.T, spec string) *Graph {
+func graph(t *testing.T, spec string) *shownGraph {
 	t.Helper()
 	s, err := topology.ParseSpec(spec)
 	if err != nil {
@@ -29,7 +29,7 @@ func graph(t *testing.T, spec string) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewGraph(g)
+	r, err := newGraph(g)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,13 +18,13 @@ type Report interface {
 // Show describes a graph: as a Graph if it is static, else as a Sequence.
 func Show(g *topology.Graph) (Report, error) {
 	if g.Spec().Kind.Static() {
-		return NewGraph(g)
+		return newGraph(g)
 	}
-	return NewSequence(g)
+	return newSequence(g)
 }
 
-// A Sequence is the output of "topology show" for a graph that changes from exchange to exchange, or is directed.
-type Sequence struct {
+// A sequence is the output of "topology show" for a graph that changes from exchange to exchange, or is directed.
+type sequence struct {
 	Spec       string    `json:"spec"`
 	Workers    int       `json:"workers"`
 	Slack      float64   `json:"slack"`
@@ -36,13 +36,13 @@ type Sequence struct {
 	S1         float64   `json:"s1"`
 	Messages   int       `json:"messages"`  // most of a worker in an exchange
 	Distances  []float64 `json:"distances"` // |W^(s)…W^(0) − J|₂ for s = 0, 1, …
-	Phases     []Phase   `json:"phases"`
+	Phases     []phase   `json:"phases"`
 
 	drawing int // phases that are drawn
 }
 
-// A Phase has the edges of one exchange of a period.
-type Phase struct {
+// A phase has the edges of one exchange of a period.
+type phase struct {
 	// Edges are pairs of sender and receiver; where matrices are symmetric, each pair once.
 	Edges [][2]topology.Rank `json:"edges"`
 }
@@ -53,14 +53,14 @@ const (
 	endlessPhases  = 4     // exchanges that are drawn of a graph that never repeats
 )
 
-// NewSequence computes the figures of a graph that is not static.
-func NewSequence(g *topology.Graph) (*Sequence, error) {
+// newSequence computes the figures of a graph that is not static.
+func newSequence(g *topology.Graph) (*sequence, error) {
 	sums, err := g.PathSums()
 	if err != nil {
 		return nil, err
 	}
 	spec := g.Spec()
-	r := &Sequence{
+	r := &sequence{
 		Spec: spec.String(), Workers: g.N(), Slack: spec.Slack, Period: g.Period(), Symmetric: g.Symmetric(),
 		Reach: g.Reach(), S: sums.S, S1: sums.S1,
 	}
@@ -81,8 +81,8 @@ func NewSequence(g *topology.Graph) (*Sequence, error) {
 }
 
 // phase returns the edges of an exchange.
-func (r *Sequence) phase(g *topology.Graph, s int) Phase {
-	p := Phase{Edges: [][2]topology.Rank{}}
+func (r *sequence) phase(g *topology.Graph, s int) phase {
+	p := phase{Edges: [][2]topology.Rank{}}
 	for i, row := range g.Rows(s) {
 		r.Messages = max(r.Messages, len(row.Out))
 		for _, e := range row.In {
@@ -95,7 +95,7 @@ func (r *Sequence) phase(g *topology.Graph, s int) Phase {
 }
 
 // Write draws one frame per phase and prints the figures.
-func (r *Sequence) Write(w io.Writer) error {
+func (r *sequence) Write(w io.Writer) error {
 	for s, p := range r.Phases {
 		fmt.Fprintf(w, "exchange %d\n%s", s, r.draw(p))
 	}
@@ -118,7 +118,7 @@ func (r *Sequence) Write(w io.Writer) error {
 	return t.Flush()
 }
 
-func (r *Sequence) period() string {
+func (r *sequence) period() string {
 	switch {
 	case r.Period == 0:
 		return "none: each exchange draws its edges; never exact"
@@ -131,7 +131,7 @@ func (r *Sequence) period() string {
 // shortList is the number of distances that are printed.
 const shortList = 8
 
-func (r *Sequence) distances() string {
+func (r *sequence) distances() string {
 	var text strings.Builder
 	for _, d := range r.Distances[:min(len(r.Distances), shortList)] {
 		if d < farAway {
@@ -146,7 +146,7 @@ func (r *Sequence) distances() string {
 const frameWidth = 78
 
 // draw lists the edges of a phase: pairs that meet, or senders and receivers.
-func (r *Sequence) draw(p Phase) string {
+func (r *sequence) draw(p phase) string {
 	arrow := " → "
 	if r.Symmetric {
 		arrow = " ─ "

@@ -25,19 +25,19 @@ type Report struct {
 	Pairs []Pair `json:"pairs,omitempty"`
 }
 
-// A BrokenError says that checks have the verdict broken.
-type BrokenError struct{ Checks []string }
+// A brokenError says that checks have the verdict broken.
+type brokenError struct{ Checks []string }
 
-func (e *BrokenError) Error() string {
+func (e *brokenError) Error() string {
 	return fmt.Sprintf("doctor: %s %s broken: %s", plural.Of(len(e.Checks), "check"),
 		plural.Verb(len(e.Checks), "is", "are"),
 		strings.Join(e.Checks, ", "))
 }
 
 // Hint says where the fix is.
-func (e *BrokenError) Hint() string { return "the fix is below each of them" }
+func (e *brokenError) Hint() string { return "the fix is below each of them" }
 
-// Examine runs all checks, those that wait side by side. The error is a *BrokenError if one is broken.
+// Examine runs all checks, those that wait side by side. The error is a *brokenError if one is broken.
 func Examine(ctx context.Context, r Request) (*Report, error) {
 	p := &patient{Request: r}
 	report := &Report{Rows: []Row{}}
@@ -95,7 +95,7 @@ func (r *Report) err() error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &BrokenError{names}
+	return &brokenError{names}
 }
 
 // Write prints a line per row, and below it the fix.

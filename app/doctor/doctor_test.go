@@ -236,7 +236,7 @@ func TestAnExaminationAlone(t *testing.T) {
 		}
 		expect(t, of("peers"), want, "0 of 3 other machines met; 3 not heard of", "--wait")
 		expect(t, of("run file"), OK, "4 workers")
-		if broken, ok := errors.AsType[*BrokenError](err); pairs && (!ok || !strings.Contains(broken.Error(), "peers")) {
+		if broken, ok := errors.AsType[*brokenError](err); pairs && (!ok || !strings.Contains(broken.Error(), "peers")) {
 			t.Errorf("error %v does not name the check", err)
 		}
 		if see := of("peers").See; see != "docs/doctor.md#peers" {
@@ -254,7 +254,7 @@ func TestAnExaminationAlone(t *testing.T) {
 
 func TestABrokenRunFileIsARow(t *testing.T) {
 	report, err := Examine(t.Context(), Request{Load: load("topology.size=many")})
-	if _, ok := errors.AsType[*BrokenError](err); !ok {
+	if _, ok := errors.AsType[*brokenError](err); !ok {
 		t.Errorf("error %v", err)
 	}
 	for _, row := range report.Rows {

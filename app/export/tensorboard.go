@@ -65,17 +65,17 @@ func (t *tensorBoard) close() error { return nil }
 // newEvents begins an event file. TensorBoard looks for tfevents in the name.
 func newEvents(dir string, s *source) *draft {
 	file := newDraft(filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%d.gossip", s.began.Unix())), s.workers+1)
-	file.waiting = AppendHeader(file.waiting, float64(s.began.Unix()))
+	file.waiting = appendHeader(file.waiting, float64(s.began.Unix()))
 	return file
 }
 
 // addEvent appends the values of a row. Their step is the round.
 func addEvent(file *draft, s *source, r *row) error {
-	curves := make([]Scalar, 0, len(scalars))
+	curves := make([]tagged, 0, len(scalars))
 	for i, v := range r.values {
 		if record.Number(v) != nil {
-			curves = append(curves, Scalar{Tag: scalars[i].name, Value: v})
+			curves = append(curves, tagged{Tag: scalars[i].name, Value: v})
 		}
 	}
-	return file.append(func(b []byte) []byte { return AppendScalars(b, s.wall(r), int64(r.round), curves) })
+	return file.append(func(b []byte) []byte { return appendScalars(b, s.wall(r), int64(r.round), curves) })
 }

@@ -27,21 +27,21 @@ const (
 // version is what the first event of a file says. From version 2 on, readers accept steps in any order.
 const version = "brain.Event:2"
 
-// A Scalar is a value of a curve.
-type Scalar struct {
+// A tagged is a value of a curve.
+type tagged struct {
 	Tag   string // name of the curve
 	Value float64
 }
 
-// AppendHeader appends the first record of a file, made at wall seconds since 1970.
-func AppendHeader(b []byte, wall float64) []byte {
+// appendHeader appends the first record of a file, made at wall seconds since 1970.
+func appendHeader(b []byte, wall float64) []byte {
 	event := appendWall(nil, wall)
 	event = protowire.AppendTag(event, eventFileVersion, protowire.BytesType)
 	return appendRecord(b, protowire.AppendString(event, version))
 }
 
-// AppendScalars appends the record of one step. The format holds values in single precision.
-func AppendScalars(b []byte, wall float64, step int64, scalars []Scalar) []byte {
+// appendScalars appends the record of one step. The format holds values in single precision.
+func appendScalars(b []byte, wall float64, step int64, scalars []tagged) []byte {
 	var summary, value []byte
 	for _, s := range scalars {
 		value = protowire.AppendTag(value[:0], valueTag, protowire.BytesType)

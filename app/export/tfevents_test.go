@@ -18,9 +18,9 @@ import (
 )
 
 func sample() []byte {
-	b := AppendHeader(nil, 1700000000)
-	b = AppendScalars(b, 1700000000.25, 10, []Scalar{{"loss/train", 1.5}, {"theta/bound", 0.1}})
-	return AppendScalars(b, 1700000001, 1<<40, []Scalar{{"loss/train", -0.5}})
+	b := appendHeader(nil, 1700000000)
+	b = appendScalars(b, 1700000000.25, 10, []tagged{{"loss/train", 1.5}, {"theta/bound", 0.1}})
+	return appendScalars(b, 1700000001, 1<<40, []tagged{{"loss/train", -0.5}})
 }
 
 // records takes a file apart as the guide of TensorFlow describes it.
@@ -49,7 +49,7 @@ func records(t *testing.T, file []byte) [][]byte {
 // The first bytes are those of every event file of TensorFlow: a length of 24, its masked checksum and the tag of the
 // time. The record ends with the tag of the version and its text.
 func TestTheHeaderIsThatOfTensorFlow(t *testing.T) {
-	file := AppendHeader(nil, 1)
+	file := appendHeader(nil, 1)
 	if got, want := hex.EncodeToString(file[:13]), "1800000000000000a37f4b2209"; got != want {
 		t.Errorf("file begins with %s, want %s", got, want)
 	}

@@ -87,7 +87,7 @@ type scores struct {
 
 // Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
 func Begin(ctx context.Context, o Options) (*Child, error) {
-	c := &Child{Late: NewLate(), o: o, turns: turns{saving: -1}, after: after,
+	c := &Child{Late: newLate(), o: o, turns: turns{saving: -1}, after: after,
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {

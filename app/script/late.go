@@ -19,8 +19,8 @@ type Late struct {
 	known  int                   // the losses of all rounds below are known
 }
 
-// NewLate returns a Late of a script that has logged nothing.
-func NewLate() *Late {
+// newLate returns a Late of a script that has logged nothing.
+func newLate() *Late {
 	return &Late{next: func(record.Event) {}, losses: map[int]float64{}, over: map[int]time.Duration{}}
 }
 
@@ -49,9 +49,9 @@ func (l *Late) Loss(k int, loss float64) {
 	l.losses[k] = loss
 }
 
-// Stepped notes that the script has taken step k, whose hand-over took some time. It logs no loss of an earlier round
+// stepped notes that the script has taken step k, whose hand-over took some time. It logs no loss of an earlier round
 // after that.
-func (l *Late) Stepped(k int, over time.Duration) {
+func (l *Late) stepped(k int, over time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over[k], l.known = over, max(l.known, k)

@@ -38,15 +38,15 @@ func (h *hearer) want(t *testing.T, rounds []int, losses []float64) {
 
 func TestAStepWaitsForTheLossOfItsRound(t *testing.T) {
 	var h hearer
-	l := NewLate()
+	l := newLate()
 	observe := l.Observe(h.hear)
-	l.Stepped(0, time.Millisecond)
+	l.stepped(0, time.Millisecond)
 	observe(step(1))
 	h.want(t, nil, nil)
 	l.Loss(0, 7)
 	h.want(t, nil, nil) // the script may log another loss of that round
 	l.Loss(0, 6)
-	l.Stepped(1, 2*time.Millisecond)
+	l.stepped(1, 2*time.Millisecond)
 	h.want(t, []int{1}, []float64{6})
 	observe(step(2))
 	l.Loss(1, 5)
@@ -60,21 +60,21 @@ func TestAStepWaitsForTheLossOfItsRound(t *testing.T) {
 // Workers that exchange while the script computes finish a round after the script has begun the next one.
 func TestAStepThatComesAfterItsLossPassesAtOnce(t *testing.T) {
 	var h hearer
-	l := NewLate()
+	l := newLate()
 	observe := l.Observe(h.hear)
-	l.Stepped(0, 0)
+	l.stepped(0, 0)
 	l.Loss(0, 3)
-	l.Stepped(1, 0)
+	l.stepped(1, 0)
 	observe(step(1))
 	h.want(t, []int{1}, []float64{3})
 }
 
 func TestRoundsWithoutALossHaveTheOneBefore(t *testing.T) {
 	var h hearer
-	l := NewLate()
+	l := newLate()
 	observe := l.Observe(h.hear)
 	for k := range 6 {
-		l.Stepped(k, 0)
+		l.stepped(k, 0)
 		if k == 1 || k == 4 {
 			l.Loss(k, float64(10*k))
 		}
@@ -89,7 +89,7 @@ func TestRoundsWithoutALossHaveTheOneBefore(t *testing.T) {
 
 func TestOtherEventsDoNotWait(t *testing.T) {
 	var h hearer
-	NewLate().Observe(h.hear)(record.Event{Status: &record.Status{State: record.Training}})
+	newLate().Observe(h.hear)(record.Event{Status: &record.Status{State: record.Training}})
 	if h.others != 1 {
 		t.Error("a status waits for a loss")
 	}
@@ -97,9 +97,9 @@ func TestOtherEventsDoNotWait(t *testing.T) {
 
 func TestComputingExcludesHandOver(t *testing.T) {
 	var got record.Step
-	l := NewLate()
+	l := newLate()
 	observe := l.Observe(func(e record.Event) { got = *e.Step })
-	l.Stepped(0, 2*time.Millisecond)
+	l.stepped(0, 2*time.Millisecond)
 	observe(step(1))
 	l.Flush()
 	if got.Compute != 3*time.Millisecond || got.HandOver != 2*time.Millisecond {

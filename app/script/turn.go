@@ -29,7 +29,7 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 		c.usual = took
 	}
 	spent := c.script.Spent()
-	c.Late.Stepped(k, spent.Out+spent.Back-c.spent)
+	c.Late.stepped(k, spent.Out+spent.Back-c.spent)
 	c.spent = spent.Out + spent.Back
 	return loss, nil
 }

@@ -24,8 +24,8 @@ type Overwrite bool
 
 // Values of Overwrite.
 const (
-	KeepFiles    Overwrite = false
-	ReplaceFiles Overwrite = true
+	keepFiles    Overwrite = false
+	replaceFiles Overwrite = true
 )
 
 // paths are the files of a run, in the present folder.
@@ -48,7 +48,7 @@ func (p paths) taken() string {
 
 // check refuses to write where a file of these names exists, or where others could replace the secret.
 func (p paths) check(o Overwrite) error {
-	if taken := p.taken(); taken != "" && o == KeepFiles {
+	if taken := p.taken(); taken != "" && o == keepFiles {
 		return &takenError{taken}
 	}
 	info, err := os.Stat(".")
@@ -91,7 +91,7 @@ func (p paths) write(runFile, secret string, o Overwrite) (err error) {
 		if f.text == "" {
 			continue
 		}
-		if o == KeepFiles { // the name is ours from here on
+		if o == keepFiles { // the name is ours from here on
 			claimed, err := os.OpenFile(f.name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.perm)
 			if errors.Is(err, fs.ErrExist) {
 				return &takenError{f.name}

@@ -86,7 +86,7 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 }
 
 // checkData says what a check of the user's own data finds, and follows its advice.
-func (b *Beginning) checkData(a *Answers) error {
+func (b *Beginning) checkData(a *answers) error {
 	if !a.Own {
 		return nil
 	}
@@ -120,8 +120,8 @@ func (b *Beginning) checkData(a *Answers) error {
 }
 
 // answers takes the answers from flags, and asks for the others.
-func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (Answers, error) {
-	var a Answers
+func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers, error) {
+	var a answers
 	questions := Questions()
 	var all []string
 	for _, q := range questions {
@@ -134,7 +134,7 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (Answers,
 	}
 	hint := "give " + strings.Join(all, ", ") + "; all but --machines have a default"
 	var asking *asker
-	free := func(name string) bool { return b.Overwrite == ReplaceFiles || pathsOf(name).free() }
+	free := func(name string) bool { return b.Overwrite == replaceFiles || pathsOf(name).free() }
 	for n, q := range questions {
 		if _, given := b.Given[q.Flag]; given {
 			continue
@@ -167,7 +167,7 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (Answers,
 }
 
 // take takes one answer. The name must be free.
-func (b *Beginning) take(a *Answers, q Question, text string) error {
+func (b *Beginning) take(a *answers, q Question, text string) error {
 	if err := q.take(a, text); err != nil || q.Flag != "name" {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"gossiptrainer/internal/data"
 )
 
-// Answers are the settings that peer init asks for.
-type Answers struct {
+// answers are the settings that peer init asks for.
+type answers struct {
 	Name     string // of the run, and of its files
 	Machines int
 	Data     string // of a data set, or a path
@@ -35,7 +35,7 @@ type Question struct {
 	Usage string // of the flag, with the kind of its value in backquotes
 	text  string
 	usual func(others int, free func(string) bool) string // suggested answer, "" without one
-	take  func(*Answers, string) error
+	take  func(*answers, string) error
 }
 
 // Questions returns the questions of peer init in their order.
@@ -77,7 +77,7 @@ func usualMachines(others int, _ func(string) bool) string {
 	return strconv.Itoa(1 + others)
 }
 
-func takeName(a *Answers, text string) error {
+func takeName(a *answers, text string) error {
 	if !handover.ValidName(text) {
 		return fmt.Errorf("%q: want letters, digits, - and _, at most 40 of them, because files have this name", text)
 	}
@@ -85,7 +85,7 @@ func takeName(a *Answers, text string) error {
 	return nil
 }
 
-func takeMachines(a *Answers, text string) (err error) {
+func takeMachines(a *answers, text string) (err error) {
 	a.Machines, err = number(text, 2, 1+handover.MostSeats)
 	if err != nil && text == "1" {
 		return errors.New("1: for one machine there is peer lab, with many peers on it: want 2 or more")
@@ -93,7 +93,7 @@ func takeMachines(a *Answers, text string) (err error) {
 	return err
 }
 
-func takeRounds(a *Answers, text string) (err error) {
+func takeRounds(a *answers, text string) (err error) {
 	a.Rounds, err = number(text, 1, 1_000_000_000)
 	return err
 }
@@ -115,7 +115,7 @@ func dataNames() []string {
 }
 
 // takeData accepts a data set that is on this machine, or a path.
-func takeData(a *Answers, text string) error {
+func takeData(a *answers, text string) error {
 	a.Data, a.Own = text, false
 	if slices.Contains(dataNames(), text) {
 		dir, err := data.Root("")
@@ -139,7 +139,7 @@ func takeData(a *Answers, text string) error {
 	return nil
 }
 
-func takeLink(a *Answers, text string) error {
+func takeLink(a *answers, text string) error {
 	if rate, err := configs.ParseRate(text); err != nil || rate <= 0 {
 		return fmt.Errorf("%q: want a rate like 1gbit, 100mbit or 500kbit", text)
 	}
@@ -149,7 +149,7 @@ func takeLink(a *Answers, text string) error {
 
 // bits returns the bits per parameter for the slowest link: 8 and 4 bits cost no accuracy in our measurements, 2 cost
 // little (docs/choosing.md).
-func (a Answers) bits() int {
+func (a answers) bits() int {
 	rate, err := configs.ParseRate(a.Link)
 	switch {
 	case err != nil || rate >= 100e6:
@@ -164,7 +164,7 @@ func (a Answers) bits() int {
 const usualBatch = 32
 
 // RunFile returns a run file with comments.
-func (a Answers) RunFile() string {
+func (a answers) RunFile() string {
 	var b strings.Builder
 	line := func(text, comment string) {
 		if comment != "" {

@@ -63,7 +63,7 @@ func TestRunFilesOfAnswersAreAccepted(t *testing.T) {
 	}
 	for link, bits := range map[string]int{"1gbit": 8, "100mbit": 8, "99mbit": 4, "10mbit": 4, "9mbit": 2, "300kbit": 2} {
 		for _, data := range []string{"glyphs", "own.csv"} {
-			var a Answers
+			var a answers
 			for n, text := range []string{"my-run", "5", data, link, "70"} {
 				if err := Questions()[n].take(&a, text); err != nil {
 					t.Fatal(err)
@@ -168,7 +168,7 @@ func TestWrongAnswersSayWhatIsWanted(t *testing.T) {
 			if q.Flag != test.flag {
 				continue
 			}
-			if err := q.take(new(Answers), test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := q.take(new(answers), test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("--%s %q: error %v, want %q", test.flag, test.text, err, test.want)
 			}
 		}
@@ -216,17 +216,17 @@ func begin(t *testing.T, lines string, given map[string]string, o Overwrite) (st
 
 func TestAnswersComeFromTerminalOrFlags(t *testing.T) {
 	dir := folder(t)
-	if said, err := begin(t, "\n4\n\n\n\n", nil, KeepFiles); err != nil || !strings.Contains(said, "5/5  Rounds") {
+	if said, err := begin(t, "\n4\n\n\n\n", nil, keepFiles); err != nil || !strings.Contains(said, "5/5  Rounds") {
 		t.Fatalf("%s%v", said, err)
 	}
-	if _, err := begin(t, "", map[string]string{"machines": "3"}, KeepFiles); err != nil {
+	if _, err := begin(t, "", map[string]string{"machines": "3"}, keepFiles); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, dir); got != "lan-2.secret lan-2.yaml lan.secret lan.yaml" {
 		t.Errorf("the folder holds %s", got)
 	}
 	said, err := begin(t, "lan\nlan-3\n", map[string]string{"machines": "3", "data": "glyphs", "link": "1gbit",
-		"rounds": "9"}, KeepFiles)
+		"rounds": "9"}, keepFiles)
 	if err != nil || !strings.Contains(said, "lan.yaml exists already") || !strings.Contains(said, "1/5") ||
 		strings.Contains(said, "2/5") {
 		t.Errorf("%s%v", said, err)
@@ -235,7 +235,7 @@ func TestAnswersComeFromTerminalOrFlags(t *testing.T) {
 	if err != nil || len(first) != 65 {
 		t.Fatalf("%q, error %v", first, err)
 	}
-	if _, err := begin(t, "", map[string]string{"machines": "3", "name": "lan"}, ReplaceFiles); err != nil {
+	if _, err := begin(t, "", map[string]string{"machines": "3", "name": "lan"}, replaceFiles); err != nil {
 		t.Fatal(err)
 	}
 	second, _ := os.ReadFile("lan.secret")
@@ -259,7 +259,7 @@ func TestNothingIsWrittenWithoutAllAnswers(t *testing.T) {
 		"the end of input": {"lan\n4\n", nil, "nothing was written"},
 		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "the folder is empty"},
 	} {
-		_, err := begin(t, test.lines, test.given, KeepFiles)
+		_, err := begin(t, test.lines, test.given, keepFiles)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		}
@@ -275,15 +275,15 @@ func TestBothFilesAreWrittenOrNone(t *testing.T) {
 	if err := os.Mkdir("lan.yaml", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := errors.AsType[*takenError](p.write("a", "b", KeepFiles)); !ok {
+	if _, ok := errors.AsType[*takenError](p.write("a", "b", keepFiles)); !ok {
 		t.Error("a folder of that name is replaced")
 	}
-	if err := p.write("a", "b", ReplaceFiles); err == nil {
+	if err := p.write("a", "b", replaceFiles); err == nil {
 		t.Error("a folder was replaced by a file")
 	}
 	os.RemoveAll(dir + "/lan.yaml")
 	os.Remove("lan.secret")
-	if err := p.write("a", "", KeepFiles); err != nil || names(t, dir) != "lan.yaml" {
+	if err := p.write("a", "", keepFiles); err != nil || names(t, dir) != "lan.yaml" {
 		t.Errorf("error %v, the folder holds %s, want no file for an empty secret", err, names(t, dir))
 	}
 	if os.PathSeparator != '/' {
@@ -292,7 +292,7 @@ func TestBothFilesAreWrittenOrNone(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := pathsOf("other").write("a", "b", KeepFiles); err == nil || !strings.Contains(hintOf(err), "chmod o-w") {
+	if err := pathsOf("other").write("a", "b", keepFiles); err == nil || !strings.Contains(hintOf(err), "chmod o-w") {
 		t.Errorf("error %v: others could replace the secret", err)
 	}
 	err := unwritable(&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC})
@@ -411,7 +411,7 @@ func TestNoTokenForARunThatIsFull(t *testing.T) {
 	dir := folder(t)
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	t.Setenv("XDG_CONFIG_HOME", dir)
-	if said, err := begin(t, "", map[string]string{"machines": "2"}, KeepFiles); err != nil {
+	if said, err := begin(t, "", map[string]string{"machines": "2"}, keepFiles); err != nil {
 		t.Fatal(said, err)
 	}
 	l, err := configs.Load(configs.Source{File: "lan.yaml"})

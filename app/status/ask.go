@@ -71,18 +71,18 @@ func recordOf(peers []Answer) *explain.Record {
 	return r
 }
 
-// An AbsentError says that no peer of a run is running on this machine.
-type AbsentError struct {
+// An absentError says that no peer of a run is running on this machine.
+type absentError struct {
 	run    string
 	others []string // runs that have peers here
 }
 
-func (e *AbsentError) Error() string {
+func (e *absentError) Error() string {
 	return fmt.Sprintf("status: no peer of run %q answers on this machine", e.run)
 }
 
 // Hint names the runs that have peers here.
-func (e *AbsentError) Hint() string {
+func (e *absentError) Hint() string {
 	if len(e.others) == 0 {
 		return "no other run has peers here either: start one with peer lab or peer run"
 	}
@@ -142,7 +142,7 @@ func ask(path string) (Answer, error) {
 	return s, err
 }
 
-// Of returns the answers of the peers of one run. The error is an *AbsentError if there are none; silent processes are
+// Of returns the answers of the peers of one run. The error is an *absentError if there are none; silent processes are
 // returned nevertheless.
 func (all Answers) Of(run string) (Answers, error) {
 	found := Answers{Peers: []Answer{}, Silent: all.Silent, Why: []Why{}}
@@ -160,7 +160,7 @@ func (all Answers) Of(run string) (Answers, error) {
 		}
 	}
 	if len(found.Peers) == 0 {
-		return found, &AbsentError{run: run, others: others}
+		return found, &absentError{run: run, others: others}
 	}
 	return found, nil
 }

@@ -213,11 +213,11 @@ func TestAnswersAreThoseOfARun(t *testing.T) {
 		t.Errorf("%+v, error %v", found, err)
 	}
 	found, err = all.Of("violet")
-	absent, ok := errors.AsType[*AbsentError](err)
+	absent, ok := errors.AsType[*absentError](err)
 	if !ok || len(found.Peers) != 0 || len(found.Silent) != 1 || absent.Hint() != "there are peers of tulip, rose, daisy" {
 		t.Errorf("%+v, error %v", found, err)
 	}
-	if _, err := (Answers{}).Of("tulip"); err == nil || !strings.Contains(err.(*AbsentError).Hint(), "start one") {
+	if _, err := (Answers{}).Of("tulip"); err == nil || !strings.Contains(err.(*absentError).Hint(), "start one") {
 		t.Errorf("error %v", err)
 	}
 }

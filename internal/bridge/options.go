@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// DefaultGrace is the time that a script has between an interrupt and being killed.
-const DefaultGrace = 10 * time.Second
+// defaultGrace is the time that a script has between an interrupt and being killed.
+const defaultGrace = 10 * time.Second
 
 // LastStep is the time that a script has, before that, for the step under way, and again for its last state.
 const LastStep = 5 * time.Second
 
 // Ending is the longest time from the order to stop to the end of a script.
-const Ending = 2*LastStep + DefaultGrace
+const Ending = 2*LastStep + defaultGrace
 
 // defaultLinger is how long the bridge waits for the second of two signs of a script's end: the end of the process and
 // the end of its connection or output.
@@ -33,7 +33,7 @@ type Options struct {
 	PythonPath string    // put before PYTHONPATH; "": nothing
 	Env        []string  // more of its environment, as name=value
 	Log        *slog.Logger
-	Grace      time.Duration // from Interrupt to the kill; 0: DefaultGrace
+	Grace      time.Duration // from Interrupt to the kill; 0: defaultGrace
 	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard
 	// when Gradient returns for round k + 1 or Wait returns. Nil: losses are dropped.
 	Loss func(round int, loss float64)
@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Grace == 0 {
-		o.Grace = DefaultGrace
+		o.Grace = defaultGrace
 	}
 	if o.linger == 0 {
 		o.linger = defaultLinger

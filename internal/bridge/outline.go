@@ -8,7 +8,7 @@ import (
 
 // Limits of an outline.
 const (
-	MaxElements = min(math.MaxInt32, math.MaxInt/4) // of one vector: 8 GiB
+	maxElements = min(math.MaxInt32, math.MaxInt/4) // of one vector: 8 GiB
 	maxTensors  = 1 << 20
 	maxName     = 1024 // bytes
 	maxRank     = 64   // dimensions of a tensor
@@ -31,8 +31,8 @@ type Outline struct {
 
 // Check returns an error if the tensors do not make up the vector.
 func (o Outline) Check() error {
-	if o.Elements < 1 || o.Elements > MaxElements {
-		return fmt.Errorf("%d elements: want 1 to %d", o.Elements, MaxElements)
+	if o.Elements < 1 || o.Elements > maxElements {
+		return fmt.Errorf("%d elements: want 1 to %d", o.Elements, maxElements)
 	}
 	if o.Exact < 0 || o.Exact > o.Elements {
 		return fmt.Errorf("%d exact elements of %d", o.Exact, o.Elements)
@@ -77,11 +77,11 @@ func (t Tensor) size() (int, error) {
 	}
 	size := int64(1)
 	for _, d := range t.Shape {
-		if d < 0 || d > MaxElements {
-			return 0, fmt.Errorf("dimension %d: want 0 to %d", d, MaxElements)
+		if d < 0 || d > maxElements {
+			return 0, fmt.Errorf("dimension %d: want 0 to %d", d, maxElements)
 		}
-		if size *= int64(d); size > MaxElements {
-			return 0, fmt.Errorf("shape %v: more than %d elements", t.Shape, MaxElements)
+		if size *= int64(d); size > maxElements {
+			return 0, fmt.Errorf("shape %v: more than %d elements", t.Shape, maxElements)
 		}
 	}
 	return int(size), nil

@@ -175,8 +175,8 @@ func (s *Script) flags(k int) uint32 {
 	return 0
 }
 
-// ErrNoState says that the script could not give its state this time.
-var ErrNoState = errors.New("the script had none to give: its output says why")
+// errNoState says that the script could not give its state this time.
+var errNoState = errors.New("the script had none to give: its output says why")
 
 // State waits for the state before round k, for which SaveBefore(k) has asked.
 func (s *Script) State(k int) ([]byte, error) {
@@ -186,7 +186,7 @@ func (s *Script) State(k int) ([]byte, error) {
 		s.lock.Unlock()
 		switch {
 		case b.round == k && len(b.data) == 0:
-			return nil, ErrNoState
+			return nil, errNoState
 		case b.round == k:
 			return b.data, nil
 		}

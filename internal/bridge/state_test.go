@@ -9,7 +9,7 @@ import (
 func TestAnEmptyStateIsNone(t *testing.T) {
 	s := &Script{stated: make(chan struct{}, 1), gone: make(chan struct{})}
 	s.state = blob{5, nil}
-	if _, err := s.State(5); !errors.Is(err, ErrNoState) {
+	if _, err := s.State(5); !errors.Is(err, errNoState) {
 		t.Errorf("error %v, want none there", err)
 	}
 	s.state = blob{6, []byte("x")}

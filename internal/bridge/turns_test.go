@@ -127,7 +127,7 @@ func TestOutlinesAreChecked(t *testing.T) {
 		"a name has 1 to":         func(o *Outline) { o.Tensors[1].Name = "" },
 		"dtype":                   func(o *Outline) { o.Tensors[1].Dtype = "" },
 		"dimension -1":            func(o *Outline) { o.Tensors[0].Shape[0] = -1 },
-		"more than":               func(o *Outline) { o.Tensors[0].Shape = []int{MaxElements, MaxElements, 0} },
+		"more than":               func(o *Outline) { o.Tensors[0].Shape = []int{maxElements, maxElements, 0} },
 		"65 dimensions":           func(o *Outline) { o.Tensors[0].Shape = make([]int, 65) },
 		"tensor 1, \"\\xff\": a ": func(o *Outline) { o.Tensors[1].Name = "\xff" },
 	} {

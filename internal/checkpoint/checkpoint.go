@@ -111,7 +111,7 @@ func (d *Draft) commit() error {
 	if err := finish(state, d.content.Bytes); err != nil {
 		return err
 	}
-	text, err := document{Version: Version, Manifest: d.Manifest, State: d.content}.encode()
+	text, err := document{Version: version, Manifest: d.Manifest, State: d.content}.encode()
 	if err != nil {
 		return err
 	}

@@ -323,7 +323,7 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzManifest(f *testing.F) {
 	m, _ := at(5)
-	text, err := document{Version: Version, Manifest: m, State: file{9, strings.Repeat("ab", 32)}}.encode()
+	text, err := document{Version: version, Manifest: m, State: file{9, strings.Repeat("ab", 32)}}.encode()
 	if err != nil {
 		f.Fatal(err)
 	}

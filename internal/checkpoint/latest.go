@@ -45,7 +45,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("checkpoint %s: of version %d of the format, this program reads version %d", e.Path, e.Version,
-		Version)
+		version)
 }
 
 // Hint tells the user how to proceed.

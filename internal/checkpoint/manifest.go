@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Version is the version of a checkpoint's layout and of the names in a state.
-const Version = 2
+// version is the version of a checkpoint's layout and of the names in a state.
+const version = 2
 
 // A Manifest identifies the run, worker and round of a checkpoint.
 type Manifest struct {
@@ -84,8 +84,8 @@ func readDocument(r io.Reader) (document, error) {
 		return document{}, fmt.Errorf("its SHA-256 is %s, want %s", got, e.SHA256)
 	}
 	var d document
-	if err := json.Unmarshal(e.Checkpoint, &d); err != nil || d.Version != Version {
-		return document{Version: d.Version}, fmt.Errorf("%w: %d, this program writes %d", errVersion, d.Version, Version)
+	if err := json.Unmarshal(e.Checkpoint, &d); err != nil || d.Version != version {
+		return document{Version: d.Version}, fmt.Errorf("%w: %d, this program writes %d", errVersion, d.Version, version)
 	}
 	hash, err := hex.DecodeString(d.State.SHA256)
 	if err != nil || len(hash) != sha256.Size || d.State.Bytes < 0 || d.Round < 0 || d.Rank < 0 {

@@ -27,7 +27,7 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 			_ = open(filepath.Join(dir, folderName(k), stateFile), 0, bytes, atomicfile.Allocate) // as far as there is room
 		}
 	}
-	text, err := document{Version: Version, Manifest: m, State: file{SHA256: digest(nil)}}.encode()
+	text, err := document{Version: version, Manifest: m, State: file{SHA256: digest(nil)}}.encode()
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}

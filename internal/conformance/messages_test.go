@@ -8,7 +8,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -167,7 +166,7 @@ func (r *run) gaps() []float64 {
 		for k := r.period() - 1; k < r.Steps; k += r.period() {
 			for i, rows := range r.rows {
 				for _, e := range rows.At(k / r.period()).In {
-					apart := vec.MaxAbsDiff(workers[i].models[k], workers[e.Peer].models[k])
+					apart := distance(workers[i].models[k], workers[e.Peer].models[k])
 					gaps[lane] = max(gaps[lane], float64(apart)/r.Algorithm.Moniqua.theta(lane).at(k))
 				}
 			}

@@ -8,7 +8,6 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 
@@ -141,7 +140,7 @@ func (r *pairwise) compare(t *testing.T, e int, i, j topology.Rank) {
 	for _, ends := range [][2]topology.Rank{{i, j}, {j, i}} {
 		one, other := r.sent[0][ends[0]], r.sent[0][ends[1]]
 		wrong := decodeError{Step: e, Receiver: ends[0], Sender: ends[1], Coords: one.wrong(t, e, other)}
-		apart := vec.MaxAbsDiff(one.models[e], other.models[e])
+		apart := distance(one.models[e], other.models[e])
 		r.gap = max(r.gap, float64(apart)/r.Algorithm.Moniqua.Theta.at(e))
 		if wrong.Coords > 0 {
 			r.wrong = append(r.wrong, wrong)

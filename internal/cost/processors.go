@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Slice is how long a job keeps its core while others wait, as threads do under the schedulers of operating systems.
-const Slice = 3 * time.Millisecond
+// slice is how long a job keeps its core while others wait, as threads do under the schedulers of operating systems.
+const slice = 3 * time.Millisecond
 
 // Processors carry out jobs. A job that finds no free core waits its turn. It keeps its core until it is over, or until
 // it has had it for a slice and another job waits: then it waits again, behind the others. T describes a job.
@@ -50,7 +50,7 @@ func (p *Processors[T]) Begin(now, cost time.Duration, what T) {
 	}
 	for i := range p.running { // nothing has limited these turns so far
 		t := &p.running[i]
-		t.end = min(t.end, max(now, t.began+Slice))
+		t.end = min(t.end, max(now, t.began+slice))
 	}
 	heap.Init(&p.running)
 }
@@ -59,7 +59,7 @@ func (p *Processors[T]) Begin(now, cost time.Duration, what T) {
 func (p *Processors[T]) run(now time.Duration, j job[T]) {
 	t := turn[T]{job: j, began: now, end: now + j.left, seq: p.seq}
 	if len(p.waiting) > 0 {
-		t.end = now + min(j.left, Slice)
+		t.end = now + min(j.left, slice)
 	}
 	p.seq++
 	heap.Push(&p.running, t)

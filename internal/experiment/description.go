@@ -18,23 +18,23 @@ type Overlap string
 
 // The ways of an overlap.
 const (
-	Overlaps     Overlap = "overlaps"     // messages depend on the model before the gradient
-	Waits        Overlap = "waits"        // messages depend on the gradient
-	Asynchronous Overlap = "asynchronous" // workers share no rounds
+	overlaps     Overlap = "overlaps"     // messages depend on the model before the gradient
+	waits        Overlap = "waits"        // messages depend on the gradient
+	asynchronous Overlap = "asynchronous" // workers share no rounds
 )
 
 // Describe says for people what the run does.
 func (r *Run) Describe() Description {
 	a := r.cfg.Algorithm
-	d := Description{Method: r.cfg.Method(), Paper: r.method.Text.Paper, Overlap: Waits, Graph: r.graphName()}
+	d := Description{Method: r.cfg.Method(), Paper: r.method.Text.Paper, Overlap: waits, Graph: r.graphName()}
 	if r.quantized() {
 		d.Paper += "; the codec moniqua " + registry.MoniquaPaper
 	}
 	switch {
 	case r.Asynchronous():
-		d.Overlap = Asynchronous
+		d.Overlap = asynchronous
 	case r.method.Sends.Early && a.Order != "atc":
-		d.Overlap = Overlaps
+		d.Overlap = overlaps
 	}
 	return d
 }

@@ -10,18 +10,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A DivergedError says that the loss or the parameters of a run are not finite or too large. It names the settings that
+// A divergedError says that the loss or the parameters of a run are not finite or too large. It names the settings that
 // may be the cause.
-type DivergedError struct {
+type divergedError struct {
 	Err error
 	fix string
 }
 
-func (e *DivergedError) Error() string { return e.Err.Error() }
-func (e *DivergedError) Unwrap() error { return e.Err }
+func (e *divergedError) Error() string { return e.Err.Error() }
+func (e *divergedError) Unwrap() error { return e.Err }
 
 // Hint says which settings to change.
-func (e *DivergedError) Hint() string { return e.fix }
+func (e *divergedError) Hint() string { return e.fix }
 
 // Diverged adds advice about the run file to an error that wraps train.ErrDiverged. It returns any other error
 // unchanged.
@@ -29,7 +29,7 @@ func (r *Run) Diverged(err error) error {
 	if !errors.Is(err, train.ErrDiverged) {
 		return err
 	}
-	return &DivergedError{Err: err, fix: r.fix()}
+	return &divergedError{Err: err, fix: r.fix()}
 }
 
 // fix names first the settings that break a rule, then settings that help any run.

@@ -31,7 +31,7 @@ func TestARunThatDivergesNamesWhatToChange(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := assemble(t, test.set...).Diverged(fmt.Errorf("round 3: %w", train.ErrDiverged))
-		var diverged *DivergedError
+		var diverged *divergedError
 		if !errors.As(err, &diverged) || !errors.Is(err, train.ErrDiverged) {
 			t.Fatalf("%v: %v", test.set, err)
 		}
@@ -52,7 +52,7 @@ func TestTheGradientOfARunThatDivergesHasTheHint(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := []float32{1e38, 0, 0, 0}
-	var diverged *DivergedError
+	var diverged *divergedError
 	if _, err := w.Gradient(make([]float32, 4), 0, x); !errors.As(err, &diverged) {
 		t.Errorf("error %v has no hint", err)
 	}

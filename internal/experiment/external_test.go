@@ -601,7 +601,7 @@ func TestUpdatesOfProgramsAreChecked(t *testing.T) {
 		{float32(math.NaN()), 1}, {float32(math.Inf(1)), 1}, {0, 3e9}, {0, float32(math.NaN())},
 	} {
 		update, loss = bad.update, bad.loss
-		var diverged *DivergedError
+		var diverged *divergedError
 		if _, err := w.Gradient(g, 2, x); !errors.As(err, &diverged) || !errors.Is(err, train.ErrDiverged) ||
 			!strings.Contains(diverged.Hint(), "learning rate in the script") {
 			t.Errorf("update %v, loss %v: %v", bad.update, bad.loss, err)

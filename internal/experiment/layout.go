@@ -18,9 +18,6 @@ func coderOf(w configs.Wire) (entropy.Coder, error) {
 	return coder, nil
 }
 
-// Entropy returns the entropy coder of payloads.
-func (r *Run) Entropy() entropy.Coder { return r.coder }
-
 // layouts returns, for the entropy coder, how the payloads of the worker's machine are divided. The codec or the
 // compressor knows this, the codec perhaps by the round. Any other payload, like a message without a model, is bytes.
 func (b *builder) layouts(m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {

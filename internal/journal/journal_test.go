@@ -344,7 +344,7 @@ func FuzzOpen(f *testing.F) {
 		slots := numbering
 		slots.Pieces = next % 3
 		j, err := Open(dir, slots, next)
-		if _, old := errors.AsType[*VersionError](err); old {
+		if _, old := errors.AsType[*versionError](err); old {
 			return
 		}
 		if err != nil {

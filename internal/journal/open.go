@@ -16,27 +16,27 @@ import (
 // segmentName is the format of a segment's file name.
 const segmentName = "frames-%08d"
 
-// A VersionError says that an earlier version of the program has written a journal.
-type VersionError struct {
+// A versionError says that an earlier version of the program has written a journal.
+type versionError struct {
 	Path    string // of the file
 	Version int    // of its frames
 }
 
-func (e *VersionError) Error() string {
+func (e *versionError) Error() string {
 	return fmt.Sprintf("%s: written by an earlier version of the program: its frames have version %d, this program "+
 		"reads %d",
 		e.Path, e.Version, wire.Version)
 }
 
 // Hint says what to do.
-func (e *VersionError) Hint() string {
+func (e *versionError) Hint() string {
 	return fmt.Sprintf("end the run with the program that began it; or remove the folder %s of every peer, "+
 		"and let all go on from a checkpoint of the same round", filepath.Dir(e.Path))
 }
 
 // Open opens or creates the journal in dir for a worker that next sends the message of slot next. It removes later
 // frames, because the worker will send them again. It also removes the frames before a gap or an unreadable frame. It
-// changes no journal of another version, and fails with a *VersionError.
+// changes no journal of another version, and fails with a *versionError.
 func Open(dir string, slots gossip.Slots, next int) (*Journal, error) {
 	j := &Journal{disk: disk{dir: dir}, slots: slots, repairs: make(map[receipt]place)}
 	if err := j.open(next); err != nil {
@@ -112,14 +112,14 @@ func (j *Journal) scan(path string, next int, over bool) (bool, error) {
 	return over, file.Truncate(s.size)
 }
 
-// earlier returns a *VersionError if a segment begins with a frame of an earlier version.
+// earlier returns a *versionError if a segment begins with a frame of an earlier version.
 func earlier(file io.ReaderAt, path string) error {
 	var head [wire.HeaderLen]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
 		return nil // too short for a frame
 	}
 	if v := wire.VersionOf(head[:]); v > 0 && v < wire.Version {
-		return &VersionError{Path: path, Version: v}
+		return &versionError{Path: path, Version: v}
 	}
 	return nil
 }

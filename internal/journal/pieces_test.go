@@ -188,7 +188,7 @@ func TestAJournalOfAnEarlierVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(dir, inPieces, 1)
-	old, ok := errors.AsType[*VersionError](err)
+	old, ok := errors.AsType[*versionError](err)
 	if !ok || old.Path != path || old.Version != 1 || !strings.Contains(old.Hint(), dir) ||
 		!strings.Contains(err.Error(), fmt.Sprintf("version 1, this program reads %d", wire.Version)) {
 		t.Errorf("error %v, want the file and both versions", err)

@@ -37,11 +37,11 @@ type Cells struct {
 	steps int
 	shape cellShape // the shape for which words are set
 
-	places [MaxCells]uint8 // places of cells in the tables
+	places [maxCells]uint8 // places of cells in the tables
 }
 
-// MaxCells is the largest number of cells.
-const MaxCells = asm.MaxCells
+// maxCells is the largest number of cells.
+const maxCells = asm.MaxCells
 
 const (
 	looseCell = 0x1p13   // bound on the levels of a cell, in widths
@@ -56,7 +56,7 @@ type cellShape struct {
 }
 
 // Set prepares c for levels from the lowest to the highest v, and reports whether the lanes can use
-// them. After mirroring there must be 1 to MaxCells cells, and levels must be below 2¹⁰⁰. If sign, a
+// them. After mirroring there must be 1 to maxCells cells, and levels must be below 2¹⁰⁰. If sign, a
 // bit that no symbol has, is not 0, v is |x|.
 func (c *Cells) Set(levels []float64, sign byte) bool {
 	n := len(levels)
@@ -65,7 +65,7 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 		levels = levels[n/2-1:]
 		shape = cellShape{cells: n / 2, mirrored: true}
 	}
-	if shape.cells < 1 || shape.cells > MaxCells || !(max(-levels[0], levels[len(levels)-1]) < 0x1p100) {
+	if shape.cells < 1 || shape.cells > maxCells || !(max(-levels[0], levels[len(levels)-1]) < 0x1p100) {
 		return false
 	}
 	if shape != c.shape {
@@ -183,7 +183,7 @@ func start(level float64) uint32 {
 // Draw writes the symbols of x. It returns how many it wrote, a multiple of Batch, and sets the bits
 // in doubt of the doubtful ones. doubtful is false if there are none. In Off it does nothing.
 func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byte) (done int, doubtful bool) {
-	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
+	n := min(len(x), 8*len(doubt)) &^ (batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
 	}
@@ -207,11 +207,11 @@ const findAlone = asm.FindAlone
 // find writes the cells of x in AVX-512, in reversed bits. It fills the last two batches up with
 // zeros.
 func (c *Cells) find(cells []byte, x []float32) {
-	whole := len(x) &^ (2*Batch - 1)
+	whole := len(x) &^ (2*batch - 1)
 	c.findWhole(cells[:whole], x[:whole])
 	if whole < len(x) {
-		var rest [2 * Batch]float32
-		var found [2 * Batch]byte
+		var rest [2 * batch]float32
+		var found [2 * batch]byte
 		copy(rest[:], x[whole:])
 		c.findWhole(found[:], rest[:])
 		copy(cells[whole:], found[:])

@@ -93,7 +93,7 @@ func drawLevels(t *rapid.T) (levels []float64, sign byte) {
 // on a level or next to one.
 func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 	key, source := rng.At(rapid.Uint64().Draw(t, "seed"), 1), rng.At(rapid.Uint64().Draw(t, "coordinates"), 0)
-	first, n := rapid.IntRange(0, math.MaxInt32).Draw(t, "first"), 3*Batch+7
+	first, n := rapid.IntRange(0, math.MaxInt32).Draw(t, "first"), 3*batch+7
 	x, last := make([]float32, n), len(levels)-1
 	for i := range x {
 		r := func(j int) float64 { return float64(source.Uniform(uint32(8*i + j))) }
@@ -114,7 +114,7 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 	symbols, doubt, unsure := make([]byte, n), make([]byte, 8*4), map[int]bool{}
 	done, doubtful := tier.Draw(symbols, x, c, Uniform{key, first}, doubt)
 	Doubtful(doubt, func(at int) bool { unsure[at] = true; return true })
-	if done != 3*Batch || doubtful != (len(unsure) > 0) {
+	if done != 3*batch || doubtful != (len(unsure) > 0) {
 		t.Fatalf("%d done, %d doubtful, reported %v", done, len(unsure), doubtful)
 	}
 	for i := range done {
@@ -127,7 +127,7 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	var c Cells
 	for _, levels := range [][]float64{nil, {1}, {0, 0x1p101}, {math.Inf(-1), 0}, {0, math.NaN()},
-		make([]float64, MaxCells+2)} {
+		make([]float64, maxCells+2)} {
 		if c.Set(levels, 0) {
 			t.Errorf("%v were accepted", levels)
 		}
@@ -144,7 +144,7 @@ func TestCellsAreCertainOfZero(t *testing.T) {
 	if !c.Set(levels, 128) {
 		t.Fatal("halving levels were refused")
 	}
-	x, symbols, doubt := make([]float32, 64*Batch), make([]byte, 64*Batch), make([]byte, 8*Batch)
+	x, symbols, doubt := make([]float32, 64*batch), make([]byte, 64*batch), make([]byte, 8*batch)
 	for _, tier := range Available()[1:] {
 		done, doubtful := tier.Draw(symbols, x, &c, Uniform{Key: rng.At(1, 1)}, doubt)
 		unsure := 0

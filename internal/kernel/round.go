@@ -47,8 +47,8 @@ type Parts struct {
 }
 
 const (
-	// Batch is the number of coordinates handled at a time: results come in multiples of it.
-	Batch     = asm.Batch
+	// batch is the number of coordinates handled at a time: results come in multiples of it.
+	batch     = asm.Batch
 	roundRest = asm.RoundFraction
 	roundUnit = 512 // a sum is doubtful within this number of units of an integer
 )
@@ -92,7 +92,7 @@ type Uniform struct {
 // Round writes the symbols of x. It returns how many it wrote, a multiple of Batch, and sets the bits
 // in doubt of the doubtful ones. doubtful is false if there are none. In Off it does nothing.
 func (t Tier) Round(symbols []byte, x []float32, r *Rounder, u Uniform, doubt []byte) (done int, doubtful bool) {
-	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
+	n := min(len(x), 8*len(doubt)) &^ (batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
 	}

@@ -71,7 +71,7 @@ func TestLanesRoundPartsLikeTheDefinition(t *testing.T) {
 		t.Run(tier.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				key := rng.At(rapid.Uint64().Draw(t, "seed"), 1)
-				first, n := rapid.IntRange(0, math.MaxInt32).Draw(t, "first"), 3*Batch+7
+				first, n := rapid.IntRange(0, math.MaxInt32).Draw(t, "first"), 3*batch+7
 				p, x := drawParts(t, key, first, n)
 				var r Rounder
 				if !r.Set(p) {
@@ -80,7 +80,7 @@ func TestLanesRoundPartsLikeTheDefinition(t *testing.T) {
 				symbols, doubt, unsure := make([]byte, n), make([]byte, 8*4), map[int]bool{}
 				done, doubtful := tier.Round(symbols, x, &r, Uniform{key, first}, doubt)
 				Doubtful(doubt, func(at int) bool { unsure[at] = true; return true })
-				if done != 3*Batch || doubtful != (len(unsure) > 0) {
+				if done != 3*batch || doubtful != (len(unsure) > 0) {
 					t.Fatalf("%d done, %d doubtful, reported %v", done, len(unsure), doubtful)
 				}
 				for i := range done {

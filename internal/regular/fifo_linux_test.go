@@ -13,10 +13,10 @@ func TestAFifoIsNotOpened(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrNotRegular) {
+	if _, err := Open(path); !errors.Is(err, errNotRegular) {
 		t.Errorf("fifo: error %v, want ErrNotRegular", err)
 	}
-	if _, err := Read("/dev/zero", 10); !errors.Is(err, ErrNotRegular) {
+	if _, err := Read("/dev/zero", 10); !errors.Is(err, errNotRegular) {
 		t.Errorf("device: error %v, want ErrNotRegular", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"os"
 )
 
-// ErrNotRegular is wrapped where a name is that of a folder, a fifo, a socket or a device.
-var ErrNotRegular = errors.New("not a regular file")
+// errNotRegular is wrapped where a name is that of a folder, a fifo, a socket or a device.
+var errNotRegular = errors.New("not a regular file")
 
 // Open opens a regular file for reading.
 func Open(path string) (*os.File, error) {
@@ -27,7 +27,7 @@ func Open(path string) (*os.File, error) {
 func Check(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
 	return err
 }

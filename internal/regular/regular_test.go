@@ -25,7 +25,7 @@ func TestAFileIsRead(t *testing.T) {
 }
 
 func TestAFolderIsNoRegularFile(t *testing.T) {
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNotRegular) {
+	if _, err := Open(t.TempDir()); !errors.Is(err, errNotRegular) {
 		t.Errorf("error %v, want ErrNotRegular", err)
 	}
 }

@@ -9,16 +9,6 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// Abstract returns the findings in sentences whose numbers are computed from the cells: the scope, the order at the
-// targets, accuracies, bytes, failures, and the checklist. No sentence claims more than the intervals allow.
-func (s *Study) Abstract() []string {
-	all := []string{s.scope()}
-	for _, network := range s.Networks {
-		all = append(all, s.abstractOn(network.Name)...)
-	}
-	return append(all, s.answered())
-}
-
 // abstractOn returns the sentences about a network.
 func (s *Study) abstractOn(network string) []string {
 	groups := s.on(network)

@@ -20,8 +20,8 @@ const (
 	streamMul = 0xD1342543DE82EF95
 )
 
-// Mix64 is the bijection of 64-bit words from which keys and streams are made.
-func Mix64(z uint64) uint64 {
+// mix64 is the bijection of 64-bit words from which keys and streams are made.
+func mix64(z uint64) uint64 {
 	z ^= z >> 30
 	z *= 0xBF58476D1CE4E5B9
 	z ^= z >> 27
@@ -32,7 +32,7 @@ func Mix64(z uint64) uint64 {
 // Stream returns the seed of worker p's own randomness, independent of the
 // shared randomness under seed and of every other worker's.
 func Stream(seed uint64, p int) uint64 {
-	return Mix64(seed + streamMul*(uint64(p)+1))
+	return mix64(seed + streamMul*(uint64(p)+1))
 }
 
 // Edge returns the seed that the two ends i and j of a link share: the same
@@ -49,7 +49,7 @@ type Key struct {
 
 // At returns the key of a round, round ≥ 0.
 func At(seed uint64, round int) Key {
-	key := Mix64(seed + golden*(uint64(round)+1))
+	key := mix64(seed + golden*(uint64(round)+1))
 	return Key{K0: uint32(key), K1: uint32(key >> 32)}
 }
 

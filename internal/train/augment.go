@@ -10,11 +10,11 @@ import (
 // augmentDomain separates the numbers of augmentations from all others under a seed.
 const augmentDomain = 0x6175676d656e7473 // "augments"
 
-// CropPad is how many pixels a random crop moves a picture by at most, in each direction.
-const CropPad = 4
+// cropPad is how many pixels a random crop moves a picture by at most, in each direction.
+const cropPad = 4
 
 // An Augmenter changes the pictures of a worker's mini-batches at random, as He, Zhang, Ren and Sun do for CIFAR-10
-// ("Deep Residual Learning", 2016, section 4.2). It adds CropPad pixels to each side, takes a crop of the old size at a
+// ("Deep Residual Learning", 2016, section 4.2). It adds cropPad pixels to each side, takes a crop of the old size at a
 // random place, and mirrors every second picture. The pixels that it adds are zero, the mean of normalised ones.
 //
 // The draws for position p of the batch of round k are the numbers 3p, 3p+1 and 3p+2 of (seed, worker, k). They give
@@ -41,8 +41,8 @@ func (a *Augmenter) Change(next Batches) Batches {
 		key, size := rng.At(a.seed, k), a.shape.Features()
 		for p := range batch.Len() {
 			at := uint32(3 * p)
-			a.apply(batch.X[p*size:(p+1)*size], below(key.Raw(at), 2*CropPad+1)-CropPad,
-				below(key.Raw(at+1), 2*CropPad+1)-CropPad, below(key.Raw(at+2), 2) == 1)
+			a.apply(batch.X[p*size:(p+1)*size], below(key.Raw(at), 2*cropPad+1)-cropPad,
+				below(key.Raw(at+1), 2*cropPad+1)-cropPad, below(key.Raw(at+2), 2) == 1)
 		}
 		return batch
 	}
@@ -52,7 +52,7 @@ func (a *Augmenter) Change(next Batches) Batches {
 func below(raw uint32, n int) int { return int(uint64(raw) * uint64(n) >> 32) }
 
 // apply replaces a picture by its part from row dy and column dx on, which may lie outside in part or, where a picture
-// is smaller than CropPad, completely. It mirrors that part if asked to.
+// is smaller than cropPad, completely. It mirrors that part if asked to.
 func (a *Augmenter) apply(x []float32, dy, dx int, mirror bool) {
 	copy(a.picture, x)
 	clear(x)

@@ -137,7 +137,7 @@ type Oracle struct {
 	parts     *parts     // nil: gradients come whole
 	bound     float32
 	exact     int
-	clipped   int
+	clipped   int     // coordinates of the last direction
 	scale     float64 // of the loss: the first one, at least 1; 0 before it
 }
 
@@ -220,9 +220,6 @@ func (o *Oracle) judge(k int, loss float32) error {
 	}
 	return nil
 }
-
-// Clipped returns how many coordinates of the last direction were clipped.
-func (o *Oracle) Clipped() int { return o.clipped }
 
 // clip limits every coordinate of g to ±bound and returns how many it changed.
 func clip(g []float32, bound float32) (clipped int) {

@@ -101,7 +101,7 @@ func TestRuleAgainstFloat64(t *testing.T) {
 					}
 					x[i] -= float32(0.1 * g[i])
 				}
-				if got := o.Clipped(); got != clipped {
+				if got := o.clipped; got != clipped {
 					t.Fatalf("round %d: %d coordinates clipped, want %d", k, got, clipped)
 				}
 			}
@@ -316,7 +316,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestSchedulesNeverIncreaseAfterTheirWarmup(t *testing.T) {
-	for _, name := range Schedules() {
+	for _, name := range schedules() {
 		for _, warmup := range []int{0, 1, 40} {
 			s, err := NewSchedule(StepPlan{Name: name, StepSize: 0.1, Rounds: 333, Warmup: warmup, DropEvery: 50,
 				DropFactor: 0.1})
@@ -380,8 +380,8 @@ func TestExternalOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(g, []float32{2, -2, 12}) || o.Clipped() != 2 {
-		t.Errorf("direction %v with %d clipped", g, o.Clipped())
+	if !slices.Equal(g, []float32{2, -2, 12}) || o.clipped != 2 {
+		t.Errorf("direction %v with %d clipped", g, o.clipped)
 	}
 	if loss = 5e5; o.judged(t, g, x) != nil {
 		t.Error("the first loss sets the scale")

@@ -41,7 +41,7 @@ func Write(path string, s Saved) error {
 		return fmt.Errorf("train: save model: %w", err)
 	}
 	defer file.Cleanup()
-	if err := Encode(file, s); err != nil {
+	if err := encode(file, s); err != nil {
 		return fmt.Errorf("train: save model %s: %w", path, err)
 	}
 	if err := file.Commit(); err != nil {
@@ -50,8 +50,8 @@ func Write(path string, s Saved) error {
 	return nil
 }
 
-// Encode writes a model in the safetensors format.
-func Encode(w io.Writer, s Saved) error {
+// encode writes a model in the safetensors format.
+func encode(w io.Writer, s Saved) error {
 	h, err := s.header()
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func decodeFile(file *os.File) (s Saved, sum string, err error) {
 		return Saved{}, "", err
 	}
 	hash := sha256.New()
-	if s, err = Decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size()); err != nil {
+	if s, err = decode(bufio.NewReader(io.TeeReader(file, hash)), info.Size()); err != nil {
 		err = mistaken(file, err)
 	}
 	return s, hex.EncodeToString(hash.Sum(nil)), err
@@ -237,9 +237,9 @@ func layoutOf(h safetensors.Header) ([]model.Param, error) {
 	return layout, nil
 }
 
-// Decode reads a model in the safetensors format from size bytes of r. It allocates in proportion to size, for any
+// decode reads a model in the safetensors format from size bytes of r. It allocates in proportion to size, for any
 // header.
-func Decode(r io.Reader, size int64) (Saved, error) {
+func decode(r io.Reader, size int64) (Saved, error) {
 	h, err := safetensors.Read(r, size)
 	if err != nil {
 		return Saved{}, err

@@ -111,7 +111,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := Decode(bytes.NewReader(tt.file), int64(len(tt.file)))
+			_, err := decode(bytes.NewReader(tt.file), int64(len(tt.file)))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -121,7 +121,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestDecodeAcceptsWhatOthersWrite(t *testing.T) {
 	f := file(`{"b":{"shape":[1,2],"dtype":"F32","data_offsets":[4,12]},"none":{"dtype":"F32","shape":[0],"data_offsets":[4,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   `, 12)
-	got, err := Decode(bytes.NewReader(f), int64(len(f)))
+	got, err := decode(bytes.NewReader(f), int64(len(f)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,14 +137,14 @@ func FuzzDecode(f *testing.F) {
 	var good bytes.Buffer
 	layout := []model.Param{{Name: "a", Shape: []int{2, 1}}, {Name: "b", Off: 2, Shape: []int{3}}}
 	saved := Saved{X: []float32{1, 2, 3, 4, 5}, Layout: layout, Metadata: map[string]string{"k": "v"}}
-	if err := Encode(&good, saved); err != nil {
+	if err := encode(&good, saved); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good.Bytes())
 	f.Add(file(`{}`, 0))
 	f.Add(file(`{"a":{"dtype":"F32","shape":[0,18446744073709551615],"data_offsets":[0,0]}}`, 0))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		got, err := Decode(bytes.NewReader(content), int64(len(content)))
+		got, err := decode(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			return
 		}
@@ -152,10 +152,10 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		var again bytes.Buffer
-		if err := Encode(&again, got); err != nil {
+		if err := encode(&again, got); err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		back, err := Decode(&again, int64(again.Len()))
+		back, err := decode(&again, int64(again.Len()))
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}

@@ -16,8 +16,8 @@ type StepPlan struct {
 	DropFactor float64 // step: factor of a drop, in (0, 1]
 }
 
-// Schedules returns the names of the schedules.
-func Schedules() []string { return []string{"constant", "cosine", "linear", "step"} }
+// schedules returns the names of the schedules.
+func schedules() []string { return []string{"constant", "cosine", "linear", "step"} }
 
 // A Schedule is the step size α_k as a function of the round k alone. With a warm-up of W rounds it is α·(k+1)/W before
 // round W. From there on, with t = k − W and R = rounds − W, it is
@@ -36,8 +36,8 @@ func NewSchedule(p StepPlan) (Schedule, error) {
 	switch {
 	case !(p.StepSize > 0) || p.StepSize > math.MaxFloat32:
 		return Schedule{}, fmt.Errorf("train: step size %v: want a finite number above 0", p.StepSize)
-	case !slices.Contains(Schedules(), p.Name):
-		return Schedule{}, fmt.Errorf("train: unknown schedule %q: want one of %v", p.Name, Schedules())
+	case !slices.Contains(schedules(), p.Name):
+		return Schedule{}, fmt.Errorf("train: unknown schedule %q: want one of %v", p.Name, schedules())
 	case p.Warmup < 0:
 		return Schedule{}, fmt.Errorf("train: warm-up of %d rounds: want at least 0", p.Warmup)
 	case falls && p.Rounds-p.Warmup < 1:

@@ -88,33 +88,12 @@ func Dot(x, y []float32) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-const (
-	signBit  = 1 << 31
-	infinity = 0xFF << 23
-)
+const infinity = 0xFF << 23
 
 // MaxAbs returns |x|_∞, 0 if x is empty. It is +Inf or NaN if x holds such a
 // value.
 func MaxAbs(x []float32) float32 {
 	return math.Float32frombits(kernel.Best().Magnitude(x))
-}
-
-// MaxAbsDiff returns |x − y|_∞, 0 if both are empty. It is +Inf or NaN if a
-// difference is.
-func MaxAbsDiff(x, y []float32) float32 {
-	y = y[:len(x)]
-	var m0, m1, m2, m3 uint32
-	for len(x) >= 4 && len(y) >= 4 {
-		m0 = max(m0, math.Float32bits(x[0]-y[0])&^signBit)
-		m1 = max(m1, math.Float32bits(x[1]-y[1])&^signBit)
-		m2 = max(m2, math.Float32bits(x[2]-y[2])&^signBit)
-		m3 = max(m3, math.Float32bits(x[3]-y[3])&^signBit)
-		x, y = x[4:], y[4:]
-	}
-	for i := range x {
-		m0 = max(m0, math.Float32bits(x[i]-y[i])&^signBit)
-	}
-	return math.Float32frombits(max(m0, m1, m2, m3))
 }
 
 // Finite reports whether x holds neither NaN nor Inf.

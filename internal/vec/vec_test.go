@@ -73,21 +73,17 @@ func TestReductions(t *testing.T) {
 	for _, n := range lengths {
 		x, y := random(1, n), random(2, n)
 		var dot, size float64
-		var most, difference float32
+		var most float32
 		for i := range x {
 			dot += float64(x[i]) * float64(y[i])
 			size += math.Abs(float64(x[i]) * float64(y[i]))
 			most = max(most, float32(math.Abs(float64(x[i]))))
-			difference = max(difference, float32(math.Abs(float64(x[i]-y[i]))))
 		}
 		if got := Dot(x, y); math.Abs(got-dot) > 1e-14*size {
 			t.Errorf("Dot of %d = %v, want %v", n, got, dot)
 		}
 		if got := MaxAbs(x); got != most {
 			t.Errorf("MaxAbs of %d = %v, want %v", n, got, most)
-		}
-		if got := MaxAbsDiff(x, y); got != difference {
-			t.Errorf("MaxAbsDiff of %d = %v, want %v", n, got, difference)
 		}
 	}
 }
@@ -107,10 +103,9 @@ func TestNonFiniteValuesAreSeenAnywhere(t *testing.T) {
 				if Finite(x) {
 					t.Fatalf("Finite with %v at %d of %d = true", v, i, n)
 				}
-				m, d := float64(MaxAbs(x)), float64(MaxAbsDiff(x, make([]float32, n)))
-				if isNaN := v != v; math.IsNaN(m) != isNaN || math.IsNaN(d) != isNaN || !isNaN &&
-					(m != math.Inf(1) || d != math.Inf(1)) {
-					t.Fatalf("with %v at %d of %d: MaxAbs %v, MaxAbsDiff %v", v, i, n, m, d)
+				m := float64(MaxAbs(x))
+				if isNaN := v != v; math.IsNaN(m) != isNaN || !isNaN && m != math.Inf(1) {
+					t.Fatalf("with %v at %d of %d: MaxAbs %v", v, i, n, m)
 				}
 			}
 			x[i] = old
@@ -153,13 +148,12 @@ func TestAppendLEIntoSpareCapacityAllocatesNothing(t *testing.T) {
 func TestAShorterSourcePanics(t *testing.T) {
 	short, long := make([]float32, 3), make([]float32, 4)
 	for name, call := range map[string]func(){
-		"Axpy":       func() { Axpy(long, 1, short) },
-		"Add":        func() { Add(long, long, short) },
-		"Sub":        func() { Sub(long, short, long) },
-		"Scale":      func() { Scale(long, 1, short) },
-		"Dot":        func() { Dot(long, short) },
-		"MaxAbsDiff": func() { MaxAbsDiff(long, short) },
-		"ReadLE":     func() { ReadLE(long, make([]byte, 15)) },
+		"Axpy":   func() { Axpy(long, 1, short) },
+		"Add":    func() { Add(long, long, short) },
+		"Sub":    func() { Sub(long, short, long) },
+		"Scale":  func() { Scale(long, 1, short) },
+		"Dot":    func() { Dot(long, short) },
+		"ReadLE": func() { ReadLE(long, make([]byte, 15)) },
 	} {
 		if !panics(call) {
 			t.Errorf("%s: no panic", name)
@@ -189,7 +183,6 @@ func BenchmarkKernels(b *testing.B) {
 			{"Scale", func() { Scale(dst, 0.5, x) }},
 			{"Dot", func() { Dot(x, y) }},
 			{"MaxAbs", func() { MaxAbs(x) }},
-			{"MaxAbsDiff", func() { MaxAbsDiff(x, y) }},
 			{"Finite", func() { Finite(x) }},
 			{"AppendLE", func() { buf = AppendLE(buf[:0], x) }},
 			{"ReadLE", func() { ReadLE(dst, buf) }},

@@ -168,18 +168,18 @@ func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 
 func TestTwoComparisonsInOneFolder(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := Lock(dir)
+	unlock, err := lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Lock(dir); err == nil && runtime.GOOS == "linux" {
+	if _, err := lock(dir); err == nil && runtime.GOOS == "linux" {
 		t.Error("a second one is let in")
 	} else if !errors.As(err, new(*advice.UsageError)) ||
 		!strings.Contains(err.Error(), "another peer compare is writing into") {
 		t.Errorf("error %v, want that there is another", err)
 	}
 	unlock()
-	if unlock, err = Lock(dir); err != nil {
+	if unlock, err = lock(dir); err != nil {
 		t.Fatalf("when the first has ended: %v", err)
 	}
 	unlock()

@@ -64,9 +64,9 @@ func (m *Matrix) Failed() error {
 	return nil
 }
 
-// Lock keeps other processes from writing results into dir until unlock is
+// lock keeps other processes from writing results into dir until unlock is
 // called or this process ends.
-func Lock(dir string) (unlock func(), err error) {
+func lock(dir string) (unlock func(), err error) {
 	lock, err := lockfile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
 	if _, held := errors.AsType[*lockfile.HeldError](err); held {
 		return nil, advice.Usage(

@@ -24,7 +24,7 @@ func (m *Matrix) Run(ctx context.Context) error {
 // Do runs the cells that are not finished, and keeps the results. No other process may write into the folder meanwhile.
 // After a stop it says that the command line again goes on.
 func (m *Matrix) Do(ctx context.Context, again string) error {
-	unlock, err := Lock(m.Dir)
+	unlock, err := lock(m.Dir)
 	if err != nil {
 		return err
 	}

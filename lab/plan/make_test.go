@@ -28,7 +28,7 @@ func TestAPlanFindsWhatSlowLinksNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	best := p.Rows[0]
-	if best.Outcome != Reached || !best.Frontier || best.Bits != 4 || best.Steps != 2 {
+	if best.Outcome != outcomeReached || !best.Frontier || best.Bits != 4 || best.Steps != 2 {
 		t.Errorf("the best is %+v", best)
 	}
 	if p.Counts.All != 13 || p.Counts.Untried > 0 {

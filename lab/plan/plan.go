@@ -91,8 +91,8 @@ func (p *planner) open() error {
 // Budget is how long a plan measures and simulates unless the user says otherwise.
 const Budget = 90 * time.Second
 
-// Proving is how long each of the best candidates runs with real peers at most.
-const Proving = time.Minute
+// proving is how long each of the best candidates runs with real peers at most.
+const proving = time.Minute
 
 // Help texts of the command.
 const (

@@ -192,14 +192,14 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 	f := &forecaster{target: target, reference: falling(300, 300, 10, 1), error: 0.1, rehearsal: twice}
 	candidate := Candidate{Method: "D-PSGD, 8-bit Moniqua", Graph: "ring", Steps: 1}
 	reached := f.row(&trial{Candidate: candidate, curve: falling(300, 300, 5, 1)})
-	if reached.Outcome != Reached || !near(reached.Round.Value, 0.01, 1e-6) || !near(reached.Time.Value, 1, 0.01) ||
+	if reached.Outcome != outcomeReached || !near(reached.Round.Value, 0.01, 1e-6) || !near(reached.Time.Value, 1, 0.01) ||
 		!near(reached.Time.High, 1.1*reached.Time.Value, 1e-6) || !near(reached.Sent.Value, 1000, 0.01) ||
 		reached.Sent.High != reached.Sent.Low {
 		t.Errorf("reached: %+v, time %+v, sent %+v", reached, reached.Time, reached.Sent)
 	}
 	short, longer := f.row(&trial{curve: falling(30, 300, 5, 1)}), f.row(&trial{curve: falling(90, 300, 5, 1)})
 	for _, r := range []Row{short, longer} {
-		if r.Outcome != Foreseen || !near(r.Time.Value, 1, 0.05) || r.Time.Low >= r.Time.Value ||
+		if r.Outcome != outcomeForeseen || !near(r.Time.Value, 1, 0.05) || r.Time.Low >= r.Time.Value ||
 			r.Time.High <= r.Time.Value {
 			t.Errorf("foreseen: %+v, time %+v", r, r.Time)
 		}
@@ -209,14 +209,14 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 			longer.Time.spread(), reached.Time.spread())
 	}
 	for what, c := range map[string]*curve{"slow": falling(30, 300, 5, 0.3), "ended": falling(300, 300, 5, 0.3)} {
-		if r := f.row(&trial{curve: c}); r.Outcome != Missed || r.Time != nil || !math.IsInf(r.point().seconds, 1) {
+		if r := f.row(&trial{curve: c}); r.Outcome != outcomeMissed || r.Time != nil || !math.IsInf(r.point().seconds, 1) {
 			t.Errorf("%s: %+v, want a missed target", what, r)
 		}
 	}
-	if r := f.row(&trial{diverged: "round 7"}); r.Outcome != Diverged || r.Why != "round 7" {
+	if r := f.row(&trial{diverged: "round 7"}); r.Outcome != outcomeDiverged || r.Why != "round 7" {
 		t.Errorf("%+v, want that it diverged", r)
 	}
-	if r := f.row(&trial{}); r.Outcome != Untried {
+	if r := f.row(&trial{}); r.Outcome != outcomeUntried {
 		t.Errorf("%+v, want that it was not tried", r)
 	}
 }

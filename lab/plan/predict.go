@@ -34,11 +34,11 @@ type Outcome string
 
 // Outcomes of candidates.
 const (
-	Reached  Outcome = "reached"  // a simulation has reached it
-	Foreseen Outcome = "foreseen" // a shorter simulation was continued
-	Missed   Outcome = "missed"   // not within the rounds of the run file
-	Diverged Outcome = "diverged"
-	Untried  Outcome = "untried" // the budget did not allow a simulation
+	outcomeReached  Outcome = "reached"  // a simulation has reached it
+	outcomeForeseen Outcome = "foreseen" // a shorter simulation was continued
+	outcomeMissed   Outcome = "missed"   // not within the rounds of the run file
+	outcomeDiverged Outcome = "diverged"
+	outcomeUntried  Outcome = "untried" // the budget did not allow a simulation
 )
 
 // A Row is the prediction for a candidate.
@@ -65,9 +65,9 @@ type forecaster struct {
 
 // row predicts a trial.
 func (f *forecaster) row(t *trial) Row {
-	r := Row{Candidate: t.Candidate, Outcome: Untried}
+	r := Row{Candidate: t.Candidate, Outcome: outcomeUntried}
 	if t.diverged != "" {
-		r.Outcome, r.Why = Diverged, t.diverged
+		r.Outcome, r.Why = outcomeDiverged, t.diverged
 	}
 	c := t.curve
 	if c == nil || c.length() == 0 {
@@ -78,7 +78,7 @@ func (f *forecaster) row(t *trial) Row {
 	seconds, bytes := c.at(all)
 	r.Round, r.Bytes = around(f.rehearsal.real(seconds, all, t.Steps)/all, f.error), bytes/all
 	rounds, outcome := f.rounds(c)
-	if r.Outcome = outcome; outcome == Missed {
+	if r.Outcome = outcome; outcome == outcomeMissed {
 		r.Why = "the run file has too few rounds"
 		return r
 	}
@@ -106,10 +106,10 @@ const drift = 0.05
 // reference at the pace of its beginning.
 func (f *forecaster) rounds(c *curve) (Interval, Outcome) {
 	if at := c.reach(f.target); at > 0 {
-		return Interval{at, at, at}, Reached
+		return Interval{at, at, at}, outcomeReached
 	}
 	if c.complete() {
-		return Interval{}, Missed
+		return Interval{}, outcomeMissed
 	}
 	needs := f.reference.reach(f.target)
 	if needs == 0 {
@@ -117,15 +117,15 @@ func (f *forecaster) rounds(c *curve) (Interval, Outcome) {
 	}
 	pace, low, high := c.pace(f.reference)
 	if math.IsInf(needs, 1) || !(pace > 0) {
-		return Interval{}, Missed
+		return Interval{}, outcomeMissed
 	}
 	at := max(float64(c.length()), needs/pace)
 	wide := 1 + drift*math.Log2(max(1, at/float64(c.length())))
 	i := Interval{at, max(float64(c.length()), needs/high/wide), max(at, needs/max(low, 1e-3)*wide)}
 	if i.Value > float64(c.rounds) {
-		return Interval{}, Missed
+		return Interval{}, outcomeMissed
 	}
-	return i, Foreseen
+	return i, outcomeForeseen
 }
 
 // point is the position of a row among others.

@@ -41,7 +41,7 @@ func (p *planner) proof() labTask {
 	if p.result.Target.Metric == record.TestAccuracy {
 		metric, set = "accuracy", nil
 	}
-	return labTask{set: set, flags: []string{"time=" + Proving.String(),
+	return labTask{set: set, flags: []string{"time=" + proving.String(),
 		fmt.Sprintf("%s=%v", metric, p.result.Target.Value)}}
 }
 

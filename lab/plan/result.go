@@ -61,8 +61,8 @@ type Counts struct {
 
 func (c *Counts) count(o Outcome) {
 	c.All++
-	*map[Outcome]*int{Reached: &c.Reached, Foreseen: &c.Foreseen, Missed: &c.Missed, Diverged: &c.Diverged,
-		Untried: &c.Untried}[o]++
+	*map[Outcome]*int{outcomeReached: &c.Reached, outcomeForeseen: &c.Foreseen, outcomeMissed: &c.Missed,
+		outcomeDiverged: &c.Diverged, outcomeUntried: &c.Untried}[o]++
 }
 
 // reaches reports whether a candidate reaches the target.

@@ -32,14 +32,14 @@ func sample() *Plan {
 		row(Candidate{Method: "D-PSGD, 1-bit Moniqua", Graph: "one-peer-exponential", Steps: 4,
 			Set: []string{"algorithm.bits=1",
 				"algorithm.local_steps=4",
-				"topology.kind=one-peer-exponential"}}, Reached, 0.00485, 200, 0.1),
+				"topology.kind=one-peer-exponential"}}, outcomeReached, 0.00485, 200, 0.1),
 		row(Candidate{Method: "D-PSGD, 8-bit Moniqua", Graph: "ring", Steps: 1, File: true, Set: []string{}},
-			Foreseen, 0.0223, 190, 0.25),
+			outcomeForeseen, 0.0223, 190, 0.25),
 		row(Candidate{Method: "DeepSqueeze, full", Graph: "one-peer-exponential", Steps: 2},
-			Reached, 1.07, 300, 0.1),
-		row(Candidate{Method: "ChocoSGD, sign", Graph: "torus", Steps: 4}, Missed, 0.004, 0, 0),
+			outcomeReached, 1.07, 300, 0.1),
+		row(Candidate{Method: "ChocoSGD, sign", Graph: "torus", Steps: 4}, outcomeMissed, 0.004, 0, 0),
 		{Candidate: Candidate{Method: "direct quantization, sign", Graph: "ring", Steps: 1},
-			Outcome: Diverged, Why: "round 3"},
+			Outcome: outcomeDiverged, Why: "round 3"},
 	}
 	rows[0].Frontier = true
 	disk := budget.Plan{{Owner: budget.Journal, Bytes: 83e6, What: "messages sent, for neighbours that come back"}}

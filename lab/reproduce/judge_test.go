@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -74,18 +73,19 @@ func heavy(label string, sent, memory int64) *report.Group {
 func TestResultsBesideThePaper(t *testing.T) {
 	parts := map[string]*part{"made": made(accurate("A", 0.9, 0.92), ended("B", diverged, diverged), heavy("C", 1, 2e6),
 		timed("D", 5, 7), timed("E", 2, 3), timed("F", 1, 0), older("G", 0.9, 0.92))}
-	nan := math.NaN()
+	ninety := record.Number(90)
 	for _, test := range []struct {
 		printed              Printed
 		measured, difference string
 	}{
-		{Printed{What: Accuracy, Label: "A", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds, 200 test rows", "+1.00"},
-		{Printed{What: Accuracy, Label: "G", Number: 90}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas", "+1.00"},
-		{Printed{What: Accuracy, Label: "B", Number: nan}, "2 of 2 runs diverged", ""},
-		{Printed{What: Memory, Label: "C", Number: 16.48}, "2.00 MB, 3 seeds", "-14.48"},
-		{Printed{What: Accuracy, Label: "D", Number: 90}, "no result", ""},
-		{Printed{What: Accuracy, Label: "Z", Number: 90}, "no run of this size", ""},
-		{Printed{What: Order, Network: "slow", Number: nan},
+		{Printed{What: accuracy, Label: "A", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, 200 test rows", "+1.00"},
+		{Printed{What: accuracy, Label: "G", Number: ninety}, "91.00 % [78.29, 103.71], 2 seeds, means over replicas",
+			"+1.00"},
+		{Printed{What: accuracy, Label: "B"}, "2 of 2 runs diverged", ""},
+		{Printed{What: memory, Label: "C", Number: record.Number(16.48)}, "2.00 MB, 3 seeds", "-14.48"},
+		{Printed{What: accuracy, Label: "D", Number: ninety}, "no result", ""},
+		{Printed{What: accuracy, Label: "Z", Number: ninety}, "no run of this size", ""},
+		{Printed{What: order, Network: "slow"},
 			"E 2.5 s, D 6 s, A not in all runs, B not in all runs, C not in all runs, F not in all runs, G not in all runs",
 			""},
 	} {

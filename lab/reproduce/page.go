@@ -45,7 +45,7 @@ func (p *Page) Path() string { return filepath.Join(p.Dir, PageFile) }
 // Tally counts the verdicts in words.
 func (p *Page) Tally() string {
 	var all []string
-	for _, v := range Verdicts() {
+	for _, v := range verdicts() {
 		n := 0
 		for _, j := range p.Claims {
 			if j.Verdict == v {
@@ -113,8 +113,11 @@ func (p *Page) html() string {
 // row writes the row of a claim.
 func (p *Page) row(w *strings.Builder, j Judgement) {
 	c := j.Claim
-	fmt.Fprintf(w, "<tr><th scope=\"row\">%s<br><span class=\"place\">%s", html.EscapeString(c.Words),
-		html.EscapeString(c.Place))
+	fmt.Fprintf(w, "<tr><th scope=\"row\">%s<br>", html.EscapeString(c.Words))
+	if c.Quote != "" {
+		fmt.Fprintf(w, "<q>%s</q><br>", html.EscapeString(c.Quote))
+	}
+	fmt.Fprintf(w, "<span class=\"place\">%s", html.EscapeString(c.Place))
 	if c.Reported != "" {
 		fmt.Fprintf(w, ": %s", html.EscapeString(c.Reported))
 	}
@@ -197,7 +200,10 @@ func (p *Page) markdown() string {
 		p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally())
 	fmt.Fprint(&b, "| claim | place | measured | verdict | from |\n|---|---|---|---|---|\n")
 	for _, j := range p.Claims {
-		place, measured, from := j.Place, j.measured(), []string{}
+		words, place, measured, from := j.Words, j.Place, j.measured(), []string{}
+		if j.Quote != "" {
+			words += "<br>\"" + j.Quote + "\""
+		}
 		if j.Reported != "" {
 			place += ": " + j.Reported
 		}
@@ -207,7 +213,7 @@ func (p *Page) markdown() string {
 		for _, s := range sources(j.Evidence) {
 			from = append(from, fmt.Sprintf("[%s, %s](%s)", s.part, s.network, s.table))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", j.Words, place, strings.Join(measured, "<br>"), j.Verdict,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", words, place, strings.Join(measured, "<br>"), j.Verdict,
 			strings.Join(from, "<br>"))
 	}
 	return b.String() + p.besideMarkdown()

@@ -11,7 +11,7 @@ import (
 
 // All papers have all sizes, and every claim says where the paper makes it.
 func TestPapers(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		var sizes []string
 		for _, s := range p.Sizes {
 			sizes = append(sizes, s.Name)
@@ -35,9 +35,46 @@ func TestPapers(t *testing.T) {
 	}
 }
 
+// A file with unknown words is refused. The error names the file, and the line or the claim.
+func TestPapersAreReadStrictly(t *testing.T) {
+	const good = `title: T
+networks: {slow: 1 Mbit/s}
+sizes:
+  - {name: minutes, parts: [{name: fig1, comparison: d2}]}
+claims:
+  - words: A is better.
+    quote: "A: better"
+    checks: [{is: above, in: [fig1], on: slow, a: [A], than: [B], by: 2}]
+printed:
+  - {says: '91 %', what: final accuracy, of: A, number: 91, in: [fig1]}
+`
+	p, err := readPaper("papers/x.yaml", []byte(good))
+	if err != nil || p.Name != "x" || p.Claims[0].Quote != "A: better" || p.Claims[0].Checks[0].Network != "1 Mbit/s" ||
+		*p.Printed[0].Number != 91 {
+		t.Errorf("%+v, error %v", p, err)
+	}
+	for _, test := range [][3]string{
+		{"title: T", "titel: T", `papers/x.yaml:1: unknown field "titel"`},
+		{"by: 2", "bye: 2", `papers/x.yaml:8: unknown field "bye"`},
+		{"    quote", "    words: B.\n    quote", `papers/x.yaml:7: mapping key "words" already defined`},
+		{"by: 2", "by: two", "papers/x.yaml:8: "},
+		{"  - words", "  words", "papers/x.yaml:6: "},
+		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, sooner`},
+		{"on: slow", "on: fast", `claim "A is better.": on: "fast": want one of slow`},
+		{"in: [fig1], on", "in: [fig2], on", `claim "A is better.": in: "fig2": no size has this part`},
+		{"what: final", "what: first", `printed "91 %": what: "first accuracy": want one of final accuracy`},
+		{"91, in: [fig1]", "91, in: [fig2]", `printed "91 %": in: "fig2": no size has this part`},
+	} {
+		_, err := readPaper("papers/x.yaml", []byte(strings.Replace(good, test[0], test[1], 1)))
+		if err == nil || !strings.Contains(err.Error(), test[2]) {
+			t.Errorf("%q for %q: error %v, want %s", test[1], test[0], err, test[2])
+		}
+	}
+}
+
 // Every part is a comparison whose cells are legal with the settings of the part.
 func TestPartsAreLegal(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, s := range p.Sizes {
 			for _, part := range s.Parts {
 				file := loadPart(t, part)
@@ -70,7 +107,7 @@ func loadPart(t *testing.T, p Part) *configs.Comparison {
 
 // The rows and networks of all checks exist, and every check belongs to a part of some size.
 func TestChecksNameRows(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, c := range p.Claims {
 			for _, check := range c.Checks {
 				for _, in := range check.In {
@@ -94,7 +131,7 @@ func TestChecksNameRows(t *testing.T) {
 
 // The rows and networks of printed results exist in every part that measures them, and each has a source.
 func TestPrintedResultsNameRows(t *testing.T) {
-	for _, p := range Papers() {
+	for _, p := range papers() {
 		for _, printed := range p.Printed {
 			if printed.Place == "" || printed.Source == "" || printed.Says == "" || len(printed.In) == 0 {
 				t.Errorf("%s: %+v lacks a place, a source, its words or a part", p.Name, printed)
@@ -106,11 +143,11 @@ func TestPrintedResultsNameRows(t *testing.T) {
 					}
 					file := loadPart(t, part)
 					named := func(n configs.NetworkCase) bool { return n.Name == printed.Network }
-					if printed.What == Order && !slices.ContainsFunc(file.Networks, named) {
+					if printed.What == order && !slices.ContainsFunc(file.Networks, named) {
 						t.Errorf("%s: %s has no network %q", p.Name, file.Name, printed.Network)
 					}
 					labelled := func(v configs.Variant) bool { return v.Label == printed.Label }
-					if printed.What != Order && !slices.ContainsFunc(file.Algorithms, labelled) {
+					if printed.What != order && !slices.ContainsFunc(file.Algorithms, labelled) {
 						t.Errorf("%s: %s has no row %q", p.Name, file.Name, printed.Label)
 					}
 				}
@@ -146,7 +183,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("size %q, error %v", size.Name, err)
 	}
 	for _, test := range [][3]string{
-		{"d3", "night", `paper "d3": want one of moniqua, alq, orq, mqgrad, d2`},
+		{"d3", "night", `paper "d3": want one of alq, d2, moniqua, mqgrad, orq`},
 		{"d2", "week", `--size "week": want one of minutes, night, paper`},
 	} {
 		if _, _, err := Find(test[0], test[1]); err == nil || !strings.Contains(err.Error(), test[2]) {

@@ -14,15 +14,15 @@ import (
 
 // A Printed is a result as the paper prints it, to be shown beside ours.
 type Printed struct {
-	Place   string   `json:"place"` // table or figure
-	Source  string   `json:"source"`
-	What    Quantity `json:"what"`
-	Label   string   `json:"label,omitempty"`   // of our row; Order has none
-	Network string   `json:"network,omitempty"` // "": the first of the part
-	Says    string   `json:"paper"`
-	Number  float64  `json:"-"` // in Says; NaN: it has none
-	Why     string   `json:"why,omitempty"`
-	In      []string `json:"-"` // the names of the parts in which we measure it
+	Place   string   `json:"place" yaml:"place"` // table or figure
+	Source  string   `json:"source" yaml:"source"`
+	What    Quantity `json:"what" yaml:"what"`
+	Label   string   `json:"label,omitempty" yaml:"of"`   // of our row; Order has none
+	Network string   `json:"network,omitempty" yaml:"on"` // "": the first of the part
+	Says    string   `json:"paper" yaml:"says"`
+	Number  *float64 `json:"-" yaml:"number"` // in Says; nil: it has none
+	Why     string   `json:"why,omitempty" yaml:"why"`
+	In      []string `json:"-" yaml:"in"` // the names of the parts in which we measure it
 }
 
 // A Quantity is what a result measures.
@@ -30,10 +30,13 @@ type Quantity string
 
 // Kinds of results.
 const (
-	Accuracy Quantity = "final accuracy"
-	Memory   Quantity = "additional memory"
-	Order    Quantity = "times to the target" // of all rows on a network
+	accuracy Quantity = "final accuracy"
+	memory   Quantity = "additional memory"
+	order    Quantity = "times to the target" // of all rows on a network
 )
+
+// quantities are those that a file may name.
+var quantities = []Quantity{accuracy, memory, order}
 
 // A Beside is a result of the paper with ours.
 type Beside struct {
@@ -51,7 +54,7 @@ func (p Printed) beside(parts map[string]*part) Beside {
 		if !ok {
 			continue
 		}
-		if p.What == Order {
+		if p.What == order {
 			b.Part, b.Measured = name, part.order(p.Network)
 			return b
 		}
@@ -71,7 +74,7 @@ func (b *Beside) measure(r row) {
 	for _, c := range r.Cells {
 		switch {
 		case c.Summary == nil:
-		case b.What == Memory:
+		case b.What == memory:
 			values, unit = append(values, float64(c.Summary.ExtraMemory)/1e6), "MB"
 		case !math.IsNaN(accuracyOf(c, kind)):
 			values = append(values, 100*accuracyOf(c, kind))
@@ -89,12 +92,12 @@ func (b *Beside) measure(r row) {
 		} else {
 			text += ", " + plural.Of(mean.N, "seed")
 		}
-		if b.What == Accuracy {
+		if b.What == accuracy {
 			text += tested(r) + kindWords(kind)
 		}
 		words = append(words, text)
-		if !math.IsNaN(b.Number) {
-			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-b.Number)
+		if b.Number != nil {
+			b.Difference = fmt.Sprintf("%+.2f", mean.Mean-*b.Number)
 		}
 	}
 	if b.Measured = strings.Join(words, "; "); len(words) == 0 {

@@ -95,7 +95,8 @@ func TestPage(t *testing.T) {
 	p.study.Groups[0].Cells[0].Summary.Algorithm = "dpsgd"
 	p.study.Networks, p.study.Seeds = []report.Network{{Name: "slow"}}, []uint64{1, 2}
 	p.study.Targets = record.Targets{}
-	claim := Claim{Words: "A is better.", Place: "table 1", Reported: "91 % & more", Note: "It is small.",
+	claim := Claim{Words: "A is better.", Quote: "A < B & C", Place: "table 1",
+		Reported: "91 % & more", Note: "It is small.",
 		Checks: []Check{{Kind: Above, In: []string{"made"}, A: []string{name}, B: []string{"b"}}}}
 	open := Claim{Words: "C is best.", Place: "abstract", Note: "No runs."}
 	page := &Page{Paper: Paper{Name: "p", Title: "T"}, Size: Size{Name: Minutes, About: "Small.",
@@ -111,9 +112,12 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, wants := range map[string][]string{
-		PageFile: {"a&lt;b 50.50 %", "91 % &amp; more", `href="made/report/index.html"`,
+		PageFile: {"a&lt;b 50.50 %",
+			"A is better.<br><q>A &lt; B &amp; C</q><br><span",
+			"91 % &amp; more", `href="made/report/index.html"`,
 			`href="made/cells/a-b.slow.1/cell.json"`, "1 of 2 comparisons have been run", "<td class=\"v1\">supported</td>"},
-		TextFile: {"| A is better. | table 1: 91 % & more | a<b 50.50 %, b 40.50 %: +10.00 points", "| supported |",
+		TextFile: {"| A is better.<br>\"A < B & C\" | table 1: 91 % & more | a<b 50.50 %, b 40.50 %: +10.00 points",
+			"| supported |",
 			"| C is best. | abstract | *No runs.* | not tested at this size |  |"},
 	} {
 		text, err := os.ReadFile(filepath.Join(page.Dir, file))

@@ -29,8 +29,8 @@ func (v Verdict) String() string {
 // MarshalJSON writes the name.
 func (v Verdict) MarshalJSON() ([]byte, error) { return json.Marshal(v.String()) }
 
-// Verdicts lists them in the order in which a page counts them.
-func Verdicts() []Verdict { return []Verdict{Supported, Contradicted, Undecided, Untested} }
+// verdicts lists them in the order in which a page counts them.
+func verdicts() []Verdict { return []Verdict{Supported, Contradicted, Undecided, Untested} }
 
 // A Judgement is a claim with the evidence for and against it.
 type Judgement struct {

@@ -89,11 +89,11 @@ func (e *ListenError) Hint() string {
 	return ""
 }
 
-// An UntrustedError refuses a connection without encryption to or from an address outside the named
+// An untrustedError refuses a connection without encryption to or from an address outside the named
 // networks.
-type UntrustedError struct{ Addr string }
+type untrustedError struct{ Addr string }
 
-func (e *UntrustedError) Error() string {
+func (e *untrustedError) Error() string {
 	return fmt.Sprintf("node.security is none, and %s is neither loopback nor in node.trusted: "+
 		"name its network there if you trust all who are on the way, or set node.security to tls", e.Addr)
 }
@@ -110,7 +110,7 @@ func (c *Config) trusts(at net.Addr) error {
 			return nil
 		}
 	}
-	return &UntrustedError{at.String()}
+	return &untrustedError{at.String()}
 }
 
 // A Host is a libp2p host whose bytes are counted and shaped below the encryption.

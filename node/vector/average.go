@@ -148,7 +148,7 @@ func (a *averaging) patient(ctx context.Context, rank topology.Rank, r Request, 
 		switch {
 		case err == nil:
 			return true, nil
-		case !errors.Is(err, ErrLost) || a.lost == Fail:
+		case !errors.Is(err, errLost) || a.lost == Fail:
 			return false, fmt.Errorf("average %d: %w", a.call, err)
 		case a.lost == LeaveOut:
 			a.leaveOut(rank, err)

@@ -37,7 +37,7 @@ func (s *Service) fetch(ctx context.Context, rank topology.Rank, r Request, x []
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })()
 	if err := s.pursue(ctx, rank, func() (bool, error) { return s.attempt(ctx, rank, r, x) }); err != nil {
-		return &Error{rank, r.key().String(), err}
+		return &fetchError{rank, r.key().String(), err}
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *Service) pursue(ctx context.Context, rank topology.Rank, try func() (me
 			gone = time.Now()
 		}
 		if !met && s.gone(rank, time.Since(gone)) {
-			return fmt.Errorf("%w: gone for %v: %s", ErrLost, time.Since(gone).Round(time.Second), socket.Cause(err))
+			return fmt.Errorf("%w: gone for %v: %s", errLost, time.Since(gone).Round(time.Second), socket.Cause(err))
 		}
 		s.Log.Debug("no vector yet", "worker", int(rank), "err", err)
 		socket.Sleep(ctx, wait/2+rand.N(wait/2))
@@ -90,7 +90,7 @@ func (s *Service) gone(rank topology.Rank, since time.Duration) bool {
 
 // attempt asks a worker once. met reports whether both ends have passed the handshake.
 func (s *Service) attempt(ctx context.Context, rank topology.Rank, r Request, x []float32) (met bool, err error) {
-	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], Protocol)
+	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], protocolID)
 	if err != nil {
 		return false, err
 	}

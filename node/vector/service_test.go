@@ -331,7 +331,7 @@ func TestALostWorkerEndsOrLeavesTheAverage(t *testing.T) {
 	}
 	services[2].Host.Close()
 	_, err := average(0, Fail)
-	if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "of worker 2: lost") {
+	if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "of worker 2: lost") {
 		t.Errorf("error %v, want that worker 2 is lost", err)
 	}
 	all(t, services[:2], func(rank int, s *Service) error {
@@ -414,7 +414,7 @@ func TestOnlyAWorkerThatWasThereIsLost(t *testing.T) {
 					if !errors.Is(err, context.DeadlineExceeded) || took != time.Hour {
 						t.Errorf("error %v after %v, want the end of the context", err, took)
 					}
-				} else if !errors.Is(err, ErrLost) || took < c.after || took > c.after+socket.LastRetry {
+				} else if !errors.Is(err, errLost) || took < c.after || took > c.after+socket.LastRetry {
 					t.Errorf("error %v after %v, want a lost worker after %v", err, took, c.after)
 				}
 			})

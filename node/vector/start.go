@@ -60,7 +60,7 @@ const betweenStarts = time.Second
 func (s *Service) begin(ctx context.Context, before topology.Rank, tag string, x []float32, lost Absence) error {
 	for {
 		err := s.Fetch(ctx, before, tag, x)
-		if lost == Await && errors.Is(err, ErrLost) {
+		if lost == Await && errors.Is(err, errLost) {
 			s.Log.Info("waits for a lost worker", "worker", int(before), "vector", tag, "why", err)
 			socket.Sleep(ctx, betweenStarts)
 			continue
@@ -93,7 +93,7 @@ var errWanted = errors.New("not refused")
 
 // meet passes the handshake with a worker and wants nothing.
 func (s *Service) meet(ctx context.Context, rank topology.Rank) error {
-	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], Protocol)
+	stream, err := s.Host.Open(ctx, s.members.Load().IDs[rank], protocolID)
 	if err != nil {
 		return err
 	}

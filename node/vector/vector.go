@@ -21,8 +21,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Protocol is the protocol of streams that carry a vector.
-const Protocol protocol.ID = "/gossiptrainer/vector/1.0.0"
+// protocolID is the protocol of streams that carry a vector.
+const protocolID protocol.ID = "/gossiptrainer/vector/1.0.0"
 
 // A Config holds what a service shares with the links of its worker.
 type Config struct {
@@ -48,23 +48,23 @@ type Service struct {
 	absent map[topology.Rank]bool // workers that were lost and have not come back
 }
 
-// ErrLost says that a worker was reachable and has been gone for 10 seconds.
-var ErrLost = errors.New("lost")
+// errLost says that a worker was reachable and has been gone for 10 seconds.
+var errLost = errors.New("lost")
 
-// An Error says why the vector of a worker has not come. It wraps ErrLost for a worker that is gone,
+// A fetchError says why the vector of a worker has not come. It wraps errLost for a worker that is gone,
 // and a *handshake.RefusedError if one of the two refuses the other.
-type Error struct {
+type fetchError struct {
 	Rank topology.Rank
 	Tag  string
 	Err  error
 }
 
-func (e *Error) Error() string {
+func (e *fetchError) Error() string {
 	return fmt.Sprintf("vector %s of worker %d: %v", e.Tag, e.Rank, e.Err)
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *fetchError) Unwrap() error { return e.Err }
 
 // New returns a service that serves no peer before Know. The caller must Close it.
 func New(c Config) *Service {
@@ -78,12 +78,12 @@ func New(c Config) *Service {
 // Know enters the members and serves them from now on.
 func (s *Service) Know(m handshake.Members) {
 	s.members.Store(&m)
-	s.Host.SetStreamHandler(Protocol, s.answer)
+	s.Host.SetStreamHandler(protocolID, s.answer)
 }
 
 // Close ends all transfers.
 func (s *Service) Close() {
-	s.Host.RemoveStreamHandler(Protocol)
+	s.Host.RemoveStreamHandler(protocolID)
 	s.cancel()
 }
 

@@ -211,7 +211,7 @@ func (p *Presence) where(given []netip.Addr) (addrs []netip.Addr, number uint16,
 		}
 		return nil, 0, errors.New("this machine has no address at which others could reach it: connect it to the LAN")
 	}
-	return addrs[:min(len(addrs), MostAddrs)], number, nil
+	return addrs[:min(len(addrs), mostAddrs)], number, nil
 }
 
 // split returns the IP address and the TCP port of a multiaddr.

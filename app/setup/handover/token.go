@@ -16,8 +16,8 @@ import (
 // KeyLen is the length of the random key of a token in bytes.
 const KeyLen = 16
 
-// MostAddrs bounds the addresses of a token.
-const MostAddrs = 4
+// mostAddrs bounds the addresses of a token.
+const mostAddrs = 4
 
 // A Token is what the machine that invites gives to the others. It holds a key, so it is a secret while it is valid.
 type Token struct {
@@ -25,7 +25,7 @@ type Token struct {
 	Key     [KeyLen]byte // random; proves that a machine knows the token, and is never sent
 	Inviter peer.ID      // of an Ed25519 key; the machine that invites proves it
 	Port    uint16
-	Addrs   []netip.Addr // 1 to MostAddrs, without zones
+	Addrs   []netip.Addr // 1 to mostAddrs, without zones
 }
 
 // The layout, big-endian: form u8, expiry in Unix seconds u32, key, public key of the inviter, port u16. Then come the
@@ -36,7 +36,7 @@ const (
 	keyLen   = 32 // of an Ed25519 public key
 	sumLen   = 4
 	fixedLen = 1 + 4 + KeyLen + keyLen + 2 + 1
-	mostLen  = fixedLen + MostAddrs*(1+16) + sumLen
+	mostLen  = fixedLen + mostAddrs*(1+16) + sumLen
 	leastLen = fixedLen + (1 + 4) + sumLen
 )
 
@@ -48,17 +48,17 @@ var encoding = base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
 // group is how many characters of a token stand together.
 const group = 6
 
-// An TokenError says that a text is no token.
-type TokenError struct{ Problem string }
+// An tokenError says that a text is no token.
+type tokenError struct{ Problem string }
 
-func (e *TokenError) Error() string { return "token: " + e.Problem }
+func (e *tokenError) Error() string { return "token: " + e.Problem }
 
 // Hint says what to do.
-func (e *TokenError) Hint() string {
+func (e *tokenError) Hint() string {
 	return "copy the whole token from the machine that printed it; capitals, dashes and spaces do not matter"
 }
 
-func wrong(format string, args ...any) error { return &TokenError{fmt.Sprintf(format, args...)} }
+func wrong(format string, args ...any) error { return &tokenError{fmt.Sprintf(format, args...)} }
 
 // Marshal returns the text of t, in groups of 6 characters. It fails if a field of t is out of its range.
 func (t Token) Marshal() (string, error) {
@@ -71,9 +71,9 @@ func (t Token) Marshal() (string, error) {
 		return "", fmt.Errorf("token: the inviter %v has no Ed25519 key", t.Inviter)
 	}
 	at := t.Expires.Unix()
-	if at < 0 || at > 1<<32-1 || len(t.Addrs) == 0 || len(t.Addrs) > MostAddrs {
+	if at < 0 || at > 1<<32-1 || len(t.Addrs) == 0 || len(t.Addrs) > mostAddrs {
 		return "", fmt.Errorf("token: %d addresses until %v: want 1 to %d, and a time before 2106", len(t.Addrs), t.Expires,
-			MostAddrs)
+			mostAddrs)
 	}
 	out := binary.BigEndian.AppendUint32([]byte{form}, uint32(at))
 	out = append(append(out, t.Key[:]...), raw...)
@@ -99,7 +99,7 @@ func grouped(text string) string {
 	return strings.Join(append(groups, text), "-")
 }
 
-// ParseToken reads the text of a token. Capitals, dashes and spaces do not matter. Its errors are of type *TokenError.
+// ParseToken reads the text of a token. Capitals, dashes and spaces do not matter. Its errors are of type *tokenError.
 func ParseToken(text string) (Token, error) {
 	plain, err := normalise(text)
 	if err != nil {
@@ -168,8 +168,8 @@ func decode(b []byte) (Token, error) {
 	}
 	t.Port = binary.BigEndian.Uint16(b[keyLen:])
 	count, rest := int(b[keyLen+2]), b[keyLen+3:]
-	if count < 1 || count > MostAddrs {
-		return Token{}, wrong("it has %d addresses: want 1 to %d", count, MostAddrs)
+	if count < 1 || count > mostAddrs {
+		return Token{}, wrong("it has %d addresses: want 1 to %d", count, mostAddrs)
 	}
 	for range count {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {

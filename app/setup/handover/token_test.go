@@ -63,7 +63,7 @@ func TestTyposAreNoticed(t *testing.T) {
 		t.Helper()
 		if _, err := ParseToken(typed); err == nil {
 			t.Errorf("%s is not noticed", what)
-		} else if wrong, ok := errors.AsType[*TokenError](err); !ok || wrong.Hint() == "" {
+		} else if wrong, ok := errors.AsType[*tokenError](err); !ok || wrong.Hint() == "" {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}

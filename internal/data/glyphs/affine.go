@@ -22,8 +22,8 @@ func distortion(draw rng.Key) affine {
 	h := height * (1 + within(drawScale, maxScale))
 	w := h * (1 + within(drawWidth, maxWidth))
 	return affine{
-		xx: w * cos, xy: h * (float64(cos*shear) - sin), dx: Side/2 + within(drawShiftX, maxShift),
-		yx: w * sin, yy: h * (float64(sin*shear) + cos), dy: Side/2 + within(drawShiftY, maxShift),
+		xx: w * cos, xy: h * (float64(cos*shear) - sin), dx: side/2 + within(drawShiftX, maxShift),
+		yx: w * sin, yy: h * (float64(sin*shear) + cos), dy: side/2 + within(drawShiftY, maxShift),
 	}
 }
 

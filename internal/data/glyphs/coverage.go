@@ -13,7 +13,7 @@ const (
 // signed cover to everything right of it, kept as differences along the row; sum
 // turns them into cover. An edge left of the picture counts for its first column, an edge
 // right of it for nothing.
-type coverage [Side][Side + 2]int32
+type coverage [side][side + 2]int32
 
 func (c *coverage) reset() { *c = coverage{} }
 
@@ -28,11 +28,11 @@ func (c *coverage) edge(a, b point) {
 	}
 	slope := (b.x - a.x) / (b.y - a.y)
 	first := max(0, int(math.Ceil(lines*a.y-0.5)))
-	last := min(lines*Side, int(math.Ceil(lines*b.y-0.5)))
+	last := min(lines*side, int(math.Ceil(lines*b.y-0.5)))
 	for line := first; line < last; line++ {
 		y := (float64(line) + 0.5) / lines
 		x := a.x + float64(slope*(y-a.y))
-		units := int32(min(max(x, 0), Side) * cellUnit)
+		units := int32(min(max(x, 0), side) * cellUnit)
 		row := &c[line/lines]
 		column, part := units/cellUnit, units%cellUnit
 		row[column] += sign * (cellUnit - part)
@@ -44,9 +44,9 @@ func (c *coverage) edge(a, b point) {
 func (c *coverage) sum(visit func(at int, share int32)) {
 	for y := range c {
 		inside := int32(0)
-		for x := range Side {
+		for x := range side {
 			inside += c[y][x]
-			visit(y*Side+x, min(max(inside, -inside), fullCover))
+			visit(y*side+x, min(max(inside, -inside), fullCover))
 		}
 	}
 }

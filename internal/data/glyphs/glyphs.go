@@ -5,11 +5,11 @@
 // It stores no pictures and knows no splits: package data does.
 package glyphs
 
-// Side is the height and the width of a picture in pixels.
-const Side = 28
+// side is the height and the width of a picture in pixels.
+const side = 28
 
-// Classes is the number of labels: one per digit.
-const Classes = 10
+// classes is the number of labels: one per digit.
+const classes = 10
 
 // Limits of the random distortion. A draw is uniform within them.
 const (
@@ -38,4 +38,4 @@ const (
 
 // Label returns the digit on picture index: the last digit of the index, so that any 10 successive pictures hold every
 // digit once.
-func Label(index int) uint8 { return uint8(index % Classes) }
+func Label(index int) uint8 { return uint8(index % classes) }

@@ -19,7 +19,7 @@ func newPen(t testing.TB) *Pen {
 // TestPicturesArePinned fixes the bits of the set: all runs on record were trained on them.
 func TestPicturesArePinned(t *testing.T) {
 	p := newPen(t)
-	pix := make([]uint8, Side*Side)
+	pix := make([]uint8, side*side)
 	h := sha256.New()
 	for i := range 1000 {
 		p.Draw(pix, 1, i)
@@ -33,7 +33,7 @@ func TestPicturesArePinned(t *testing.T) {
 
 func TestPictureIsAFunctionOfSeedAndIndex(t *testing.T) {
 	draw := func(p *Pen, seed uint64, index int) []byte {
-		pix := make([]byte, Side*Side)
+		pix := make([]byte, side*side)
 		p.Draw(pix, seed, index)
 		return pix
 	}
@@ -81,14 +81,14 @@ func TestCoverageOfARectangleIsItsArea(t *testing.T) {
 		wantTotal int32
 		reversed  bool
 	}{
-		{"whole pixel", 3, 5, 4, 6, 5*Side + 3, fullCover, fullCover, false},
-		{"whole pixel drawn the other way round", 3, 5, 4, 6, 5*Side + 3, fullCover, fullCover, true},
-		{"left quarter", 3, 5, 3.25, 6, 5*Side + 3, fullCover / 4, fullCover / 4, false},
-		{"upper half", 3, 5, 4, 5.5, 5*Side + 3, fullCover / 2, fullCover / 2, false},
+		{"whole pixel", 3, 5, 4, 6, 5*side + 3, fullCover, fullCover, false},
+		{"whole pixel drawn the other way round", 3, 5, 4, 6, 5*side + 3, fullCover, fullCover, true},
+		{"left quarter", 3, 5, 3.25, 6, 5*side + 3, fullCover / 4, fullCover / 4, false},
+		{"upper half", 3, 5, 4, 5.5, 5*side + 3, fullCover / 2, fullCover / 2, false},
 		{"cut by the left border", -5, 0, 1, 1, 0, fullCover, fullCover, false},
-		{"cut by the right border", Side - 1, 0, Side + 9, 1, Side - 1, fullCover, fullCover, false},
-		{"cut by the bottom", 0, Side - 1, 1, Side + 9, (Side - 1) * Side, fullCover, fullCover, false},
-		{"outside", Side + 2, 0, Side + 9, 1, Side - 1, 0, 0, false},
+		{"cut by the right border", side - 1, 0, side + 9, 1, side - 1, fullCover, fullCover, false},
+		{"cut by the bottom", 0, side - 1, 1, side + 9, (side - 1) * side, fullCover, fullCover, false},
+		{"outside", side + 2, 0, side + 9, 1, side - 1, 0, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestCoverageOfARectangleIsItsArea(t *testing.T) {
 
 func TestDrawAllocatesNothing(t *testing.T) {
 	p := newPen(t)
-	pix := make([]uint8, Side*Side)
+	pix := make([]uint8, side*side)
 	i := 0
 	if got := testing.AllocsPerRun(100, func() { p.Draw(pix, 1, i); i++ }); got != 0 {
 		t.Errorf("%v allocations per picture, want 0", got)
@@ -126,7 +126,7 @@ func TestDrawAllocatesNothing(t *testing.T) {
 
 func BenchmarkDraw(b *testing.B) {
 	p := newPen(b)
-	pix := make([]uint8, Side*Side)
+	pix := make([]uint8, side*side)
 	for i := 0; b.Loop(); i++ {
 		p.Draw(pix, 1, i)
 	}

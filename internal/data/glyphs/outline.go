@@ -40,7 +40,7 @@ func faces() []face {
 	}
 }
 
-func loadDigits(ttf []byte) (digits [Classes]outline, err error) {
+func loadDigits(ttf []byte) (digits [classes]outline, err error) {
 	font, err := sfnt.Parse(ttf)
 	if err != nil {
 		return digits, err

@@ -8,7 +8,7 @@ import (
 
 // A Pen draws pictures. It owns scratch memory and is not safe for concurrent use.
 type Pen struct {
-	outlines [][Classes]outline // by face
+	outlines [][classes]outline // by face
 	cover    coverage
 }
 
@@ -28,7 +28,7 @@ func NewPen() (*Pen, error) {
 // Draw writes picture index of the set with that seed into pix: Side·Side grey values row after row, 0 = paper. The
 // bits are the same on every machine.
 func (p *Pen) Draw(pix []uint8, seed uint64, index int) {
-	if len(pix) != Side*Side {
+	if len(pix) != side*side {
 		panic("internal error: glyphs: Draw: pix must have Side·Side values")
 	}
 	draw := rng.At(seed, index)

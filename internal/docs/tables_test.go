@@ -1,44 +1,46 @@
-package registry
+package docs
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/registry"
 )
 
 // The tables of the documents, in Markdown, one line per row.
 
-// AlgorithmTable describes the algorithms.
-func AlgorithmTable() string {
+// algorithmTable describes the algorithms.
+func algorithmTable() string {
 	head := []string{
 		"name", "algorithm", "paper", "extra vectors", "sent per round", "mean moves by gradients alone",
 		"codecs", "compressor", "local steps", "reweight", "controller",
 	}
 	var rows [][]string
-	for _, a := range algorithms {
+	for _, a := range registry.Algorithms() {
 		paper := a.Text.Paper
 		if a.ByMoniqua() {
-			paper += "; the codec moniqua " + MoniquaPaper
+			paper += "; the codec moniqua " + registry.MoniquaPaper
 		}
 		rows = append(rows, []string{
-			quoted([]string{a.Name}), a.Text.Title, paper, a.Vector.text(), a.Text.Sent, a.Text.Mean,
-			quoted(a.Sends.Codecs), a.Sends.text(),
+			quoted([]string{a.Name}), a.Text.Title, paper, vectorsText(a.Vector), a.Text.Sent, a.Text.Mean,
+			quoted(a.Sends.Codecs), sendsText(a.Sends),
 			given(a.Takes.LocalSteps), given(a.Takes.Reweight), given(a.Takes.Controller),
 		})
 	}
 	return markdown(head, rows)
 }
 
-// ChoiceTable says what an algorithm sends, and on which graphs it runs.
-func ChoiceTable() string {
+// choiceTable says what an algorithm sends, and on which graphs it runs.
+func choiceTable() string {
 	var rows [][]string
-	for _, a := range algorithms {
+	for _, a := range registry.Algorithms() {
 		sends := "full precision"
 		switch {
-		case slices.Contains(a.Sends.Codecs, Moniqua):
+		case slices.Contains(a.Sends.Codecs, registry.Moniqua):
 			sends += ", or Moniqua"
-		case a.Sends.Compressor != NoCompressor:
-			sends = "compressed: " + a.Sends.text()
+		case a.Sends.Compressor != registry.NoCompressor:
+			sends = "compressed: " + sendsText(a.Sends)
 		}
 		graph := "any"
 		switch {
@@ -56,17 +58,17 @@ func ChoiceTable() string {
 	return markdown([]string{"algorithm", "`algorithm.name`", "what travels", "graph"}, rows)
 }
 
-// CompressorTable describes the result of each compressor.
-func CompressorTable() string {
+// compressorTable describes the result of each compressor.
+func compressorTable() string {
 	head := []string{"name", "C(z), per bucket", "unbiased", "contraction", "paper"}
-	return described(head, func(t CompressorText) []string {
+	return described(head, func(t registry.CompressorText) []string {
 		return []string{t.Value, t.Unbiased, t.Contraction, t.Paper}
 	})
 }
 
-// BucketTable describes the payloads with buckets.
-func BucketTable() string {
-	return described([]string{"name", "header of a bucket", "N", "symbol"}, func(t CompressorText) []string {
+// bucketTable describes the payloads with buckets.
+func bucketTable() string {
+	return described([]string{"name", "header of a bucket", "N", "symbol"}, func(t registry.CompressorText) []string {
 		if t.Header == "" {
 			return nil
 		}
@@ -74,9 +76,9 @@ func BucketTable() string {
 	})
 }
 
-// PlainTable describes the payloads without buckets.
-func PlainTable() string {
-	return described([]string{"name", "payload"}, func(t CompressorText) []string {
+// plainTable describes the payloads without buckets.
+func plainTable() string {
+	return described([]string{"name", "payload"}, func(t registry.CompressorText) []string {
 		if t.Header != "" {
 			return nil
 		}
@@ -85,9 +87,10 @@ func PlainTable() string {
 }
 
 // described has one row for neighbouring rows with the same cells; nil leaves a row out.
-func described(head []string, cells func(CompressorText) []string) string {
+func described(head []string, cells func(registry.CompressorText) []string) string {
 	var rows [][]string
 	var names []string
+	compressors := registry.Compressors()
 	for i, c := range compressors {
 		names = append(names, c.Name)
 		if i+1 < len(compressors) && compressors[i+1].Text == c.Text {
@@ -127,23 +130,23 @@ func quoted(names []string) string {
 	return "`" + strings.Join(names, "`, `") + "`"
 }
 
-func given(p Permission) string {
+func given(p registry.Permission) string {
 	if p.Given {
 		return "yes"
 	}
 	return none
 }
 
-// text names the compressors that suit.
-func (s Sends) text() string {
-	if s.Compressor == UnbiasedSum {
+// sendsText names the compressors that suit.
+func sendsText(s registry.Sends) string {
+	if s.Compressor == registry.UnbiasedSum {
 		return "unbiased, or with feedback"
 	}
 	return s.Compressor.String()
 }
 
-// text counts the vectors: deg + 1.
-func (v Vectors) text() string {
+// vectorsText counts the vectors: deg + 1.
+func vectorsText(v registry.Vectors) string {
 	var text string
 	switch {
 	case v.Neighbour == 0:
