@@ -16,8 +16,8 @@ import (
 // Confidence of all intervals.
 const Confidence = 0.95
 
-// Narrow is the share of a number below which a difference from it is that of rounding.
-const Narrow = 1e-9
+// narrow is the share of a number below which a difference from it is that of rounding.
+const narrow = 1e-9
 
 // An Interval is the mean of one number per seed with its 95 % interval by Student's t. Low and High are NaN for fewer
 // than two seeds. Peers of one run are not independent samples, so they do not count.
@@ -105,7 +105,7 @@ func (i Interval) Range() string {
 		return "at most " + human.Digits(i.High, 3)
 	case math.IsInf(i.High, 0):
 		return "at least " + human.Digits(i.Low, 3)
-	case half <= Narrow*i.Mean:
+	case half <= narrow*i.Mean:
 		return "exactly " + human.Digits(i.Mean, 3)
 	}
 	return human.Beside(i.Low, half) + " to " + human.Beside(i.High, half)
@@ -121,7 +121,7 @@ func (i Interval) String() string {
 		return human.Digits(i.Mean, 3)
 	case i.IsBound():
 		return i.Range()
-	case half <= Narrow*i.Mean:
+	case half <= narrow*i.Mean:
 		return human.Digits(i.Mean, 3) + " ± 0"
 	default:
 		return fmt.Sprintf("%s [%s, %s]", human.Beside(i.Mean, half), human.Beside(i.Low, half), human.Beside(i.High, half))
