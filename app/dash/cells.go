@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/app/runs"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/report"
 )
@@ -136,7 +136,7 @@ func (c *cell) run(one *listed) {
 		return
 	}
 	c.Run, c.Rounds, c.Of = &one.place.Name, one.Rounds, one.Of
-	if one.State == runs.Running {
+	if one.State == runfolder.Running {
 		c.State = runningCell
 	}
 	if one.TrainLoss != nil {

@@ -12,7 +12,6 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/app/runs"
 	"gossiptrainer/app/status"
 )
 
@@ -55,7 +54,7 @@ func openLibrary(ctx context.Context, folder string, ask func() []status.Answer)
 	standard := folder == ""
 	if standard {
 		var err error
-		if folder, err = runs.OutputDir(); err != nil {
+		if folder, err = runfolder.OutputDir(); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +144,7 @@ func (l *library) main() *string {
 		return nil
 	}
 	for _, id := range l.order {
-		if l.known[id].State == runs.Running {
+		if l.known[id].State == runfolder.Running {
 			return &id
 		}
 	}

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/app/runs"
 	"gossiptrainer/internal/record"
 )
 
 // A listed run has the state of its files when it was read.
 type listed struct {
-	runs.Run
+	runfolder.Run
 	place runfolder.Place
 	files [2]time.Time // of the record and the summary
 }
@@ -26,11 +25,11 @@ func look(place runfolder.Place, old *listed) *listed {
 			files[i] = info.ModTime()
 		}
 	}
-	if old != nil && old.files == files && old.State != runs.Running && old.place == place {
+	if old != nil && old.files == files && old.State != runfolder.Running && old.place == place {
 		return old
 	}
-	run := runs.Read(place)
-	if run.State == runs.Damaged {
+	run := runfolder.ReadRun(place)
+	if run.State == runfolder.Damaged {
 		return nil
 	}
 	return &listed{Run: run, place: place, files: files}

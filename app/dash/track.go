@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/app/runs"
 	"gossiptrainer/app/status"
 	"gossiptrainer/internal/record"
 )
@@ -45,7 +44,7 @@ type track struct {
 
 // A standing is what the files beside the record say about a run.
 type standing struct {
-	state   runs.State
+	state   runfolder.State
 	mode    string // run, lab or sim, "" while it is not clear
 	summary *record.Summary
 	stamp   time.Time // of the summary
@@ -65,7 +64,7 @@ func newTrack(ctx context.Context, id string, place runfolder.Place, ask func() 
 func (t *track) begin() {
 	t.epoch = strconv.FormatUint(rand.Uint64(), 36)
 	t.tally = newTally(planOf(t.place))
-	t.read, t.standing = 0, standing{state: runs.Stopped}
+	t.read, t.standing = 0, standing{state: runfolder.Stopped}
 }
 
 // follow reads until ctx ends, and then for the last time.
@@ -149,15 +148,15 @@ func (t *track) check(now time.Time) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	state, summary := runs.Stopped, t.summary
+	state, summary := runfolder.Stopped, t.summary
 	if !stamp.Equal(t.stamp) {
 		summary, _ = record.OpenSummary(t.place.Dir) // it appears whole
 	}
 	switch {
 	case held:
-		state = runs.Running
+		state = runfolder.Running
 	case summary != nil:
-		state = runs.Finished
+		state = runfolder.Finished
 	}
 	mode := t.modeOf(summary, held, len(answers) > 0)
 	news := state != t.state || !stamp.Equal(t.stamp) || mode != t.mode

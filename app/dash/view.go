@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/app/runs"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
 )
@@ -31,16 +31,16 @@ type View struct {
 
 // About describes a run.
 type About struct {
-	Name     string     `json:"name"`
-	Mode     string     `json:"mode"` // run, lab, sim; "": not known before the summary
-	State    runs.State `json:"state"`
-	Describe string     `json:"describe"`
-	Method   string     `json:"method"`
-	Graph    string     `json:"graph"`
-	Workers  int        `json:"workers"`
-	Rounds   int        `json:"rounds_of"`
-	Began    time.Time  `json:"began"`
-	Every    int        `json:"every"` // rounds between records
+	Name     string          `json:"name"`
+	Mode     string          `json:"mode"` // run, lab, sim; "": not known before the summary
+	State    runfolder.State `json:"state"`
+	Describe string          `json:"describe"`
+	Method   string          `json:"method"`
+	Graph    string          `json:"graph"`
+	Workers  int             `json:"workers"`
+	Rounds   int             `json:"rounds_of"`
+	Began    time.Time       `json:"began"`
+	Every    int             `json:"every"` // rounds between records
 
 	aboutGraph
 	Virtual bool            `json:"virtual"` // time is virtual
@@ -151,7 +151,7 @@ func (t *track) progress() *Progress {
 	}
 	p.Sent, p.Received = figureOf(math.Round(n.sent)), figureOf(math.Round(received/float64(heard)))
 	p.Pace = figureOf(paced / float64(heard))
-	if left := float64(l.plan.rounds) - n.round; t.state == runs.Running && paced > 0 && left >= 0 {
+	if left := float64(l.plan.rounds) - n.round; t.state == runfolder.Running && paced > 0 && left >= 0 {
 		p.Left = figureOf(left / float64(p.Pace))
 	}
 	return p

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gossiptrainer/app/live"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
@@ -24,9 +24,9 @@ func describeTopology(run *experiment.Run) string {
 }
 
 // Live describes a run for the live display.
-func Live(run *experiment.Run) live.Run {
+func Live(run *experiment.Run) screen.Run {
 	cfg := run.Config()
-	return live.Run{
+	return screen.Run{
 		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
 		Peers: run.N(), Rounds: cfg.Train.Rounds,
 	}

@@ -10,7 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 )
@@ -52,7 +52,7 @@ func NewSplit(run *experiment.Run) (*Split, error) {
 
 // Write draws the split as wide as w is.
 func (s *Split) Write(w io.Writer) error {
-	width, colours := terminal.Look(w)
+	width, colours := screen.Look(w)
 	_, err := io.WriteString(w, s.draw(width, colours))
 	return err
 }

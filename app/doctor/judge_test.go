@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/doctor/meeting"
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
@@ -195,7 +195,7 @@ func of(t *testing.T, pairs bool, set ...string) *patient {
 	t.Helper()
 	p := &patient{Request: Request{Pairs: pairs, Wait: time.Second}, loaded: loaded(t, append(set, "topology.size=3")...)}
 	var err error
-	if p.run, err = preflight.Assemble(p.loaded); err != nil {
+	if p.run, err = session.Assemble(p.loaded); err != nil {
 		t.Fatal(err)
 	}
 	return p

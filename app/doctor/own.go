@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/peer"
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/human"
@@ -26,7 +26,7 @@ func (p *patient) open() []Row {
 	if err = peer.OwnFolder(p.loaded); err != nil {
 		return []Row{failure("data", err, "name the data of this machine with --set")}
 	}
-	p.run, err = preflight.Assemble(p.loaded)
+	p.run, err = session.Assemble(p.loaded)
 	if err == nil {
 		return []Row{ok("run file", "%s, %d workers", p.run.Config().Name, p.run.N())}
 	}
@@ -131,7 +131,7 @@ func (p *patient) key() Row {
 
 // store checks the disks and folders to which the run writes.
 func (p *patient) store() []Row {
-	warning, err := preflight.CheckRoom(p.run, "run")
+	warning, err := session.CheckRoom(p.run, "run")
 	return []Row{judgeRoom(warning, err, p.run.Config().Output.Dir), judgeFolder(p.run.Config())}
 }
 

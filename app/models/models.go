@@ -15,8 +15,8 @@ import (
 	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -347,5 +347,5 @@ func assemble(file string, set []string, trained *data.Trained) (*experiment.Run
 	if err != nil {
 		return nil, err
 	}
-	return preflight.AssembleFor(trained, loaded)
+	return session.AssembleFor(trained, loaded)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
@@ -21,7 +21,7 @@ func Own(loaded *configs.Loaded, command []string, line string) (secret string, 
 	if err := script.Check(loaded, command, line); err != nil {
 		return "", err
 	}
-	if err := preflight.Unplayed(loaded); err != nil {
+	if err := session.Unplayed(loaded); err != nil {
 		return "", err
 	}
 	if secret, err = Secret(loaded); err != nil {

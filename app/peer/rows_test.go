@@ -14,9 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/app/live"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
@@ -62,12 +61,12 @@ func (m *site) take(roster []configs.Peer, set ...string) ([]record.Final, confi
 		return nil, configs.Data{}, err
 	}
 	loaded.Config.Peers = roster
-	run, err := preflight.Own(loaded)
+	run, err := session.Own(loaded)
 	if err != nil {
 		return nil, configs.Data{}, err
 	}
 	s, err := session.Start(m.t.Context(), run, session.Options{Mode: "run", Screen: session.Screen{
-		Talk: io.Discard, Display: func(live.Run) live.Display { return live.Silent(io.Discard) },
+		Talk: io.Discard, Display: func(screen.Run) screen.Display { return screen.Silent(io.Discard) },
 		Logger: func(io.Writer) *slog.Logger { return slog.New(slog.DiscardHandler) },
 	}})
 	if err != nil {

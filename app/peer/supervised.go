@@ -3,9 +3,9 @@ package peer
 import (
 	"context"
 	"gossiptrainer/app/machine"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/session"
 	"gossiptrainer/app/status"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
@@ -36,7 +36,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	if err != nil {
 		return err
 	}
-	run, child, err := Assemble(ctx, loaded, preflight.Assemble, p.Script)
+	run, child, err := Assemble(ctx, loaded, session.Assemble, p.Script)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p *Supervised) saver(ctx context.Context, run *experiment.Run) (*runfolder
 	saver := &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}
 	sizes := run.Sizes(topology.Rank(p.Rank))
 	err := saver.SetAside(runfolder.SpaceError{
-		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model", Need: preflight.Results(sizes.Stored()),
+		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model", Need: session.Results(sizes.Stored()),
 	})
 	if err != nil && p.From != worker.Fresh {
 		p.Log.Warn("no room is set aside for the final model", "why", err)

@@ -3,6 +3,9 @@
 // disk.
 //
 // It trains nothing and prints nothing.
+//
+// It also lists past runs by their folders, says in what two of them differ, and removes old ones. It asks before it
+// removes a run, and never removes one that goes on.
 package runfolder
 
 import (

@@ -11,9 +11,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/live"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
@@ -38,9 +37,9 @@ type Options struct {
 
 // A Screen is the output that the user of a run sees.
 type Screen struct {
-	Talk    io.Writer                      // gets messages to the user
-	Display func(live.Run) live.Display    // shows the run while it goes on
-	Logger  func(w io.Writer) *slog.Logger // logs into the display
+	Talk    io.Writer                       // gets messages to the user
+	Display func(screen.Run) screen.Display // shows the run while it goes on
+	Logger  func(w io.Writer) *slog.Logger  // logs into the display
 
 	// Show does a part of the work without a display, and shows it; nil: it is done unseen.
 	Show func(what string, do func(watch func(done, all int64)) error) error
@@ -63,7 +62,7 @@ type Session struct {
 	Options
 	Run     *experiment.Run
 	Folder  *runfolder.Folder
-	Display live.Display
+	Display screen.Display
 	Saver   *runfolder.Saver
 	History *record.History // of what real peers report
 	began   time.Time
@@ -90,8 +89,8 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	if err != nil {
 		return nil, err
 	}
-	crowded := ""
-	warning, err := preflight.CheckRoom(run, o.Mode)
+	tight := ""
+	warning, err := CheckRoom(run, o.Mode)
 	if err != nil && o.Dir == "" { // a resumed run replaces its old files
 		return nil, err
 	}
@@ -114,9 +113,9 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	}
 	Warnings(o.Screen.Talk, run)
 	if o.Mode == "lab" {
-		crowded = preflight.Crowded(run)
+		tight = crowded(run)
 	}
-	for _, w := range []string{warning, crowded} {
+	for _, w := range []string{warning, tight} {
 		if w != "" {
 			o.Screen.say("%s", advice.Warning(w))
 		}
@@ -145,9 +144,9 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 // setAside sets room aside for the results that this process writes. A run that goes on may make room as it does.
 func (s *Session) setAside() error {
 	disk := s.Run.Disk(s.Mode)
-	s.Folder.Leave(preflight.Least(s.Run, s.Mode))
+	s.Folder.Leave(Least(s.Run, s.Mode))
 	space := runfolder.SpaceError{
-		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: preflight.Results(disk),
+		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: Results(disk),
 	}
 	switch s.Mode {
 	case "lab": // each peer sets room aside for its own model
@@ -173,7 +172,7 @@ func (s *Session) Adopt(run *experiment.Run) error {
 		return fmt.Errorf("output: %w", err)
 	}
 	s.Saver.Release()
-	warning, err := preflight.CheckRoom(run, s.Mode)
+	warning, err := CheckRoom(run, s.Mode)
 	if err != nil && s.Dir == "" {
 		return err
 	}
@@ -193,7 +192,7 @@ func (s *Session) config() configs.Config {
 // Check prints the warnings of a run and describes it, with the memory of its peers.
 func Check(talk io.Writer, run *experiment.Run) describe.Check {
 	Warnings(talk, run)
-	if crowded := preflight.Crowded(run); crowded != "" {
+	if crowded := crowded(run); crowded != "" {
 		fmt.Fprintln(talk, advice.Warning(crowded))
 	}
 	return describe.CheckOf(run)

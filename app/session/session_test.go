@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/app/live"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
@@ -44,7 +44,7 @@ func small(t *testing.T, set ...string) *experiment.Run {
 func silent(mode, dir string, at Place, said io.Writer) Options {
 	return Options{Mode: mode, Dir: dir, Version: "v1", Place: at, Screen: Screen{
 		Talk:    said,
-		Display: func(live.Run) live.Display { return live.Silent(said) },
+		Display: func(screen.Run) screen.Display { return screen.Silent(said) },
 		Logger:  func(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) },
 	}}
 }

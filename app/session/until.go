@@ -2,6 +2,9 @@
 // which state is safe when a run stops. It serves real and simulated peers.
 //
 // It trains nothing, and leaves tables and exit codes to the command line.
+//
+// It builds the run of a run file. Before it allocates or writes anything, it refuses a run that cannot work on this
+// machine: for memory, for room on disks, or for its limits.
 package session
 
 import (

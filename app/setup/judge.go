@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/app/describe"
 	"gossiptrainer/app/doctor"
 	"gossiptrainer/app/peer"
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/settings"
@@ -44,7 +44,7 @@ func held(loaded *configs.Loaded) (json.RawMessage, error) {
 	if err := peer.OwnFolder(loaded); err != nil {
 		return nil, err
 	}
-	run, err := preflight.Own(loaded)
+	run, err := session.Own(loaded)
 	if err != nil {
 		return nil, err
 	}

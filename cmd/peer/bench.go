@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/lab/bench"
 )
@@ -38,7 +38,7 @@ instructions.`,
 		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return c.answer(during(c, "timing the codec", func(t *terminal.Task) (*bench.CodecReport, error) {
+			return c.answer(during(c, "timing the codec", func(t *screen.Task) (*bench.CodecReport, error) {
 				return bench.Codec(sizes, widths, rounds, t.Reach)
 			}))
 		},
@@ -63,7 +63,7 @@ one neighbour.`,
 		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return c.answer(during(c, "timing compressors", func(t *terminal.Task) (*bench.CompressorReport, error) {
+			return c.answer(during(c, "timing compressors", func(t *screen.Task) (*bench.CompressorReport, error) {
 				return bench.Compressors(size, bucket, rounds, t.Reach)
 			}))
 		},
@@ -98,7 +98,7 @@ Rounds without encryption, in turns as well, tell what encryption costs.`,
 			for i := range tasks {
 				tasks[i].Verify = verify
 			}
-			return c.answer(during(c, "timing links", func(t *terminal.Task) (*bench.LinkReport, error) {
+			return c.answer(during(c, "timing links", func(t *screen.Task) (*bench.LinkReport, error) {
 				return bench.Link(cmd.Context(), tasks, times, t.Reach)
 			}))
 		},
@@ -132,7 +132,7 @@ that of a second run, in its second round.`,
 			if err != nil {
 				return err
 			}
-			result, err := during(c, "timing simulations", func(t *terminal.Task) (*bench.SimReport, error) {
+			result, err := during(c, "timing simulations", func(t *screen.Task) (*bench.SimReport, error) {
 				return bench.Sim(cmd.Context(), tasks, times, t.Reach)
 			})
 			if err != nil {
@@ -174,7 +174,7 @@ does nothing but multiply and add in registers, in turns with it.`,
 				}
 				runs = append(runs, run)
 			}
-			return c.answer(during(c, "timing gradients", func(t *terminal.Task) (*bench.StepReport, error) {
+			return c.answer(during(c, "timing gradients", func(t *screen.Task) (*bench.StepReport, error) {
 				return bench.Step(runs, times, t.Reach)
 			}))
 		},

@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
-	"gossiptrainer/app/terminal"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/lab/compare"
@@ -44,7 +44,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if len(args) == 1 && configs.IsComparison(args[0]) {
 				return checkComparison(c, args[0], file.set)
 			}
-			run, err := during(c, "preparing the run", func(*terminal.Task) (*experiment.Run, error) {
+			run, err := during(c, "preparing the run", func(*screen.Task) (*experiment.Run, error) {
 				return file.assemble(args)
 			})
 			if err != nil {

@@ -16,10 +16,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/live"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
-	"gossiptrainer/app/signals"
-	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
@@ -43,14 +41,14 @@ import (
 // A console is where a command talks to its user.
 type console struct {
 	in       *os.File
-	out, err *terminal.Output
+	out, err *screen.Output
 
 	json    bool
 	quiet   bool
 	verbose int
 
-	resort    *signals.Resort
-	job       *signals.Job
+	resort    *screen.Resort
+	job       *screen.Job
 	dash      *dashFlag
 	libraries *libraries
 
@@ -58,8 +56,8 @@ type console struct {
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
-		resort: new(signals.Resort), job: new(signals.Job), libraries: newLibraries(),
+	return &console{in: os.Stdin, out: screen.NewOutput(os.Stdout), err: screen.NewOutput(os.Stderr),
+		resort: new(screen.Resort), job: new(screen.Job), libraries: newLibraries(),
 		lost: new(atomic.Pointer[func() string])}
 }
 
@@ -168,7 +166,7 @@ func (c *console) session(ctx context.Context, run *experiment.Run, o session.Op
 	if err := c.openDash(); err != nil {
 		return nil, err
 	}
-	display := func(run live.Run) live.Display {
+	display := func(run screen.Run) screen.Display {
 		c.sayDash()
 		return c.newDisplay(run)
 	}
@@ -181,16 +179,16 @@ func (c *console) session(ctx context.Context, run *experiment.Run, o session.Op
 }
 
 // newDisplay returns the display of a running run.
-func (c *console) newDisplay(run live.Run) live.Display {
+func (c *console) newDisplay(run screen.Run) screen.Display {
 	switch {
 	case c.quiet:
-		return live.Silent(c.err)
-	case live.Interactive(c.in, c.err):
-		table := live.Terminal(c.in, c.err, run)
+		return screen.Silent(c.err)
+	case screen.Interactive(c.in, c.err):
+		table := screen.Terminal(c.in, c.err, run)
 		c.job.Add(func(rest func()) { table.Suspend(); rest() })
 		return table
 	}
-	return live.Plain(c.err, run)
+	return screen.Plain(c.err, run)
 }
 
 // watch keeps the messages of the first of several runs alone: one is enough to watch.
@@ -234,21 +232,21 @@ func (c *console) sayStopped(s *session.Session, again string) {
 }
 
 // newProgress returns the progress of a task: in place on a terminal, else in lines, which do not go with JSON.
-func (c *console) newProgress() *terminal.Progress {
-	mode := terminal.InLines
+func (c *console) newProgress() *screen.TaskProgress {
+	mode := screen.InLines
 	switch {
 	case c.quiet:
-		mode = terminal.Unseen
+		mode = screen.Unseen
 	case c.escapes():
-		mode = terminal.InPlace
+		mode = screen.InPlace
 	case c.json:
-		mode = terminal.Unseen
+		mode = screen.Unseen
 	}
-	return terminal.NewProgress(c.err, mode)
+	return screen.NewTaskProgress(c.err, mode)
 }
 
 // during does a task, and shows it while it lasts.
-func during[T any](c *console, what string, do func(*terminal.Task) (T, error)) (T, error) {
+func during[T any](c *console, what string, do func(*screen.Task) (T, error)) (T, error) {
 	task := c.newProgress().Begin(what)
 	defer task.End()
 	return do(task)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 )
 
 // silentConsole returns a console that writes to files.
@@ -19,7 +19,7 @@ func silentConsole(t *testing.T) *console {
 	}
 	t.Cleanup(func() { file.Close() })
 	c := newConsole()
-	c.out, c.err = terminal.NewOutput(file), terminal.NewOutput(file)
+	c.out, c.err = screen.NewOutput(file), screen.NewOutput(file)
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/internal/data"
 )
 
@@ -93,7 +93,7 @@ func newDataVerify(c *console) *cobra.Command {
 		Example:   "  peer data verify fashion-mnist\n  peer data verify",
 		ValidArgs: describe.SetNames(),
 		RunE: func(_ *cobra.Command, names []string) error {
-			files, err := during(c, "computing checksums", func(*terminal.Task) ([]describe.File, error) {
+			files, err := during(c, "computing checksums", func(*screen.Task) ([]describe.File, error) {
 				return describe.VerifySets(names, dir)
 			})
 			if err != nil {
@@ -121,7 +121,7 @@ func newDataSplit(c *console) *cobra.Command {
   peer data split ring8 --set data.sizes.law=power --set data.weights=samples`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(during(c, "reading the data", func(*terminal.Task) (*describe.Split, error) {
+			return c.answer(during(c, "reading the data", func(*screen.Task) (*describe.Split, error) {
 				run, err := file.assemble(args)
 				if err != nil {
 					return nil, err
@@ -149,7 +149,7 @@ func newDataCheck(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			check, err := during(c, "reading the data", func(*terminal.Task) (*describe.DataCheck, error) {
+			check, err := during(c, "reading the data", func(*screen.Task) (*describe.DataCheck, error) {
 				return describe.CheckData(loaded)
 			})
 			return errors.Join(c.print(check, check.Write), err)

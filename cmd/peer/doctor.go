@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/app/describe"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 )
 
@@ -32,7 +32,7 @@ func newDoctor(c *console) *cobra.Command {
 			if r.Load != nil {
 				what = fmt.Sprintf("examining, for %s at most", r.Wait)
 			}
-			report, err := during(c, what, func(*terminal.Task) (*doctor.Report, error) {
+			report, err := during(c, what, func(*screen.Task) (*doctor.Report, error) {
 				return doctor.Examine(cmd.Context(), r)
 			})
 			return errors.Join(c.print(report, report.Write), err)

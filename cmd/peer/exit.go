@@ -10,10 +10,10 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/models"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/setup/handover"
-	"gossiptrainer/app/signals"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
@@ -51,7 +51,7 @@ func (e *reportedError) Unwrap() error { return e.err }
 
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
-	if signal, ok := errors.AsType[*signals.Error](err); ok {
+	if signal, ok := errors.AsType[*screen.SignalError](err); ok {
 		if number, ok := signal.Signal.(syscall.Signal); ok {
 			return exitSignal + int(number)
 		}
@@ -128,7 +128,7 @@ func explained(code int) bool { return code != exitUsage && code != exitConfig &
 
 // stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.
 func stopped(ctx context.Context, err error) error {
-	if cause, ok := errors.AsType[*signals.Error](context.Cause(ctx)); ok {
+	if cause, ok := errors.AsType[*screen.SignalError](context.Cause(ctx)); ok {
 		return cause
 	}
 	return err

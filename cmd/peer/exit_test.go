@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
-	"gossiptrainer/app/signals"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -57,8 +57,8 @@ func TestExitCodes(t *testing.T) {
 		}), 6},
 		{"what a peer of the lab asks for", &fleet.PeerError{Code: 6}, 6},
 		{"a peer of the lab that was killed", &fleet.PeerError{Code: -1}, 1},
-		{"interrupt", &signals.Error{Signal: os.Interrupt}, 130},
-		{"termination", &signals.Error{Signal: syscall.SIGTERM}, 143},
+		{"interrupt", &screen.SignalError{Signal: os.Interrupt}, 130},
+		{"termination", &screen.SignalError{Signal: syscall.SIGTERM}, 143},
 		{"told already", &reportedError{advice.Usagef("x")}, 2},
 	}
 	for _, tt := range tests {
@@ -106,13 +106,13 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		}
 	}
 	for err, want := range map[error]string{
-		errors.New("cause"):                  "docs/troubleshooting.md" + "#exit-code-1",
-		&data.ChecksumError{}:                "docs/troubleshooting.md" + "#exit-code-6",
-		&data.MissingError{Set: "mnist"}:     "", // its hint is the fix
-		advice.Usagef("no such flag"):        "",
-		configs.Errorf("seed", "is wrong"):   "",
-		&signals.Error{Signal: os.Interrupt}: "",
-		&fleet.PeerError{Code: exitNetwork}:  "docs/troubleshooting.md" + "#exit-code-4",
+		errors.New("cause"):                       "docs/troubleshooting.md" + "#exit-code-1",
+		&data.ChecksumError{}:                     "docs/troubleshooting.md" + "#exit-code-6",
+		&data.MissingError{Set: "mnist"}:          "", // its hint is the fix
+		advice.Usagef("no such flag"):             "",
+		configs.Errorf("seed", "is wrong"):        "",
+		&screen.SignalError{Signal: os.Interrupt}: "",
+		&fleet.PeerError{Code: exitNetwork}:       "docs/troubleshooting.md" + "#exit-code-4",
 	} {
 		if got := complain(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)
@@ -126,7 +126,7 @@ func TestWhatBreaksWhileStoppingIsNotTheReason(t *testing.T) {
 	if got := stopped(ctx, broken); got != broken {
 		t.Errorf("before a signal: %v", got)
 	}
-	cancel(&signals.Error{Signal: os.Interrupt})
+	cancel(&screen.SignalError{Signal: os.Interrupt})
 	if got := exitCode(stopped(ctx, broken)); got != 130 {
 		t.Errorf("after a signal: exit code %d, want 130", got)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gossiptrainer/app/signals"
+	"gossiptrainer/app/screen"
 )
 
 // openTerminal returns both ends of a terminal.
@@ -151,7 +151,7 @@ func TestFurtherHangupsDoNotGiveUp(t *testing.T) {
 		t.Skip("SKIPPED: the tests run under nohup")
 	}
 	given := make(chan error)
-	ctx, cancel := signals.Context(t.Context(), new(signals.Resort), func(err error) { given <- err })
+	ctx, cancel := screen.SignalContext(t.Context(), new(screen.Resort), func(err error) { given <- err })
 	defer cancel()
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM} {
 		if err := syscall.Kill(os.Getpid(), s); err != nil {

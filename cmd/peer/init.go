@@ -7,15 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/live"
 	"gossiptrainer/app/peer"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/setup"
 )
 
 // screen returns the screen of a command that sets up a run.
 func (c *console) screen() setup.Screen {
 	return setup.Screen{
-		In: c.in, Talk: c.talk(), Interactive: !c.quiet && live.Interactive(c.in, c.err), Log: c.logger(c.err),
+		In: c.in, Talk: c.talk(), Interactive: !c.quiet && screen.Interactive(c.in, c.err), Log: c.logger(c.err),
 		Print: func(result any, text func(io.Writer) error) error { return c.print(result, text) },
 	}
 }

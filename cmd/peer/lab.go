@@ -10,10 +10,9 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
-	"gossiptrainer/app/signals"
-	"gossiptrainer/app/terminal"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -52,7 +51,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
 			if err != nil {
 				return err
 			}
-			run, err := during(c, "preparing the run", func(*terminal.Task) (*experiment.Run, error) {
+			run, err := during(c, "preparing the run", func(*screen.Task) (*experiment.Run, error) {
 				return file.assembleFor("lab", args)
 			})
 			if err != nil {
@@ -94,7 +93,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	s.EndAt(ends)
 	all := peer.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
 		Quiet: c.quiet, Verbose: c.verbose}
-	still := signals.NewStandstill()
+	still := screen.NewStandstill()
 	c.job.Add(still.Part)
 	all.Still = still.C
 	models, err := all.Run(ctx)

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/models"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 )
 
 func newEvaluate(c *console) *cobra.Command {
@@ -16,7 +16,7 @@ func newEvaluate(c *console) *cobra.Command {
 		Example: models.ExampleEvaluate,
 		Args:    arguments(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(during(c, "evaluating", func(t *terminal.Task) (models.Score, error) {
+			return c.answer(during(c, "evaluating", func(t *screen.Task) (models.Score, error) {
 				return models.Evaluate(r.Of(args), t.Reach)
 			}))
 		},
@@ -38,7 +38,7 @@ func newAverage(c *console) *cobra.Command {
 		Example: models.ExampleAverage,
 		Args:    arguments(1, models.MostFiles),
 		RunE: func(_ *cobra.Command, files []string) error {
-			return c.answer(during(c, "averaging", func(t *terminal.Task) (models.Average, error) {
+			return c.answer(during(c, "averaging", func(t *screen.Task) (models.Average, error) {
 				return models.AverageFiles(files, out, t.Reach)
 			}))
 		},

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/lab/reports"
 )
@@ -60,7 +60,7 @@ little-endian, or "normal", standard normal numbers. Levels that adapt are fitte
 
 func (c *console) showQuantizer(settings []string, on describe.Subject, file string) error {
 	var z []float32
-	r, err := during(c, "compressing", func(*terminal.Task) (r *describe.Quantizer, err error) {
+	r, err := during(c, "compressing", func(*screen.Task) (r *describe.Quantizer, err error) {
 		r, z, err = describe.Quantize(settings, on)
 		return r, err
 	})

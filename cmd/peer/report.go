@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/export"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/lab/reports"
 )
 
@@ -28,7 +28,7 @@ func newReport(c *console) *cobra.Command {
 
 // report prints the report of some folders, and draws it into a file if that has a name.
 func (c *console) report(dirs []string, file string) error {
-	answer, err := during(c, "reading records", func(*terminal.Task) (reports.Answer, error) {
+	answer, err := during(c, "reading records", func(*screen.Task) (reports.Answer, error) {
 		return reports.Maker{Talk: c.talk(), File: file}.Make(dirs)
 	})
 	if err != nil || answer.Result == nil {
@@ -46,7 +46,7 @@ func newExport(c *console) *cobra.Command {
 		Example: export.Example,
 		Args:    arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			result, err := during(c, "exporting", func(t *terminal.Task) (*export.Result, error) {
+			result, err := during(c, "exporting", func(t *screen.Task) (*export.Result, error) {
 				return export.Export(args[0], to, output, t.Reach)
 			})
 			if err := c.answer(result, err); err != nil {

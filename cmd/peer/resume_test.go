@@ -1,17 +1,15 @@
 package main
 
 import (
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
+	"gossiptrainer/app/session"
+	"gossiptrainer/app/worker"
+	"gossiptrainer/configs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"gossiptrainer/app/preflight"
-	"gossiptrainer/app/runfolder"
-	"gossiptrainer/app/session"
-	"gossiptrainer/app/signals"
-	"gossiptrainer/app/worker"
-	"gossiptrainer/configs"
 )
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.
@@ -20,14 +18,14 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := preflight.Assemble(loaded)
+	run, err := session.Assemble(loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := silentConsole(t)
 	s := &session.Session{Run: run, Folder: &runfolder.Folder{Dir: t.TempDir()}}
 	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
-	signal := &signals.Error{Signal: os.Interrupt}
+	signal := &screen.SignalError{Signal: os.Interrupt}
 	c.breakOff(signal)
 	store := worker.NewStore(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler))
 	origin, err := store.Find(worker.Fresh)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/signals"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -22,7 +22,7 @@ const lastLine = 200 * time.Millisecond
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := signals.Context(context.Background(), c.resort, func(err error) {
+	ctx, cancel := screen.SignalContext(context.Background(), c.resort, func(err error) {
 		time.AfterFunc(lastLine, func() { os.Exit(exitCode(err)) })
 		c.breakOff(err)
 		os.Exit(exitCode(err))

@@ -9,7 +9,6 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -70,7 +69,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	said := script.NewOutlet(c.err)
-	run, child, err := peer.Assemble(ctx, loaded, preflight.Own,
+	run, child, err := peer.Assemble(ctx, loaded, session.Own,
 		script.Options{Command: file.script, Out: said, Quiet: c.quiet, Log: c.logger(said)})
 	if err != nil {
 		return stopped(ctx, err)

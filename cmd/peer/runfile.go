@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -80,7 +79,7 @@ func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, erro
 	if err != nil {
 		return nil, err
 	}
-	return preflight.AssembleHere(loaded, mode)
+	return session.AssembleHere(loaded, mode)
 }
 
 // assemble loads the run file and builds its run.
@@ -89,7 +88,7 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preflight.Assemble(loaded)
+	return session.Assemble(loaded)
 }
 
 // again returns the command that repeats a finished run in another mode.

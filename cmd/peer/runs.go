@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/runs"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/screen"
 )
 
 func newRuns(c *console) *cobra.Command {
@@ -22,12 +22,12 @@ func newRuns(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "runs [FOLDER]",
 		Short:   "list past and present runs, compare two, remove old ones",
-		Long:    runs.About,
-		Example: runs.Example,
+		Long:    runfolder.About,
+		Example: runfolder.Example,
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := during(c, "reading runs", func(t *terminal.Task) (*runs.List, error) {
-				return runs.In(strings.Join(args, ""), filters, t.Reach)
+			list, err := during(c, "reading runs", func(t *screen.Task) (*runfolder.List, error) {
+				return runfolder.RunsIn(strings.Join(args, ""), filters, t.Reach)
 			})
 			if err != nil {
 				return err
@@ -41,11 +41,11 @@ func newRuns(c *console) *cobra.Command {
 	c.addJSON(cmd)
 	compare := &cobra.Command{
 		Use:     "compare A B",
-		Short:   runs.AboutCompare,
+		Short:   runfolder.AboutCompare,
 		Example: "  peer runs compare ring8-20261121-100500 ring8-20261121-101200",
 		Args:    arguments(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return c.answer(runs.Compare(args[0], args[1]))
+			return c.answer(runfolder.Compare(args[0], args[1]))
 		},
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
@@ -56,12 +56,12 @@ func newRuns(c *console) *cobra.Command {
 
 func newPrune(c *console) *cobra.Command {
 	var yes bool
-	p := runs.Prune{Talk: c.err, Show: c.show}
+	p := runfolder.Prune{Talk: c.err, Show: c.show}
 	cmd := &cobra.Command{
 		Use:     "prune [FOLDER | RUN...]",
 		Short:   "remove old runs",
-		Long:    runs.AboutPrune,
-		Example: runs.ExamplePrune,
+		Long:    runfolder.AboutPrune,
+		Example: runfolder.ExamplePrune,
 		Args:    arguments(0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("keep") && p.Keep < 0 {

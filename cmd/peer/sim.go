@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
-	"gossiptrainer/app/terminal"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/registry"
@@ -102,7 +102,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	}
 	o := session.Options{Mode: "sim"}
 	var from *simulate.Resumed
-	runs, err := during(c, "preparing the run", func(*terminal.Task) (runs []*experiment.Run, err error) {
+	runs, err := during(c, "preparing the run", func(*screen.Task) (runs []*experiment.Run, err error) {
 		if runs, err = f.runs(file, args, ends); err == nil && file.resume {
 			from, err = simulate.Find(runs, file.folder, ends)
 		}

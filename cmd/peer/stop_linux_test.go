@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gossiptrainer/app/signals"
+	"gossiptrainer/app/screen"
 )
 
 const longRun = `
@@ -151,7 +151,7 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 // The first signal ends the context, the second one the process.
 func TestASecondSignalGivesUp(t *testing.T) {
 	given := make(chan error)
-	ctx, cancel := signals.Context(t.Context(), new(signals.Resort), func(err error) { given <- err })
+	ctx, cancel := screen.SignalContext(t.Context(), new(screen.Resort), func(err error) { given <- err })
 	defer cancel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		if err := syscall.Kill(os.Getpid(), signal); err != nil {

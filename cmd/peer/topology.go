@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/topology"
 )
 
@@ -34,11 +34,11 @@ or all:size, which lists the kinds and what consensus costs on each.`,
 		Args: arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if n, all := strings.CutPrefix(args[0], "all:"); all {
-				return c.answer(during(c, "computing path sums", func(*terminal.Task) (*describe.Costs, error) {
+				return c.answer(during(c, "computing path sums", func(*screen.Task) (*describe.Costs, error) {
 					return describe.NewCosts(n)
 				}))
 			}
-			return c.answer(during(c, "computing the spectrum", func(*terminal.Task) (describe.Report, error) {
+			return c.answer(during(c, "computing the spectrum", func(*screen.Task) (describe.Report, error) {
 				g, err := findGraph(&file, args[0], slack)
 				if err != nil {
 					return nil, err

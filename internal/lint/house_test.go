@@ -195,7 +195,7 @@ var scattered = map[string]bool{
 	"app/describe/costs.go": true, "app/describe/datasets.go": true, "app/describe/graph.go": true,
 	"app/describe/keys.go": true, "app/describe/memory.go": true, "app/describe/owndata.go": true,
 	"app/describe/quantizer.go": true, "app/describe/sequence.go": true, "app/doctor/pairs.go": true,
-	"app/models/models.go": true, "app/runs/compare.go": true, "app/session/summary.go": true,
+	"app/models/models.go": true, "app/runfolder/compare.go": true, "app/session/summary.go": true,
 	"app/status/ask.go": true, "internal/report/agreement.go": true, "internal/report/cells.go": true,
 	"internal/report/compare.go": true, "internal/report/losses.go": true,
 	"internal/report/table.go":   true,

@@ -138,9 +138,9 @@ var calledByLibraries = strings.Fields(`MarshalJSON MarshalYAML MarshalText JSON
 var idle = map[string]bool{
 	"app/dash.About": true, "app/dash.Curve": true, "app/dash.Edge": true, "app/dash.Event": true,
 	"app/dash.Layout": true, "app/dash.Listed": true, "app/dash.Peer": true, "app/dash.PeerFinal": true,
-	"app/dash.Progress": true, "app/dash.Scores": true, "app/dash.View": true, "app/live.Dashboard": true,
-	"app/live.Dashboard.Means": true, "app/live.Dashboard.Present": true, "app/live.Dashboard.Remaining": true,
-	"app/live.Means": true, "app/live.NewDashboard": true, "app/live.Size": true, "app/session.Until.TimeUp": true,
+	"app/dash.Progress": true, "app/dash.Scores": true, "app/dash.View": true, "app/screen.Dashboard": true,
+	"app/screen.Dashboard.Means": true, "app/screen.Dashboard.Present": true, "app/screen.Dashboard.Remaining": true,
+	"app/screen.Means": true, "app/screen.NewDashboard": true, "app/screen.Size": true, "app/session.Until.TimeUp": true,
 	"app/session.Warnings": true, "internal/data.OneBased": true, "internal/data.ZeroBased": true,
 	"internal/report.Comparison.Goals": true, "internal/report.Labels": true, "internal/report.Met": true,
 	"internal/report.NotApplicable": true, "internal/report.NotMet": true, "internal/report.NotSupported": true,

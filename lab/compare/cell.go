@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/app/live"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
@@ -114,7 +114,7 @@ func (m *Matrix) child(ctx context.Context, mode string, run *running, resume bo
 	}
 	var out bytes.Buffer
 	cmd := exec.Command(m.Process.Program, args...)
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Progress) {
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at screen.Progress) {
 		m.pace.tell(run, at, time.Now())
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
@@ -225,7 +225,7 @@ func TestEmbeddedComparisonsAssemble(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := preflight.Assemble(loaded); err != nil && !errors.As(err, new(*data.MissingError)) {
+				if _, err := session.Assemble(loaded); err != nil && !errors.As(err, new(*data.MissingError)) {
 					t.Errorf("%s: %s: %v", p.Name, tried, err)
 				}
 			}

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/app/live"
-	"gossiptrainer/app/terminal"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/human"
 )
@@ -23,7 +22,7 @@ type pace struct {
 	rest []configs.Cell // that have not begun
 	runs []*running
 
-	shown terminal.Countdown
+	shown screen.Countdown
 }
 
 // A running is a process with cells that run together.
@@ -32,7 +31,7 @@ type running struct {
 	cells []configs.Cell
 	since time.Time // its start, or when it told its share for the first time, if it goes on
 	first float64   // share of the rounds that were over when it told its share for the first time
-	at    live.Progress
+	at    screen.Progress
 	told  bool
 }
 
@@ -54,7 +53,7 @@ func (p *pace) begin(name string, cells []configs.Cell, now time.Time) *running 
 
 // tell notes the progress of running cells. Cells that go on from a checkpoint have done a share before, and take time
 // to read it.
-func (p *pace) tell(r *running, at live.Progress, now time.Time) {
+func (p *pace) tell(r *running, at screen.Progress, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !r.told && at.Share > 1.0/64 { // a new cell tells of its beginning
@@ -144,7 +143,7 @@ func mean(known []timing, cell configs.Cell) time.Duration {
 func (p *pace) show(now time.Time) time.Duration {
 	left, known := p.left(now)
 	if !known {
-		return terminal.Unknown
+		return screen.Unknown
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,10 +153,10 @@ func (p *pace) show(now time.Time) time.Duration {
 // words describes the time for the rest at the beginning of a cell, if it is known.
 func (p *pace) words(now time.Time) string {
 	left := p.show(now)
-	if left == terminal.Unknown {
+	if left == screen.Unknown {
 		return ""
 	}
-	return ", " + terminal.Left(left)
+	return ", " + screen.Left(left)
 }
 
 // line describes the running cells: of several each with its time.
@@ -175,12 +174,12 @@ func (p *pace) line(now time.Time) string {
 		all = append(all, text)
 	}
 	p.mu.Unlock()
-	return strings.Join(all, "; ") + ", " + terminal.Left(p.show(now))
+	return strings.Join(all, "; ") + ", " + screen.Left(p.show(now))
 }
 
 // A listener reads the progress of a cell from its process.
 type listener struct {
-	tell func(live.Progress)
+	tell func(screen.Progress)
 	line []byte
 }
 
@@ -192,7 +191,7 @@ func (l *listener) Write(p []byte) (int, error) {
 		if !whole {
 			return len(p), nil
 		}
-		if s, ok := live.ReadLine(string(line)); ok {
+		if s, ok := screen.ReadLine(string(line)); ok {
 			l.tell(s)
 		}
 		l.line = rest

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/app/live"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 )
 
@@ -28,14 +28,14 @@ func TestPaceTakesCellsThatAreAlike(t *testing.T) {
 	if got, ok := p.left(after(10)); ok {
 		t.Errorf("%v though nothing is known", got)
 	}
-	p.tell(r, live.Progress{}, now)
-	p.tell(r, live.Progress{Share: 0.25}, now)
+	p.tell(r, screen.Progress{}, now)
+	p.tell(r, screen.Progress{Share: 0.25}, now)
 	check("a quarter of the first of 4 cells in 10 s", after(10), p, (30+3*40)*time.Second)
 	p.end(r, after(40))
 	r = p.begin("", p.rest[:1], after(40))
 	check("40 s and nothing of the second", after(40), p, 3*40*time.Second)
-	p.tell(r, live.Progress{}, now)
-	p.tell(r, live.Progress{Share: 0.5}, now)
+	p.tell(r, screen.Progress{}, now)
+	p.tell(r, screen.Progress{Share: 0.5}, now)
 	check("half of the second in 2 s", after(42), p, (2+40+40)*time.Second)
 	p.end(r, after(44))
 	r = p.begin("", p.rest[:1], after(44))
@@ -53,8 +53,8 @@ func TestPaceOfCellsThatRunTogether(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &pace{jobs: 1, rest: []configs.Cell{{Label: "A"}, {Label: "A"}, {Label: "B"}}}
 	r := p.begin("", p.rest[:2], now)
-	p.tell(r, live.Progress{}, now)
-	p.tell(r, live.Progress{Share: 0.5}, now)
+	p.tell(r, screen.Progress{}, now)
+	p.tell(r, screen.Progress{Share: 0.5}, now)
 	if got, _ := p.left(now.Add(10 * time.Second)); got != 20*time.Second {
 		t.Errorf("%v, want 10 s for the two that run and 10 s for one", got)
 	}
@@ -65,11 +65,11 @@ func TestPaceOfCellsSideBySide(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &pace{jobs: 2, rest: []configs.Cell{{Label: "A"}, {Label: "B"}, {Label: "A"}, {Label: "B"}}}
 	a, b := p.begin("A 1", p.rest[:1], now), p.begin("B 1", p.rest[:1], now)
-	p.tell(a, live.Progress{Text: "a"}, now)
-	p.tell(b, live.Progress{Share: 0.5, Text: "b"}, now.Add(4*time.Second)) // it has read its checkpoint
+	p.tell(a, screen.Progress{Text: "a"}, now)
+	p.tell(b, screen.Progress{Share: 0.5, Text: "b"}, now.Add(4*time.Second)) // it has read its checkpoint
 	later := now.Add(10 * time.Second)
-	p.tell(a, live.Progress{Share: 0.25, Text: "a"}, later)
-	p.tell(b, live.Progress{Share: 0.75, Text: "b"}, later)
+	p.tell(a, screen.Progress{Share: 0.25, Text: "a"}, later)
+	p.tell(b, screen.Progress{Share: 0.75, Text: "b"}, later)
 	if got, _ := p.left(later); got != 50*time.Second {
 		t.Errorf("%v, want half of 30 s, 6 s, 40 s and 24 s", got)
 	}
@@ -83,24 +83,24 @@ func TestAShortStretchTellsNoSpeed(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &pace{jobs: 1, rest: []configs.Cell{{Label: "A"}}}
 	r := p.begin("A 1", p.rest[:1], now)
-	p.tell(r, live.Progress{Share: 0.5, Text: "round 500/1000"}, now)
-	p.tell(r, live.Progress{Share: 0.504, Text: "round 504/1000"}, now.Add(20*time.Second))
+	p.tell(r, screen.Progress{Share: 0.5, Text: "round 500/1000"}, now)
+	p.tell(r, screen.Progress{Share: 0.504, Text: "round 504/1000"}, now.Add(20*time.Second))
 	if got, want := p.line(now.Add(20*time.Second)), "round 504/1000, ? left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	p.tell(r, live.Progress{Share: 0.75, Text: "round 750/1000"}, now.Add(20*time.Second))
+	p.tell(r, screen.Progress{Share: 0.75, Text: "round 750/1000"}, now.Add(20*time.Second))
 	if got, _ := p.left(now.Add(20 * time.Second)); got != 20*time.Second {
 		t.Errorf("%v, want 20 s, as long as the same share took", got)
 	}
 }
 
 func TestAListenerReadsLinesHoweverTheyAreCut(t *testing.T) {
-	var heard []live.Progress
-	l := &listener{tell: func(s live.Progress) { heard = append(heard, s) }}
+	var heard []screen.Progress
+	l := &listener{tell: func(s screen.Progress) { heard = append(heard, s) }}
 	for _, b := range []byte("run folder: x\nround=3/6 loss=1\nwarning\nround=6/6 peers=2/2\nround=") {
 		fmt.Fprintf(l, "%c", b)
 	}
-	want := []live.Progress{{Text: "round 3/6", Share: 0.5}, {Text: "round 6/6", Share: 1}}
+	want := []screen.Progress{{Text: "round 3/6", Share: 0.5}, {Text: "round 6/6", Share: 1}}
 	if !slices.Equal(heard, want) {
 		t.Errorf("heard %+v, want %+v", heard, want)
 	}

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
@@ -72,7 +72,7 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 		if err != nil {
 			return nil, "", err
 		}
-		run, err := preflight.Assemble(loaded)
+		run, err := session.Assemble(loaded)
 		if err != nil {
 			return nil, "", m.inCell(cell, err)
 		}

@@ -3,15 +3,13 @@ package compare
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
-	"gossiptrainer/app/preflight"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
+	"slices"
+	"time"
 )
 
 // prepare loads every cell, measures the time of a gradient for the simulator, and searches for the values to tune.
@@ -65,7 +63,7 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	if err := m.checkScript(cell, loaded); err != nil {
 		return nil, m.inCell(cell, err)
 	}
-	run, err := preflight.Assemble(loaded)
+	run, err := session.Assemble(loaded)
 	if err != nil {
 		return nil, m.inCell(cell, err)
 	}
@@ -83,7 +81,7 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	m.needs = max(m.needs, int64(run.N())*run.Memory())
-	m.leaves = max(m.leaves, preflight.Least(run, m.file.Mode))
+	m.leaves = max(m.leaves, session.Least(run, m.file.Mode))
 	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // such cells cannot share gradients
 	return run, nil
 }
@@ -100,7 +98,7 @@ func (m *Matrix) describe() error {
 		if err != nil {
 			return err
 		}
-		run, err := preflight.Assemble(loaded)
+		run, err := session.Assemble(loaded)
 		if err != nil {
 			return m.inCell(cell, err)
 		}

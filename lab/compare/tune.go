@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -111,7 +111,7 @@ func (m *Matrix) search(cell configs.Cell, progress *pace) ([]*trial, error) {
 		t.InGrid = true
 		all = append(all, t)
 	}
-	if _, err := preflight.Assemble(loaded); err != nil {
+	if _, err := session.Assemble(loaded); err != nil {
 		one.Rounds, one.Default, one.Why = 0, true, "refused: "+firstProblem(err)
 		return append(all, &trial{Trial: one}), nil
 	}

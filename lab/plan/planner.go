@@ -9,7 +9,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/doctor"
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
@@ -113,7 +113,7 @@ func (p *planner) assemble(c Candidate) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preflight.AssembleHere(loaded, "sim")
+	return session.AssembleHere(loaded, "sim")
 }
 
 // place decides how many machines and cores the workers have.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/describe"
-	"gossiptrainer/app/preflight"
+	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 )
 
@@ -25,7 +25,7 @@ func (p *planner) admit() ([]*trial, error) {
 		loaded, err := p.load(c)
 		if err == nil {
 			c.Method = loaded.Config.Method().String()
-			_, err = preflight.AssembleHere(loaded, p.mode())
+			_, err = session.AssembleHere(loaded, p.mode())
 		}
 		if err != nil {
 			if c.File {
@@ -63,7 +63,7 @@ func ofFile(l *configs.Loaded) Candidate {
 	a := l.Config.Algorithm
 	c := Candidate{Algorithm: a.Name, Method: l.Config.Method().String(), Bits: a.Bits, Graph: l.Config.Topology.Kind,
 		Steps: a.LocalSteps, File: true}
-	if run, err := preflight.Assemble(l); err == nil {
+	if run, err := session.Assemble(l); err == nil {
 		c.Bits = run.Bits()
 		c.Graph = string(run.Graph().Spec().Kind)
 	}
@@ -198,7 +198,7 @@ func (p *planner) keepBest() error {
 		return err
 	}
 	p.result.Best.RunFile = string(loaded.Config.WithoutSecrets().YAML())
-	run, err := preflight.Assemble(loaded)
+	run, err := session.Assemble(loaded)
 	if err != nil {
 		return err
 	}

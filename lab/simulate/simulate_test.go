@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/app/live"
+	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
@@ -50,7 +50,7 @@ func started(t *testing.T, run *experiment.Run, o session.Options) *session.Sess
 	t.Helper()
 	o.Mode, o.Screen = "sim", session.Screen{
 		Talk:    io.Discard,
-		Display: func(live.Run) live.Display { return live.Silent(io.Discard) },
+		Display: func(screen.Run) screen.Display { return screen.Silent(io.Discard) },
 		Logger:  func(io.Writer) *slog.Logger { return slog.New(slog.DiscardHandler) },
 	}
 	s, err := session.Start(t.Context(), run, o)

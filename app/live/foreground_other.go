@@ -1,9 +1,0 @@
-//go:build !unix
-
-package live
-
-import "os"
-
-// inForeground reports whether this process may read the terminal: always,
-// where there are no background jobs.
-func inForeground(*os.File) bool { return true }

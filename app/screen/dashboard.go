@@ -1,0 +1,218 @@
+// Package screen shows a running run: a table on a terminal, a line per interval elsewhere. Its only input is a stream
+// of record.Events, so that it serves a real run, a lab and a simulation alike.
+//
+// It makes no decisions, and a run does not depend on it.
+//
+// It writes to streams that may lead to a terminal: in ASCII if the locale is not UTF-8, and progress in place if the
+// terminal understands escape codes. Signals and the end of the terminal end a command: the first one in order, the
+// second one at once, as a command that takes too long.
+package screen
+
+import (
+	"fmt"
+	"time"
+
+	"gossiptrainer/internal/record"
+)
+
+// A Run holds the constants of a run.
+type Run struct {
+	Name     string
+	Method   string // configs.Method
+	Topology string // for people: ring of 8
+	Peers    int
+	Rounds   int
+	Here     int // peers present from the start: all of a simulation
+	From     int // the first round of a resumed run; 0 for a new one
+}
+
+// A Dashboard keeps the present state of every peer: a pure function of the events and of their times.
+type Dashboard struct {
+	run     Run
+	peers   []peer
+	notice  string    // of the run as a whole, before ranks are known
+	here    int       // peers found before ranks are known
+	started time.Time // of the first step heard
+	average test      // of the average model, after those of the peers
+}
+
+// A peer is one row of the table.
+type peer struct {
+	record.Worker
+	since   time.Time // of the state
+	test    test      // of its final model
+	first   int       // rounds finished when the pace began to count
+	in, out meter
+	awaited string // the neighbour whose message most often comes last, and in which share of the rounds
+
+	compute, wait, codec smooth
+}
+
+// NewDashboard returns the dashboard of a run that starts now.
+func NewDashboard(run Run, now time.Time) *Dashboard {
+	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
+	for i := range d.peers {
+		d.peers[i] = peer{Worker: record.Worker{State: record.Starting}, since: now, first: run.From, awaited: "-"}
+	}
+	return d
+}
+
+// Add takes an event that came at time now. A status of a negative rank concerns the run as a whole. Other events of
+// ranks outside the run are ignored.
+func (d *Dashboard) Add(e record.Event, now time.Time) {
+	rank := e.Rank()
+	switch {
+	case d.has(rank):
+		d.addTo(&d.peers[rank], e, now)
+	case e.Status == nil || rank >= 0:
+	case e.Status.State == record.Testing && rank == record.Average:
+		d.average.reach(e.Status.Share, now)
+	default:
+		d.notice, d.here = e.Status.Detail, max(e.Status.Here, d.run.Here)
+	}
+}
+
+// addTo takes an event of a peer.
+func (d *Dashboard) addTo(p *peer, e record.Event, now time.Time) {
+	before := p.State
+	switch {
+	case e.Step != nil && e.Step.Round < p.Last.Round:
+		return // late telemetry
+	case e.Step != nil:
+		d.addStep(p, *e.Step, now)
+	case e.Status != nil && e.Status.State == record.Testing:
+		p.test.reach(e.Status.Share, now)
+	case e.Links != nil:
+		p.awaited = awaited(e.Links)
+	case e.Final != nil:
+		p.test.reach(1, now)
+	}
+	if p.See(e); p.State != before {
+		p.since = now
+	}
+	if e.Final != nil {
+		p.Last.Round = e.Final.Rounds
+	}
+}
+
+// awaited names the neighbour for which a peer waits most often, as in 2 84 %: its message is the last one in 84 % of
+// the rounds. It is a dash where no round has waited.
+func awaited(l *record.Links) string {
+	most := record.Link{}
+	for _, link := range l.Links {
+		if link.Last > most.Last {
+			most = link
+		}
+	}
+	if most.Last == 0 || l.Rounds == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d %3.0f %%", most.Peer, 100*float64(most.Last)/float64(l.Rounds))
+}
+
+func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers) }
+
+func (d *Dashboard) addStep(p *peer, s record.Step, now time.Time) {
+	if p.Last.Round == 0 {
+		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
+	}
+	p.compute.add(s.Compute)
+	p.wait.add(s.Wait)
+	p.codec.add(s.Codec)
+	p.out.add(s.Time, s.Sent.Wire)
+	p.in.add(s.Time, s.Received.Wire)
+	if d.started.IsZero() {
+		d.started, p.first = now, s.Round
+	}
+}
+
+// round returns the rounds that the peer has finished. Before its first step it returns the first round of the run.
+func (d *Dashboard) round(p *peer) int {
+	if p.Last.Round == 0 {
+		return d.run.From
+	}
+	return p.Last.Round
+}
+
+// count returns the rounds that the present peers have finished, and their number.
+func (d *Dashboard) count() (rounds, peers int) {
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.Gone() {
+			rounds += d.round(p)
+			peers++
+		}
+	}
+	return rounds, peers
+}
+
+// Round returns the rounds that every present peer has finished.
+func (d *Dashboard) Round() int {
+	least, any := d.run.Rounds, false
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.Gone() {
+			least, any = min(least, d.round(p)), true
+		}
+	}
+	if !any {
+		return 0
+	}
+	return least
+}
+
+// Present returns the number of peers that have been found or heard, without lost ones.
+func (d *Dashboard) Present() int {
+	heard, gone := 0, 0
+	for i := range d.peers {
+		switch p := &d.peers[i]; {
+		case p.Gone():
+			gone++
+		case p.State != record.Starting:
+			heard++
+		}
+	}
+	return max(heard, d.here-gone)
+}
+
+// Remaining returns the time for the rest of the run at the pace since its first step; false before the pace is known.
+func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
+	finished, peers := d.count()
+	done := finished
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.Gone() {
+			done -= p.first
+		}
+	}
+	if d.started.IsZero() || done <= 0 {
+		return 0, false
+	}
+	pace := float64(now.Sub(d.started)) / float64(done)
+	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
+}
+
+// Means are averages over the present peers that have finished a round; Out and In are in bits per second, NaN before
+// they are known.
+type Means struct {
+	Loss, Out, In float64
+	Gap           float64 // the largest, not the mean
+	Peers         int     // number of averaged peers
+}
+
+// Means returns the averages of the last steps.
+func (d *Dashboard) Means() Means {
+	var m Means
+	for i := range d.peers {
+		p := &d.peers[i]
+		if p.Last.Round == 0 || p.Gone() {
+			continue
+		}
+		m.Peers++
+		m.Loss += p.Last.Loss
+		m.Gap = max(m.Gap, p.Last.Gap)
+		m.Out += p.out.rate()
+		m.In += p.in.rate()
+	}
+	if n := float64(m.Peers); n > 0 {
+		m.Loss, m.Out, m.In = m.Loss/n, m.Out/n, m.In/n
+	}
+	return m
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package signals
-
-import "context"
-
-// Watch does nothing, because no shell of this system suspends a job.
-func (j *Job) Watch(context.Context) {}
