@@ -226,7 +226,7 @@ func TestComparisonMistakes(t *testing.T) {
 		"no rate":           {change("1mbit", "0bit"), "must be a rate of at least 1kbit"},
 		"no rounds":         {change("rounds: 50", "rounds: 0"), "whole number from 1"},
 		"no base":           {change("base: ring8", "base: \"\""), "must be a preset"},
-		"unknown base":      {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},
+		"unknown base":      {change("base: ring8", "base: ring9"), "neither a file nor a preset"},
 		"base without file": {change("base: ring8", "base: ring9.yaml"), "cannot be read: no such file"},
 		"unknown mode":      {change("mode: sim", "mode: real"), "must be sim or lab"},
 		"no time":           {change("rounds: 50", "time: 0s"), "must be a duration above 0"},
@@ -268,7 +268,7 @@ func TestComparisonMistakes(t *testing.T) {
 		})
 	}
 	if _, err := LoadComparison("moniqua-fig", nil); err == nil ||
-		!strings.Contains(err.Error(), "no file and no preset") {
+		!strings.Contains(err.Error(), "neither a file nor a preset") {
 		t.Errorf("unknown name: %v", err)
 	}
 }

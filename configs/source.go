@@ -19,8 +19,8 @@ func readSource(name string, presets []Preset) (text []byte, shown string, err e
 		}
 		if _, err := os.Stat(name); err != nil {
 			return nil, name, &Error{[]Problem{{
-				Message: fmt.Sprintf("no file and no preset of that name; presets: %s", strings.Join(names, ", ")),
-				Hint:    didYouMean(name, names), Source: name,
+				Message: fmt.Sprintf("%q is neither a file nor a preset; presets: %s", name, strings.Join(names, ", ")),
+				Hint:    didYouMean(name, names),
 			}}}
 		}
 	}

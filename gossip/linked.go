@@ -19,7 +19,7 @@ type Linked struct {
 	place    int
 	durable  int
 	up       []topology.Rank // neighbours that have a link
-	tape     Tape            // nil: the calls are not noted
+	tape     CallLog         // nil: the calls are not noted
 	say      Output
 }
 

@@ -33,11 +33,11 @@ type Call struct {
 	Up    bool          // of LinkCall
 }
 
-// A Tape notes the calls of a machine. The payload of a frame is valid during the call.
-type Tape func(Call)
+// A CallLog notes the calls of a machine. The payload of a frame is valid during the call.
+type CallLog func(Call)
 
 // Taped makes the layer tell t of the calls of its machine.
-func (l *Linked) Taped(t Tape) { l.tape = t }
+func (l *Linked) Taped(t CallLog) { l.tape = t }
 
 func (l *Linked) note(c Call) {
 	if l.tape != nil {

@@ -38,7 +38,7 @@ func (d *driver) note(notes []gossip.Note) {
 // cutOff reports that this worker has banned a neighbour.
 func (d *driver) cutOff(n gossip.Note) {
 	d.refused.Count("cut off")
-	*d.denial(n.Peer) = denial{rank: n.Peer, why: errors.New(n.Text), cut: true}
+	*d.refusalState(n.Peer) = refusalState{rank: n.Peer, why: errors.New(n.Text), cut: true}
 	d.log.Error("cut off a neighbour", "neighbour", int(n.Peer), "why", n.Text)
 	d.status(record.Waiting, n.Text+"; it is let in again when its process has been restarted", []int{int(n.Peer)})
 }
@@ -50,7 +50,7 @@ func (d *driver) await(n gossip.Note) {
 	for _, rank := range n.Peers {
 		missing = append(missing, int(rank))
 		text := d.meter.Trouble(rank)
-		if no := d.denial(rank).why; no != nil {
+		if no := d.refusalState(rank).why; no != nil {
 			text = no.Error()
 		}
 		why = append(why, fmt.Sprintf("worker %d: %s", rank, text))

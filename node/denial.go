@@ -11,12 +11,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// denial returns the entry of a worker, and adds one if it has none.
-func (d *driver) denial(rank topology.Rank) *denial {
-	i := slices.IndexFunc(d.denials, func(n denial) bool { return n.rank == rank })
+// refusalState returns the entry of a worker, and adds one if it has none.
+func (d *driver) refusalState(rank topology.Rank) *refusalState {
+	i := slices.IndexFunc(d.denials, func(n refusalState) bool { return n.rank == rank })
 	if i < 0 {
 		i = len(d.denials)
-		d.denials = append(d.denials, denial{rank: rank})
+		d.denials = append(d.denials, refusalState{rank: rank})
 	}
 	return &d.denials[i]
 }
@@ -31,7 +31,7 @@ func (d *driver) denied(rank topology.Rank, why error) error {
 	if d.w.Lost == Reweight && ok && no.AboutPlace() {
 		return nil
 	}
-	d.denial(rank).why = why
+	d.refusalState(rank).why = why
 	return d.unwanted()
 }
 

@@ -21,18 +21,18 @@ type driver struct {
 	oracle    oracle
 	keeper    *keeper
 	hosting   hosting
-	denials   []denial
+	denials   []refusalState
 	stopped   <-chan error             // a worker has stopped the run
 	cancelled <-chan struct{}          // the context of the run, until its end is known
 	through   func(topology.Rank) bool // whether a worker is known to have ended well
 	ending    ending
 	decision  decision
-	laps
+	progress
 	audience
 }
 
-// laps is the progress of a worker in its run.
-type laps struct {
+// progress is the progress of a worker in its run.
+type progress struct {
 	began   time.Time // of the first round
 	round   int       // rounds finished
 	took    time.Duration
@@ -59,8 +59,8 @@ func newAudience(m meter) audience {
 	}
 }
 
-// A denial is the reason why a worker and a neighbour do not work together.
-type denial struct {
+// A refusalState is the reason why a worker and a neighbour do not work together.
+type refusalState struct {
 	rank topology.Rank
 	why  error // nil: they do
 	cut  bool  // this worker has cut the neighbour off, until that is another process

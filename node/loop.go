@@ -22,7 +22,7 @@ func newDriver(w Worker, t reporter) (*driver, error) {
 		w: w, t: t, oracle: newOracle(), keeper: newKeeper(&w), hosting: hosting{save: w.Save},
 		ending: ending{announce: func(*StoppedError) {}}, decision: newDecision(w.Arbiter),
 		through: func(topology.Rank) bool { return false },
-		laps: laps{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine),
+		progress: progress{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine),
 			account: work.NewAccount()},
 	}
 	d.audience = newAudience(t)
@@ -35,7 +35,7 @@ func newDriver(w Worker, t reporter) (*driver, error) {
 		d.hosting.boundary(k)
 	})
 	for _, rank := range w.Rows.Neighbours() {
-		d.denials = append(d.denials, denial{rank: rank})
+		d.denials = append(d.denials, refusalState{rank: rank})
 	}
 	return d, nil
 }
@@ -171,7 +171,7 @@ func (d *driver) handle(e link.Event) error {
 		if err := d.core.Met(e.Peer, e.Met); err != nil {
 			return d.failed(err)
 		}
-		*d.denial(e.Peer) = denial{rank: e.Peer}
+		*d.refusalState(e.Peer) = refusalState{rank: e.Peer}
 		d.keeper.begin()
 	case link.Down:
 		return d.failed(d.core.Parted(e.Peer, e.Err))

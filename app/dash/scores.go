@@ -34,7 +34,7 @@ type scores struct {
 	open    []pending
 }
 
-// mostOpen bounds the rounds of which some workers have a score.
+// mostOpen is the maximum number of partially scored rounds.
 const mostOpen = 64
 
 // see takes a score at a place of the axes. It returns whether the list changed.

@@ -59,7 +59,7 @@ func (p *Part) Take(ctx context.Context) error {
 			"the rank follows from the key: by the roster, or by the order of the peer ids",
 		)
 	}
-	p.Belong(given)
+	p.SetOwner(given)
 	if err := p.agree(ctx, n); err != nil {
 		return err
 	}

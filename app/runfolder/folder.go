@@ -146,8 +146,8 @@ func (f *Folder) keepStart(cfg *configs.Config) error {
 	return file.Commit()
 }
 
-// Belong makes the folder that of one peer: only its steps show that the run has begun.
-func (f *Folder) Belong(rank int) { f.own = rank }
+// SetOwner makes the folder that of one peer: only its steps show that the run has begun.
+func (f *Folder) SetOwner(rank int) { f.own = rank }
 
 // Mark writes the owner, a peer, into a folder that this process has made.
 func (f *Folder) Mark(id string) error {

@@ -353,9 +353,9 @@ func (s *Session) Abandon() {
 	}
 }
 
-// Belong makes the run, and its folder, that of one peer.
-func (s *Session) Belong(rank topology.Rank) {
+// SetOwner makes the run, and its folder, that of one peer.
+func (s *Session) SetOwner(rank topology.Rank) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Folder.Belong(int(rank))
+	s.Folder.SetOwner(int(rank))
 }

@@ -59,8 +59,8 @@ type Start struct {
 	Replay         *replay.Start  // nil: messages are not kept, so no worker can come back
 	Elastic        *elastic.Start // under Reweight
 	Judge          judge.Rules
-	// Tape notes the calls of the machine; nil: they are not noted.
-	Tape gossip.Tape
+	// CallLog notes the calls of the machine; nil: they are not noted.
+	CallLog gossip.CallLog
 	// Links is how many links the worker keeps open where its neighbours change; 0: all.
 	Links int
 	// Exchanges is the number of exchanges of the run, as far as it is known; 0: it is not.
@@ -141,7 +141,7 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 		s.Through = func(topology.Rank) bool { return false }
 	}
 	linked := gossip.NewLinked(m, s.Self, s.Place, s.Durable)
-	linked.Taped(s.Tape)
+	linked.Taped(s.CallLog)
 	p := &Peer{
 		Layer: linked, start: s, host: noHost{},
 		needs: func(topology.Rank) bool { return true }, over: func() bool { return false },

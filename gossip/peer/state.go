@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A simulation goes on with the layers as they were. It needs no machine here: see gossip.Tape.
+// A simulation goes on with the layers as they were. It needs no machine here: see gossip.CallLog.
 
 // Rests reports whether all layers have said all.
 func (p *Peer) Rests() bool { return p.say.Empty() && p.err == nil && gossip.Rests(p.Layer) }

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// arrayRows are samples of an array with their labels: in another array, or in a column of the same.
+// arrayRows are samples of an array with their labels: in another array, or in a column of that array.
 type arrayRows struct {
 	x      *array
 	y      *array // nil: column chosen.label of x, if there are labels

@@ -27,9 +27,9 @@ type Worker struct {
 	again func(s *state.Snapshot) (*Worker, error)
 }
 
-// Again returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a worker
-// from Workers supports it.
-func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
+// Restart returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a
+// worker from Workers supports it.
+func (w *Worker) Restart(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
 // Model returns the replica as it is now, in the memory of the worker.
 func (w *Worker) Model() score.InMemoryModel {

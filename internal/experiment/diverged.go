@@ -40,9 +40,9 @@ func (r *Run) fix() string {
 	case len(fixes) > 0:
 	case r.quantized():
 		fixes = append(fixes, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
-	case r.method.Remedy != "":
+	case r.method.Fix != "":
 		of := strings.NewReplacer("<compressor>", a.Compressor.Name, "<bits>", strconv.Itoa(r.Bits()))
-		fixes = append(fixes, of.Replace(r.method.Remedy))
+		fixes = append(fixes, of.Replace(r.method.Fix))
 	case r.Compresses() && a.Gamma > 0:
 		fixes = append(fixes, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}

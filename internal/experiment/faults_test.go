@@ -27,7 +27,7 @@ func underScript(t testing.TB, r *Run, faults *sim.Faults) ([32]byte, sim.Result
 	}
 	if faults != nil {
 		faults.Revive = func(rank topology.Rank, s *state.Snapshot) (work.Task, error) {
-			w, err := workers[rank].Again(s)
+			w, err := workers[rank].Restart(s)
 			if err != nil {
 				return work.Task{}, err
 			}

@@ -62,7 +62,7 @@ func (r *Run) Sizes(rank topology.Rank) budget.Worker {
 	if r.quantized() && r.cfg.Algorithm.Theta.Verify {
 		w.Repair = moniqua.UsualRepair(r.dim)
 	}
-	if r.method.Reads && r.directions().IsMomentum() {
+	if r.method.Reads && r.directions().ComputesInPlace() {
 		w.Part = r.part
 	}
 	w.Activations = int64(r.scorer.Lanes(cores.Free())) * r.activations()

@@ -93,7 +93,7 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 		}
 		for i, s := range opt.From.Workers() {
 			var err error
-			if all[i], err = all[i].Again(s); err != nil {
+			if all[i], err = all[i].Restart(s); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,7 +120,7 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 		opt.Faults = &sim.Faults{
 			Script: script, Detect: 200 * time.Millisecond, Every: 3, Keep: 2,
 			Revive: func(rank topology.Rank, s *state.Snapshot) (work.Task, error) {
-				w, err := all[rank].Again(s)
+				w, err := all[rank].Restart(s)
 				if err != nil {
 					return work.Task{}, err
 				}

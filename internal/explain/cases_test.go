@@ -23,7 +23,7 @@ func timeCases() map[string]example {
 			"gradients take 90 % of the time and waiting for messages 5 %"},
 		"some waiting": {ComputeBound, split(7*ms, 2*ms, ms), ""},
 		"network bound": {NetworkBound, split(3*ms, 6*ms, ms),
-			"all workers wait for messages, for 60 % of the time in the median, and gradients take 30 %: no limit is close"},
+			"all workers wait for messages, for 60 % of the time in the median, and gradients take 30 %: no link is saturated"},
 		"one does not wait": {NetworkBound, slowed(2), ""},
 		"codec": {CodecBound, split(5*ms, ms, 4*ms),
 			"coding takes 40 % of the time and waiting for messages 10 %"},

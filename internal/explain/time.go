@@ -45,7 +45,7 @@ func (t *timing) hold() string {
 		return fmt.Sprintf("links carry up to %s of their limits, and fewer bits, fewer neighbours or more local steps send "+
 			"less", human.Percent(load))
 	}
-	return "no limit is close, and the record does not show whether links or shared processors hold them up"
+	return "no link is saturated; cause unknown (network or CPU contention)"
 }
 
 // codec compares coding with waiting.

@@ -64,7 +64,7 @@ var siblings = map[string][]string{
 	"internal/score":      {"internal/shards"},                              // it evaluates on their test rows
 	"internal/experiment": {"configs", "internal/shards", "internal/score"}, // it assembles what a run file names
 
-	// the rooms of node: none of them looks up
+	// the rooms of node: none imports a parent
 	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
 	"node/join":      {"node/socket", "node/handshake"},
 	"node/telemetry": {"node/socket", "node/handshake"},

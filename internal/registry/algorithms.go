@@ -162,7 +162,7 @@ var algorithms = []Algorithm{
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed, Reweight: Permission{Why: replicas},
 		},
 		On:     Graph{Changing: Permission{Why: replicas}},
-		Vector: Vectors{Neighbour: 1}, Remedy: finer("dcd"),
+		Vector: Vectors{Neighbour: 1}, Fix: finer("dcd"),
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
 			return &algos.DCD{X: p.X, Alpha: p.Alpha, Row: p.Rows.At(0), Compression: c}, err
@@ -179,7 +179,7 @@ var algorithms = []Algorithm{
 			Reweight: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"},
 		},
 		On:     Graph{Changing: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"}},
-		Vector: Vectors{Own: 1, Neighbour: 1}, Remedy: finer("ecd"),
+		Vector: Vectors{Own: 1, Neighbour: 1}, Fix: finer("ecd"),
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
 			return &algos.ECD{X: p.X, Alpha: p.Alpha, Row: p.Rows.At(0), Compression: c}, err
@@ -190,10 +190,10 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
-		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
-		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
-		On:     Graph{Changing: allowed},
-		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
+		Sends: Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
+		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
+		On:    Graph{Changing: allowed},
+		Fix:   "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
 			return &algos.Naive{X: p.X, Alpha: p.Alpha, Compression: c}, err

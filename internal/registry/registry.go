@@ -32,8 +32,8 @@ type Algorithm struct {
 	Vector Vectors
 	// Reads: the rule reads update directions and neither writes to them nor keeps them. They may lie in the worker's
 	// momentum then.
-	Reads  bool
-	Remedy string // advice for a run that diverges; <compressor> and <bits> stand for its settings
+	Reads bool
+	Fix   string // advice for a run that diverges; <compressor> and <bits> stand for its settings
 
 	// Build makes the update rule of one worker. Pair makes the rule of workers that meet in pairs and share no rounds.
 	// A row has one of the two.

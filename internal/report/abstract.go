@@ -78,7 +78,7 @@ func accuracies(network string, groups []*Group) string {
 		text += fmt.Sprintf(" These end further below: %s.", strings.Join(lower, ", "))
 	}
 	if open := said[Open]; len(open) > 0 {
-		text += fmt.Sprintf(" The intervals do not decide it for these: %s.", strings.Join(open, ", "))
+		text += fmt.Sprintf(" Inconclusive: %s.", strings.Join(open, ", "))
 	}
 	return text
 }

@@ -164,7 +164,7 @@ func (k *keeper) sees(p *peer, c gossip.Call) {
 }
 
 // tape notes the calls of a machine inside layers, nil if the run keeps no state.
-func (k *keeper) tape(p *peer) gossip.Tape {
+func (k *keeper) tape(p *peer) gossip.CallLog {
 	if k.Keeping == nil {
 		return nil
 	}

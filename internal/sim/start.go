@@ -69,7 +69,7 @@ func (s *faultSim) layers(p *peer, round int, seat *elastic.Seat) (core *layers.
 	}
 	start := layers.Start{
 		Self: p.Rank, Rows: p.Rows, Lost: s.Lost, Asynchronous: p.Asynchronous, Place: place, Durable: oldest,
-		Tape: s.keeper.tape(p), Judge: judge.Rules{Self: p.Rank, Name: error.Error},
+		CallLog: s.keeper.tape(p), Judge: judge.Rules{Self: p.Rank, Name: error.Error},
 	}
 	_, numbered := p.Machine.(gossip.Numbered)
 	switch {

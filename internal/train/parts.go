@@ -12,9 +12,9 @@ type parts struct {
 	take      func(first int, part []float32) // turns a part of the gradient into that of the direction
 }
 
-// IsMomentum reports whether directions are the momentum itself. It lists the fields that may differ from zero, so that
-// a new one turns the shortcut off until it is listed.
-func (r Rule) IsMomentum() bool {
+// ComputesInPlace reports whether directions are the momentum itself. It lists the fields that may differ from zero, so
+// that a new one turns the shortcut off until it is listed.
+func (r Rule) ComputesInPlace() bool {
 	allowed := Rule{
 		Momentum: r.Momentum, WeightDecay: r.WeightDecay, Weight: r.Weight, Exact: r.Exact,
 		Beta1: r.Beta1, Beta2: r.Beta2, Eps: r.Eps, // of other kinds
@@ -28,7 +28,7 @@ func (r Rule) IsMomentum() bool {
 // newParts returns nil if a direction is not the momentum, or if the objective has no parts.
 func newParts(f model.Objective, batches Batches, o *Optimizer) *parts {
 	objective, ok := f.(model.Parted)
-	if !ok || !o.rule.IsMomentum() || o.m == nil {
+	if !ok || !o.rule.ComputesInPlace() || o.m == nil {
 		return nil
 	}
 	p := &parts{objective: objective, batches: batches, optimizer: o}

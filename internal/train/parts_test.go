@@ -81,11 +81,11 @@ func TestOnlyKnownFieldsLeaveTheDirectionTheMomentum(t *testing.T) {
 		default:
 			t.Fatalf("%s is of kind %v: set it here", fields.Field(i).Name, field.Kind())
 		}
-		if name := fields.Field(i).Name; rule.IsMomentum() != known[name] {
-			t.Errorf("with %s: %v, want %v", name, rule.IsMomentum(), known[name])
+		if name := fields.Field(i).Name; rule.ComputesInPlace() != known[name] {
+			t.Errorf("with %s: %v, want %v", name, rule.ComputesInPlace(), known[name])
 		}
 	}
-	if (Rule{Kind: SGD}).IsMomentum() {
+	if (Rule{Kind: SGD}).ComputesInPlace() {
 		t.Error("there is a momentum, want none")
 	}
 }

@@ -1,8 +1,8 @@
 package plan
 
-// A rung is a step of successive halving (Jamieson and Talwalkar, AISTATS 2016): how many candidates are
+// A halvingStage is a step of successive halving (Jamieson and Talwalkar, AISTATS 2016): how many candidates are
 // simulated, and for how many rounds from the beginning.
-type rung struct{ keep, rounds int }
+type halvingStage struct{ keep, rounds int }
 
 const (
 	// eta is the factor by which candidates become fewer and rounds more from rung to rung.
@@ -14,13 +14,13 @@ const (
 // rungs divides a number of simulated rounds, over all candidates, among rungs. Each candidate gets at least first
 // rounds, and none more than a run has. If all can have all rounds, there is one rung. If not even the first rung is
 // affordable, fewer candidates begin.
-func rungs(candidates, first, all, affordable int) []rung {
+func rungs(candidates, first, all, affordable int) []halvingStage {
 	if candidates == 0 {
 		return nil
 	}
 	first = min(first, all)
 	if candidates*all <= affordable {
-		return []rung{{candidates, all}}
+		return []halvingStage{{candidates, all}}
 	}
 	candidates = max(1, min(candidates, affordable/first))
 	low, high := first, all
@@ -39,9 +39,9 @@ func rungs(candidates, first, all, affordable int) []rung {
 }
 
 // ladder returns the rungs that begin with some rounds.
-func ladder(candidates, rounds, all int) (steps []rung) {
+func ladder(candidates, rounds, all int) (steps []halvingStage) {
 	for {
-		steps = append(steps, rung{candidates, rounds})
+		steps = append(steps, halvingStage{candidates, rounds})
 		if rounds >= all || candidates <= finalists {
 			return steps
 		}
@@ -50,7 +50,7 @@ func ladder(candidates, rounds, all int) (steps []rung) {
 	}
 }
 
-func spent(steps []rung) int {
+func spent(steps []halvingStage) int {
 	sum := 0
 	for _, s := range steps {
 		sum += s.keep * s.rounds

@@ -93,10 +93,10 @@ func TestAxesAreChecked(t *testing.T) {
 func TestTheBudgetIsDividedByHalving(t *testing.T) {
 	for _, test := range []struct {
 		candidates, first, all, affordable int
-		want                               []rung
+		want                               []halvingStage
 	}{
-		{5, 16, 100, 500, []rung{{5, 100}}},
-		{40, 16, 300, 100, []rung{{6, 16}}},
+		{5, 16, 100, 500, []halvingStage{{5, 100}}},
+		{40, 16, 300, 100, []halvingStage{{6, 16}}},
 		{0, 16, 300, 100, nil},
 	} {
 		got := rungs(test.candidates, test.first, test.all, test.affordable)

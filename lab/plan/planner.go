@@ -64,10 +64,10 @@ func (p *planner) tell(text string) {
 // A trial is a candidate with what simulations have shown of it.
 type trial struct {
 	Candidate
-	every    int    // rounds between records of the run file
-	curve    *curve // nil before the first simulation
-	rung     int    // of the last simulation
-	diverged string // why the run has no end; "" if it has one
+	every        int    // rounds between records of the run file
+	curve        *curve // nil before the first simulation
+	halvingStage int    // of the last simulation
+	diverged     string // why the run has no end; "" if it has one
 }
 
 // load loads the run file with the changes of a candidate, and then with more. The changes are a layer of their own

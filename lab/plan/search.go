@@ -91,7 +91,7 @@ func (p *planner) search(ctx context.Context, trials []*trial) (*forecaster, err
 	p.result.Costs = p.costs[reference.class()].String()
 	for _, t := range trials {
 		if slices.Equal(t.Set, reference.Set) || t.String() == reference.String() {
-			t.curve, t.rung = reference.curve, finished
+			t.curve, t.halvingStage = reference.curve, finished
 		}
 	}
 	return f, p.halve(ctx, f, trials, speed)
@@ -114,7 +114,7 @@ const leastError = 0.1
 
 // halve carries out the rungs.
 func (p *planner) halve(ctx context.Context, f *forecaster, trials []*trial, speed *pace) error {
-	open := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.rung == finished })
+	open := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.halvingStage == finished })
 	affordable := speed.affords(p.Budget - time.Since(p.began))
 	steps := rungs(len(open), first, p.result.Rounds, max(affordable, first))
 	for i, step := range steps {
@@ -125,12 +125,12 @@ func (p *planner) halve(ctx context.Context, f *forecaster, trials []*trial, spe
 			if err := p.simulate(ctx, t, step.rounds, p.result.Target); err != nil {
 				return fmt.Errorf("plan: %s: %w", t, err)
 			}
-			t.rung = i + 1
+			t.halvingStage = i + 1
 			if t.diverged != "" || t.curve.reach(f.target) > 0 || t.curve.complete() {
-				t.rung = finished
+				t.halvingStage = finished
 			}
 		}
-		open = slices.DeleteFunc(open, func(t *trial) bool { return t.rung == finished })
+		open = slices.DeleteFunc(open, func(t *trial) bool { return t.halvingStage == finished })
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (f *forecaster) best(trials []*trial, keep int) []*trial {
 func (p *planner) conclude(trials []*trial, f *forecaster) {
 	last := 0
 	for _, t := range trials {
-		if t.rung != finished {
-			last = max(last, t.rung)
+		if t.halvingStage != finished {
+			last = max(last, t.halvingStage)
 		}
 	}
 	var rows []Row
@@ -175,7 +175,7 @@ func (p *planner) conclude(trials []*trial, f *forecaster) {
 	for _, t := range trials {
 		r := f.row(t)
 		at := r.point()
-		if t.rung < last {
+		if t.halvingStage < last {
 			at = point{inf, inf}
 		}
 		rows, points = append(rows, r), append(points, at)

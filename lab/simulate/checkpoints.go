@@ -272,7 +272,7 @@ func (r *Resumed) restore(workers []*experiment.Worker) error {
 		return errors.New("simulate: the checkpoint is of another number of workers")
 	}
 	for i, s := range states {
-		w, err := workers[i].Again(s)
+		w, err := workers[i].Restart(s)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (s *Run) faults(workers []*experiment.Worker, means *score.Averager,
 		Began:  func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) },
 		Period: time.Duration(cfg.Checkpoint.Seconds * float64(time.Second)), Detect: time.Duration(cfg.Node.Detect),
 		Revive: func(rank topology.Rank, from *state.Snapshot) (work.Task, error) {
-			w, err := workers[rank].Again(from)
+			w, err := workers[rank].Restart(from)
 			return back(rank, w, err)
 		},
 		Join: func(rank, sponsor topology.Rank, from *state.Snapshot) (work.Task, error) {

@@ -59,7 +59,7 @@ func byCodec(a registry.Algorithm) []row {
 // byCompressor returns the row of an algorithm with a compressor. Algorithms without error feedback need fine
 // compressors.
 func byCompressor(a registry.Algorithm, compressor string) row {
-	r := row{name: a.String(), messages: compressor, mayDiverge: a.Remedy != "" || amplifies(a, compressor)}
+	r := row{name: a.String(), messages: compressor, mayDiverge: a.Fix != "" || amplifies(a, compressor)}
 	widths := []int{0}
 	if of, _ := registry.FindCompressor(compressor); of.Has("bits") {
 		widths = bits

@@ -67,7 +67,7 @@ func simulate(ctx context.Context, run *experiment.Run, script []fault.Fault) ([
 		options.Faults = &sim.Faults{
 			Script: script, Every: cfg.Checkpoint.Every, Keep: cfg.Checkpoint.Keep, Detect: time.Duration(cfg.Node.Detect),
 			Revive: func(rank topology.Rank, s *state.Snapshot) (work.Task, error) {
-				w, err := workers[rank].Again(s)
+				w, err := workers[rank].Restart(s)
 				if err != nil {
 					return work.Task{}, err
 				}
