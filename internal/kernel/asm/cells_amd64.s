@@ -344,11 +344,11 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
@@ -392,11 +392,11 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
@@ -442,11 +442,11 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
@@ -490,11 +490,11 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
@@ -631,17 +631,17 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
@@ -685,17 +685,17 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
@@ -741,17 +741,17 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
@@ -795,17 +795,17 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
@@ -932,23 +932,23 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep3<>+0(SB), Y7, Y8
@@ -996,23 +996,23 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
@@ -1062,23 +1062,23 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
@@ -1126,23 +1126,23 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep3<>+0(SB), Y11, Y12
@@ -1273,29 +1273,29 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep3<>+0(SB), Y7, Y8
 	VPOR    Y8, Y6, Y6
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y6, Y8
 	VPERMPS   96(AX), Y6, Y9
 	VBLENDVPS Y7, Y9, Y8, Y8
@@ -1345,29 +1345,29 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -1419,29 +1419,29 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -1491,29 +1491,29 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep3<>+0(SB), Y11, Y12
 	VPOR    Y12, Y10, Y10
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y10, Y12
 	VPERMPS   96(AX), Y10, Y13
 	VBLENDVPS Y11, Y13, Y12, Y12
@@ -1672,29 +1672,29 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep3<>+0(SB), Y7, Y8
 	VPOR    Y8, Y6, Y6
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y6, Y8
 	VPERMPS   96(AX), Y6, Y9
 	VBLENDVPS Y7, Y9, Y8, Y8
@@ -1702,7 +1702,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y7, Y7
 	VPOR      Y7, Y6, Y6
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 128(AX)(Y6*4), Y7
@@ -1752,29 +1752,29 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -1782,7 +1782,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -1834,29 +1834,29 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -1864,7 +1864,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -1914,29 +1914,29 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep3<>+0(SB), Y11, Y12
 	VPOR    Y12, Y10, Y10
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y10, Y12
 	VPERMPS   96(AX), Y10, Y13
 	VBLENDVPS Y11, Y13, Y12, Y12
@@ -1944,7 +1944,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y11, Y11
 	VPOR      Y11, Y10, Y10
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 128(AX)(Y10*4), Y11
@@ -2083,29 +2083,29 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep3<>+0(SB), Y7, Y8
 	VPOR    Y8, Y6, Y6
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y6, Y8
 	VPERMPS   96(AX), Y6, Y9
 	VBLENDVPS Y7, Y9, Y8, Y8
@@ -2113,7 +2113,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y7, Y7
 	VPOR      Y7, Y6, Y6
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 128(AX)(Y6*4), Y7
@@ -2121,7 +2121,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y7, Y7
 	VPOR       Y7, Y6, Y6
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 256(AX)(Y6*4), Y7
@@ -2171,29 +2171,29 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -2201,7 +2201,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -2209,7 +2209,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 256(AX)(Y8*4), Y9
@@ -2261,29 +2261,29 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -2291,7 +2291,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -2299,7 +2299,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 256(AX)(Y8*4), Y9
@@ -2349,29 +2349,29 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep3<>+0(SB), Y11, Y12
 	VPOR    Y12, Y10, Y10
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y10, Y12
 	VPERMPS   96(AX), Y10, Y13
 	VBLENDVPS Y11, Y13, Y12, Y12
@@ -2379,7 +2379,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y11, Y11
 	VPOR      Y11, Y10, Y10
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 128(AX)(Y10*4), Y11
@@ -2387,7 +2387,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y11, Y11
 	VPOR       Y11, Y10, Y10
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 256(AX)(Y10*4), Y11
@@ -2526,29 +2526,29 @@ loop:
 	VMOVDQU (CX), Y5
 	VPAND   3072(AX), Y5, Y5
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y5, Y6
 	VPAND  cellsstep0<>+0(SB), Y6, Y6
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep1<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep2<>+0(SB), Y7, Y7
 	VPOR    Y7, Y6, Y6
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y6, Y7
 	VCMPPS  $0x0d, Y7, Y5, Y7
 	VPAND   cellsstep3<>+0(SB), Y7, Y8
 	VPOR    Y8, Y6, Y6
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y6, Y8
 	VPERMPS   96(AX), Y6, Y9
 	VBLENDVPS Y7, Y9, Y8, Y8
@@ -2556,7 +2556,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y7, Y7
 	VPOR      Y7, Y6, Y6
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 128(AX)(Y6*4), Y7
@@ -2564,7 +2564,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y7, Y7
 	VPOR       Y7, Y6, Y6
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 256(AX)(Y6*4), Y7
@@ -2572,7 +2572,7 @@ loop:
 	VPAND      cellsstep6<>+0(SB), Y7, Y7
 	VPOR       Y7, Y6, Y6
 
-	// Step 7 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y8
 	VPXOR      Y7, Y7, Y7
 	VGATHERDPS Y8, 512(AX)(Y6*4), Y7
@@ -2622,29 +2622,29 @@ loop:
 	VMOVDQU 32(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -2652,7 +2652,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -2660,7 +2660,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 256(AX)(Y8*4), Y9
@@ -2668,7 +2668,7 @@ loop:
 	VPAND      cellsstep6<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 7 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 512(AX)(Y8*4), Y9
@@ -2720,29 +2720,29 @@ loop:
 	VMOVDQU 64(CX), Y7
 	VPAND   3072(AX), Y7, Y7
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y7, Y8
 	VPAND  cellsstep0<>+0(SB), Y8, Y8
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep1<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep2<>+0(SB), Y9, Y9
 	VPOR    Y9, Y8, Y8
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y8, Y9
 	VCMPPS  $0x0d, Y9, Y7, Y9
 	VPAND   cellsstep3<>+0(SB), Y9, Y10
 	VPOR    Y10, Y8, Y8
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y8, Y10
 	VPERMPS   96(AX), Y8, Y11
 	VBLENDVPS Y9, Y11, Y10, Y10
@@ -2750,7 +2750,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y9, Y9
 	VPOR      Y9, Y8, Y8
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 128(AX)(Y8*4), Y9
@@ -2758,7 +2758,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 256(AX)(Y8*4), Y9
@@ -2766,7 +2766,7 @@ loop:
 	VPAND      cellsstep6<>+0(SB), Y9, Y9
 	VPOR       Y9, Y8, Y8
 
-	// Step 7 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y10
 	VPXOR      Y9, Y9, Y9
 	VGATHERDPS Y10, 512(AX)(Y8*4), Y9
@@ -2816,29 +2816,29 @@ loop:
 	VMOVDQU 96(CX), Y9
 	VPAND   3072(AX), Y9, Y9
 
-	// Step 0 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VCMPPS $0x0d, Y4, Y9, Y10
 	VPAND  cellsstep0<>+0(SB), Y10, Y10
 
-	// Step 1 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 8(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep1<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 2 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 16(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep2<>+0(SB), Y11, Y11
 	VPOR    Y11, Y10, Y10
 
-	// Step 3 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS 32(AX), Y10, Y11
 	VCMPPS  $0x0d, Y11, Y9, Y11
 	VPAND   cellsstep3<>+0(SB), Y11, Y12
 	VPOR    Y12, Y10, Y10
 
-	// Step 4 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VPERMPS   64(AX), Y10, Y12
 	VPERMPS   96(AX), Y10, Y13
 	VBLENDVPS Y11, Y13, Y12, Y12
@@ -2846,7 +2846,7 @@ loop:
 	VPAND     cellsstep4<>+0(SB), Y11, Y11
 	VPOR      Y11, Y10, Y10
 
-	// Step 5 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 128(AX)(Y10*4), Y11
@@ -2854,7 +2854,7 @@ loop:
 	VPAND      cellsstep5<>+0(SB), Y11, Y11
 	VPOR       Y11, Y10, Y10
 
-	// Step 6 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 256(AX)(Y10*4), Y11
@@ -2862,7 +2862,7 @@ loop:
 	VPAND      cellsstep6<>+0(SB), Y11, Y11
 	VPOR       Y11, Y10, Y10
 
-	// Step 7 of the search, vectors 0 to 0: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 0 to 0: read starts, and set the bit where v is no less.
 	VMOVDQU    cellsall<>+0(SB), Y12
 	VPXOR      Y11, Y11, Y11
 	VGATHERDPS Y12, 512(AX)(Y10*4), Y11
@@ -3241,7 +3241,7 @@ loop:
 	VMOVDQU32    192(CX), Z14
 	VPANDD       Z10, Z14, Z14
 
-	// Step 0 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z8, Z11, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z8, Z12, K1
@@ -3251,7 +3251,7 @@ loop:
 	VCMPPS         $0x0d, Z8, Z14, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3471,7 +3471,7 @@ loop:
 	VMOVDQU32    192(CX), Z14
 	VPANDD       Z10, Z14, Z14
 
-	// Step 0 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z8, Z11, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z8, Z12, K1
@@ -3481,7 +3481,7 @@ loop:
 	VCMPPS         $0x0d, Z8, Z14, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3496,7 +3496,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3716,7 +3716,7 @@ loop:
 	VMOVDQU32    192(CX), Z14
 	VPANDD       Z10, Z14, Z14
 
-	// Step 0 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z8, Z11, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z8, Z12, K1
@@ -3726,7 +3726,7 @@ loop:
 	VCMPPS         $0x0d, Z8, Z14, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3741,7 +3741,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3756,7 +3756,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep2<>+0(SB), Z17, K1, Z17
 
-	// Step 3 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    32(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -3976,7 +3976,7 @@ loop:
 	VMOVDQU32    192(CX), Z14
 	VPANDD       Z10, Z14, Z14
 
-	// Step 0 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z8, Z11, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z8, Z12, K1
@@ -3986,7 +3986,7 @@ loop:
 	VCMPPS         $0x0d, Z8, Z14, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -4001,7 +4001,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -4016,7 +4016,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep2<>+0(SB), Z17, K1, Z17
 
-	// Step 3 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    32(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -4031,7 +4031,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z14, K1
 	VPORD.BCST cellsstep3<>+0(SB), Z17, K1, Z17
 
-	// Step 4 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VMOVUPS    64(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z15, Z20
@@ -4247,7 +4247,7 @@ loop:
 	VMOVDQU32 448(CX), Z9
 	VPANDD    Z1, Z9, Z9
 
-	// Step 0 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z0, Z2, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z0, Z3, K1
@@ -4265,7 +4265,7 @@ loop:
 	VCMPPS         $0x0d, Z0, Z9, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4292,7 +4292,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4319,7 +4319,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep2<>+0(SB), Z17, K1, Z17
 
-	// Step 3 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    32(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4346,7 +4346,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep3<>+0(SB), Z17, K1, Z17
 
-	// Step 4 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    64(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4373,7 +4373,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep4<>+0(SB), Z17, K1, Z17
 
-	// Step 5 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    128(AX), Z18
 	VMOVUPS    192(AX), Z19
 	VMOVDQA32  Z10, Z20
@@ -4722,7 +4722,7 @@ loop:
 	VMOVDQU32 448(CX), Z9
 	VPANDD    Z1, Z9, Z9
 
-	// Step 0 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z0, Z2, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z0, Z3, K1
@@ -4740,7 +4740,7 @@ loop:
 	VCMPPS         $0x0d, Z0, Z9, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4767,7 +4767,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4794,7 +4794,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep2<>+0(SB), Z17, K1, Z17
 
-	// Step 3 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    32(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4821,7 +4821,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep3<>+0(SB), Z17, K1, Z17
 
-	// Step 4 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    64(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -4848,7 +4848,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep4<>+0(SB), Z17, K1, Z17
 
-	// Step 5 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    128(AX), Z18
 	VMOVUPS    192(AX), Z19
 	VMOVDQA32  Z10, Z20
@@ -4884,7 +4884,7 @@ loop:
 	VCMPPS     $0x0d, Z27, Z9, K1
 	VPORD.BCST cellsstep5<>+0(SB), Z17, K1, Z17
 
-	// Step 6 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z10, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z11, K2
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z12, K3
@@ -4922,7 +4922,7 @@ loop:
 	VCMPPS        $0x0d, Z23, Z5, K1
 	VPORD.BCST    cellsstep6<>+0(SB), Z13, K1, Z13
 
-	// Step 6 of the search, vectors 4 to 7: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 4 to 7: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z14, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z15, K2
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z16, K3
@@ -5341,7 +5341,7 @@ loop:
 	VMOVDQU32 448(CX), Z9
 	VPANDD    Z1, Z9, Z9
 
-	// Step 0 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 0 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VCMPPS         $0x0d, Z0, Z2, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
 	VCMPPS         $0x0d, Z0, Z3, K1
@@ -5359,7 +5359,7 @@ loop:
 	VCMPPS         $0x0d, Z0, Z9, K1
 	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
 
-	// Step 1 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 1 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    8(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -5386,7 +5386,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep1<>+0(SB), Z17, K1, Z17
 
-	// Step 2 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 2 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    16(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -5413,7 +5413,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep2<>+0(SB), Z17, K1, Z17
 
-	// Step 3 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 3 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    32(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -5440,7 +5440,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep3<>+0(SB), Z17, K1, Z17
 
-	// Step 4 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 4 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    64(AX), Z18
 	VPERMPS    Z18, Z10, Z19
 	VPERMPS    Z18, Z11, Z20
@@ -5467,7 +5467,7 @@ loop:
 	VCMPPS     $0x0d, Z18, Z9, K1
 	VPORD.BCST cellsstep4<>+0(SB), Z17, K1, Z17
 
-	// Step 5 of the search, vectors 0 to 7: look up starts, and set the bit where v is no less.
+	// Step 5 of the search, vectors 0 to 7: read starts, and set the bit where v is no less.
 	VMOVUPS    128(AX), Z18
 	VMOVUPS    192(AX), Z19
 	VMOVDQA32  Z10, Z20
@@ -5503,7 +5503,7 @@ loop:
 	VCMPPS     $0x0d, Z27, Z9, K1
 	VPORD.BCST cellsstep5<>+0(SB), Z17, K1, Z17
 
-	// Step 6 of the search, vectors 0 to 3: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 0 to 3: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z10, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z11, K2
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z12, K3
@@ -5541,7 +5541,7 @@ loop:
 	VCMPPS        $0x0d, Z23, Z5, K1
 	VPORD.BCST    cellsstep6<>+0(SB), Z13, K1, Z13
 
-	// Step 6 of the search, vectors 4 to 7: look up starts, and set the bit where v is no less.
+	// Step 6 of the search, vectors 4 to 7: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z14, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z15, K2
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z16, K3
@@ -5579,7 +5579,7 @@ loop:
 	VCMPPS        $0x0d, Z23, Z9, K1
 	VPORD.BCST    cellsstep6<>+0(SB), Z17, K1, Z17
 
-	// Step 7 of the search, vectors 0 to 1: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 0 to 1: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z10, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z11, K2
 	VPTESTMD.BCST cellsstep6<>+0(SB), Z10, K3
@@ -5619,7 +5619,7 @@ loop:
 	VCMPPS        $0x0d, Z21, Z3, K1
 	VPORD.BCST    cellsstep7<>+0(SB), Z11, K1, Z11
 
-	// Step 7 of the search, vectors 2 to 3: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 2 to 3: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z12, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z13, K2
 	VPTESTMD.BCST cellsstep6<>+0(SB), Z12, K3
@@ -5659,7 +5659,7 @@ loop:
 	VCMPPS        $0x0d, Z19, Z5, K1
 	VPORD.BCST    cellsstep7<>+0(SB), Z13, K1, Z13
 
-	// Step 7 of the search, vectors 4 to 5: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 4 to 5: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z14, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z15, K2
 	VPTESTMD.BCST cellsstep6<>+0(SB), Z14, K3
@@ -5699,7 +5699,7 @@ loop:
 	VCMPPS        $0x0d, Z5, Z7, K1
 	VPORD.BCST    cellsstep7<>+0(SB), Z15, K1, Z15
 
-	// Step 7 of the search, vectors 6 to 7: look up starts, and set the bit where v is no less.
+	// Step 7 of the search, vectors 6 to 7: read starts, and set the bit where v is no less.
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z16, K1
 	VPTESTMD.BCST cellsstep5<>+0(SB), Z17, K2
 	VPTESTMD.BCST cellsstep6<>+0(SB), Z16, K3
