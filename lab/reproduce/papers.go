@@ -22,11 +22,11 @@ const papersFolder = "papers"
 //go:embed papers/*.yaml
 var files embed.FS
 
-// embedded reads the papers once.
-var embedded = sync.OnceValue(func() (all []Paper) {
-	entries, err := files.ReadDir(papersFolder)
-	for _, e := range entries {
-		file := path.Join(papersFolder, e.Name())
+// papers reads all papers once, in the order of their names.
+var papers = sync.OnceValue(func() (all []Paper) {
+	var err error
+	for _, name := range Names() {
+		file := path.Join(papersFolder, name+".yaml")
 		text, failed := files.ReadFile(file)
 		paper, wrong := readPaper(file, text)
 		all, err = append(all, paper), errors.Join(err, failed, wrong)
@@ -37,30 +37,32 @@ var embedded = sync.OnceValue(func() (all []Paper) {
 	return all
 })
 
-// papers returns all papers, in the order of their names.
-func papers() []Paper { return embedded() }
-
-// Names returns the names of the papers.
+// Names returns the names of the papers, those of their files. It reads none, since each start of the program
+// puts the names into a help text.
 func Names() []string {
+	entries, err := files.ReadDir(papersFolder)
+	if err != nil {
+		panic("internal error: reproduce: " + err.Error())
+	}
 	var names []string
-	for _, p := range papers() {
-		names = append(names, p.Name)
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	return names
 }
 
 // Find returns a paper and one of its sizes. Unknown names are usage errors that list the known ones.
 func Find(name, size string) (Paper, Size, error) {
-	papers := papers()
-	i := slices.IndexFunc(papers, func(p Paper) bool { return p.Name == name })
+	all := papers()
+	i := slices.IndexFunc(all, func(p Paper) bool { return p.Name == name })
 	if i < 0 {
 		return Paper{}, Size{}, advice.OneOf("reproduce: paper", name, Names())
 	}
-	k := slices.IndexFunc(papers[i].Sizes, func(s Size) bool { return s.Name == size })
+	k := slices.IndexFunc(all[i].Sizes, func(s Size) bool { return s.Name == size })
 	if k < 0 {
 		return Paper{}, Size{}, advice.OneOf("reproduce: --size", size, SizeNames())
 	}
-	return papers[i], papers[i].Sizes[k], nil
+	return all[i], all[i].Sizes[k], nil
 }
 
 // readPaper reads the file of a paper, whose name is that of the file. Unknown keys, kinds, networks and parts are
