@@ -12,7 +12,7 @@ func families() []family {
 	return slices.Concat(byRule(), drawn(), []family{list}, linked())
 }
 
-// row returns the row of the kind, an empty one if there is none.
+// row returns the row of a kind. The row of an unknown kind is empty.
 func (k Kind) row() *family {
 	all := families()
 	if i := slices.IndexFunc(all, func(f family) bool { return f.kind == k }); i >= 0 {

@@ -58,7 +58,7 @@ func (e *Error) Hint() string { return e.hint }
 // With adds a hint to an error, as an *Error.
 func With(err error, hint string) error { return &Error{err, hint} }
 
-// Nearest returns the candidate that word misspells, "" if there is none.
+// Nearest returns the candidate that is closest to word, or "" if none is close.
 func Nearest(word string, candidates []string) string {
 	const furthest = 2 // letters that may differ
 	found, best := "", furthest+1

@@ -121,7 +121,7 @@ func (t *tally) final(f record.Final) {
 		Text: fmt.Sprintf("worker %d is done after %d rounds%s", f.Rank, f.Rounds, results(f.Loss, f.Accuracy))})
 }
 
-// present counts the workers without which the run does not go on.
+// present counts the workers that are not lost.
 func (t *tally) present() (n int) {
 	for _, w := range t.workers {
 		if !w.Gone() {

@@ -29,11 +29,11 @@ type Comparison struct {
 
 // Compare compares the runs of two folders.
 func Compare(a, b string) (*Comparison, error) {
-	first, err := open(a)
+	first, err := openNamed(a)
 	if err != nil {
 		return nil, err
 	}
-	second, err := open(b)
+	second, err := openNamed(b)
 	if err != nil {
 		return nil, err
 	}

@@ -138,8 +138,8 @@ func RunsIn(folder string, filters []string, watch func(done, all int64)) (*List
 	return list, nil
 }
 
-// open reads the run in a folder, or of that name in output.dir. It may be damaged.
-func open(name string) (Run, error) {
+// openNamed reads the run in a folder, or of that name in output.dir. It may be damaged.
+func openNamed(name string) (Run, error) {
 	dirs := []string{name}
 	if filepath.Base(name) == name {
 		if standard, err := OutputDir(); err == nil {

@@ -167,7 +167,7 @@ func split(args []string) (folder string, names []string, err error) {
 func byName(names []string) ([]Removed, error) {
 	var chosen []Removed
 	for _, name := range names {
-		r, err := open(name)
+		r, err := openNamed(name)
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (c *console) printJSON(result any) error {
 
 // complain writes an error, its hint and the section that explains its exit code.
 func (c *console) complain(err error) {
-	f := complain(err)
+	f := complaintOf(err)
 	fmt.Fprintln(c.err, f.text)
 	for _, line := range f.context {
 		fmt.Fprintln(c.err, "  | "+line)

@@ -101,8 +101,8 @@ type complaint struct {
 	see     string // the section that explains the exit code, where it says more than the error
 }
 
-// complain returns the printed form of an error.
-func complain(err error) complaint {
+// complaintOf returns the printed form of an error.
+func complaintOf(err error) complaint {
 	c := complaint{text: "peer: " + err.Error()}
 	if hinted, ok := errors.AsType[interface {
 		error

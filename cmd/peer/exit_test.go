@@ -88,7 +88,7 @@ func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
 			"peer: lab: peer 3: after round 7: loss is NaN", "lower train.step_size"},
 	}
 	for _, tt := range tests {
-		got := complain(tt.err)
+		got := complaintOf(tt.err)
 		if got.text != tt.text || got.hint != tt.hint {
 			t.Errorf("%s: %q, hint %q; want %q, hint %q", tt.name, got.text, got.hint, tt.text, tt.hint)
 		}
@@ -114,7 +114,7 @@ func TestEveryExitCodeHasItsSection(t *testing.T) {
 		&screen.SignalError{Signal: os.Interrupt}: "",
 		&fleet.PeerError{Code: exitNetwork}:       "docs/troubleshooting.md" + "#exit-code-4",
 	} {
-		if got := complain(err).see; got != want {
+		if got := complaintOf(err).see; got != want {
 			t.Errorf("%v: see %q, want %q", err, got, want)
 		}
 	}

@@ -38,7 +38,7 @@ func supervised(ctx context.Context, c *console, rank int, do func(context.Conte
 	if err == nil {
 		return nil
 	}
-	said := complain(err)
+	said := complaintOf(err)
 	failure := fleet.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err),
 		Again: errors.Is(err, work.ErrGone)}
 	if own, ok := errors.AsType[*script.Error](err); ok { // names its round itself

@@ -24,7 +24,7 @@ type fileFormat struct {
 	// is reports whether a file has the format: by its first bytes, which are nil for a folder, or for text by the suffix
 	// of its name too.
 	is     func(path string, head []byte) bool
-	refuse string // what to do instead of reading such a file; "": it is read
+	refuse string // why such a file is refused, and what to do; "": it is read
 	// A file is read by one of the following. An array may have its labels in another file.
 	open  func(path string, c Columns, p part) (rows, error)
 	array func(path string) (*array, error)

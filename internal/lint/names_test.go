@@ -12,7 +12,7 @@ import (
 type declaration struct {
 	source
 	id       *ast.Ident
-	node     ast.Node // what it names: a signature, a type, or all of a function; nil for a value without a type
+	node     ast.Node // a signature, a type or a whole function; nil for a value without a type
 	receiver string   // of a method
 	block    int      // of constants; 0: none
 }
@@ -283,8 +283,8 @@ var seams = map[string]string{
 	"quant/levels.Probabilities":    "vectors hold it",
 }
 
-// reach returns the keys of what the program reaches: from main, from types and values at the top of packages, and from
-// what the root promises. It follows names: where a method is reached, all methods of its name are.
+// reach returns the keys of the functions that the program reaches. It starts from main, from types and values at the
+// top of packages, and from the API of the root. It goes by names: a call of a method reaches all methods of that name.
 func reach(sources []source, functions map[string][]declaration) map[string]bool {
 	reached, open := map[string]bool{}, []string{}
 	see := func(key string) {

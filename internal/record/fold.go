@@ -15,7 +15,7 @@ type Worker struct {
 	spent Spent // over the steps on record
 }
 
-// Rank returns the worker of whom an event tells. It is negative for an event of the run as a whole.
+// Rank returns the rank of the worker that an event is about. It is negative for an event of the whole run.
 func (e Event) Rank() int {
 	switch {
 	case e.Step != nil:

@@ -33,8 +33,8 @@ func (t ordered) compare(other ordered) int {
 	return cmp.Or(cmp.Compare(t.at, other.at), cmp.Compare(t.place, other.place))
 }
 
-// A Merge puts the steps and the losses of workers, each of which reports its own steps, into the order of time, which
-// Run.Progress also uses. It returns an event when no worker can report an earlier step. It does not wait for workers
+// A Merge sorts the steps and the losses of workers by time, in the order of Run.Progress. Each worker reports its own
+// steps in order. A Merge returns an event when no worker can report an earlier step. It does not wait for workers
 // that are gone.
 type Merge struct {
 	waiting [][]ordered // by rank, each in the order of time

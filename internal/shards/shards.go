@@ -14,6 +14,8 @@ import (
 	"gossiptrainer/topology"
 )
 
+const floatBytes = 4
+
 // A Dataset gives the shards and the test splits of a run. Each part is read when it is first asked for, and shards are
 // not kept. A nil Dataset is that of an objective without data.
 type Dataset struct {
@@ -439,9 +441,9 @@ func (d *Dataset) Bytes() int64 {
 	bytes := int64(rows) * int64(info.Shape.Features())
 	switch {
 	case info.Sparse > 0: // an index and a value each
-		bytes = int64(rows) * int64(info.Sparse) * 2 * 4
+		bytes = int64(rows) * int64(info.Sparse) * 2 * floatBytes
 	case !info.Pixels:
-		bytes *= 4
+		bytes *= floatBytes
 	}
 	return bytes
 }
