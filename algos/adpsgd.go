@@ -13,7 +13,7 @@ import (
 //	x_i ← x_i − α g
 //
 // x̂ are the models as the codec recovers them, each as of its encoding. Both ends add exact negatives of each other to
-// their present models. So gradient steps in between are kept, and the mean of the models moves by the gradients alone.
+// their present models. So gradient steps in between are kept, and the mean of the models moves only by the gradients.
 // With the Moniqua codec this is algorithm 3 of Lu & De Sa, ICML 2020.
 
 // ADPSGD is one worker of AD-PSGD. It keeps no vector besides X; the caller owns the snapshot.

@@ -7,7 +7,7 @@ import (
 )
 
 // DCD is one worker of DCD-PSGD, difference compression: Tang et al., "Communication Compression for Decentralized
-// Training", NeurIPS 2018, algorithm 1. Models move by compressed steps alone, so that every neighbour can keep an
+// Training", NeurIPS 2018, algorithm 1. Models move only by compressed steps, so that every neighbour can keep an
 // exact replica:
 //
 //	z = Σ_j W_ij x̂_j − α_k g_k − x_k,  q_i = C(z)

@@ -9,7 +9,7 @@ import "gossiptrainer/internal/vec"
 //	x_{k+1,i} = Σ_j W_ij (x_{k,j} − α_k g_{k,j})             adapt, then combine
 //
 // in the form x_i + Σ_j W_ij (x̂_j − x̂_i), which is the same in full precision. With the Moniqua codec this form is
-// algorithm 1 of Lu & De Sa, ICML 2020: the mean of the models moves by the gradients alone.
+// algorithm 1 of Lu & De Sa, ICML 2020: the mean of the models moves only by the gradients.
 
 // An Order says whether a round mixes before or after the gradient step.
 type Order int

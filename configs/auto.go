@@ -46,7 +46,7 @@ func (a Auto) MarshalYAML() (any, error) {
 	return float64(a), nil
 }
 
-// JSONSchema describes both forms. Each bound applies to values of its own type alone, so that an error of the schema
+// JSONSchema describes both forms. Each bound applies only to values of its own type, so that an error of the schema
 // names one thing that is wrong.
 func (Auto) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{

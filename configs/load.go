@@ -10,7 +10,7 @@ import (
 
 // A Source says where a configuration comes from. Later fields win over earlier ones, and all win over the defaults.
 type Source struct {
-	File  string         // path of a run file or name of a preset; "" = defaults alone
+	File  string         // path of a run file or name of a preset; "" = only defaults
 	Env   []string       // like os.Environ; PEER_ALGORITHM__BITS=4 sets algorithm.bits
 	Set   []string       // key=value, the value in YAML
 	All   []string       // the same for all cells of a comparison; dropped in cells where it has no effect

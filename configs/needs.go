@@ -92,7 +92,7 @@ var (
 		on:    []string{"algorithm.name"},
 		holds: func(c *Config, _ string) bool { return len(c.row().Sends.Codecs) > 1 },
 		why: func(c *Config) string {
-			return fmt.Sprintf("%s sends models by the codec %s alone", c.Algorithm.Name, either(c.row().Sends.Codecs))
+			return fmt.Sprintf("%s sends models only by the codec %s", c.Algorithm.Name, either(c.row().Sends.Codecs))
 		},
 		hint: func(c *Config) string { return "leave it out for " + c.Algorithm.Name },
 	}

@@ -66,7 +66,7 @@ func (m Moment) MarshalYAML() (any, error) {
 	return m.Round, nil
 }
 
-// JSONSchema describes both forms. Each bound applies to values of its own type alone.
+// JSONSchema describes both forms. Each bound applies only to values of its own type.
 func (Moment) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Minimum:  "0",

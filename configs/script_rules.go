@@ -162,7 +162,7 @@ func checkDeath(c *Config, f *Fault, wrong complain) {
 func checkReturn(c *Config, f *Fault, wrong complain) {
 	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
 	if f.Kill != nil && f.For != Never && !kept && !c.reweights() {
-		wrong("kill", "a peer comes back from a checkpoint alone: "+
+		wrong("kill", "a peer comes back only from a checkpoint: "+
 			"set checkpoint.every or checkpoint.seconds, or for to never")
 	}
 }

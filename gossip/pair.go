@@ -36,7 +36,7 @@ import (
 // another neighbour. On the next link it asks how the offer has ended. The other
 // end keeps its last reply to each neighbour and sends it again. If the offer never
 // arrived, the other end declines it for good. So in the end both have used an
-// exchange or neither, and the sum of the models moves by the gradients alone. A late
+// exchange or neither, and the sum of the models moves only by the gradients. A late
 // reply still counts half of the old difference, on both sides.
 //
 // A wrong message: an offer that was recovered wrongly counts as not yet arrived

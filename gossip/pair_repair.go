@@ -8,7 +8,7 @@ import (
 
 // A worker repairs messages of an exchange like messages of a round, see repair.go. The payload stays unchanged, and
 // both ends use the indices behind it. Only the two ends have to recover the same. The gain of one is the loss of the
-// other, so the mean of the models moves by the gradients alone.
+// other, so the mean of the models moves only by the gradients.
 //
 // The sender keeps the repair of a message as long as the receiver may ask for it. For an offer that is until it has
 // ended or its link broke, since the other end then forgets it. For a reply it is until the next offer of the other

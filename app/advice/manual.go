@@ -137,7 +137,7 @@ var fixes = []Fix{
 		"%s mixes clipped: the mean of the models moves by more than the gradients, above all where the workers' " +
 			"data differ",
 		"clipped mixing of moniqua without verification: a poisoned message then decodes to some model " +
-			"within theta, which clipping tells from honest ones by its distance alone: set algorithm.theta.verify: true",
+			"within theta, which clipping tells from honest ones only by its distance: set algorithm.theta.verify: true",
 	}},
 	{"theta-too-large", []string{
 		"worker %d round %d: %d of %d grid indices differ from the neighbours': theta %.3g is far too large, or the " +

@@ -29,7 +29,7 @@ output.dir. The page shows loss, consensus distance and theta against rounds, se
 bytes, the parts of a round, the graph and its links, the workers, events, and the cells of
 a comparison. It is part of this program and loads nothing from elsewhere.
 
-The address is this machine's alone. Another one, as 0.0.0.0:8420, lets other machines look:
+Only this machine can reach the address. Another one, as 0.0.0.0:8420, lets other machines look:
 then only a browser that has opened the printed address, which holds a token, gets in. The
 connection is not encrypted. The page changes nothing. Ctrl-C ends it.
 

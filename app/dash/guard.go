@@ -16,7 +16,7 @@ const (
 	cookieStem = "peer-dash-" // and the port: browsers send cookies to all ports of a host
 )
 
-// policy lets the page load from its own server alone.
+// policy lets the page load only from its own server.
 const policy = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 

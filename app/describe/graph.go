@@ -96,7 +96,7 @@ func (r *shownGraph) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "workers\t%d, %s, diameter %d, slack %g\n",
 		r.Workers, plural.Of(len(r.Edges), "edge"), r.Diameter, r.Slack)
-	fmt.Fprintf(t, "rho\t%.6f, gap %.6f: distance to consensus after a round of mixing alone, at most\n", r.Rho, r.Gap)
+	fmt.Fprintf(t, "rho\t%.6f, gap %.6f: distance to consensus after a round of mixing, at most\n", r.Rho, r.Gap)
 	fmt.Fprintf(t, "lambda\tsecond %.6f, least %.6f\n", r.Lambda2, r.LambdaN)
 	fmt.Fprintf(t, "path sums\tS = %.6g, S1 = %.6g: what the certified theta grows with\n", r.S, r.S1)
 	fmt.Fprintf(t, "D2\t%s\n", r.d2())

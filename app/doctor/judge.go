@@ -78,7 +78,7 @@ func obstacle(o meeting.Other) (seen, fix string) {
 		return fmt.Sprintf("datagrams pass to and from %s, and TCP connections do not open", who), "on both machines, " +
 			openPort
 	case o.Heard.Multicast:
-		return fmt.Sprintf("the multicast of %s arrives here, and nothing that it sends to this machine alone", who),
+		return fmt.Sprintf("the multicast of %s arrives here, and nothing that it sends only to this machine", who),
 			"look for what drops packets from it: a firewall here for incoming packets, one there for outgoing ones, " +
 				"isolation of clients in Wi-Fi, a wrong entry of ip neigh there; then, on both machines, " + openPort
 	}

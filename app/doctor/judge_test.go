@@ -75,7 +75,7 @@ func TestTheTwoDirections(t *testing.T) {
 	none, spoken := meeting.Hearing{}, meeting.Hearing{Multicast: true}
 	expect(t, cut(whole, none), Broken, "arrive here, and those from here do not arrive there")
 	expect(t, cut(whole, whole), Broken, "datagrams pass", "TCP")
-	expect(t, cut(spoken, none), Broken, "nothing that it sends to this machine alone")
+	expect(t, cut(spoken, none), Broken, "nothing that it sends only to this machine")
 	expect(t, cut(none, none), OK) // nothing is known: the row of the peers says that there is no answer
 }
 

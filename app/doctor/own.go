@@ -77,7 +77,7 @@ func judgeSecret(cfg configs.Config, err error) Row {
 	}
 	switch {
 	case file != "":
-		return ok("secret", "%s, for its owner alone", file)
+		return ok("secret", "%s, only for its owner", file)
 	case cfg.Node.JoinSecret != "":
 		return complaint("secret", Look, "it stands in the run file, which all who can read that file know",
 			"peer id secret lan.secret, and node.join_secret_file: lan.secret")

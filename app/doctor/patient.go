@@ -23,7 +23,7 @@ const (
 	Long  = Short + `
 
 Each line begins with ok, look (a run works, with a risk) or broken. Without
-FILE the doctor looks at this machine alone. With a run file it also checks
+FILE the doctor looks only at this machine. With a run file it also checks
 secret, key, data and port, and meets the doctors of the other machines: start
 it on all of them at the same time. It compares clocks, versions and settings,
 and tests connections both ways, multicast and long packets. With --peers FILE
@@ -36,7 +36,7 @@ line makes the exit code 1.`
 
 // A Request says what to examine.
 type Request struct {
-	Load  func() (*configs.Loaded, error) // the run file; nil: this machine alone
+	Load  func() (*configs.Loaded, error) // the run file; nil: only this machine
 	Pairs bool                            // every worker must be met, and rates are measured
 	Wait  time.Duration                   // for the other machines
 	Build describe.Build

@@ -16,7 +16,7 @@ import (
 // LAN are late by less than this. Rounds that some worker has not scored wait for it.
 const (
 	lateRows    = 64  // per worker
-	openRounds  = 256 // with scores of some workers alone
+	openRounds  = 256 // with scores of only some workers
 	leastUrgent = 64  // rows in all, for few workers
 )
 

@@ -17,7 +17,7 @@ type scalar struct {
 	step    func(s *record.Step) float64
 	score   func(s *record.Score) float64
 	final   func(f *record.Final) float64
-	summary func(s *record.Summary) float64 // of the average alone
+	summary func(s *record.Summary) float64 // only of the average
 
 	over combination // of the workers
 }

@@ -83,7 +83,7 @@ type Score struct {
 	Samples  int            `json:"samples"`
 	Loss     *float64       `json:"loss"`
 	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
-	Settings map[string]any `json:"settings"` // the section model, keys with effect alone
+	Settings map[string]any `json:"settings"` // the section model, only keys with effect
 	Notes    []string       `json:"notes,omitempty"`
 }
 
@@ -152,7 +152,7 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 			"give the run.yaml of its run folder behind it")
 	}
 	if r.ofScript(head) {
-		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script, which alone can evaluate it", r.Model),
+		return nil, &FileError{fmt.Errorf("evaluate: %s is a model of your own script: only that can evaluate it", r.Model),
 			"read its tensors as " + advice.Page("models.md") + " shows; peer average works for all models"}
 	}
 	set, err := r.data(head)

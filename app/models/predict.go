@@ -119,7 +119,7 @@ func (r PredictRequest) classifier() (*experiment.Classifier, configs.Config, er
 		return nil, none, unreadable("predict", err)
 	}
 	if (Request{Model: path}).ofScript(saved) {
-		return nil, none, &FileError{fmt.Errorf("predict: %s is a model of your own script, which alone knows its classes",
+		return nil, none, &FileError{fmt.Errorf("predict: %s is a model of your own script: only that knows its classes",
 			path), "read its tensors as " + advice.Page("models.md") + " shows"}
 	}
 	file, err := filepath.Abs(r.File)

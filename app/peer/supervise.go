@@ -60,7 +60,7 @@ type Lab struct {
 	*session.Session
 	Restarts int           // how many times a minute a dead peer is started again, or Unsaid
 	Resume   bool          // the peers go on from their checkpoints
-	Quiet    bool          // each peer logs errors alone
+	Quiet    bool          // each peer logs only errors
 	Verbose  int           // how much more each peer logs
 	Lost     int           // exit code of a peer that has lost the others
 	Still    <-chan func() // delivers functions during which the peers stand still

@@ -142,7 +142,7 @@ func (p *plain) Close() {
 	<-p.done
 }
 
-// Silent returns a display that shows log lines alone.
+// Silent returns a display that shows only log lines.
 func Silent(w io.Writer) Display { return silent{w} }
 
 type silent struct{ io.Writer }

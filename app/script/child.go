@@ -25,7 +25,7 @@ type Options struct {
 	Command []string
 	Seed    uint64    // of the run
 	Out     io.Writer // gets its output
-	Quiet   bool      // its errors alone
+	Quiet   bool      // only its errors
 	Log     *slog.Logger
 }
 

@@ -325,7 +325,7 @@ func (s *Session) Finals() []record.Final {
 	return finals
 }
 
-// Edges returns the edge events of all peers, but on a LAN those of this peer alone.
+// Edges returns the edge events of all peers, but on a LAN only those of this peer.
 func (s *Session) Edges() []record.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,11 +8,11 @@ const (
 Asks five questions, writes a run file with comments and a fresh secret (mode 0600) into
 this folder, and prints what to type on the other machines: peer join TOKEN. The token is
 valid for a while and admits as many machines as are missing. Each question has a flag;
-without a terminal, answers come from flags alone.`
+without a terminal, answers come only from flags.`
 	InitExample = `  peer init
   peer init --run                              take part as soon as all have joined
   peer init --machines 4 --link 10mbit         ask only for the rest
-  peer init --machines 4 --no-invite           write the files alone`
+  peer init --machines 4 --no-invite           write only the files`
 
 	InviteShort = "hand run file and secret of a run to the other machines"
 	InviteLong  = InviteShort + `

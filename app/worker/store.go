@@ -241,7 +241,7 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 	kept := &node.Checkpoints{
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
 	}
-	// Training waits for a copy in memory alone, and a worker that must end at once writes the last copy. A large state
+	// Training waits for only a copy in memory, and a worker that must end at once writes the last copy. A large state
 	// goes to disk without one: training waits until the kernel has it, and a worker that must end has its checkpoint.
 	switch shown := state.Share(); {
 	case p != nil:

@@ -51,7 +51,7 @@ and those of ` + asynchronous() + ` meet in another order: their digests differ.
 	}
 	cmd.Flags().StringVarP(&o.Dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
-	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run only the cells of this `label`; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
 	cmd.Flags().StringArrayVar((*[]string)(&o.Data), "data", nil,
 		"`path` of a file or folder where the data are now; may be repeated")

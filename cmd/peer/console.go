@@ -34,7 +34,7 @@ import (
 //   - A command with a useful next step ends with "next: " and a command that works.
 //   - Escape codes are written only to a terminal that knows them, and colours
 //     only if NO_COLOR is not set.
-//   - -q prints errors alone, -v adds the logs of the peers, and -v -v those of libraries.
+//   - -q prints only errors, -v adds the logs of the peers, and -v -v those of libraries.
 //   - Where the locale is not UTF-8, our signs are written in ASCII: see output.
 //     JSON, run files and scripts for shells are UTF-8 everywhere.
 
@@ -191,7 +191,7 @@ func (c *console) newDisplay(run screen.Run) screen.Display {
 	return screen.Plain(c.err, run)
 }
 
-// watch keeps the messages of the first of several runs alone: one is enough to watch.
+// watch keeps only the messages of the first of several runs: one is enough to watch.
 func (c *console) watch(run int) {
 	if run > 0 {
 		c.quiet, c.dash = true, nil

@@ -65,7 +65,7 @@ func (c *console) showDash(folder string) error {
 	return c.dash.open.Show(folder, dash.WithRun)
 }
 
-// sayDash prints the address of the page, also to users who want errors alone: without it the page is of no use.
+// sayDash prints the address of the page, also to users who want only errors: without it the page is of no use.
 func (c *console) sayDash() {
 	if c.dash != nil && c.dash.open != nil {
 		fmt.Fprintf(c.err, "dash: %s\n", c.dash.open.URL())

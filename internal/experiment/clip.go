@@ -25,7 +25,7 @@ func (r *Run) checkClip() (warnings []string, err error) {
 	}
 	if a := r.cfg.Algorithm; clip.On() && r.quantized() && !a.Theta.Verify {
 		warnings = append(warnings, "clipped mixing of moniqua without verification: a poisoned message then decodes to "+
-			"some model within theta, which clipping tells from honest ones by its distance alone: "+
+			"some model within theta, which clipping tells from honest ones only by its distance: "+
 			"set algorithm.theta.verify: true")
 	}
 	return warnings, nil

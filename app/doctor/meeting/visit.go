@@ -68,7 +68,7 @@ func (m *meeting) call(o *other) error {
 	return err
 }
 
-// introduce exchanges facts alone.
+// introduce exchanges only facts.
 func (m *meeting) introduce(t *handshake.Talk) error {
 	facts, err := m.greet(t)
 	if err != nil {
