@@ -19,15 +19,13 @@ func (w *Worker) Hold() (begun int) {
 	return w.k
 }
 
-// End shortens the run to a number of rounds, at least as many as any worker has begun. If Ready has not yet reported
-// the present round, End may take it back.
+// End shortens the run to a number of rounds, at least as many as any worker has begun. It may take the present round
+// back as long as its gradient has not come, which then must not come.
 func (w *Worker) End(rounds int) error {
-	fresh := w.phase == computing && !w.asked
 	switch {
 	case w.failed != nil:
 		return w.failed
-	case rounds > w.schedule.Rounds || rounds < w.k || rounds == w.k && !fresh &&
-		(w.phase == computing || w.phase == exchanging):
+	case rounds > w.schedule.Rounds || rounds < w.k || rounds == w.k && w.phase == exchanging:
 		return fmt.Errorf("gossip: worker %d round %d: end after %d rounds of %d: the worker has begun a later round, or "+
 			"the run is not that long",
 			w.self, w.k, rounds, w.schedule.Rounds)
@@ -37,7 +35,7 @@ func (w *Worker) End(rounds int) error {
 	switch {
 	case w.phase == holding:
 		return w.cross()
-	case rounds == w.k && fresh:
+	case rounds == w.k && w.phase == computing:
 		w.unbegin()
 	}
 	return nil
@@ -51,7 +49,7 @@ func (w *Worker) cross() error {
 	return w.begin()
 }
 
-// unbegin takes the beginning of round k back, which Ready has not reported.
+// unbegin takes the beginning of round k back. Neighbours that have its message already drop it.
 func (w *Worker) unbegin() {
 	w.phase = done
 	if w.outbox.sent > w.slot() {

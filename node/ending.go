@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"gossiptrainer/internal/record"
 )
 
@@ -48,15 +50,35 @@ func (d *driver) holdStill() {
 
 // conclude sets the number of rounds to the arbiter's. An asynchronous worker has ended by itself.
 func (d *driver) conclude() error {
-	v := &d.decision
-	last := v.arbiter.Last()
-	v.hold, v.ended, v.holding = nil, nil, false
+	last := d.decision.arbiter.Last()
 	if err := d.core.End(last); err != nil {
 		return d.failed(err)
 	}
-	if d.w.Asynchronous {
-		return nil
+	if !d.w.Asynchronous {
+		d.shorten(last)
 	}
+	return nil
+}
+
+// over ends a run whose gradient has said that no further round takes place. A worker that shares no rounds ends with a
+// step without an update.
+func (d *driver) over(o outcome) error {
+	if d.w.Asynchronous {
+		d.core.Hold()
+		clear(o.g)
+		return d.failed(d.core.Gradient(o.g, d.loss, time.Since(d.began)))
+	}
+	if err := d.core.End(o.k); err != nil {
+		return d.failed(err)
+	}
+	d.shorten(o.k)
+	return nil
+}
+
+// shorten notes that the run has fewer rounds than planned.
+func (d *driver) shorten(last int) {
+	v := &d.decision
+	v.hold, v.ended, v.holding = nil, nil, false
 	d.w.Rounds = last
 	d.vitals.end(last)
 	d.keeper.rounds = last
@@ -64,14 +86,13 @@ func (d *driver) conclude() error {
 	if v.unsaid != nil && v.unsaid.Round == last {
 		d.observe(record.Event{Step: v.unsaid})
 	}
-	return nil
 }
 
 // recorded reports whether to record the round that has just been finished. The round after which a
-// worker holds still may turn out to be the last.
+// worker holds still may turn out to be the last, and so may each round of an open run.
 func (d *driver) recorded() bool {
 	recorded := d.w.Recorded(d.round)
-	if !recorded && d.decision.holding && d.w.Every > 0 {
+	if !recorded && (d.decision.holding || d.w.Open) && d.w.Every > 0 {
 		d.decision.unsaid = d.step()
 	}
 	return recorded

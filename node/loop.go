@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -155,6 +156,9 @@ func (d *driver) woken(began time.Time, do func() error) error {
 func (d *driver) computed(o outcome) error {
 	d.oracle.busy = false
 	d.spent.compute = o.took
+	if errors.Is(o.err, work.ErrOver) {
+		return d.over(o)
+	}
 	if o.err != nil {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
 	}

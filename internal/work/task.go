@@ -22,6 +22,10 @@ type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 // been killed: it tells no other worker, and they wait for it as the run says.
 var ErrGone = errors.New("the process that computes the updates is gone")
 
+// ErrOver is the error of a gradient when no worker takes a step in its round or a later one. The run ends before that
+// round. All workers of a run learn it for the same round, but those that share no rounds.
+var ErrOver = errors.New("no further round takes place")
+
 // A Task is the work of one worker. It has the machine that a driver runs, the gradients for
 // it, and the properties of its frames and its state that drivers need.
 type Task struct {
@@ -41,8 +45,10 @@ type Task struct {
 	// Counts are about all workers of a simulation: they are saved when all are at one
 	// moment. Nil: there are none.
 	Counts state.Keeper
-	// Rounds is the number of rounds that the machine was made for.
+	// Rounds is the number of rounds that the machine was made for. Open says that the gradient may end the run earlier,
+	// with ErrOver.
 	Rounds int
+	Open   bool
 	// Asynchronous says that workers share no rounds: neighbours may be any number
 	// of rounds apart.
 	Asynchronous bool
