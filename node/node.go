@@ -382,9 +382,22 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.host.Close())...)
 }
 
-// joinTopic returns the status topic of this node, which stays the same if it runs again. A worker finishes at most so
-// many rounds.
-func (n *Node) joinTopic(rounds int) (*telemetry.Topic, error) {
+// Notify gives all other workers a text, which replaces the one before. They get the newest one, perhaps more than once.
+// Before Run it does nothing.
+func (n *Node) Notify(text []byte) {
+	if t := n.statusTopic(); t != nil {
+		t.Notify(text)
+	}
+}
+
+// Silent reports whether nothing has come from another worker for longer than a living one is silent.
+func (n *Node) Silent(rank topology.Rank) bool {
+	t := n.statusTopic()
+	return t != nil && int(rank) != n.me.Rank && t.Silent(rank)
+}
+
+// joinTopic returns the status topic of this node, which stays the same if it runs again.
+func (n *Node) joinTopic(w *Worker) (*telemetry.Topic, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.topic != nil {
@@ -393,7 +406,7 @@ func (n *Node) joinTopic(rounds int) (*telemetry.Topic, error) {
 	var err error
 	n.topic, err = telemetry.Join(telemetry.Config{
 		Host: &pinnedHost{n.gate.Guard(n.host), n}, Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
-		Limits: record.Limits{Peers: n.opts.N, Rounds: rounds}, Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
+		Limits: record.Limits{Peers: n.opts.N, Rounds: w.mostRounds(n.opts.N)}, Slowest: n.host.Slowest(), Observe: n.observe, Notice: w.Notice, Log: n.log,
 	})
 	return n.topic, err
 }

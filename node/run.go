@@ -41,7 +41,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	first := n.links == nil
 	n.links, n.lost = links, w.absence()
 	n.mu.Unlock()
-	topic, err := n.joinTopic(w.mostRounds(n.opts.N))
+	topic, err := n.joinTopic(&w)
 	if err != nil {
 		return record.Final{}, errors.Join(err, links.Close())
 	}

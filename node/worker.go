@@ -52,6 +52,9 @@ type Worker struct {
 	Checkpoints *Checkpoints
 	// OpenLinks is how many links the worker keeps open where it meets more others; 0 is follow.Default.
 	OpenLinks int
+	// Notice returns what to do with the notice of another worker, nil if no worker of the run can give it; see
+	// Node.Notify. Several goroutines may call it. Nil: the run has no notices.
+	Notice func(from topology.Rank, text []byte) func()
 	// Through reports whether another worker is known to have ended well without telling this one. A
 	// worker that came back at its own end does not wait for their bye. Nil: nothing is known. The
 	// node may call it at any time.

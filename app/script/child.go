@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
 	"gossiptrainer/python"
+	"gossiptrainer/topology"
 )
 
 // Options say how a script is started.
@@ -43,6 +44,13 @@ type Room interface {
 	Start(ctx context.Context, x []float32) error
 	// Average returns the mean of the vectors that all workers pass to the same call, from 1 on.
 	Average(ctx context.Context, call int, x []float32) ([]float32, error)
+	// Publish lets others Fetch a copy of x by its tag.
+	Publish(tag string, x []float32)
+	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
+	// Notify gives all others the newest state of the script; see Child.Notice.
+	Notify(text []byte)
+	// Silent reports whether nothing has come from a worker for longer than any that lives is silent.
+	Silent(rank topology.Rank) bool
 }
 
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
@@ -57,6 +65,8 @@ type Child struct {
 	folder string    // of gossip.py
 	room   atomic.Pointer[meeting]
 	after  func(time.Duration, func()) (stop func() bool)
+	place  Place
+	crew
 	turns
 	scores
 }
@@ -75,6 +85,10 @@ type turns struct {
 	spent  time.Duration // in hand-over, up to the last step
 	cost   atomic.Int64  // nanoseconds of the last state
 	keep   func(blob []byte) error
+	asked  int    // round in whose turn the script made its newest call
+	given  []byte // with that call
+
+	stopping chan struct{} // closed when the worker ends because of an error
 }
 
 // scores is what a script has told of its model.
@@ -87,7 +101,7 @@ type scores struct {
 
 // Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
 func Begin(ctx context.Context, o Options) (*Child, error) {
-	c := &Child{Late: newLate(), o: o, turns: turns{saving: -1}, after: after,
+	c := &Child{Late: newLate(), o: o, turns: turns{saving: -1, stopping: make(chan struct{})}, after: after,
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
@@ -99,7 +113,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
 		Env:  []string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)},
-		Loss: c.Late.Loss, Score: c.note, Average: c.average,
+		Loss: c.Late.Loss, Score: c.note,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
@@ -146,8 +160,11 @@ type Place struct {
 	Run         string
 	Seed        uint64
 	Rank, Size  int
-	Rounds      int
-	Round       int // in which it begins
+	Rounds      int  // of the run; 0: the scripts decide
+	Most        int  // rounds of any worker
+	Free        bool // workers share no rounds
+	Sheds       bool // the run goes on without a worker that is lost
+	Round       int  // in which it begins
 	Checkpoints bool
 }
 
@@ -156,6 +173,8 @@ func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
 	if p.Round > 0 && blob == nil {
 		c.o.Log.Warn("the script begins without its state", "round", p.Round)
 	}
+	c.place = p
+	c.begin(p)
 	err := c.script.Welcome(bridge.Welcome{
 		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed,
 		Checkpoints: p.Checkpoints,
@@ -170,20 +189,14 @@ func (c *Child) Tell(rank int, observe func(record.Event)) {
 	c.rank, c.tell = rank, observe
 }
 
-// average answers a script that wants the mean of all workers' vectors.
-func (c *Child) average(call int, x []float32) ([]float32, error) {
-	m := c.room.Load()
-	if m == nil {
-		return nil, errors.New("no other worker is known yet")
-	}
-	return m.Average(m.ctx, call, x)
-}
+// Notice returns what to do with what another worker has told by Room.Notify, nil if no worker can tell it.
+func (c *Child) Notice(from topology.Rank, text []byte) func() { return c.hear(from, text) }
 
 // note takes a score of the script.
-func (c *Child) note(round int, s bridge.Score) {
+func (c *Child) note(round int, values map[string]*float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.newest = record.Score{Rank: c.rank, Round: round, Loss: orNaN(s.Loss), Accuracy: orNaN(s.Accuracy)}
+	c.newest = record.Score{Rank: c.rank, Round: round, Loss: orNaN(values["loss"]), Accuracy: orNaN(values["accuracy"])}
 	told := c.newest
 	c.tell(record.Event{Score: &told})
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
+	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
 )
 
 // An Error says that the script has failed, or has ended before the run.
@@ -46,11 +49,9 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.hurry(c.allowed()) })()
 	c.turn.Lock()
-	err = c.script.End(end, x)
+	err = c.conclude(ctx, end, x)
 	c.turn.Unlock()
-	if err == nil {
-		c.keepEnd(rounds)
-		defer context.AfterFunc(ctx, func() { c.hurry(turnover) })()
+	if err == nil || ctx.Err() != nil { // an interrupted script may still end well
 		err = c.script.Wait()
 	}
 	if err != nil {
@@ -62,6 +63,53 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 		loss, accuracy = c.newest.Loss, c.newest.Accuracy
 	}
 	return loss, accuracy, nil
+}
+
+// conclude tells the script the end of the rounds, and takes part in calls until no script makes one.
+func (c *Child) conclude(ctx context.Context, end bridge.End, x []float32) error {
+	err := c.publish(func(p *pace.Pace) error {
+		p.Finish()
+		return nil
+	})
+	kept := make(chan struct{})
+	told := false
+	defer func() {
+		if told {
+			<-kept
+		}
+	}()
+	for err == nil {
+		var v view
+		if v, err = c.view(end.Round); err != nil {
+			return &Error{err}
+		}
+		switch {
+		case v.verdict == pace.Meet:
+			_, err = c.meet(v, end.Round, x)
+			continue
+		case !told && !v.waiting && !v.Left:
+			if err = c.script.End(end, x); err == nil {
+				told = true
+				go func() {
+					defer close(kept)
+					c.keepEnd(end.Round)
+					context.AfterFunc(ctx, func() { c.hurry(turnover) })
+				}()
+			}
+		case v.Left && c.alone(v.missing):
+			return nil
+		}
+		if err == nil {
+			_, err = c.await(v, end.Round)
+		}
+	}
+	return err
+}
+
+// alone reports whether no other worker needs this one in a call: each has left, or is silent.
+func (c *Child) alone(here []topology.Rank) bool {
+	room := c.room.Load()
+	return !slices.ContainsFunc(here, func(rank topology.Rank) bool { return !room.Silent(rank) })
 }
 
 // turnover is how long a script that is to end may keep the vector before it is interrupted.
@@ -87,6 +135,7 @@ func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
 func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	defer c.Close()
+	close(c.stopping)
 	if _, failed := errors.AsType[*Error](why); failed || x == nil {
 		return
 	}

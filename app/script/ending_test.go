@@ -70,6 +70,11 @@ func act() error {
 	}
 }
 
+// nobody is the room of a worker without others.
+type nobody struct{ Room }
+
+func (nobody) Notify([]byte) {}
+
 // A run that is stopped after its last round waits for the state of the script before it interrupts the script. A
 // slow machine gives the script no less time.
 func TestAnInterruptWaitsForTheLastState(t *testing.T) {
@@ -89,7 +94,8 @@ func TestAnInterruptWaitsForTheLastState(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if err := c.Welcome(Place{Size: 1, Rounds: 3}, []float32{0}, nil); err != nil {
+			c.Enter(t.Context(), nobody{})
+			if err := c.Welcome(Place{Size: 1, Rounds: 3, Most: 3}, []float32{0}, nil); err != nil {
 				t.Fatal(err)
 			}
 			c.after = func(d time.Duration, f func()) func() bool { // a slow machine

@@ -1,28 +1,77 @@
 package script
 
 import (
+	"context"
+	"errors"
 	"time"
 
+	"gossiptrainer/gossip/pace"
+	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
 )
 
-// patience is how long a script may take for one step before the log says so.
+// patience is how long a script may take for one step, or wait for others, before the log says so.
 const patience = time.Minute
 
-// Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y.
+// errStopping ends a wait when the worker ends because of an error.
+var errStopping = errors.New("the run stops")
+
+// Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y. A script
+// that has finished, or waits for others, takes none: then g is 0, or work.ErrOver says that round k does not take
+// place.
 func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
-	late := time.AfterFunc(patience, func() {
-		c.o.Log.Warn("the script has not taken its step yet", "round", k)
-	})
-	defer late.Stop()
 	began := time.Now()
-	loss, err := c.script.Gradient(g, k, x)
-	if err != nil {
-		return loss, c.fate(err)
+	late := time.AfterFunc(patience, func() { c.complain(k) })
+	defer late.Stop()
+	for handed := false; ; {
+		v, err := c.view(k)
+		switch {
+		case err != nil:
+			return 0, &Error{err}
+		case v.Finished || v.waiting:
+			switch v.verdict {
+			case pace.StandIn:
+				c.standIn(k)
+				clear(g)
+				return c.script.Loss(), nil
+			case pace.Over:
+				c.script.NoState(k)
+				return 0, work.ErrOver
+			case pace.Meet:
+				moved, err := c.meet(v, k, x)
+				if err != nil {
+					return 0, err
+				}
+				handed = handed && !moved
+				continue
+			}
+		case !handed:
+			if err := c.script.Go(k, x); err != nil {
+				return 0, c.fate(err)
+			}
+			handed = true
+		}
+		stepped, err := c.await(v, k)
+		if err != nil {
+			return 0, err
+		}
+		if stepped {
+			return c.step(g, k, x, time.Since(began)), nil
+		}
 	}
-	took := time.Since(began)
+}
+
+var _ work.Gradient = (*Child)(nil).Gradient
+
+// step takes in the local step of round k.
+func (c *Child) step(g []float32, k int, x []float32, took time.Duration) (loss float32) {
+	loss = c.script.Direction(g, x)
+	if c.crew.stepped(k) {
+		_ = c.publish(func(*pace.Pace) error { return nil })
+	}
 	if c.saving == k {
 		c.cost.Store(int64(max(0, took-c.usual)))
 	} else {
@@ -31,10 +80,103 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	spent := c.script.Spent()
 	c.Late.stepped(k, spent.Out+spent.Back-c.spent)
 	c.spent = spent.Out + spent.Back
-	return loss, nil
+	return loss
 }
 
-var _ work.Gradient = (*Child)(nil).Gradient
+// standIn does round k without a step of the script.
+func (c *Child) standIn(k int) {
+	c.script.NoState(k)
+	c.Late.stepped(k, 0)
+}
+
+// publish changes what is known of the script, and tells the others its state.
+func (c *Child) publish(change func(p *pace.Pace) error) error {
+	text, err := c.change(change)
+	if err == nil {
+		c.room.Load().Notify(text)
+	}
+	return err
+}
+
+// pulse is how often a worker that waits looks for workers that are gone.
+const pulse = time.Second
+
+// await waits until the script does something, or the state of another worker changes. It reports a step, and takes in
+// everything else.
+func (c *Child) await(v view, k int) (stepped bool, err error) {
+	acts, gone := c.script.Acts(), c.script.Gone()
+	if v.Left {
+		acts, gone = nil, nil
+	}
+	room, tick := c.room.Load(), time.NewTimer(pulse)
+	defer tick.Stop()
+	select {
+	case act := <-acts:
+		return c.took(act, k)
+	case <-gone:
+		select {
+		case act := <-acts: // came before the end
+			return c.took(act, k)
+		default:
+		}
+		if err := c.script.Lost(); err != nil {
+			return false, c.fate(err)
+		}
+		return c.took(bridge.Act{Kind: bridge.Leaving}, k)
+	case <-v.changed:
+	case <-tick.C:
+		return false, c.lose()
+	case <-c.stopping:
+		return false, errStopping
+	case <-room.ctx.Done():
+		return false, context.Cause(room.ctx)
+	}
+	return false, nil
+}
+
+// took takes in an act of the script in its turn of round k, or after its last round.
+func (c *Child) took(act bridge.Act, k int) (stepped bool, err error) {
+	switch act.Kind {
+	case bridge.Stepped:
+		return true, nil
+	case bridge.Calling:
+		return false, c.called(act, k)
+	case bridge.Finishing:
+		return false, c.publish(func(p *pace.Pace) error { p.Finish(); return nil })
+	default:
+		return false, c.publish(func(p *pace.Pace) error { p.Leave(); return nil })
+	}
+}
+
+// lose counts workers that are gone as such, where the run goes on without them.
+func (c *Child) lose() error {
+	if !c.place.Sheds {
+		return nil
+	}
+	room := c.room.Load()
+	_, err := c.change(func(p *pace.Pace) error {
+		for rank := range topology.Rank(c.place.Size) {
+			if room.Silent(rank) {
+				p.Lose(rank)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// complain says for what the worker waits in round k.
+func (c *Child) complain(k int) {
+	v, err := c.view(k)
+	switch {
+	case err != nil:
+	case v.waiting:
+		c.o.Log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
+			"workers", v.missing, "round", k)
+	case !v.Finished:
+		c.o.Log.Warn("the script has not taken its step yet", "round", k)
+	}
+}
 
 // SaveBefore asks the script for its state before round k, in which it has not begun to train.
 func (c *Child) SaveBefore(k int) {

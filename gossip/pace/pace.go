@@ -139,6 +139,13 @@ func (p *Pace) Finish() { p.own().Finished = true }
 // Leave notes that this worker steps no more and makes no further call.
 func (p *Pace) Leave() { p.own().Finished, p.own().Left = true, true }
 
+// Lose notes that another worker is gone for good: it counts as one that has left.
+func (p *Pace) Lose(rank topology.Rank) {
+	if rank != p.self {
+		p.all[rank].Finished, p.all[rank].Left = true, true
+	}
+}
+
 // Call notes call number c, from 1, of this worker. After a restart the number continues that of its earlier process.
 func (p *Pace) Call(c int, call Call) error {
 	s := p.own()

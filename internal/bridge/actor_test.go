@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/vec"
 )
 
@@ -121,7 +123,7 @@ func (s *stage) hear() (Header, []byte) {
 	body := make([]byte, h.Length)
 	must(io.ReadFull(s.c, body))
 	switch h.Kind {
-	case KindGo, KindVector, KindMean:
+	case KindGo, KindVector:
 		if s.frames {
 			vec.ReadLE(s.x, body)
 		}
@@ -148,6 +150,19 @@ func (s *stage) welcome() (w Welcome, blob []byte) {
 	return w, blob
 }
 
+// collect makes a call and prints its result.
+func (s *stage) collect(call int, r Request, raw []byte) {
+	text := must(json.Marshal(r))
+	body := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	s.raw(KindCollect, call, append(append(body, text...), raw...))
+	h, got := s.hear()
+	for h.Kind != KindResult {
+		h, got = s.hear()
+	}
+	end := 4 + binary.LittleEndian.Uint32(got)
+	fmt.Printf("result %d %s %d bytes\n", h.Round, got[4:end], len(got[end:]))
+}
+
 // step takes the local step of the tests, x ← x/2, and returns false after END.
 func (s *stage) step() bool {
 	h, _ := s.hear()
@@ -163,8 +178,8 @@ func (s *stage) step() bool {
 	for i := range s.x {
 		s.x[i] /= 2
 	}
-	loss := float64(s.x[0])
-	s.say(KindLog, int(h.Round), Loss{&loss})
+	loss, rate := float64(s.x[0]), 0.25
+	s.say(KindLog, int(h.Round), Values{map[string]*float64{"loss": &loss, "lr": &rate}})
 	s.hand(KindStep, int(h.Round))
 	return true
 }
@@ -238,11 +253,9 @@ func playJoined(s *stage, role string, memory Memory) {
 		for s.step() {
 		}
 		fmt.Println("final", s.x)
-		s.hand(KindAverage, 1)
-		s.hear()
-		fmt.Println("mean", s.x)
+		s.collect(1, Request{Kind: pace.Mean}, nil)
 		half := 0.5
-		s.say(KindScore, 0, Score{Accuracy: &half})
+		s.say(KindScore, 0, Values{map[string]*float64{"accuracy": &half}})
 		s.say(KindBye, 0, struct{}{})
 		return
 	case "forks", "escapes":
@@ -258,6 +271,16 @@ func playJoined(s *stage, role string, memory Memory) {
 	}
 	s.step()
 	switch role {
+	case "calls":
+		s.hear()
+		s.collect(4, Request{Kind: pace.Reduce, Op: "sum"}, make([]byte, 16))
+		s.collect(5, Request{Kind: pace.Barrier}, nil)
+		s.step()
+		s.hear()
+		s.raw(KindFinish, 2, nil)
+		s.collect(6, Request{Kind: pace.Mean}, nil)
+		s.say(KindBye, 0, struct{}{})
+		return
 	case "raises":
 		s.say(KindError, 0, Failure{"RuntimeError: shapes differ", "look at layer 3"})
 		os.Exit(1)
@@ -266,7 +289,7 @@ func playJoined(s *stage, role string, memory Memory) {
 		s.say(KindBye, 0, struct{}{})
 		select {}
 	case "stops in a body", "stops in a header":
-		text, cut := message(KindLog, 0, Loss{}), HeaderLen+2
+		text, cut := message(KindLog, 0, Values{}), HeaderLen+2
 		if role == "stops in a header" {
 			cut = 5
 		}
@@ -294,7 +317,7 @@ func playBad(role string, args []string) {
 	case "seals":
 		seals = 0
 	case "version":
-		hello.Version = 2
+		hello.Version = 1
 	case "outline":
 		hello.Elements--
 	case "descriptors":
@@ -313,7 +336,7 @@ func playBad(role string, args []string) {
 	}
 	text := message(KindHello, 0, hello)
 	if strings.HasSuffix(role, "key") {
-		text = message(KindHello, 0, map[string]any{"version": 1, "colour": "red"})
+		text = message(KindHello, 0, map[string]any{"version": 2, "colour": "red"})
 	}
 	if fds == 0 {
 		must(s.c.Write(text))

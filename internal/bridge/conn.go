@@ -3,6 +3,7 @@ package bridge
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,6 +98,33 @@ func (c *conn) sendJSON(h Header, body any) error {
 		return fmt.Errorf("%v: %w", h.Kind, err)
 	}
 	return c.send(h, text)
+}
+
+// sendResult writes a RESULT: the length of its text, the text, and raw bytes.
+func (c *conn) sendResult(call int, r Result, raw []byte) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("RESULT: %w", err)
+	}
+	body := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(text)+len(raw)), uint32(len(text)))
+	return c.send(Header{Kind: KindResult, Round: uint64(call)}, append(append(body, text...), raw...))
+}
+
+// readRequest reads the body of a COLLECT.
+func (c *conn) readRequest(h Header) (r Request, raw []byte, err error) {
+	body, err := c.body(h)
+	if err != nil {
+		return r, nil, err
+	}
+	if len(body) < 4 {
+		return r, nil, fmt.Errorf("COLLECT of %d bytes: want at least 4", len(body))
+	}
+	length := binary.LittleEndian.Uint32(body)
+	if length > maxText || int(length) > len(body)-4 {
+		return r, nil, fmt.Errorf("COLLECT: a text of %d bytes in %d", length, len(body))
+	}
+	err = strict(h.Kind, body[4:4+length], &r)
+	return r, body[4+length:], err
 }
 
 // sendVector writes a message that hands the region over.

@@ -85,6 +85,6 @@ func (e *Exit) Advice() string {
 	case e.Over:
 		return ""
 	default:
-		return "let its loop run over peer.shard(loader), or until peer.done"
+		return "keep the connection that gossip.join has made until the script ends"
 	}
 }

@@ -51,7 +51,7 @@ func (s *Script) hearOne(c *conn) error {
 	}
 	s.lock.Lock()
 	err = s.turns.hear(h)
-	r := s.region
+	r, rank, size := s.region, s.rank, s.size
 	s.lock.Unlock()
 	if err != nil {
 		return err
@@ -59,12 +59,28 @@ func (s *Script) hearOne(c *conn) error {
 	switch h.Kind {
 	case KindHello:
 		return s.hearHello(c, h)
-	case KindStart, KindStep, KindAverage:
+	case KindStart, KindStep:
 		if err := c.takeVector(h, r); err != nil {
 			return err
 		}
-		s.hearVector(h)
+		if h.Kind == KindStart {
+			close(s.joined)
+		} else {
+			s.acts <- Act{Kind: Stepped}
+		}
 		return nil
+	case KindFinish:
+		s.acts <- Act{Kind: Finishing}
+		return nil
+	case KindCollect:
+		request, raw, err := c.readRequest(h)
+		if err == nil {
+			err = request.Check(rank, size, raw)
+		}
+		if err == nil {
+			s.acts <- Act{Kind: Calling, Call: int(h.Round), Request: request, Raw: raw}
+		}
+		return err
 	case KindState:
 		data, err := c.body(h)
 		if err == nil {
@@ -99,61 +115,24 @@ func (s *Script) hearHello(c *conn, h Header) error {
 	return nil
 }
 
-// hearVector acts on a vector that is in the region.
-func (s *Script) hearVector(h Header) {
-	switch h.Kind {
-	case KindStart:
-		close(s.joined)
-	case KindStep:
-		wake(s.stepped)
-	case KindAverage:
-		go s.average(int(h.Round))
-	}
-}
-
-// average answers a call of AVERAGE.
-func (s *Script) average(call int) {
-	if s.options.Average == nil {
-		s.refuse(errors.New("this run cannot average"), "leave out peer.average()")
-		return
-	}
-	mean, err := s.options.Average(call, slices.Clone(s.region.data))
-	if err != nil {
-		s.refuse(fmt.Errorf("average %d: %w", call, err), "")
-		return
-	}
-	if err := s.say(KindMean, call, 0, mean); err != nil {
-		return // the script has left
-	}
-	if err := s.conn.sendVector(Header{Kind: KindMean, Round: uint64(call)}, s.region); err != nil {
-		_ = s.conn.socket.Close()
-	}
-}
-
 // hearNote acts on a message that may come at any time. Nothing follows BYE and ERROR.
 func (s *Script) hearNote(c *conn, h Header) error {
 	switch h.Kind {
-	case KindLog:
-		var l Loss
-		if err := c.decode(h, &l); err != nil {
-			return err
+	case KindLog, KindScore:
+		var v Values
+		err := c.decode(h, &v)
+		if err == nil {
+			err = v.Check()
 		}
-		s.hearLoss(int(h.Round), l)
-	case KindScore:
-		var score Score
-		if err := c.decode(h, &score); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("%v: %w", h.Kind, err)
 		}
-		s.lock.Lock()
-		done := int(s.turns.done)
-		s.lock.Unlock()
-		if s.options.Score != nil {
-			s.options.Score(done, score)
-		}
+		s.hearValues(h, v)
 	case KindBye:
 		if err := c.decode(h, &struct{}{}); err != nil {
 			return err
 		}
+		s.acts <- Act{Kind: Leaving}
 		return io.EOF
 	case KindError:
 		var f Failure
@@ -168,15 +147,30 @@ func (s *Script) hearNote(c *conn, h Header) error {
 	return nil
 }
 
-func (s *Script) hearLoss(round int, l Loss) {
-	if l.Loss == nil {
-		return // parameters of a run that diverges are not finite either, and end it
+// hearValues passes named values on. A loss that is not finite is not: parameters of a run that diverges are not finite
+// either, and end it.
+func (s *Script) hearValues(h Header, v Values) {
+	if h.Kind == KindScore {
+		s.lock.Lock()
+		done := int(s.turns.done)
+		s.lock.Unlock()
+		if s.options.Score != nil {
+			s.options.Score(done, v.Values)
+		}
+		return
 	}
-	s.lock.Lock()
-	s.news.loss = float32(*l.Loss)
-	s.lock.Unlock()
-	if s.options.Loss != nil {
-		s.options.Loss(round, *l.Loss)
+	loss := v.Values["loss"]
+	delete(v.Values, "loss")
+	if loss != nil {
+		s.lock.Lock()
+		s.news.loss = float32(*loss)
+		s.lock.Unlock()
+		if s.options.Loss != nil {
+			s.options.Loss(int(h.Round), *loss)
+		}
+	}
+	if len(v.Values) > 0 && s.options.Values != nil {
+		s.options.Values(int(h.Round), v.Values)
 	}
 }
 

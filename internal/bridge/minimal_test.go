@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/vec"
 )
 
 // python returns the interpreter of the tests: that of PEER_PYTHON, or any.
@@ -29,8 +31,7 @@ func TestMinimalScriptTrains(t *testing.T) {
 			losses := make([]int, 2)
 			for rank := range 2 {
 				s := start(t, Options{Command: []string{python(t), "testdata/minimal.py", string(memory)}, Rank: rank,
-					Out: &out, Err: &out, Loss: func(int, float64) { losses[rank]++ },
-					Average: func(_ int, x []float32) ([]float32, error) { return x, nil }})
+					Out: &out, Err: &out, Loss: func(int, float64) { losses[rank]++ }})
 				o, x, err := s.Hello(t.Context())
 				if err != nil || o.Elements != 4 || x[0] != 0 {
 					t.Fatalf("%v, start %v, error %v\n%s", o, x, err, out.String())
@@ -46,7 +47,7 @@ func TestMinimalScriptTrains(t *testing.T) {
 			for k := range 60 {
 				mean := make([]float32, 4)
 				for _, s := range scripts {
-					if _, err := s.Gradient(g, k, x); err != nil {
+					if _, err := gradient(s, g, k, x); err != nil {
 						t.Fatalf("round %d: %v\n%s", k, err, out.String())
 					}
 					for i := range mean {
@@ -61,6 +62,10 @@ func TestMinimalScriptTrains(t *testing.T) {
 			for rank, s := range scripts {
 				s.SaveBefore(60)
 				if err := s.End(End{Why: Finished, Round: 60}, x); err != nil {
+					t.Fatal(err)
+				}
+				act := <-s.Acts()
+				if err := s.Answer(act.Call, Result{Kind: act.Request.Kind, Round: 60}, vec.AppendLE(nil, x)); err != nil {
 					t.Fatal(err)
 				}
 				if err := s.Wait(); err != nil {

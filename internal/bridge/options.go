@@ -35,13 +35,12 @@ type Options struct {
 	Log        *slog.Logger
 	Grace      time.Duration // from Interrupt to the kill; 0: defaultGrace
 	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard
-	// when Gradient returns for round k + 1 or Wait returns. Nil: losses are dropped.
+	// when the act after the STEP of round k + 1 is there, or Wait returns. Nil: losses are dropped.
 	Loss func(round int, loss float64)
+	// Values hears of the other values that the script logs with a round; nil is one that is not finite.
+	Values func(round int, values map[string]*float64)
 	// Score hears of evaluations; round is the number of rounds that are over. Nil: they are dropped.
-	Score func(round int, s Score)
-	// Average returns the mean of x over all workers in the call with this number, 1 for the first. It keeps x no
-	// longer than it runs. Nil: averaging is refused.
-	Average func(call int, x []float32) (mean []float32, err error)
+	Score func(round int, values map[string]*float64)
 
 	linger time.Duration
 	after  func(time.Duration, func()) (stop func() bool)

@@ -4,11 +4,16 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gossiptrainer/gossip/pace"
 )
 
 // Version is the version of the protocol. Both sides name theirs, and either refuses another.
-const Version = 1
+const Version = 2
 
 // HeaderLen is the length of a message's header in bytes.
 const HeaderLen = 24
@@ -23,22 +28,23 @@ const (
 	KindGo                      // peer: the region holds x of the round
 	KindEnd                     // peer: no further round, a JSON End
 	KindStep                    // script: the region holds x after the local update
-	KindLog                     // script: the loss of a round, a JSON Loss
-	KindScore                   // script: an evaluation, a JSON Score
+	KindLog                     // script: named values of a round, a JSON Values
+	KindScore                   // script: an evaluation, a JSON Values
 	KindState                   // both: a blob
-	KindAverage                 // script: the region holds the vector to be averaged
-	KindMean                    // peer: the region holds the mean
+	KindCollect                 // script: its part of a collective call, a JSON Request and bytes
+	KindResult                  // peer: the result of the call, a JSON Result and bytes
 	KindBye                     // script: it ends well
 	KindError                   // both: why the sender ends, a JSON Failure
 	KindStart                   // script, frames only: the script's own start vector
 	KindVector                  // peer, frames only: the vector of the Welcome or End that follows
+	KindFinish                  // script: it takes no further step, and keeps the vector
 )
 
-var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "AVERAGE", "MEAN",
-	"BYE", "ERROR", "START", "VECTOR"}
+var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "COLLECT", "RESULT",
+	"BYE", "ERROR", "START", "VECTOR", "FINISH"}
 
 // Valid reports whether k is a kind of the protocol.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindVector }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindFinish }
 
 func (k Kind) String() string {
 	if !k.Valid() {
@@ -55,6 +61,8 @@ const (
 	maxHello = 64 << 20
 	maxNote  = 64 << 10 // of a LOG, SCORE, BYE or ERROR
 	maxState = 16 << 30
+	maxCall  = 16 << 30 // of a COLLECT
+	maxText  = 64 << 10 // of the JSON text in it
 )
 
 // A Header is the fixed part of a message. Numbers are little-endian.
@@ -118,10 +126,11 @@ type Welcome struct {
 	Run         string `json:"run"` // its name
 	Rank        int    `json:"rank"`
 	Size        int    `json:"size"`   // workers of the run
-	Rounds      int    `json:"rounds"` // of the whole run
+	Rounds      int    `json:"rounds"` // of the whole run; 0: the scripts decide
 	Round       int    `json:"round"`  // first round that the script will take
 	Seed        uint64 `json:"seed"`
 	Checkpoints bool   `json:"checkpoints"` // the peer may ask for STATE
+	Finished    bool   `json:"finished"`    // an earlier process of the script has said FINISH
 }
 
 // A Reason says why a run ended.
@@ -142,15 +151,67 @@ type End struct {
 	Round   int    `json:"-"`
 }
 
-// A Loss is the body of a LOG. A loss that is not finite is null.
-type Loss struct {
-	Loss *float64 `json:"loss"`
+// Values is the body of a LOG or SCORE: numbers by name. One that is not finite is null.
+type Values struct {
+	Values map[string]*float64 `json:"values"`
 }
 
-// A Score is the body of a SCORE. Either figure may be missing.
-type Score struct {
-	Accuracy *float64 `json:"accuracy,omitempty"` // 0 to 1
-	Loss     *float64 `json:"loss,omitempty"`
+// Bounds of Values.
+const (
+	maxValues = 64 // names
+	maxValue  = 64 // bytes of a name
+)
+
+// Check returns an error if there are too many values, or a name is too long.
+func (v Values) Check() error {
+	if len(v.Values) < 1 || len(v.Values) > maxValues {
+		return fmt.Errorf("%d values: want 1 to %d", len(v.Values), maxValues)
+	}
+	for name := range v.Values {
+		if name == "" || len(name) > maxValue || !utf8.ValidString(name) {
+			return fmt.Errorf("value %q: a name has 1 to %d bytes of UTF-8", name, maxValue)
+		}
+	}
+	return nil
+}
+
+// A Request is the text of a COLLECT.
+type Request struct {
+	Kind pace.Kind `json:"kind"`
+	Op   string    `json:"op,omitempty"`   // of a reduce: mean, sum, min or max
+	Root int       `json:"root,omitempty"` // of a broadcast
+}
+
+// MaxReduced is the largest number of values of a reduce.
+const MaxReduced = 8192
+
+// Ops are the operations of a reduce.
+var Ops = []string{"mean", "sum", "min", "max"}
+
+// Check returns an error if the request and its bytes do not make up a call. Self is the rank of the script.
+func (r Request) Check(self, size int, raw []byte) error {
+	switch {
+	case !r.Kind.Valid():
+		return fmt.Errorf("no such call: %q", r.Kind)
+	case r.Kind == pace.Reduce && !slices.Contains(Ops, r.Op):
+		return fmt.Errorf("reduce by %q: want one of %s", r.Op, strings.Join(Ops, ", "))
+	case r.Kind == pace.Reduce && (len(raw)%8 != 0 || len(raw) == 0 || len(raw) > 8*MaxReduced):
+		return fmt.Errorf("reduce of %d bytes: want 1 to %d values of 8 bytes", len(raw), MaxReduced)
+	case r.Kind == pace.Broadcast && (r.Root < 0 || r.Root >= size):
+		return fmt.Errorf("broadcast from %d: want a rank below %d", r.Root, size)
+	case r.Kind != pace.Reduce && r.Op != "" || r.Kind != pace.Broadcast && r.Root != 0:
+		return fmt.Errorf("%s with an op or a root", r.Kind)
+	case len(raw) > 0 && r.Kind != pace.Reduce && (r.Kind != pace.Broadcast || r.Root != self):
+		return fmt.Errorf("%s with %d bytes", r.Kind, len(raw))
+	}
+	return nil
+}
+
+// A Result is the text of a RESULT.
+type Result struct {
+	Kind  pace.Kind `json:"kind"`
+	Round int       `json:"round"` // rounds that were done when all had called
+	Moved bool      `json:"moved"` // the run went on meanwhile: a GO or END of Round follows
 }
 
 // A Failure is the body of an ERROR.

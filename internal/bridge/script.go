@@ -11,7 +11,7 @@ import (
 )
 
 // A Script is a running program that provides the update directions of one worker. One goroutine at a time calls
-// Hello, Welcome, Gradient and End, in this order. The other methods may be called from any goroutine. Wait follows
+// Hello, Welcome, Go, Direction, Answer and End. The other methods may be called from any goroutine. Wait follows
 // every Start; where the run fails, Kill or Interrupt comes before it.
 type Script struct {
 	options Options
@@ -19,11 +19,11 @@ type Script struct {
 	ear     *ear
 	forget  func() bool // stops listening to the end of the context
 
-	joined  chan struct{} // closed when the outline and the start are there
-	stepped chan struct{} // one STEP
-	stated  chan struct{} // one STATE
-	hungUp  chan struct{} // closed when no further message comes
-	gone    chan struct{} // closed when lost is final
+	joined chan struct{} // closed when the outline and the start are there
+	acts   chan Act      // what the script did in its turn
+	stated chan struct{} // one STATE
+	hungUp chan struct{} // closed when no further message comes
+	gone   chan struct{} // closed when lost is final
 
 	lock  sync.Mutex
 	turns turns
@@ -31,6 +31,7 @@ type Script struct {
 	greeting
 	news
 	spent Spent
+	out   time.Time // when the script got the vector
 }
 
 // A greeting is the part of a Script's state that HELLO sets.
@@ -45,6 +46,8 @@ type news struct {
 	state   blob    // the newest
 	save    int     // the round before which a STATE is due; −1: none
 	rounds  int     // of the run
+	rank    int
+	size    int
 	raised  Failure // the script's ERROR
 	refused error   // the peer's reason to end the conversation
 	lost    error   // the error of calls that still wait
@@ -54,6 +57,25 @@ type news struct {
 type blob struct {
 	round int // −1: none
 	data  []byte
+}
+
+// An ActKind says what a script did.
+type ActKind int
+
+// The kinds of acts.
+const (
+	Stepped   ActKind = iota // STEP: Direction has the update
+	Calling                  // COLLECT: Answer ends the call
+	Finishing                // FINISH: it steps no more
+	Leaving                  // BYE: it makes no further call either
+)
+
+// An Act is what a script did in its turn.
+type Act struct {
+	Kind    ActKind
+	Call    int // number of a call, from 1
+	Request Request
+	Raw     []byte // of the call
 }
 
 // Spent is how long the hand-over of vectors took, in sum.
@@ -79,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Script, error) {
 		e.close()
 		return nil, err
 	}
-	s := &Script{options: o, child: c, ear: e, joined: make(chan struct{}), stepped: make(chan struct{}, 1),
+	s := &Script{options: o, child: c, ear: e, joined: make(chan struct{}), acts: make(chan Act, 4),
 		stated: make(chan struct{}, 1), hungUp: make(chan struct{}), gone: make(chan struct{})}
 	s.save, s.state.round = -1, -1
 	s.forget = context.AfterFunc(ctx, s.Kill)
@@ -116,7 +138,7 @@ func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
 		return err
 	}
 	s.lock.Lock()
-	s.rounds = w.Rounds
+	s.rounds, s.rank, s.size = w.Rounds, w.Rank, w.Size
 	s.lock.Unlock()
 	if err := s.sendAhead(); err != nil {
 		return s.why(err)
@@ -130,32 +152,70 @@ func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
 	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(w.Round)}, blob))
 }
 
-// Gradient has the script take the local step of round k at x, and writes x minus the result into g. The loss is the
-// newest finite one that the script has logged, 0 before any. It is a work.Gradient.
-func (s *Script) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
+// Go hands x of round k to the script, whose turn it is until the next act.
+func (s *Script) Go(k int, x []float32) error {
 	began := time.Now()
 	h := Header{Kind: KindGo, Flags: s.flags(k), Round: uint64(k)}
 	if err := s.say(KindGo, k, h.Flags, x); err != nil {
-		return 0, err
+		return err
 	}
 	if err := s.conn.sendVector(h, s.region); err != nil {
-		return 0, s.why(err)
+		return s.why(err)
 	}
-	out := time.Now()
-	select {
-	case <-s.stepped:
-	case <-s.gone:
-		return 0, s.lost
+	s.lock.Lock()
+	s.out = time.Now()
+	s.spent.Out += s.out.Sub(began)
+	s.lock.Unlock()
+	return nil
+}
+
+// Acts delivers what the script does. After Gone nothing more comes.
+func (s *Script) Acts() <-chan Act { return s.acts }
+
+// Gone is closed when the connection or the program has ended, and Lost is known.
+func (s *Script) Gone() <-chan struct{} { return s.gone }
+
+// Lost returns why no further act comes, after Gone: nil if the script has ended well.
+func (s *Script) Lost() error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if errors.Is(s.lost, errLeft) {
+		return nil
 	}
+	return s.lost
+}
+
+// Direction writes x minus the vector after the script's step into g. Its loss is the newest finite one that the script
+// has logged, 0 before any.
+func (s *Script) Direction(g, x []float32) (loss float32) {
 	stepped := time.Now()
 	s.region.step(g, x)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.spent.Out += out.Sub(began)
-	s.spent.Script += stepped.Sub(out)
+	s.spent.Script += stepped.Sub(s.out)
 	s.spent.Back += time.Since(stepped)
 	s.spent.Rounds++
-	return s.news.loss, nil
+	return s.news.loss
+}
+
+// Loss returns the newest finite loss that the script has logged, 0 before any.
+func (s *Script) Loss() float32 {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.news.loss
+}
+
+// Answer ends a call of the script. Where r says that the run has moved, Go or End follows.
+func (s *Script) Answer(call int, r Result, raw []byte) error {
+	if err := s.say(KindResult, call, 0, nil); err != nil {
+		return err
+	}
+	if r.Moved {
+		s.lock.Lock()
+		s.turns.moved()
+		s.lock.Unlock()
+	}
+	return s.why(s.conn.sendResult(call, r, raw))
 }
 
 // SaveBefore has Gradient of round k, or End after k rounds, ask the script for its state before that round.
@@ -169,10 +229,20 @@ func (s *Script) SaveBefore(k int) {
 func (s *Script) flags(k int) uint32 {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.save == k {
+	if s.save == k && !s.turns.keeps() {
 		return FlagState
 	}
 	return 0
+}
+
+// NoState says that the script gives no state before round k: it does not begin the round, or keeps its vector.
+func (s *Script) NoState(k int) {
+	s.lock.Lock()
+	if s.save == k {
+		s.state, s.save = blob{k, nil}, -1
+	}
+	s.lock.Unlock()
+	wake(s.stated)
 }
 
 // errNoState says that the script could not give its state this time.
@@ -198,14 +268,19 @@ func (s *Script) State(k int) ([]byte, error) {
 	}
 }
 
-// End tells the script that no round follows, with the worker's final vector. The script may still average and
-// evaluate; Wait waits for it.
+// End tells the script that no round follows, with the worker's final vector, unless it has said FINISH. The script may
+// still call and evaluate; Wait waits for it.
 func (s *Script) End(e End, x []float32) error {
 	h := Header{Kind: KindEnd, Flags: s.flags(e.Round), Round: uint64(e.Round)}
 	if err := s.say(KindEnd, e.Round, h.Flags, x); err != nil {
 		return err
 	}
-	if err := s.sendAhead(); err != nil {
+	s.lock.Lock()
+	keeps := s.turns.keeps()
+	s.lock.Unlock()
+	if keeps {
+		s.NoState(e.Round)
+	} else if err := s.sendAhead(); err != nil {
 		return s.why(err)
 	}
 	return s.why(s.conn.sendJSON(h, e))
@@ -258,13 +333,15 @@ func (s *Script) say(kind Kind, round int, flags uint32, x []float32) error {
 	if s.refused != nil {
 		return s.refused
 	}
-	if s.region != nil && len(x) != len(s.region.data) {
+	if s.region != nil && x != nil && len(x) != len(s.region.data) {
 		return fmt.Errorf("a vector of %d elements for a script with %d", len(x), len(s.region.data))
 	}
 	if err := s.turns.say(kind, round, flags); err != nil {
 		return fmt.Errorf("the script: %w", err)
 	}
-	copy(s.region.data, x)
+	if x != nil && !s.turns.keeps() {
+		copy(s.region.data, x)
+	}
 	return nil
 }
 

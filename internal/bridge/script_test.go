@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/gossip/pace"
 )
 
 // A page collects output.
@@ -81,14 +83,12 @@ func TestAScriptTrains(t *testing.T) {
 	for _, memory := range memories() {
 		t.Run(string(memory), func(t *testing.T) {
 			var out page
-			var losses, scores []string
+			var losses, rates, scores []string
 			s := start(t, Options{Command: actor("trains", string(memory)), Rank: 3, Out: &out, Err: &out,
-				Loss:  func(k int, loss float64) { losses = append(losses, fmt.Sprint(k, " ", loss)) },
-				Score: func(k int, s Score) { scores = append(scores, fmt.Sprint(k, " ", *s.Accuracy, s.Loss == nil)) },
-				Average: func(call int, x []float32) ([]float32, error) {
-					mean := slices.Clone(x)
-					mean[0] = 100 * float32(call)
-					return mean, nil
+				Loss:   func(k int, loss float64) { losses = append(losses, fmt.Sprint(k, " ", loss)) },
+				Values: func(k int, v map[string]*float64) { rates = append(rates, fmt.Sprint(k, " ", len(v), " ", *v["lr"])) },
+				Score: func(k int, v map[string]*float64) {
+					scores = append(scores, fmt.Sprint(k, " ", *v["accuracy"], len(v)))
 				}})
 			x := begin(t, s, []byte("kept"))
 			if want := []float32{1, 2, 3, 4, 5, 6, 7}; !slices.Equal(x, want) {
@@ -97,7 +97,7 @@ func TestAScriptTrains(t *testing.T) {
 			g := make([]float32, len(x))
 			s.SaveBefore(2)
 			for k := range 4 {
-				loss, err := s.Gradient(g, k, x)
+				loss, err := gradient(s, g, k, x)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,19 +123,31 @@ func TestAScriptTrains(t *testing.T) {
 			if blob, err := s.State(4); err != nil || string(blob) != "state 4" {
 				t.Errorf("state %q: %v", blob, err)
 			}
+			if act := <-s.Acts(); act.Kind != Calling || act.Call != 1 || act.Request.Kind != pace.Mean {
+				t.Errorf("act %+v, want the call of a mean", act)
+			}
+			if err := s.Answer(1, Result{Kind: pace.Mean, Round: 4}, make([]byte, 28)); err != nil {
+				t.Fatal(err)
+			}
+			if act := <-s.Acts(); act.Kind != Leaving {
+				t.Errorf("act %+v, want that it leaves", act)
+			}
 			if err := s.Wait(); err != nil {
 				t.Fatal(err)
 			}
+			if want := []string{"0 1 0.25", "1 1 0.25", "2 1 0.25", "3 1 0.25"}; !slices.Equal(rates, want) {
+				t.Errorf("further values %q, want %q", rates, want)
+			}
 			want := "[3] rank 3 of 8, rounds 0 to 4, seed 9, blob \"kept\", start [1 2 3 4 5 6 7]\n" +
 				"[3] final [0.0625 0.125 0.1875 0.25 0.3125 0.375 0.4375]\n" +
-				"[3] mean [100 0.125 0.1875 0.25 0.3125 0.375 0.4375]\n"
+				"[3] result 1 {\"kind\":\"mean\",\"round\":4,\"moved\":false} 28 bytes\n"
 			if out.String() != want {
 				t.Errorf("output\n%swant\n%s", out.String(), want)
 			}
 			if want := []string{"0 0.5", "1 0.25", "2 0.125", "3 0.0625"}; !slices.Equal(losses, want) {
 				t.Errorf("losses %q, want %q", losses, want)
 			}
-			if want := []string{"4 0.5 true"}; !slices.Equal(scores, want) {
+			if want := []string{"4 0.5 1"}; !slices.Equal(scores, want) {
 				t.Errorf("scores %q, want %q", scores, want)
 			}
 			if spent := s.Spent(); spent.Rounds != 4 || spent.Script <= 0 {
@@ -148,17 +160,13 @@ func TestAScriptTrains(t *testing.T) {
 // Each script ends in its own way. The error of the call that waits says how, and so does Wait.
 func TestDeathIsExplained(t *testing.T) {
 	for role, want := range map[string]string{
-		"stops in a header": "ended with exit code 0 after round 1 of 4",
-		"stops in a body":   "ended with exit code 0 after round 1 of 4",
-		"silent":            `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
-		"exits 3":           "ended with exit code 3 and never called gossip.join: its output says why",
-		"raises at once":    "raised: ValueError: no parameters (exit code 1) when it joined",
-		"raises":            "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
-		"leaves":            "ended with exit code 0 after round 1 of 4: let its loop run over peer.shard(loader)",
-		"is killed":         "was ended by a signal (killed) after round 1 of 4: a user killed it, or the system",
-		"hangs up":          "closed its connection and goes on alone after round 1 of 4",
-		"says bye":          "closed its connection and goes on alone after round 1 of 4",
-		"steps twice":       "breaks the protocol of the bridge: STEP 0",
+		"silent":         `ended with exit code 0 and never called gossip.join: call gossip.join(model, optimizer) before`,
+		"exits 3":        "ended with exit code 3 and never called gossip.join: its output says why",
+		"raises at once": "raised: ValueError: no parameters (exit code 1) when it joined",
+		"raises":         "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",
+		"is killed":      "was ended by a signal (killed) after round 1 of 4: a user killed it, or the system",
+		"hangs up":       "closed its connection and goes on alone after round 1 of 4",
+		"steps twice":    "breaks the protocol of the bridge: STEP 0",
 	} {
 		t.Run(role, func(t *testing.T) {
 			if runtime.GOOS == "windows" && role == "is killed" {
@@ -169,7 +177,7 @@ func TestDeathIsExplained(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
-			if role == "hangs up" || role == "says bye" {
+			if role == "hangs up" {
 				return // it has not ended
 			}
 			var exit *Exit
@@ -192,7 +200,7 @@ func lastError(s *Script) error {
 		return err
 	}
 	for k := range 4 {
-		if _, err := s.Gradient(make([]float32, len(x)), k, x); err != nil {
+		if _, err := gradient(s, make([]float32, len(x)), k, x); err != nil {
 			return err
 		}
 	}
@@ -207,7 +215,7 @@ func TestWrongHelloIsRefused(t *testing.T) {
 	for role, want := range map[string]string{
 		"bad size":        "the region has 4096 bytes: 5000 elements need 20000",
 		"bad seals":       "the region has seals 0x0: add F_SEAL_SHRINK and F_SEAL_GROW",
-		"bad version":     "the script speaks version 2 of the bridge, the peer version 1",
+		"bad version":     "the script speaks version 1 of the bridge, the peer version 2",
 		"bad outline":     "tensor 0, \"x\": with it the tensors have 5000 elements, the vector 4999",
 		"bad descriptors": "more than one descriptor came with HELLO",
 		"bad descriptor":  "no descriptor came with memory \"memfd\"",
@@ -247,25 +255,119 @@ func TestRefusedScriptHearsWhy(t *testing.T) {
 	}
 }
 
-func TestAveragingThatFailsEndsTheScript(t *testing.T) {
-	for want, average := range map[string]func(int, []float32) ([]float32, error){
-		"this run cannot average":     nil,
-		"average 1: worker 2 is gone": func(int, []float32) ([]float32, error) { return nil, errors.New("worker 2 is gone") },
-	} {
+// A script that ends with exit code 0 has ended well, at whatever round.
+func TestScriptsMayEndEarly(t *testing.T) {
+	for _, role := range []string{"leaves", "says bye", "stops in a header", "stops in a body"} {
+		t.Run(role, func(t *testing.T) {
+			s := start(t, Options{Command: actor(role, string(memories()[0])), Rank: 3})
+			x := begin(t, s, nil)
+			if _, err := gradient(s, make([]float32, len(x)), 0, x); err != nil {
+				t.Fatal(err)
+			}
+			left := false
+			for gone := false; !gone; {
+				select {
+				case act := <-s.Acts():
+					left = left || act.Kind == Leaving
+				case <-s.Gone():
+					gone = true
+				}
+			}
+			if err := s.Lost(); err != nil || left != (role == "says bye") {
+				t.Errorf("lost %v, left %v", err, left)
+			}
+			if role == "says bye" {
+				return // it has not ended
+			}
+			if err := s.Wait(); err != nil {
+				t.Errorf("Wait: %v", err)
+			}
+		})
+	}
+}
+
+// A script calls in its turn, and after FINISH, when it keeps its vector.
+func TestAScriptCalls(t *testing.T) {
+	for _, memory := range memories() {
 		var out page
-		s := start(t, Options{Command: actor("trains", string(memories()[0])), Rank: 0, Out: &out, Average: average})
+		s := start(t, Options{Command: actor("calls", string(memory)), Rank: 0, Out: &out})
 		if err := s.End(End{}, nil); err == nil || !strings.Contains(err.Error(), "not the peer's turn") {
 			t.Errorf("End before HELLO: %v", err)
 		}
 		x := begin(t, s, nil)
-		if err := s.End(End{Why: Stopped, Message: "enough"}, x); err != nil {
+		g := make([]float32, len(x))
+		answer := func(call, round int, moved bool, raw []byte) {
+			t.Helper()
+			act := <-s.Acts()
+			if act.Kind != Calling || act.Call != call {
+				t.Fatalf("act %+v, want call %d", act, call)
+			}
+			if err := s.Answer(call, Result{Kind: act.Request.Kind, Round: round, Moved: moved}, raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := gradient(s, g, 0, x); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Wait(); err == nil || err.Error() != want {
-			t.Errorf("Wait: %v, want %q", err, want)
+		if err := s.Go(1, x); err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the script hears %q, want %q", out.String(), want)
+		answer(4, 1, false, make([]byte, 16))
+		answer(5, 3, true, nil)
+		if _, err := gradient(s, g, 3, x); err != nil { // the run went on to round 3
+			t.Fatal(err)
+		}
+		if err := s.Go(4, x); err != nil {
+			t.Fatal(err)
+		}
+		if act := <-s.Acts(); act.Kind != Finishing {
+			t.Fatalf("act %+v, want that it finishes", act)
+		}
+		x[0] = 77
+		if err := s.End(End{Why: Finished, Round: 5}, x); err != nil {
+			t.Fatal(err)
+		}
+		if s.region.data[0] == 77 {
+			t.Error("the vector of a script that has finished changes")
+		}
+		answer(6, 5, false, make([]byte, 28))
+		if act := <-s.Acts(); act.Kind != Leaving {
+			t.Fatalf("act %+v, want that it leaves", act)
+		}
+		if err := s.Wait(); err != nil {
+			t.Error(err)
+		}
+		want := `[0] result 4 {"kind":"reduce","round":1,"moved":false} 16 bytes` + "\n" +
+			`[0] result 5 {"kind":"barrier","round":3,"moved":true} 0 bytes` + "\n" +
+			`[0] result 6 {"kind":"mean","round":5,"moved":false} 28 bytes` + "\n"
+		if _, got, _ := strings.Cut(out.String(), "\n"); got != want {
+			t.Errorf("output\n%swant\n%s", got, want)
+		}
+	}
+}
+
+func TestRequestsAreChecked(t *testing.T) {
+	for _, test := range []struct {
+		r    Request
+		raw  int
+		want string
+	}{
+		{Request{Kind: pace.Barrier}, 0, ""},
+		{Request{Kind: pace.Reduce, Op: "max"}, 16, ""},
+		{Request{Kind: pace.Broadcast, Root: 1}, 5, ""},
+		{Request{Kind: pace.Broadcast, Root: 2}, 0, ""},
+		{Request{Kind: "gather"}, 0, "no such call"},
+		{Request{Kind: pace.Reduce, Op: "mode"}, 8, "want one of mean, sum, min, max"},
+		{Request{Kind: pace.Reduce, Op: "sum"}, 9, "reduce of 9 bytes"},
+		{Request{Kind: pace.Reduce, Op: "sum"}, 8 * (MaxReduced + 1), "want 1 to 8192"},
+		{Request{Kind: pace.Broadcast, Root: 4}, 0, "a rank below 4"},
+		{Request{Kind: pace.Broadcast, Root: 2}, 5, "with 5 bytes"},
+		{Request{Kind: pace.Mean, Op: "sum"}, 0, "with an op"},
+		{Request{Kind: pace.Mean}, 4, "with 4 bytes"},
+	} {
+		err := test.r.Check(1, 4, make([]byte, test.raw))
+		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %q", test.r, err, test.want)
 		}
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-var errOrdered = errors.New("the script has been stopped")
+var (
+	errOrdered = errors.New("the script has been stopped")
+	errLeft    = errors.New("the script has ended")
+)
 
 // settle is the goroutine that finds out how the conversation ended. A program and its connection usually end at the
 // same time. It waits for the second of them, but not for long.
@@ -43,13 +46,13 @@ func (s *Script) reason() error {
 	if interrupted, killed := s.child.fate(); interrupted || killed != alive {
 		return errOrdered
 	}
-	return s.exit()
+	return errLeft
 }
 
 // verdict returns the error of the script's end; nil: it ended well or as ordered.
 func (s *Script) verdict() error {
 	s.lock.Lock()
-	refused, over, raised := s.refused, s.turns.over, s.raised
+	refused, begun, left, raised := s.refused, s.size > 0, s.turns.phase == left, s.raised
 	s.lock.Unlock()
 	if refused != nil {
 		return refused
@@ -61,7 +64,7 @@ func (s *Script) verdict() error {
 		return e
 	case interrupted || killed != alive:
 		return nil
-	case e.Code == 0 && over && raised.Message == "":
+	case begun && raised.Message == "" && (e.Code == 0 || e.Running && left):
 		return nil
 	}
 	return e

@@ -6,33 +6,34 @@ import "fmt"
 type phase int
 
 const (
-	joining   phase = iota // the script has not said HELLO
-	sending                // HELLO is there, START is still to come
-	joined                 // the peer prepares the run
-	welcomed               // the peer prepares the first round
-	computing              // the script owns the region, until STEP
-	mixing                 // the peer owns the region, until the next GO or END
-	averaging              // the peer owns the region, until MEAN
-	ended                  // the script owns the region; no round follows
-	left                   // the script has said BYE or ERROR
+	joining    phase = iota // the script has not said HELLO
+	sending                 // HELLO is there, START is still to come
+	joined                  // the peer prepares the run
+	welcomed                // the peer prepares the first round
+	computing               // the script owns the region, until STEP
+	mixing                  // the peer owns the region, until the next GO or END
+	collecting              // the script waits for RESULT
+	ended                   // the script owns the region; no round follows
+	resting                 // the script has said FINISH, and owns the region for good
+	left                    // the script has said BYE or ERROR
 )
 
 var phaseNames = [...]string{"before HELLO", "before START", "before WELCOME", "before the first GO", "during a round",
-	"after STEP", "during AVERAGE", "after END", "after BYE or ERROR"}
+	"after STEP", "during COLLECT", "after END", "after FINISH", "after BYE or ERROR"}
 
 func (p phase) String() string { return phaseNames[p] }
 
 // Turns is the state machine of a conversation, as the peer sees it. It holds no vector and does no input or output.
 type turns struct {
 	phase  phase
-	before phase  // the phase to which MEAN returns
+	before phase  // the phase to which RESULT returns
 	memory Memory // known from HELLO on
 	length uint64 // bytes of a vector
 	round  uint64 // of the last GO, or of END
 	done   uint64 // rounds that are over: STEP is there, or the run began after them
 	over   bool   // the peer has said END
 	owes   bool   // the script: a STATE of the round
-	calls  uint64 // of AVERAGE
+	calls  uint64 // of COLLECT
 }
 
 // hear admits a message of the script, or says why it may not come now. Its body is still to be read.
@@ -43,7 +44,7 @@ func (t *turns) hear(h Header) error {
 	switch h.Kind {
 	case KindHello, KindStart:
 		return t.hearJoin(h)
-	case KindStep, KindAverage, KindState:
+	case KindStep, KindCollect, KindState, KindFinish:
 		return t.hearTurn(h)
 	case KindLog, KindScore, KindBye, KindError:
 		return t.hearNote(h)
@@ -72,7 +73,7 @@ func (t *turns) greeted(h Hello) {
 }
 
 func (t *turns) hearTurn(h Header) error {
-	if t.phase != computing && t.phase != ended {
+	if t.phase != computing && t.phase != ended && (t.phase != resting || h.Kind != KindCollect) {
 		return t.outOfTurn(h)
 	}
 	switch {
@@ -83,18 +84,21 @@ func (t *turns) hearTurn(h Header) error {
 	case h.Kind == KindState:
 		t.owes = false
 		return atMost(h, maxState)
-	case h.Kind == KindAverage && h.Round != t.calls+1:
-		return fmt.Errorf("AVERAGE %d: the next call is number %d", h.Round, t.calls+1)
-	case h.Kind == KindAverage:
-		t.calls++
-		t.phase, t.before = averaging, t.phase
-		return t.vector(h)
+	case t.owes:
+		return fmt.Errorf("%v %d: the STATE that the peer asked for before round %d comes first", h.Kind, h.Round, t.round)
+	case h.Kind == KindCollect && (h.Round == 0 || t.calls > 0 && h.Round != t.calls+1):
+		return fmt.Errorf("COLLECT %d: the next call is number %d", h.Round, t.calls+1)
+	case h.Kind == KindCollect:
+		t.calls = h.Round
+		t.phase, t.before = collecting, t.phase
+		return atMost(h, maxCall)
+	case h.Kind == KindFinish:
+		t.phase = resting
+		return atMost(h, 0)
 	case t.phase == ended:
 		return fmt.Errorf("STEP %d %v: no round follows: leave the loop when peer.done", h.Round, t.phase)
 	case h.Round != t.round:
 		return fmt.Errorf("STEP %d: the peer said GO %d", h.Round, t.round)
-	case t.owes:
-		return fmt.Errorf("STEP %d: the STATE that GO %d asks for comes before", h.Round, t.round)
 	}
 	t.phase, t.done = mixing, t.round+1
 	return t.vector(h)
@@ -124,18 +128,32 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	case KindGo:
 		next, allowed = computing, t.phase == welcomed || t.phase == mixing
 	case KindEnd:
-		next, allowed = ended, t.phase == welcomed || t.phase == mixing
-	case KindMean:
-		next, allowed = t.before, t.phase == averaging
+		next, allowed = ended, t.phase == welcomed || t.phase == mixing || t.phase == collecting && t.before != resting
+		if t.phase == resting || t.phase == collecting && t.before == resting {
+			next, allowed = t.phase, true
+		}
+	case KindResult:
+		next, allowed = t.before, t.phase == collecting
 	}
 	if !allowed {
 		return fmt.Errorf("%v %v: it is not the peer's turn", kind, t.phase)
 	}
 	t.phase, t.over = next, t.over || kind == KindEnd
-	if kind != KindMean {
+	if kind == KindGo || kind == KindEnd && next == ended {
+		t.done = max(t.done, uint64(round))
+	}
+	if kind != KindResult && next != resting {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}
 	return nil
+}
+
+// moved has a GO or END follow the RESULT that was said.
+func (t *turns) moved() { t.phase = mixing }
+
+// keeps reports whether the script has said FINISH, and so keeps the vector.
+func (t *turns) keeps() bool {
+	return t.phase == resting || t.phase == collecting && t.before == resting
 }
 
 // vector checks the length of a message that hands a vector over.

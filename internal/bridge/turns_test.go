@@ -16,22 +16,24 @@ func at(p phase, memory Memory) turns {
 }
 
 func TestMessagesComeInTurn(t *testing.T) {
-	phases := []phase{joining, sending, joined, welcomed, computing, mixing, averaging, ended, left}
+	phases := []phase{joining, sending, joined, welcomed, computing, mixing, collecting, ended, resting, left}
+	any := []phase{joined, welcomed, computing, mixing, collecting, ended, resting}
 	allowed := map[Kind][]phase{
 		KindHello:   {joining},
 		KindStart:   {sending},
 		KindStep:    {computing},
-		KindAverage: {computing, ended},
-		KindLog:     {joined, welcomed, computing, mixing, averaging, ended},
-		KindScore:   {joined, welcomed, computing, mixing, averaging, ended},
-		KindBye:     {joined, welcomed, computing, mixing, averaging, ended},
-		KindError:   {joining, sending, joined, welcomed, computing, mixing, averaging, ended},
+		KindCollect: {computing, ended, resting},
+		KindFinish:  {computing, ended},
+		KindLog:     any,
+		KindScore:   any,
+		KindBye:     any,
+		KindError:   append([]phase{joining, sending}, any...),
 	}
 	for kind := KindHello; kind.Valid(); kind++ {
 		for _, p := range phases {
 			h := Header{Kind: kind, Round: 5}
 			switch kind {
-			case KindAverage:
+			case KindCollect:
 				h.Round, h.Length = 1, 40
 			case KindStart, KindStep:
 				h.Length = 40
@@ -59,12 +61,15 @@ func TestMessagesOfTheWrongRoundOrLength(t *testing.T) {
 		{at(computing, Memfd), Header{Kind: KindStep, Round: 6}, "the peer said GO 5"},
 		{at(computing, Memfd), Header{Kind: KindStep, Round: 5, Flags: 1}, "a script sets none"},
 		{at(ended, Memfd), Header{Kind: KindStep, Round: 5}, "leave the loop when peer.done"},
-		{owing, Header{Kind: KindStep, Round: 5}, "the STATE that GO 5 asks for comes before"},
+		{owing, Header{Kind: KindStep, Round: 5}, "the STATE that the peer asked for before round 5 comes first"},
+		{owing, Header{Kind: KindFinish, Round: 5}, "comes first"},
 		{owing, Header{Kind: KindState, Round: 5, Length: 9}, ""},
 		{owing, Header{Kind: KindState, Round: 4}, "asked for the state before round 5"},
 		{owing, Header{Kind: KindState, Round: 5, Length: maxState + 1}, "at most"},
 		{at(computing, Memfd), Header{Kind: KindState, Round: 5}, "has not asked"},
-		{at(computing, Memfd), Header{Kind: KindAverage, Round: 2}, "the next call is number 1"},
+		{at(computing, Memfd), Header{Kind: KindCollect, Round: 0}, "the next call is number 1"},
+		{at(computing, Memfd), Header{Kind: KindCollect, Round: 7, Length: maxCall + 1}, "at most"},
+		{at(computing, Memfd), Header{Kind: KindFinish, Round: 5, Length: 1}, "at most"},
 		{at(computing, Memfd), Header{Kind: KindLog, Round: 5, Length: maxNote}, ""},
 		{at(computing, Memfd), Header{Kind: KindLog, Round: 6}, "has not said GO 6"},
 		{at(computing, Memfd), Header{Kind: KindLog, Round: 5, Length: maxNote + 1}, "at most"},
@@ -99,19 +104,19 @@ func TestThePeerSpeaksInTurn(t *testing.T) {
 	say(KindWelcome, 2, FlagState, true)
 	say(KindGo, 2, 0, true)
 	say(KindGo, 3, 0, false)
-	say(KindMean, 1, 0, false)
-	hear(Header{Kind: KindAverage, Round: 1})
-	say(KindEnd, 2, 0, false)
-	say(KindMean, 1, 0, true)
+	say(KindResult, 1, 0, false)
+	hear(Header{Kind: KindCollect, Round: 1})
+	say(KindGo, 3, 0, false)
+	say(KindResult, 1, 0, true)
 	hear(Header{Kind: KindStep, Round: 2})
 	if state.done != 3 {
 		t.Errorf("%d rounds are over, want 3", state.done)
 	}
 	say(KindEnd, 3, FlagState, true)
 	hear(Header{Kind: KindState, Round: 3})
-	hear(Header{Kind: KindAverage, Round: 2})
+	hear(Header{Kind: KindCollect, Round: 2})
 	hear(Header{Kind: KindBye})
-	say(KindMean, 2, 0, false)
+	say(KindResult, 2, 0, false)
 }
 
 func TestOutlinesAreChecked(t *testing.T) {

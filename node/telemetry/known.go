@@ -18,6 +18,7 @@ type known struct {
 	mine    message
 	theirs  map[topology.Rank]message
 	heard   map[topology.Rank]time.Time
+	began   time.Time
 	gained  time.Time     // time of the last new result, or of the last worker to have all results
 	changed chan struct{} // closed and replaced when theirs changes
 }
@@ -26,7 +27,7 @@ func newKnown(members handshake.Members, process uint64) *known {
 	return &known{
 		members: members, mine: message{Rank: int(members.Self), Life: process},
 		theirs: make(map[topology.Rank]message), heard: make(map[topology.Rank]time.Time),
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), began: time.Now(),
 	}
 }
 
@@ -97,6 +98,17 @@ func (k *known) ended(rank topology.Rank) bool {
 	news := k.theirs[rank]
 	return news.Final != nil ||
 		news.Status != nil && (news.Status.State == record.Testing || news.Status.State == record.Finished)
+}
+
+// silent reports whether no message has come from a worker for a time.
+func (k *known) silent(rank topology.Rank, span time.Duration) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last, heard := k.heard[rank]
+	if !heard {
+		last = k.began
+	}
+	return time.Since(last) > span
 }
 
 // finals returns the results known so far, in rank order.

@@ -42,7 +42,10 @@ type Config struct {
 	Slowest float64       // bits per second of the run's slowest link, 0 without a limit
 	// Observe gets the events of the other workers.
 	Observe func(record.Event)
-	Log     *slog.Logger
+	// Notice returns what to do with the notice of another worker, nil if no worker can give it. Nil: this worker takes
+	// none, and gives none.
+	Notice func(from topology.Rank, text []byte) func()
+	Log    *slog.Logger
 }
 
 // A Topic is one worker's part in the status topic of a run.
@@ -55,8 +58,9 @@ type Topic struct {
 	period   time.Duration // between two messages of a peer, the last ones apart
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
-	reminder event.Emitter   // reminds gossipsub of peers
-	received atomic.Int64    // bytes
+	reminder event.Emitter // reminds gossipsub of peers
+	received atomic.Int64  // bytes
+	notices  notices
 	stopped  chan error      // a worker has stopped the run
 	unheard  map[peer.ID]int // reminders since the topic had a connected member
 }
@@ -69,7 +73,7 @@ func Join(c Config) (*Topic, error) {
 	t := &Topic{
 		c: c, known: newKnown(c.Members, c.Process), ctx: ctx, cancel: cancel,
 		period: newsPeriod(n, c.Slowest), stopped: make(chan error, 1),
-		unheard: make(map[peer.ID]int),
+		notices: notices{fresh: make(chan struct{}, 1)}, unheard: make(map[peer.ID]int),
 	}
 	if n == 1 {
 		return t, nil
@@ -79,20 +83,23 @@ func Join(c Config) (*Topic, error) {
 		return nil, fmt.Errorf("node: gossipsub: %w", err)
 	}
 	t.wg.Go(t.publish)
+	if t.notices.topic != nil {
+		t.wg.Go(func() { t.notices.post(t) })
+	}
 	return t, nil
 }
 
 func (t *Topic) join() error {
 	base := "/gossiptrainer/" + t.c.Run
-	news, control := base+"/telemetry/1", base+"/control/1"
+	news, control, notices := base+"/telemetry/1", base+"/control/1", base+"/notices/1"
 	inRun := func(id peer.ID, _ string) bool {
 		_, member := t.c.Members.Rank(id)
 		return member
 	}
 	ps, err := pubsub.NewGossipSub(t.ctx, t.c.Host,
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
-		pubsub.WithMaxMessageSize(2*maxMessage),
-		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control)),
+		pubsub.WithMaxMessageSize(2*maxNotice),
+		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control, notices)),
 		pubsub.WithPeerFilter(inRun),
 		pubsub.WithAppSpecificRpcInspector(func(_ peer.ID, rpc *pubsub.RPC) error {
 			t.received.Add(int64(proto.Size(&rpc.RPC)))
@@ -101,11 +108,16 @@ func (t *Topic) join() error {
 	if err != nil {
 		return err
 	}
-	if t.news, err = t.listen(ps, news, t.readNews); err != nil {
+	if t.news, err = t.listen(ps, news, maxMessage, t.readNews); err != nil {
 		return err
 	}
-	if t.control, err = t.listen(ps, control, t.readStop); err != nil {
+	if t.control, err = t.listen(ps, control, maxMessage, t.readStop); err != nil {
 		return err
+	}
+	if t.c.Notice != nil {
+		if t.notices.topic, err = t.listen(ps, notices, maxNotice, t.c.Notice); err != nil {
+			return err
+		}
 	}
 	t.reminder, err = t.c.Host.EventBus().Emitter(new(event.EvtPeerProtocolsUpdated))
 	return err
@@ -114,11 +126,11 @@ func (t *Topic) join() error {
 // A reader returns the action for a message of a worker, nil for an invalid message.
 type reader func(from topology.Rank, text []byte) func()
 
-// listen joins a topic and reads it until t is closed.
-func (t *Topic) listen(ps *pubsub.PubSub, name string, read reader) (*pubsub.Topic, error) {
+// listen joins a topic, whose messages have at most limit bytes, and reads it until t is closed.
+func (t *Topic) listen(ps *pubsub.PubSub, name string, limit int, read reader) (*pubsub.Topic, error) {
 	judge := func(_ context.Context, _ peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 		from, member := t.c.Members.Rank(m.GetFrom())
-		if !member || len(m.Data) > maxMessage {
+		if !member || len(m.Data) > limit {
 			return pubsub.ValidationReject
 		}
 		act := read(from, m.Data)
@@ -184,6 +196,9 @@ func (t *Topic) Post(e record.Event) { t.known.post(e) }
 
 // Ended reports whether a worker has said that it has done its rounds.
 func (t *Topic) Ended(rank topology.Rank) bool { return t.known.ended(rank) }
+
+// Silent reports whether nothing has come from a worker for longer than a living one is silent.
+func (t *Topic) Silent(rank topology.Rank) bool { return t.known.silent(rank, silence(t.period)) }
 
 // Finals returns the results known so far, in rank order.
 func (t *Topic) Finals() []record.Final { return t.known.finals() }

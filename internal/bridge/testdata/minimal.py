@@ -5,7 +5,7 @@ Usage: minimal.py memfd|frames
 """
 import fcntl, json, mmap, os, socket, struct, sys
 
-HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, AVERAGE, MEAN, BYE, ERROR, START, VECTOR = range(1, 15)
+HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR = range(1, 15)
 ELEMENTS, SIZE = 4, 16
 shared = sys.argv[1] == "memfd"
 link = socket.socket(socket.AF_UNIX)
@@ -32,7 +32,7 @@ def hear():
     body = take(length)
     if kind == ERROR:
         sys.exit(json.loads(body)["message"])
-    if kind in (GO, VECTOR, MEAN) and not shared:
+    if kind in (GO, VECTOR) and not shared:
         region[:SIZE] = body
     return kind, flags, round, body
 
@@ -42,7 +42,7 @@ def hand_over(kind, round, x):
     say(kind, round, b"" if shared else region[:SIZE])
 
 
-hello = json.dumps({"version": 1, "client": "minimal.py", "memory": sys.argv[1], "elements": ELEMENTS, "exact": 0,
+hello = json.dumps({"version": 2, "client": "minimal.py", "memory": sys.argv[1], "elements": ELEMENTS, "exact": 0,
                     "tensors": [{"name": "x", "shape": [ELEMENTS], "dtype": "float32"}]}).encode()
 if shared:
     descriptor = os.memfd_create("region", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -65,16 +65,17 @@ while kind != END:
         if flags & 1:
             say(STATE, done, b"no state but x")
         loss = sum((v - rank) ** 2 / 2 for v in x)
-        say(LOG, done, json.dumps({"loss": loss}).encode())
+        say(LOG, done, json.dumps({"values": {"loss": loss}}).encode())
         hand_over(STEP, done, [v - (v - rank) / 4 for v in x])
     kind, flags, done, body = hear()
 if flags & 1:
     say(STATE, done, b"no state but x")
 x = struct.unpack("<4f", region[:SIZE])
-hand_over(AVERAGE, 1, x)
-while hear()[0] != MEAN:
-    pass
-mean = struct.unpack("<4f", region[:SIZE])
+call = json.dumps({"kind": "mean"}).encode()
+say(COLLECT, 1, struct.pack("<I", len(call)) + call)
+while kind != RESULT:
+    kind, flags, _, body = hear()
+mean = struct.unpack("<4f", body[-SIZE:])
 print(f"worker {rank} ends with x = {x[0]:.3f}, the mean is {mean[0]:.3f}")
-say(SCORE, done, json.dumps({"loss": sum((v - rank) ** 2 / 2 for v in x)}).encode())
+say(SCORE, done, json.dumps({"values": {"loss": sum((v - rank) ** 2 / 2 for v in x)}}).encode())
 say(BYE, done, b"{}")

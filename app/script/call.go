@@ -1,0 +1,125 @@
+package script
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gossiptrainer/gossip/pace"
+	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/vec"
+	"gossiptrainer/topology"
+)
+
+// mostInline is the largest contribution to a call that travels in a notice, in bytes. Others fetch a larger one.
+const mostInline = 8 * bridge.MaxReduced
+
+// called takes in a call that the script made in its turn of round k, or after its last round.
+func (c *Child) called(act bridge.Act, k int) error {
+	call := pace.Call{Kind: act.Request.Kind, Op: act.Request.Op, Root: act.Request.Root, At: k, Body: act.Raw}
+	if len(act.Raw) > mostInline {
+		call.Body, call.Size = nil, int64(len(act.Raw))
+		c.room.Load().Publish(tagOf(act.Call), pack(act.Raw))
+	}
+	c.asked, c.given = k, act.Raw
+	return c.publish(func(p *pace.Pace) error { return p.Call(act.Call, call) })
+}
+
+// meet takes part in a call at the boundary of round k, where the worker has the vector x, and answers the script if
+// that waits. moved says that the script's next turn begins with x.
+func (c *Child) meet(v view, k int, x []float32) (moved bool, err error) {
+	kind, parts := c.parts(v.call)
+	raw, err := c.combine(v.call, kind, parts, x)
+	if err != nil {
+		return false, &Error{fmt.Errorf("%s %d: %w", kind, v.call, err)}
+	}
+	if !v.waiting {
+		_, err = c.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
+		return false, err
+	}
+	moved = !v.Finished && k != c.asked
+	if err := c.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw); err != nil {
+		return false, c.fate(err)
+	}
+	return moved, c.publish(func(p *pace.Pace) error { p.Pass(k); return nil })
+}
+
+// combine returns the result of a call.
+func (c *Child) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, x []float32) ([]byte, error) {
+	ctx, room := c.room.Load().ctx, c.room.Load()
+	switch kind {
+	case pace.Mean:
+		mean, err := room.Average(ctx, call, x)
+		return vec.AppendLE(nil, mean), err
+	case pace.Reduce:
+		return reduce(parts), nil
+	case pace.Broadcast:
+		for _, p := range parts {
+			return c.broadcast(ctx, call, topology.Rank(p.Root), parts)
+		}
+	}
+	return nil, nil
+}
+
+// broadcast returns the bytes of the root.
+func (c *Child) broadcast(
+	ctx context.Context, call int, root topology.Rank, parts map[topology.Rank]pace.Call,
+) ([]byte, error) {
+	part, called := parts[root]
+	switch {
+	case !called:
+		return nil, fmt.Errorf("worker %d, whose value it gives, has ended", root)
+	case int(root) == c.place.Rank:
+		return c.given, nil
+	case part.Size == 0:
+		return part.Body, nil
+	}
+	x := make([]float32, (part.Size+3)/4)
+	if err := c.room.Load().Fetch(ctx, root, tagOf(call), x); err != nil {
+		return nil, err
+	}
+	return vec.AppendLE(nil, x)[:part.Size], nil
+}
+
+// tagOf names the bytes of a broadcast among the vectors of a worker.
+func tagOf(call int) string { return "call " + strconv.Itoa(call) }
+
+// pack returns bytes as a vector, whose numbers mean nothing.
+func pack(raw []byte) []float32 {
+	x := make([]float32, (len(raw)+3)/4)
+	vec.ReadLE(x, append(slices.Clip(raw), make([]byte, 4*len(x)-len(raw))...))
+	return x
+}
+
+// reduce combines values in the order of ranks, so that all workers get the same bits.
+func reduce(parts map[topology.Rank]pace.Call) []byte {
+	var ranks []topology.Rank
+	for rank := range parts {
+		ranks = append(ranks, rank)
+	}
+	slices.Sort(ranks)
+	op, out := parts[ranks[0]].Op, slices.Clone(parts[ranks[0]].Body)
+	at := func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) }
+	for i := range len(out) / 8 {
+		v := at(out, i)
+		for _, rank := range ranks[1:] {
+			w := at(parts[rank].Body, i)
+			switch op {
+			case "min":
+				v = min(v, w)
+			case "max":
+				v = max(v, w)
+			default:
+				v += w
+			}
+		}
+		if op == "mean" {
+			v /= float64(len(ranks))
+		}
+		binary.LittleEndian.PutUint64(out[8*i:], math.Float64bits(v))
+	}
+	return out
+}
