@@ -64,7 +64,7 @@ func (c *Comparison) scoreCells(env []string) {
 	if err != nil || c.Targets.Accuracy == 0 || loaded.Config.Output.Evaluate > 0 || loaded.Config.External() {
 		return
 	}
-	rounds := loaded.Config.Train.Rounds
+	rounds := int(loaded.Config.Train.Rounds)
 	if c.Budget.Rounds > 0 {
 		rounds = c.Budget.Rounds
 	}
@@ -85,7 +85,7 @@ func (c *Comparison) CheckTargets(cell Config) error {
 
 // CheckRecords refuses a run of so few records that they cannot tell when a loss is reached; 0 is no target.
 func (c *Config) CheckRecords(loss float64) error {
-	rounds, every := c.Train.Rounds, c.Output.Every
+	rounds, every := int(c.Train.Rounds), c.Output.Every
 	if loss == 0 || rounds/every >= record.Smoothing {
 		return nil
 	}

@@ -194,7 +194,7 @@ type Model struct {
 
 // Train is the local optimizer.
 type Train struct {
-	Rounds      int       `json:"rounds" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"rounds to train"`
+	Rounds      Rounds    `json:"rounds" jsonschema_description:"rounds to train; script = as many as the steps of the external model's script with the most steps"`
 	Epochs      float64   `json:"epochs" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"passes over the samples, instead of rounds: the rounds are epochs x samples / (workers x batch), rounded up; 0 = rounds says"`
 	Batch       int       `json:"batch" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"samples per gradient and worker"`
 	StepSize    float64   `json:"step_size" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"alpha, the largest step size: that of the first round after the warm-up"`

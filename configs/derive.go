@@ -40,6 +40,9 @@ func (l *Loaded) derive() {
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
+	if l.Config.External() && !l.Config.reweights() && l.level("train.rounds") == 0 {
+		follow(l, "train.rounds", &l.Config.Train.Rounds, ByScript)
+	}
 	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
 	}

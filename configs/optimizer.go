@@ -27,7 +27,7 @@ var optimizerRules = []rule{
 		}
 	}},
 	{[]string{"train.warmup", "train.rounds", "train.epochs"}, func(c *Config, wrong complain) {
-		if t := c.Train; t.Epochs == 0 && t.Warmup >= t.Rounds {
+		if t := c.Train; t.Epochs == 0 && Rounds(t.Warmup) >= t.Rounds {
 			wrong("train.warmup", "a warm-up of %d rounds leaves none of %d: must be smaller", t.Warmup, t.Rounds)
 		}
 	}},

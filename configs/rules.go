@@ -149,6 +149,17 @@ var algorithmRules = []rule{
 			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, steps.Reason(), a.LocalSteps)
 		}
 	}},
+	{[]string{"train.rounds", "model.name", "faults.on_lost_neighbor"}, func(c *Config, wrong complain) {
+		switch {
+		case c.Train.Rounds != ByScript:
+		case !c.External():
+			wrong("train.rounds", "script is for a script that trains an external model, and %s is built in: give a number",
+				c.Model.Name)
+		case c.reweights():
+			wrong("train.rounds", "a run that goes on without lost workers cannot wait for the end of their scripts: "+
+				"give a number, or faults.on_lost_neighbor another value")
+		}
+	}},
 	{[]string{"algorithm.clip.radius", "algorithm.clip.liars"}, func(c *Config, wrong complain) {
 		switch a := c.Algorithm; {
 		case a.Clip.Radius > 0 && a.Clip.Liars > 0:

@@ -90,7 +90,7 @@ func checkLasting(f *Fault, kind string, wrong complain) {
 
 // checkMoment checks that the run has the round in which a fault begins.
 func checkMoment(c *Config, f *Fault, wrong complain) {
-	if rounds := c.Train.Rounds; !f.At.Timed && f.At.Round >= rounds && c.Train.Epochs == 0 {
+	if rounds := int(c.Train.Rounds); !f.At.Timed && f.At.Round >= rounds && c.Train.Epochs == 0 {
 		wrong("at", "the run has %s, so no peer begins round %d: must be at most %d",
 			plural.Of(rounds, "round"), f.At.Round, rounds-1)
 	}

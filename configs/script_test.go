@@ -184,7 +184,7 @@ func TestScriptOfAShorterRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, short.Config.Faults.Script); diff != "" || short.Config.Train.Rounds != rounds {
+		if diff := cmp.Diff(want, short.Config.Faults.Script); diff != "" || int(short.Config.Train.Rounds) != rounds {
 			t.Errorf("%d rounds, script (-want +got):\n%s", short.Config.Train.Rounds, diff)
 		}
 	}

@@ -28,7 +28,7 @@ func Live(run *experiment.Run) screen.Run {
 	cfg := run.Config()
 	return screen.Run{
 		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
-		Peers: run.N(), Rounds: cfg.Train.Rounds,
+		Peers: run.N(), Rounds: int(cfg.Train.Rounds),
 	}
 }
 
@@ -56,5 +56,5 @@ func Run(run *experiment.Run) string {
 		method += fmt.Sprintf(" with gamma %.4g", gamma)
 	}
 	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), method, learns,
-		size, plural.Of(cfg.Train.Rounds, "round"))
+		size, plural.Of(int(cfg.Train.Rounds), "round"))
 }

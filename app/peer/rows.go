@@ -74,6 +74,6 @@ func (p *Part) agree(ctx context.Context, n *node.Node) error {
 	}
 	shares := strings.ReplaceAll(fmt.Sprint(rows), " ", ", ")
 	fmt.Fprintf(p.Display, "the machines have agreed on their rows: data.sizes={law: shares, shares: %s}, %s\n", shares,
-		plural.Of(agreed.Config().Train.Rounds, "round"))
+		plural.Of(int(agreed.Config().Train.Rounds), "round"))
 	return p.Adopt(agreed)
 }

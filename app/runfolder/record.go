@@ -39,7 +39,7 @@ func OpenRecord(dir string) (*record.Run, error) {
 
 // Limits bounds the record of a run. A fast worker does steps of slow ones if all workers share a number of steps.
 func Limits(run *experiment.Run) record.Limits {
-	l := record.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
+	l := record.Limits{Peers: run.N(), Rounds: int(run.Config().Train.Rounds)}
 	if run.Asynchronous() {
 		l.Rounds *= run.N()
 	}

@@ -190,7 +190,16 @@ func (c *Child) Tell(rank int, observe func(record.Event)) {
 }
 
 // Notice returns what to do with what another worker has told by Room.Notify, nil if no worker can tell it.
-func (c *Child) Notice(from topology.Rank, text []byte) func() { return c.hear(from, text) }
+func (c *Child) Notice(from topology.Rank, text []byte) func() {
+	act := c.hear(from, text)
+	if act == nil {
+		return nil
+	}
+	return func() {
+		act()
+		c.share()
+	}
+}
 
 // note takes a score of the script.
 func (c *Child) note(round int, values map[string]*float64) {

@@ -16,6 +16,7 @@ type crew struct {
 	size    int           // workers
 	most    int           // rounds
 	changed chan struct{} // closed and replaced when the state of another worker is new
+	shared  int           // steps that the others have been told of
 	broken  error         // why the calls of the scripts do not fit
 }
 
@@ -56,7 +57,24 @@ func (c *crew) change(f func(p *pace.Pace) error) (text []byte, err error) {
 	if err := f(c.pace); err != nil {
 		return nil, err
 	}
+	c.shared = c.pace.Own().Reached
 	return json.Marshal(c.pace.Own())
+}
+
+// unshared returns the state of the script, nil if the others know it or do not need it.
+func (c *crew) unshared() []byte {
+	c.lock.Lock()
+	own := c.pace.Own()
+	needed := c.pace.Watched() && own.Reached > c.shared
+	c.lock.Unlock()
+	if !needed {
+		return nil
+	}
+	text, err := c.change(func(*pace.Pace) error { return nil })
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // A view is what a worker knows at the boundary of a round.
@@ -88,10 +106,9 @@ func (c *crew) parts(call int) (kind pace.Kind, parts map[topology.Rank]pace.Cal
 	return kind, parts
 }
 
-// stepped notes a step of round k, and reports whether others need to know.
-func (c *crew) stepped(k int) (watched bool) {
+// stepped notes a step of round k.
+func (c *crew) stepped(k int) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.pace.Step(k)
-	return c.pace.Watched()
 }

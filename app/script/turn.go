@@ -69,9 +69,8 @@ var _ work.Gradient = (*Child)(nil).Gradient
 // step takes in the local step of round k.
 func (c *Child) step(g []float32, k int, x []float32, took time.Duration) (loss float32) {
 	loss = c.script.Direction(g, x)
-	if c.crew.stepped(k) {
-		_ = c.publish(func(*pace.Pace) error { return nil })
-	}
+	c.stepped(k)
+	c.share()
 	if c.saving == k {
 		c.cost.Store(int64(max(0, took-c.usual)))
 	} else {
@@ -96,6 +95,13 @@ func (c *Child) publish(change func(p *pace.Pace) error) error {
 		c.room.Load().Notify(text)
 	}
 	return err
+}
+
+// share tells the others the state of the script, if it is new and they need it. Nobody does while all step.
+func (c *Child) share() {
+	if text := c.unshared(); text != nil {
+		c.room.Load().Notify(text)
+	}
 }
 
 // pulse is how often a worker that waits looks for workers that are gone.

@@ -116,7 +116,7 @@ func (s *Session) ended() string {
 // Shorter returns the rounds of a run that ended early, 0 for other runs.
 func (s *Session) Shorter() (rounds int) {
 	finals, _ := s.results()
-	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.Run.Config().Train.Rounds {
+	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= int(s.Run.Config().Train.Rounds) {
 		return 0
 	}
 	return finals[0].Rounds

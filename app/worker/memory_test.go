@@ -119,7 +119,7 @@ func TestThePlanIsWhatPeersTake(t *testing.T) {
 		task := w.Task
 		gradient := task.Gradient
 		task.Gradient = func(g []float32, k int, x []float32) (float32, error) {
-			if rank == 0 && k == run.Config().Train.Rounds-1 {
+			if rank == 0 && k == int(run.Config().Train.Rounds)-1 {
 				measured = held()
 			}
 			return gradient(g, k, x)

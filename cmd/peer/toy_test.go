@@ -174,7 +174,7 @@ func (t *toyScript) step(k int, save bool) error {
 		return err
 	}
 	t.tell(k, "step")
-	return t.say(bridge.KindLog, k, bridge.Loss{Loss: &loss})
+	return t.say(bridge.KindLog, k, bridge.Values{Values: map[string]*float64{"loss": &loss}})
 }
 
 // tell opens the file of a test that waits for this place.
@@ -196,7 +196,7 @@ func (t *toyScript) end(rounds int) error {
 		fmt.Printf("toy: worker %d ends with %x\n", t.rank, sha256.Sum256(t.bytes(t.speed)))
 	}
 	accuracy, loss := 0.25*float64(t.rank), float64(t.x[0])
-	if err := t.say(bridge.KindScore, rounds, bridge.Score{Accuracy: &accuracy, Loss: &loss}); err != nil {
+	if err := t.say(bridge.KindScore, rounds, bridge.Values{Values: map[string]*float64{"accuracy": &accuracy, "loss": &loss}}); err != nil {
 		return err
 	}
 	return t.say(bridge.KindBye, rounds, struct{}{})

@@ -92,7 +92,7 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	bits, mean := b.bits()
 	return &Worker{
 		Task: work.Task{
-			Rank: b.rank, Rows: b.rows, Closing: b.Closing(b.rank), Machine: machine, Rounds: b.cfg.Train.Rounds,
+			Rank: b.rank, Rows: b.rows, Closing: b.Closing(b.rank), Machine: machine, Rounds: int(b.cfg.Train.Rounds),
 			Asynchronous: b.Asynchronous(), MaxPayload: b.frame(machine), Entropy: b.coder, Layout: layout,
 			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
 		},

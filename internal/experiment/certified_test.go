@@ -63,7 +63,7 @@ func violations(t testing.TB, r *Run, of gradient) (wrong int64) {
 	choose(t, r, all, of)
 	drive(t, r, all, 1)
 	for _, w := range all {
-		wrong += *w.Bound(r.cfg.Train.Rounds).Violations
+		wrong += *w.Bound(int(r.cfg.Train.Rounds)).Violations
 	}
 	return wrong
 }

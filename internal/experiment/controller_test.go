@@ -39,12 +39,12 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 				if again := digest(t, r, workers(t, r), r.N()-1); again != first {
 					t.Errorf("the workers of one run in another order: %s and %s", first, again)
 				}
-				if v := all[0].Bound(r.cfg.Train.Rounds).Violations; r.cfg.Algorithm.Theta.Rule == "certified" && *v != 0 {
+				if v := all[0].Bound(int(r.cfg.Train.Rounds)).Violations; r.cfg.Algorithm.Theta.Rule == "certified" && *v != 0 {
 					t.Errorf("%d violations of a certified theta", *v)
 				}
 				mean := all[0].MeanBits()
 				for i, w := range all {
-					last := r.cfg.Train.Rounds - 1
+					last := int(r.cfg.Train.Rounds) - 1
 					if w.Bits(last) != all[0].Bits(last) || w.MeanBits() != mean {
 						t.Errorf("worker %d: %d bits in the end and %v on average, worker 0: %d and %v", i, w.Bits(last), w.MeanBits(),
 							all[0].Bits(last), mean)

@@ -112,7 +112,7 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
 	spec := t.Spec()
 	spec.Slack, spec.Seed = float64(t.Slack), r.cfg.Seed
-	spec.Exchanges = max(1, r.cfg.Train.Rounds/r.cfg.Algorithm.LocalSteps)
+	spec.Exchanges = max(1, int(r.cfg.Train.Rounds)/r.cfg.Algorithm.LocalSteps)
 	if r.data.Local() && r.cfg.Train.Epochs > 0 {
 		spec.Exchanges = topology.DefaultExchanges // the slack must not depend on rows that another machine does not see
 	}
@@ -140,7 +140,7 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 
 func newSchedule(t configs.Train) (train.Schedule, error) {
 	schedule, err := train.NewSchedule(train.StepPlan{
-		Name: t.Schedule, StepSize: t.StepSize, Rounds: t.Rounds, Warmup: t.Warmup, DropEvery: t.Drop.Every,
+		Name: t.Schedule, StepSize: t.StepSize, Rounds: int(t.Rounds), Warmup: t.Warmup, DropEvery: t.Drop.Every,
 		DropFactor: t.Drop.Factor,
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Run) countRounds() error {
 		return configs.Errorf("train.epochs", "%v epochs of %d samples are %.3g rounds: must be at most %d", t.Epochs,
 			samples, rounds, most).With("train.batch")
 	}
-	t.Rounds = max(1, int(rounds))
+	t.Rounds = max(1, configs.Rounds(rounds))
 	return nil
 }
 

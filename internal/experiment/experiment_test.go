@@ -102,7 +102,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 			if err := w.Machine.Gradient(g[w.Rank], loss, time.Duration(ready.Round+1-first)*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			if ready.Round == r.cfg.Train.Rounds-1 {
+			if ready.Round == int(r.cfg.Train.Rounds)-1 {
 				res.Last = append(res.Last, record.Step{Rank: int(w.Rank), Loss: float64(loss)})
 			}
 		}
@@ -111,7 +111,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		res.Models.(score.InMemory)[i] = w.Model()
 		digest := record.Digest(res.Models.(score.InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{
-			Rank: i, Rounds: r.cfg.Train.Rounds, Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
+			Rank: i, Rounds: int(r.cfg.Train.Rounds), Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
 		})
 	}
 	return res

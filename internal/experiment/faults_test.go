@@ -122,7 +122,7 @@ func TestAScriptChangesNoResult(t *testing.T) {
 		}
 		k := runs[name]
 		faults := &sim.Faults{
-			Script: drawScript(rt, k.run, min(k.run.cfg.Train.Rounds, 30)), Detect: 2 * time.Second,
+			Script: drawScript(rt, k.run, min(int(k.run.cfg.Train.Rounds), 30)), Detect: 2 * time.Second,
 			Every: rapid.IntRange(1, 6).Draw(rt, "every"), Keep: rapid.IntRange(1, 2).Draw(rt, "keep"),
 		}
 		if got, _, err := underScript(t, k.run, faults); err != nil || got != k.want {

@@ -57,7 +57,7 @@ func TestPayloadsAreCutAsTheirLayoutsSay(t *testing.T) {
 				}
 			}
 			simulate(t, r, all)
-			if want := r.cfg.Train.Rounds; seen < want {
+			if want := r.cfg.Train.Rounds; seen < int(want) {
 				t.Errorf("the layout of %d messages is known, want at least %d", seen, want)
 			}
 		})

@@ -20,7 +20,7 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	if err != nil {
 		return nil, err
 	}
-	rounds, every := b.cfg.Train.Rounds, b.cfg.Algorithm.LocalSteps
+	rounds, every := int(b.cfg.Train.Rounds), b.cfg.Algorithm.LocalSteps
 	if s != nil {
 		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
@@ -33,7 +33,7 @@ func (b *builder) pairMachine(x []float32, s *state.Snapshot) (gossip.Machine, e
 	if err != nil {
 		return nil, err
 	}
-	plan := gossip.PairPlan{Workers: b.N(), Rounds: b.cfg.Train.Rounds, Seed: b.cfg.Seed}
+	plan := gossip.PairPlan{Workers: b.N(), Rounds: int(b.cfg.Train.Rounds), Seed: b.cfg.Seed}
 	if s != nil {
 		return gossip.ResumePair(b.rank, b.rows.At(0), b.method.Pair(p), plan, s)
 	}

@@ -27,7 +27,7 @@ func (r *Run) Sizes(rank topology.Rank) budget.Worker {
 	neighbours := len(r.rows[rank].At(0).In)
 	w := budget.Worker{
 		Parameters: r.dim, Moments: r.Moments(), External: r.cfg.External(),
-		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: r.cfg.Train.Rounds,
+		Payload: r.steadyPayload(), Slots: 2, Ahead: 2, Neighbours: neighbours, Rounds: int(r.cfg.Train.Rounds),
 		Keeping: budget.Keeping{
 			Keeps: !r.Reweights() && (r.cfg.Checkpoint.Every > 0 || r.cfg.Checkpoint.Seconds > 0),
 			Kept:  r.cfg.Checkpoint.Keep, Longest: int64(r.cfg.Checkpoint.Journal), Steps: r.cfg.Algorithm.LocalSteps,
@@ -99,7 +99,7 @@ func (r *Run) Disk(mode string) (all budget.Plan) {
 	if r.cfg.Train.From != "" {
 		all.Add(budget.Plan{{Owner: budget.Start, Bytes: model, What: "a copy of the model that the run starts from"}})
 	}
-	lines := int64(r.N()) * int64(r.cfg.Train.Rounds/max(1, r.cfg.Output.Every))
+	lines := int64(r.N()) * int64(int(r.cfg.Train.Rounds)/max(1, r.cfg.Output.Every))
 	all.Add(budget.Plan{{Owner: budget.Record, Bytes: recordBytes * lines, What: "the record of all peers"}})
 	return all
 }

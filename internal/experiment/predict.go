@@ -20,7 +20,7 @@ func (r *Run) Predict() Prediction {
 	frames := r.method.Sends.Frames(r.rows)
 	return Prediction{
 		Payload: r.steadyPayload(), Frames: frames.Most, Mean: float64(frames.All) / float64(r.N()),
-		Exchanges: r.cfg.Train.Rounds / r.cfg.Algorithm.LocalSteps,
+		Exchanges: int(r.cfg.Train.Rounds) / r.cfg.Algorithm.LocalSteps,
 	}
 }
 

@@ -103,7 +103,7 @@ func TestGoingOnIsNeverHavingStopped(t *testing.T) {
 				base = append(base, bucketsOf(128)...)
 			}
 			r := remembering(t, memories[name], base)
-			rounds := r.cfg.Train.Rounds
+			rounds := int(r.cfg.Train.Rounds)
 			at := []int{1, rounds / 2, rounds/2 + 1, min(rounds/2+5, rounds), rounds}
 			want, saved := stops(t, r, at)
 			for _, k := range at {

@@ -56,7 +56,7 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 	if s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N()); s.Data != nil {
 		s.Data.BySamples, s.Data.LabelNoise = r.cfg.Data.Weighted(), r.cfg.Data.LabelNoise
 	}
-	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
+	if s.Steps < len(res.Finals)*int(r.cfg.Train.Rounds) {
 		s.Ended = res.Ended
 	}
 	var err error

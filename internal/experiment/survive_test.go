@@ -141,7 +141,7 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 	}
 	for i, w := range all {
 		f := w.Final(record.Final{Rounds: out.Rounds[i], Sent: out.Sent[i], Messages: out.Messages[i], Time: out.Time})
-		f.Theta, f.Bits = w.Bound(r.Config().Train.Rounds), w.MeanBits()
+		f.Theta, f.Bits = w.Bound(int(r.Config().Train.Rounds)), w.MeanBits()
 		out.finals = append(out.finals, f)
 	}
 	return out
@@ -198,7 +198,7 @@ func TestSimulationsGoOnAsIfTheyHadNotStopped(t *testing.T) {
 			}
 			r := remembering(t, own, append(base, "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
 				"limit.jitter=500us", "limit.loss=0.05"))
-			rounds := r.cfg.Train.Rounds
+			rounds := int(r.cfg.Train.Rounds)
 			for _, costs := range []cost.Costs{{}, slowCoding} {
 				try := &trial{r, costs, r.Script()}
 				want := try.survived(t, nil, func(int) bool { return true })
@@ -231,7 +231,7 @@ func TestAnyScriptGoesOnFromAnyState(t *testing.T) {
 			"model.dim=100", "output.evaluate=3", "limit.rate=2mbit", "limit.latency=1ms",
 			"faults.on_lost_neighbor="+rapid.SampledFrom([]string{"wait", "stop"}).Draw(rt, "policy")))
 		try := &trial{Run: r, costs: rapid.SampledFrom([]cost.Costs{{}, slowCoding}).Draw(rt, "costs")}
-		try.script = drawScript(rt, r, min(r.cfg.Train.Rounds, 30))
+		try.script = drawScript(rt, r, min(int(r.cfg.Train.Rounds), 30))
 		every := rapid.IntRange(1, 7).Draw(rt, "every")
 		due := func(round int) bool { return round%every == 0 }
 		want := try.survived(t, nil, due)

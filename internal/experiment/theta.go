@@ -156,7 +156,7 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 		plan.Start *= usualUpdate
 	}
 	t := r.cfg.Train
-	plan.Unit = portable(moniqua.LargestStep(r.schedule.At, t.Rounds, r.cfg.Algorithm.LocalSteps))
+	plan.Unit = portable(moniqua.LargestStep(r.schedule.At, int(t.Rounds), r.cfg.Algorithm.LocalSteps))
 	if !thetaControls[r.cfg.Algorithm.Theta.Rule].scaled {
 		plan.Start *= plan.Unit(0)
 		plan.Unit = func(int) float64 { return 1 }
@@ -313,6 +313,6 @@ func theoremTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
 func (r *Run) bounded() (topology.Spectrum, moniqua.Updates, error) {
 	spectrum, err := r.spectrum()
 	return spectrum, moniqua.Updates{
-		Step: r.schedule.At, Rounds: r.cfg.Train.Rounds, Bound: r.bound, Every: r.cfg.Algorithm.LocalSteps,
+		Step: r.schedule.At, Rounds: int(r.cfg.Train.Rounds), Bound: r.bound, Every: r.cfg.Algorithm.LocalSteps,
 	}, err
 }

@@ -35,7 +35,7 @@ func forecastOf(run *experiment.Run) Forecast {
 	network, p := run.Network(), run.Predict()
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := Forecast{
-		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
+		Rounds: int(run.Config().Train.Rounds), Exchanges: p.Exchanges,
 		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)), Unknown: run.Dim() == 0,
 	}
 	var now time.Duration

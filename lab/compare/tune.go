@@ -87,7 +87,7 @@ func (m *Matrix) search(cell configs.Cell, progress *pace) ([]*trial, error) {
 	}
 	const share = 4 // of the rounds
 	one := report.Trial{Label: cell.Label, Network: cell.Network, Seed: m.file.Tuning.Seed,
-		Rounds: cmp.Or(m.file.Tuning.Rounds, max(1, loaded.Config.Train.Rounds/share))}
+		Rounds: cmp.Or(m.file.Tuning.Rounds, max(1, int(loaded.Config.Train.Rounds)/share))}
 	short := *m
 	short.pace = progress
 	// The training loss decides, so tests of the models would be wasted.

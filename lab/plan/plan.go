@@ -79,7 +79,7 @@ func (p *planner) open() error {
 	if err := run.Data().Find(); err != nil {
 		return err
 	}
-	p.result = Plan{Run: cfg.Name, Workers: run.N(), Rounds: run.Config().Train.Rounds, Refused: []Refusal{}}
+	p.result = Plan{Run: cfg.Name, Workers: run.N(), Rounds: int(run.Config().Train.Rounds), Refused: []Refusal{}}
 	p.base.Config.Topology.Size = run.N()
 	if err := p.place(len(cfg.Peers) > 0); err != nil {
 		return err

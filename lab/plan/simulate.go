@@ -53,7 +53,7 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Targ
 	if err != nil {
 		return err
 	}
-	t.curve = newCurve(log.all, t.every, cycleOf(run), run.Config().Train.Rounds)
+	t.curve = newCurve(log.all, t.every, cycleOf(run), int(run.Config().Train.Rounds))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -64,7 +65,7 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 		return costs, nil
 	}
 	cfg := run.Config()
-	cfg.Train.Rounds = max(cfg.Train.Rounds, int(10*took/round)) // the time ends it
+	cfg.Train.Rounds = max(cfg.Train.Rounds, configs.Rounds(10*took/round)) // the time ends it
 	cfg.Output.Every = max(1, int(took/round/leastRounds))
 	cfg.Output.Evaluate, cfg.Output.EvaluateSamples = 0, 32
 	done, err := Run(ctx, cfg, "time="+took.String())
