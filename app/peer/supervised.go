@@ -2,6 +2,13 @@ package peer
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
@@ -15,9 +22,6 @@ import (
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
-	"io"
-	"log/slog"
-	"path/filepath"
 )
 
 // A Supervised is a peer that a supervisor has started.
@@ -34,6 +38,9 @@ type Supervised struct {
 func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	loaded, err := configs.Load(configs.Source{File: p.Path})
 	if err != nil {
+		return err
+	}
+	if p.Script.Env, err = p.environment(loaded.Config); err != nil {
 		return err
 	}
 	run, child, err := Assemble(ctx, loaded, session.Assemble, p.Script)
@@ -77,6 +84,20 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	}
 	begin.spends(saver)
 	return p.train(ctx, client, n, &begin, saver)
+}
+
+// environment tells the script its place among those of this machine, and a folder of its own, which it makes.
+func (p *Supervised) environment(cfg configs.Config) ([]string, error) {
+	if !cfg.External() {
+		return nil, nil
+	}
+	rank, size := strconv.Itoa(p.Rank), strconv.Itoa(cfg.Topology.Size)
+	dir := filepath.Join(filepath.Dir(p.Path), "scripts", rank)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the folder of the script of worker %s: %w", rank, err)
+	}
+	return []string{"PEER_RANK=" + rank, "PEER_SIZE=" + size, "PEER_LOCAL_RANK=" + rank, "PEER_LOCAL_SIZE=" + size,
+		"PEER_DIR=" + dir}, nil
 }
 
 // train trains the worker and reports its result.

@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Command []string
 	Seed    uint64    // of the run
+	Env     []string  // more of its environment, as name=value
 	Out     io.Writer // gets its output
 	Quiet   bool      // only its errors
 	Log     *slog.Logger
@@ -112,7 +113,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
-		Env:  []string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)},
+		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
 		Loss: c.Late.Loss, Score: c.note,
 	})
 	if err != nil {
@@ -166,19 +167,28 @@ type Place struct {
 	Sheds       bool // the run goes on without a worker that is lost
 	Round       int  // in which it begins
 	Checkpoints bool
+	Ended       []byte // what Ended said of the script before a restart; nil: nothing
 }
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
-	if p.Round > 0 && blob == nil {
-		c.o.Log.Warn("the script begins without its state", "round", p.Round)
-	}
 	c.place = p
 	c.begin(p)
-	err := c.script.Welcome(bridge.Welcome{
+	left, err := c.restore(p.Ended)
+	if err != nil {
+		return err
+	}
+	if p.Round > 0 && blob == nil && p.Ended == nil {
+		c.o.Log.Warn("the script begins without its state", "round", p.Round)
+	}
+	err = c.script.Welcome(bridge.Welcome{
 		Run: p.Run, Rank: p.Rank, Size: p.Size, Rounds: p.Rounds, Round: p.Round, Seed: p.Seed,
-		Checkpoints: p.Checkpoints,
+		Checkpoints: p.Checkpoints, Finished: p.Ended != nil,
 	}, x, blob)
+	if err == nil && left {
+		c.o.Log.Info("the script had ended before, and is not run again")
+		c.script.Kill()
+	}
 	return c.fate(err)
 }
 

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -210,6 +211,42 @@ func (c *Child) keepEnd(k int) {
 	if err != nil {
 		c.o.Log.Warn("the state of the script after its last round is not kept", "why", err)
 	}
+}
+
+// Ended returns what restore needs of a script that takes no step from round k on, nil for others: the rounds that it reached,
+// and whether it has left.
+func (c *Child) Ended(k int) []byte {
+	v, err := c.view(k)
+	if err != nil || !v.Finished || v.Reached > k {
+		return nil
+	}
+	left := byte(0)
+	if v.Left {
+		left = 1
+	}
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)
+}
+
+// restore takes in what Ended has returned before a restart.
+func (c *Child) restore(ended []byte) (left bool, err error) {
+	if ended == nil {
+		return false, nil
+	}
+	if len(ended) != 9 || binary.LittleEndian.Uint64(ended) > uint64(c.place.Most) {
+		return false, errors.New("script: the checkpoint does not say how the script had ended")
+	}
+	left = ended[8] == 1
+	_, err = c.change(func(p *pace.Pace) error {
+		if k := int(binary.LittleEndian.Uint64(ended)); k > 0 {
+			p.Step(k - 1)
+		}
+		p.Finish()
+		if left {
+			p.Leave()
+		}
+		return nil
+	})
+	return left, err
 }
 
 // Cost is how much longer the last step with a state took than the one before.

@@ -23,6 +23,8 @@ type Program interface {
 	// SaveBefore asks the script for its state before round k, which State waits for.
 	SaveBefore(k int)
 	State(k int) ([]byte, error)
+	// Ended describes a script that takes no step from round k on, and has no state: nil for others.
+	Ended(k int) []byte
 	// Cost is how long the last state has kept the script from training.
 	Cost() time.Duration
 	// AtEnd has keep called with the state after the last round, for which SaveBefore has asked.
@@ -53,9 +55,12 @@ func (s *Store) StartVector() ([]float32, error) {
 // blobTensor is the name of the script's state in a checkpoint.
 const blobTensor = "script/state"
 
-// blobOf returns the state of the script in a checkpoint, nil if there is none.
-func blobOf(s *state.Snapshot) []byte {
-	at := slices.IndexFunc(s.Tensors, func(t state.Tensor) bool { return t.Name == blobTensor })
+// endedTensor is the name of what Ended says in a checkpoint.
+const endedTensor = "script/ended"
+
+// bytesOf returns what a tensor of the script holds in a checkpoint, nil if there is none.
+func bytesOf(s *state.Snapshot, name string) []byte {
+	at := slices.IndexFunc(s.Tensors, func(t state.Tensor) bool { return t.Name == name })
 	if at < 0 {
 		return nil
 	}
@@ -68,14 +73,14 @@ const endFolder = "script"
 
 // blobAt returns the state of the script in a checkpoint, or after the last round. It is nil if there is none.
 func (s *Store) blobAt(found *checkpoint.Found) []byte {
-	if blob := blobOf(found.State); blob != nil {
+	if blob := bytesOf(found.State, blobTensor); blob != nil {
 		return blob
 	}
 	end, err := checkpoint.Latest(filepath.Join(s.dir, endFolder))
 	if err != nil || end.Round != found.Round {
 		return nil
 	}
-	return blobOf(end.State)
+	return bytesOf(end.State, blobTensor)
 }
 
 // keepScript adds the script's state to the checkpoints. The script gives it before it trains in that round. After the
@@ -83,6 +88,13 @@ func (s *Store) blobAt(found *checkpoint.Found) []byte {
 func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 	take, write, final := kept.Take, kept.Write, false
 	holding := func(blob []byte) state.Tensor { return state.Tensor{Name: blobTensor, Type: "U8", Data: blob} }
+	ended := func(k int) bool {
+		data := p.Ended(k)
+		if data != nil {
+			taken.Tensors = append(taken.Tensors, state.Tensor{Name: endedTensor, Type: "U8", Data: data})
+		}
+		return data != nil
+	}
 	kept.Take = func(k int) {
 		take(k)
 		p.SaveBefore(k)
@@ -98,7 +110,7 @@ func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snaps
 	}
 	kept.Cost, kept.Patience = p.Cost, bridge.LastStep
 	kept.Write = func(k int) error {
-		if k == 0 || final {
+		if ended(k) || k == 0 || final {
 			return write(k)
 		}
 		blob, err := p.State(k)

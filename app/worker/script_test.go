@@ -32,6 +32,7 @@ func external(t *testing.T, start []float32) *experiment.Run {
 type program struct {
 	start []float32
 	blob  []byte
+	ended []byte
 	gone  error
 	asked []int
 	keep  func(blob []byte) error
@@ -43,6 +44,8 @@ func (p *program) State(k int) ([]byte, error) { return p.blob, p.gone }
 func (p *program) Cost() time.Duration         { return 0 }
 
 func (p *program) AtEnd(keep func(blob []byte) error) { p.keep = keep }
+
+func (p *program) Ended(int) []byte { return p.ended }
 
 func TestACheckpointHoldsTheStateOfTheScript(t *testing.T) {
 	p := &program{start: []float32{1, 2, 3}, blob: []byte("optimizer")}

@@ -129,6 +129,7 @@ type Origin struct {
 	// script; nil: none.
 	Start []float32
 	Blob  []byte
+	Ended []byte // what Program.Ended said; nil: nothing
 }
 
 // Find says where the worker begins. Until Close no other process can open the same store.
@@ -146,6 +147,7 @@ func (s *Store) Find(from Start) (Origin, error) {
 	o := Origin{Kept: found != nil || s.keeps()}
 	if found != nil && found.Round > 0 {
 		o.Round, o.State, o.Blob = found.Round, found.State, s.blobAt(found)
+		o.Ended = bytesOf(found.State, endedTensor)
 		return o, nil
 	}
 	if from != Fresh {

@@ -310,7 +310,7 @@ func TestEpochsCountTheRowsThatWorkersHave(t *testing.T) {
 	if train := run.data.Info().Train; used == train {
 		t.Fatalf("all %d rows are used: the test needs some that are not", train)
 	}
-	if got, want := run.Config().Train.Rounds, (2*used+29)/30; got != want {
+	if got, want := run.Config().Train.Rounds, (2*used+29)/30; int(got) != want {
 		t.Errorf("%d rounds, want %d for %d rows", got, want, used)
 	}
 }
