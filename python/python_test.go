@@ -31,7 +31,7 @@ func interpreter(t *testing.T, modules string) string {
 func TestModuleFollowsTheProtocol(t *testing.T) {
 	for name, needs := range map[string]string{
 		"test_script": "numpy", "test_torch": "torch, numpy", "test_data": "torch, numpy", "test_seeds": "torch, numpy",
-		"test_resume": "torch, numpy",
+		"test_resume": "torch, numpy", "test_calls": "torch, numpy", "test_tree": "numpy",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, file := range []string{name, "fakepeer"} { // so that a cached result is that of these files
@@ -70,7 +70,7 @@ func TestExampleRunsAlone(t *testing.T) {
 	// the script of the module's documentation, word for word
 	for _, line := range strings.Split(documented(t), "\n") {
 		if !strings.Contains(string(script), "\n"+line+"\n") {
-			t.Errorf("train.py lacks the line %q of gossip.py", line)
+			t.Errorf("train.py lacks the line %q of the package", line)
 		}
 	}
 	out := run(t, interpreter(t, "torch"), folder, "train.py")
@@ -79,17 +79,17 @@ func TestExampleRunsAlone(t *testing.T) {
 	}
 }
 
-// documented returns the script in the first comment of gossip.py, without explanations.
+// documented returns the script in the first comment of the package, without explanations.
 func documented(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile("gossip.py")
+	source, err := os.ReadFile("gossiptrainer/__init__.py")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, text, found := strings.Cut(string(source), "    model = Net()\n")
 	script, _, closed := strings.Cut(text, "\n\n")
 	if !found || !closed {
-		t.Fatal("gossip.py documents no script")
+		t.Fatal("the package documents no script")
 	}
 	lines := strings.Split("    model = Net()\n"+script, "\n")
 	for i, line := range lines {
@@ -99,23 +99,36 @@ func documented(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestInstalledFileIsTheOneOfTheRepository(t *testing.T) {
+func TestInstalledFilesAreThoseOfTheRepository(t *testing.T) {
 	dir := t.TempDir()
-	if err := python.Install(dir); err != nil {
+	if err := python.InstallShort(dir); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "gossip.py"))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("gossiptrainer/*.py")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
 	}
-	want, err := os.ReadFile("gossip.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Error("the installed file differs")
+	for _, name := range append(files, "gossiptrainer/py.typed", "gossip.py") {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("the installed %s differs", name)
+		}
 	}
 	if err := python.Install(filepath.Join(dir, "absent")); err == nil {
 		t.Error("a folder that does not exist is no error")
+	}
+	packages := t.TempDir()
+	if err := python.Install(packages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(packages, "gossip.py")); !os.IsNotExist(err) {
+		t.Errorf("the short name is among the packages: %v", err)
 	}
 }

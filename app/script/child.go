@@ -63,7 +63,7 @@ type Child struct {
 	script *bridge.Script
 	shape  bridge.Outline
 	start  []float32 // of the script; after Meet that of the run
-	folder string    // of gossip.py
+	folder string    // of the Python package
 	room   atomic.Pointer[meeting]
 	after  func(time.Duration, func()) (stop func() bool)
 	place  Place
@@ -108,7 +108,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	if err := python.Install(c.folder); err != nil {
+	if err := python.InstallShort(c.folder); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{

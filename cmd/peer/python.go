@@ -11,11 +11,11 @@ import (
 func newPython(c *console) *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "python",
-		Short:   "install gossip.py for scripts started without a peer",
+		Short:   "install gossiptrainer for Python scripts started without a peer",
 		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py\n  peer python install",
 	}, &cobra.Command{
 		Use:     "path",
-		Short:   "print a folder with gossip.py, for PYTHONPATH",
+		Short:   "print a folder with the package, for PYTHONPATH",
 		Example: "  PYTHONPATH=\"$(peer python path)\" python3 train.py",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -27,7 +27,7 @@ func newPython(c *console) *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use:     "install [PYTHON]",
-		Short:   "copy gossip.py to the packages of PYTHON (default: python3)",
+		Short:   "copy gossiptrainer to the packages of PYTHON (default: python3)",
 		Example: "  peer python install\n  peer python install /usr/bin/python3",
 		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,6 @@
 """Train a small network on Fashion-MNIST, alone or with others.
 
-    python3 train.py                              alone (PYTHONPATH=$(peer python path) finds gossip.py)
+    python3 train.py                              alone (PYTHONPATH=$(peer python path) finds the package)
     peer lab lab.yaml -- python3 train.py         eight workers on this machine
     peer run lan.yaml -- python3 train.py         one worker of a LAN; the same command on every machine
 
@@ -11,7 +11,7 @@ them, the script makes a data set of its own, which is as easy to learn.
 import gzip
 import os
 
-import torch, torch.nn.functional as F, gossip
+import torch, torch.nn.functional as F, gossiptrainer
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -47,9 +47,10 @@ class Net(torch.nn.Sequential):
 
 loader = DataLoader(data("train"), batch_size=32, shuffle=True)
 
+torch.manual_seed(1)
 model = Net()
 opt = torch.optim.AdamW(model.parameters(), 3e-4)
-peer = gossip.join(model, opt)
+peer = gossiptrainer.join(model, opt)
 for x, y in peer.shard(loader):
     loss = F.cross_entropy(model(x), y)
     opt.zero_grad(); loss.backward(); opt.step()

@@ -4,6 +4,7 @@ Python's unittest is enough for it. A worker is a function of its rank; what it 
 """
 
 import array
+import contextlib
 import json
 import mmap
 import os
@@ -18,7 +19,8 @@ import traceback
 
 import numpy
 
-HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, AVERAGE, MEAN, BYE, ERROR, START, VECTOR = range(1, 15)
+(HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
+ FINISH) = range(1, 16)
 HEADER = struct.Struct("<IIQQ")
 
 
@@ -34,6 +36,7 @@ class Connection:
         self.socket, _ = listener.accept()
         self.socket.settimeout(60)
         self.logs, self.scores, self.states, self.others = [], [], {}, []
+        self.calls = []  # the JSON of each COLLECT
         header, descriptors = self._first()
         kind, _, _, length = HEADER.unpack(header)
         assert kind == HELLO, kind
@@ -61,13 +64,13 @@ class Connection:
         return header + self._read(HEADER.size - len(header)), list(room[1:])
 
     def _read(self, length):
-        found = b""
+        found = bytearray()
         while len(found) < length:
             more = self.socket.recv(length - len(found))
             if not more:
                 raise Gone
             found += more
-        return found
+        return bytes(found)
 
     def frames(self):
         return self.hello["memory"] == "frames"
@@ -87,6 +90,17 @@ class Connection:
             self.send(VECTOR, self.vector.tobytes(), number)
         self.send(kind, body, number, flags)
 
+    def result(self, number, content, raw):
+        text = json.dumps(content).encode()
+        self.send(RESULT, struct.pack("<I", len(text)) + text + raw, number)
+
+    def answer(self, number, body):
+        """Answer a call as in a run of one worker."""
+        content, raw = parse(body)
+        self.calls.append(content)
+        raw = self.vector.tobytes() if content["kind"] == "mean" else raw
+        self.result(number, {"kind": content["kind"], "round": 0, "moved": False}, raw)
+
     def receive(self):
         kind, flags, number, length = HEADER.unpack(self._read(HEADER.size))
         return kind, flags, number, self._read(length)
@@ -95,22 +109,31 @@ class Connection:
         """Note what the script says, up to a message of one of these kinds."""
         while True:
             kind, _, number, body = self.receive()
-            if kind in (STEP, AVERAGE) and self.frames():
+            if kind == STEP and self.frames():
                 self.vector[:] = numpy.frombuffer(body, dtype="float32")
             if kind in kinds:
                 return kind, number, body
             if kind == LOG:
-                self.logs.append((number, json.loads(body)["loss"]))
+                values = json.loads(body)["values"]
+                self.logs.append((number, values.get("loss") if set(values) == {"loss"} else values))
             elif kind == SCORE:
-                self.scores.append((number, json.loads(body)))
+                self.scores.append((number, json.loads(body)["values"]))
             elif kind == STATE:
                 self.states[number] = body
+            elif kind == COLLECT:
+                self.answer(number, body)
             else:
                 self.others.append((kind, body))
 
 
+def parse(body):
+    """Return the JSON text and the raw bytes of a COLLECT."""
+    length, = struct.unpack("<I", body[:4])
+    return json.loads(body[4:4 + length]), body[4 + length:]
+
+
 class Run:
-    """A run of n workers over the given rounds, and afterwards what came of it."""
+    """A run of n workers over the given rounds, and afterwards what came of it. Without rounds, the scripts decide."""
 
     def __init__(self, n=2, rounds=5, **options):
         self.n, self.rounds = n, rounds
@@ -156,11 +179,11 @@ class Run:
         code = 70
         try:
             os.environ["PEER_SOCKET"] = path
-            import gossip
-            gossip._MEMORY = self.memory
+            from gossiptrainer import _link, _peer
+            _link.MEMORY = self.memory
             with os.fdopen(writing, "wb") as file:
                 pickle.dump(worker(rank), file)
-            gossip._joined.close()
+            _peer._current.close()
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -177,36 +200,93 @@ class Run:
             _, status = os.waitpid(child, 0)
             self.codes[rank] = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
+    # A worker is in its turn ("turn"), waits in a collective ("call"), steps no more ("done"), or has ended ("gone").
+
     def _serve(self):
-        all = self.connections
-        start = [all[0].vector.copy()] * self.n if self.saved is None else [x for x, _ in self.saved]
-        for rank, c in enumerate(all):
+        everyone = self.connections
+        start = [everyone[0].vector.copy()] * self.n if self.saved is None else [x for x, _ in self.saved]
+        for rank, c in enumerate(everyone):
             c.give(WELCOME, self.first, start[rank], int(self.saved is not None),
-                   {"version": 1, "run": "test", "rank": rank, "size": self.n, "rounds": self.rounds,
-                    "round": self.first, "seed": 7, "checkpoints": bool(self.save)})
+                   {"version": 2, "run": "test", "rank": rank, "size": self.n, "rounds": self.rounds or 0,
+                    "round": self.first, "seed": 7, "checkpoints": bool(self.save), "finished": False})
             if self.saved is not None:
                 c.send(STATE, self.saved[rank][1], self.first)
-        x = numpy.array(start)
-        for k in range(self.first, self.rounds):
-            self.x[k] = x.copy()
-            for c, each in zip(all, x):
-                c.give(GO, k, each, int(k in self.save))
-            after = self._gathered(STEP, k)
-            x = (self.w @ x + (after - x)).astype("float32")
-        self.x[self.rounds] = x
-        for c, each in zip(all, x):
-            c.give(END, self.rounds, each, int(self.rounds in self.save), {"why": self.why, "message": ""})
-        self._gathered(BYE, None)
+            c.state, c.arrived, c.call, c.ended = "turn", None, None, False
+        self.now, self.k = numpy.array(start), self.first
+        self.x[self.k] = self.now.copy()
+        for rank in range(self.n):
+            self._go(rank)
+        while any(c.state != "gone" for c in everyone):
+            self._round()
 
-    def _gathered(self, kind, k):
-        """Wait for a message of all workers, and answer their requests for an average until then."""
-        while True:
-            found = [c.until(kind, AVERAGE) for c in self.connections]
-            kinds = {f[0] for f in found}
-            assert len(kinds) == 1, kinds
-            vectors = numpy.array([c.vector for c in self.connections])
-            if kinds == {kind}:
-                assert k is None or {f[1] for f in found} == {k}, (found, k)
-                return vectors
-            for c in self.connections:
-                c.give(MEAN, found[0][1], vectors.mean(0))
+    def _go(self, rank):
+        """Give a worker its turn of this round, or the end."""
+        c, flags = self.connections[rank], int(self.k in self.save)
+        if self.k == self.rounds:
+            c.give(END, self.k, self.now[rank], flags, {"why": self.why, "message": ""})
+            c.state, c.ended = "done", True
+        else:
+            c.give(GO, self.k, self.now[rank], flags)
+            c.state = "turn"
+
+    def _round(self):
+        everyone, stepped = self.connections, []
+        for rank, c in enumerate(everyone):
+            if c.state == "turn" and self._hear(c, STEP) == STEP:
+                stepped.append(rank)
+        if stepped:
+            after = numpy.array([c.vector if rank in stepped else self.now[rank] for rank, c in enumerate(everyone)])
+            self.now = self._mixed(after).astype("float32")
+            self.k += 1
+            self.x[self.k] = self.now.copy()
+            for rank in stepped:
+                self._go(rank)
+            return
+        if all(c.state in ("done", "gone") for c in everyone):
+            for c in everyone:
+                if c.state == "done" and not c.ended:
+                    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may have ended
+                        c.send(END, {"why": self.why, "message": ""}, self.k)
+                    c.ended = True
+        for c in everyone:
+            if c.state == "done":
+                self._hear(c)
+        if any(c.state == "call" for c in everyone):
+            self._answer()
+
+    def _hear(self, c, *more):
+        """Wait for what a worker does next, and note its state."""
+        kind, number, body = c.until(COLLECT, FINISH, BYE, *more)
+        if kind == STEP:
+            assert number == self.k, (number, self.k)
+        elif kind == COLLECT:
+            c.call, c.arrived, c.before = (number, *parse(body)), self.k, c.state
+            c.calls.append(c.call[1])
+            c.state = "call"
+        else:
+            c.state = "gone" if kind == BYE else "done"
+        return kind
+
+    def _mixed(self, after):
+        return self.w @ self.now + (after - self.now)
+
+    def _answer(self):
+        """Answer a collective at which all that have not ended have arrived."""
+        calling = [(rank, c) for rank, c in enumerate(self.connections) if c.state == "call"]
+        assert all(c.state in ("call", "gone") for c in self.connections), [c.state for c in self.connections]
+        assert len({(c.call[0], json.dumps(c.call[1])) for _, c in calling}) == 1, [c.call[:2] for _, c in calling]
+        content, raw = calling[0][1].call[1], b""
+        if content["kind"] == "reduce":
+            values = numpy.array([numpy.frombuffer(c.call[2]) for _, c in calling])
+            raw = {"mean": values.mean, "sum": values.sum, "min": values.min, "max": values.max}[
+                content["op"]](0).tobytes()
+        elif content["kind"] == "broadcast":
+            raw = self.connections[content["root"]].call[2]
+        elif content["kind"] == "mean":
+            raw = self.now.mean(0).astype("float32").tobytes()
+        for rank, c in calling:
+            moved = c.before == "turn" and c.arrived != self.k
+            c.result(c.call[0], {"kind": content["kind"], "round": self.k, "moved": moved}, raw)
+            c.state = c.before
+            if moved:
+                self._go(rank)

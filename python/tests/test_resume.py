@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch.optim.lr_scheduler import StepLR
 
-import gossip
+import gossiptrainer as gossip
 from fakepeer import Run
 from test_script import BYE, END, ERROR, GO, STEP, Script
 

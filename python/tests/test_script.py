@@ -11,8 +11,8 @@ import unittest
 
 import numpy
 
-import gossip
-from fakepeer import BYE, END, ERROR, GO, STEP, WELCOME, Connection, Gone, Run
+import gossiptrainer as gossip
+from fakepeer import BYE, COLLECT, END, ERROR, FINISH, GO, STEP, WELCOME, Connection, Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -35,10 +35,17 @@ class Script:
 
     def begin(self, rounds=3):
         c = self.connection = Connection(self.listener)
-        c.give(WELCOME, 0, c.vector.copy(), 0, {"version": 1, "run": "test", "rank": 0, "size": 1, "rounds": rounds,
-                                                "round": 0, "seed": 7, "checkpoints": False})
+        c.give(WELCOME, 0, c.vector.copy(), 0, {"version": 2, "run": "test", "rank": 0, "size": 1, "rounds": rounds,
+                                                "round": 0, "seed": 7, "checkpoints": False, "finished": False})
         c.give(GO, 0, c.vector.copy())
+        self.answers(c)
         return c
+
+    @staticmethod
+    def answers(c):
+        """Answer the call by which join compares what does not travel."""
+        _, number, body = c.until(COLLECT)
+        c.answer(number, body)
 
     def serve(self, rounds, why="finished"):
         """Serve this many rounds and the end."""
@@ -89,7 +96,7 @@ class Endings(unittest.TestCase):
         self.assertIn("Traceback", err)
 
     def test_with_block(self):
-        script = Script("with gossip.join_array(x) as peer:\n    while True:\n        peer.step()\n"
+        script = Script("with gossip.join_array(x) as peer:\n    while not peer.done:\n        peer.step()\n"
                         "print('after', peer.done)\n"
                         "try:\n    peer.log(1)\nexcept gossip.Error as problem:\n    print(problem)\n")
         self.assertEqual(script.serve(2).until(BYE, ERROR)[0], BYE)
@@ -101,15 +108,33 @@ class Endings(unittest.TestCase):
         self.assertEqual(script.begin().until(BYE, ERROR)[0], BYE)
         self.assertEqual(script.end(), (3, "", ""))
 
-    def test_steps_after_the_end(self):
-        script = Script(LOOP + "peer.step()\n")
-        kind, _, body = script.serve(1).until(BYE, ERROR)
-        self.assertEqual(kind, ERROR)
-        self.assertIn(b"leave the loop when peer.done", body)
-        code, _, err = script.end()
-        self.assertEqual(code, 1)
-        self.assertEqual(err, "gossip: the run ended after 1 rounds: leave the loop when peer.done is true "
-                              "(peer.shard does so itself) (script.py, line 7)\n")
+    def test_steps_after_the_end_are_undone(self):
+        script = Script(LOOP + "for _ in range(3):\n    x += 5\n    peer.step()\nprint(x[0], peer.round)\n")
+        self.assertEqual(script.serve(1).until(BYE, ERROR)[0], BYE)
+        self.assertEqual(script.end(), (0, "2.0 1\n", "gossip: the run's 1 rounds are done: further steps change "
+                                        "nothing; leave the loop when peer.done, or set train.rounds: script "
+                                        "(script.py, line 9)\n"))
+
+    def test_a_step_after_another_end(self):
+        for why, code, line in (
+                ("target", 0, "the run has ended after 1 rounds (target): further steps change nothing; leave the loop "
+                              "when peer.done (script.py, line 7)"),
+                ("interrupted", -signal.SIGINT, "interrupted in round 1 (script.py, line 7)")):
+            script = Script(LOOP + "peer.step()\n")
+            self.assertEqual(script.serve(1, why=why).until(BYE, ERROR)[0], BYE)
+            self.assertEqual(script.end(), (code, "", "gossip: " + line + "\n"))
+
+    def test_steps_after_finish_are_undone(self):
+        script = Script("peer = gossip.join_array(x)\npeer.step()\npeer.finish()\npeer.finish()\n"
+                        "x += 5\npeer.step()\nprint(x[0], peer.done, peer.average()[0])\n")
+        c = script.begin(0)
+        c.until(STEP)
+        c.give(GO, 1, c.vector + 1)
+        self.assertEqual(c.until(FINISH)[1], 1)
+        self.assertEqual(c.until(BYE, ERROR)[0], BYE)
+        self.assertEqual(script.end(), (0, "2.0 True 2.0\n", "gossip: this worker has finished, so further steps change "
+                                        "nothing: leave the loop when peer.done (script.py, line 8)\n"))
+        self.assertEqual(c.others, [], "FINISH was said twice")
 
     def test_joins_twice(self):
         script = Script("gossip.join_array(x)\ngossip.join_array(x)\n")
@@ -240,10 +265,11 @@ class Endings(unittest.TestCase):
     def test_wrong_version(self):
         script = Script("gossip.join_array(x)\n")
         c = script.connection = Connection(script.listener)
-        c.give(WELCOME, 0, c.vector.copy(), 0, {"version": 2})
+        c.give(WELCOME, 0, c.vector.copy(), 0, {"version": 1})
         code, _, err = script.end()
         self.assertEqual(code, 1)
-        self.assertIn("the peer speaks version 2 of the bridge, this file 1", err)
+        self.assertIn("the peer speaks version 1 of the bridge, gossiptrainer 0.2.0 version 2: use the package that "
+                      "`peer python path` names", err)
 
 
 class Arrays(unittest.TestCase):
@@ -310,17 +336,27 @@ class Arrays(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1)
 
 
-class TheFile(unittest.TestCase):
+class ThePackage(unittest.TestCase):
     def test_is_python_3_9_and_imports_no_library(self):
-        with open(gossip.__file__) as file:
-            tree = ast.parse(file.read(), feature_version=(3, 9))
-        names = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
-        if sys.version_info >= (3, 10):
-            self.assertLessEqual(names, set(sys.stdlib_module_names))
-        done = subprocess.run([sys.executable, "-c", "import sys, gossip; print('torch' in sys.modules, "
-                                                     "'numpy' in sys.modules)"],
-                              env=dict(os.environ, PYTHONPATH=os.path.dirname(HERE)), text=True, capture_output=True)
-        self.assertEqual(done.stdout, "False False\n")
+        folder = os.path.dirname(gossip.__file__)
+        for name in sorted(os.listdir(folder)):
+            if not name.endswith(".py"):
+                continue
+            with open(os.path.join(folder, name)) as file:
+                tree = ast.parse(file.read(), feature_version=(3, 9))
+            imported = {alias.name.split(".")[0] for node in tree.body if isinstance(node, ast.Import)
+                        for alias in node.names}
+            if sys.version_info >= (3, 10) and name not in ("transformers.py", "lightning.py"):
+                self.assertLessEqual(imported, set(sys.stdlib_module_names), name)
+
+    def test_import_has_no_effects(self):
+        text = ("import random, sys, threading\nbefore = random.getstate(), list(sys.meta_path), threading.active_count()\n"
+                "import gossip\n"
+                "print((random.getstate(), list(sys.meta_path), threading.active_count()) == before, "
+                "{'torch', 'numpy'} & set(sys.modules), gossip.__version__)")
+        done = subprocess.run([sys.executable, "-c", text], text=True, capture_output=True,
+                              env=dict(os.environ, PYTHONPATH=os.path.dirname(HERE), PEER_SEED="1", PEER_SOCKET="x"))
+        self.assertEqual((done.stdout, done.stderr), (f"True set() {gossip.__version__}\n", ""))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ and NumPy mixes their models. Prints the largest difference between the losses o
     studies/script/reference.py RUN train.py [ARGUMENT...] [--within 1e-5] [--double]
 
 RUN is the folder of the run, on a ring, with the order cta. Of the script, which must read like that in docs/script.md,
-the reference runs what stands before `gossip.join`, once, and the loop over `peer.shard` for each worker.
+the reference runs what stands before `join`, once, with the seed that the script sets, and the loop over `peer.shard` for each worker.
 
 It adds in single precision and in the order of the paper's sum over neighbours, as peers do. With --double it mixes in
 double precision, and the models differ by rounding. Training amplifies this: AdamW scales gradients that are rounding
@@ -35,7 +35,6 @@ def main():
     args = parser.parse_args()
     run, told = record(args.run)
     size, rounds = run["peers"], run["rounds"]
-    os.environ["PEER_SEED"] = str(run["seed"])  # gossip.py seeds as in a peer
     sys.argv = [str(args.script)] + args.arguments
     losses = reference(args.script, size, rounds, run["seed"], args.double)
     differences = {}
@@ -70,7 +69,8 @@ def reference(script, size, rounds, seed, double):
     import numpy as np
     import torch
 
-    import gossip
+    import gossiptrainer as gossip
+    from gossiptrainer._data import Shard
 
     torch.set_num_threads(1)
     before, body = parts(script)
@@ -78,19 +78,19 @@ def reference(script, size, rounds, seed, double):
     exec(before, space)
     workers = []
     for rank in range(size):
-        peer = gossip.Peer(None, [], rounds)  # without a link; for its shard
-        peer.rank, peer.size, peer.seed = rank, size, seed
+        peer = gossip.Peer()  # without a link; for its shard
+        peer._rank, peer._size, peer.seed, peer.rounds = rank, size, seed, rounds
         model, opt = copy.deepcopy((space["model"], space["opt"]))
         logged = []
         log = types.SimpleNamespace(log=lambda loss, to=logged: to.append(float(loss)))
         names = dict(space, model=model, opt=opt, peer=log)
-        workers.append((peer, iter(peer.shard(space["loader"])), names, model, logged))
+        workers.append((peer, iter(Shard(peer, space["loader"])), names, model, logged))
     for _ in range(rounds):
         sent = [vector(np, model) for _, _, _, model, _ in workers]
         for peer, batches, names, _, _ in workers:
             names["x"], names["y"] = next(batches)
             exec(body, names)
-            peer.step()
+            peer.round += 1
         for rank, (_, _, _, model, _) in enumerate(workers):
             update = vector(np, model) - sent[rank]
             put(torch, model, mix(np, sent, rank, np.float64 if double else np.float32) + update)
@@ -98,9 +98,10 @@ def reference(script, size, rounds, seed, double):
 
 
 def parts(script):
-    """Return the code before the line with gossip.join, and that in the loop over peer.shard."""
+    """Return the code before the line with join, and that in the loop over peer.shard."""
     tree = ast.parse(script.read_text())
-    at = next(i for i, node in enumerate(tree.body) if ast.unparse(node).startswith("peer = gossip.join("))
+    joins = ("peer = gossip.join(", "peer = gossiptrainer.join(")
+    at = next(i for i, node in enumerate(tree.body) if ast.unparse(node).startswith(joins))
     loop = next(node for node in tree.body[at:] if isinstance(node, ast.For))
     if ast.unparse(loop.target) != "(x, y)" or ast.unparse(loop.iter) != "peer.shard(loader)":
         sys.exit(f"{script}:{loop.lineno}: the reference needs the loop `for x, y in peer.shard(loader):`")

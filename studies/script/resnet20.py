@@ -12,7 +12,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-import gossip
+import gossiptrainer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pytorch"))
 from torch_step import resnet  # noqa: E402
@@ -27,7 +27,7 @@ def main():
     torch.manual_seed(1)
     model = resnet(20)
     opt = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
-    peer = gossip.join(model, opt)
+    peer = gossiptrainer.join(model, opt)
     x, y = torch.randn(args.batch, 3, 32, 32), torch.randint(10, (args.batch,))
     warm, began = args.steps // 6, 0.0  # the first steps fill caches and wait for processes that start later
     for k in range(args.steps):

@@ -1,0 +1,522 @@
+"""Torch modules as the values that travel, and the steps of their optimizers."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import io
+import itertools
+import sys
+import types
+from typing import Any, Callable, List, Optional
+
+from ._link import Error, say
+from ._tree import note_doubles, shape_text
+
+STAGE_ALL = False  # tests send parameters of the CPU through the staging buffer of accelerators
+WRAPPERS = ("DistributedDataParallel", "DataParallel")
+
+
+def is_module(value: Any) -> bool:
+    """Tell whether the value is a torch module."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
+def unwrap(module: Any) -> Any:
+    """Return the module inside those of DistributedDataParallel and torch.compile."""
+    while True:
+        if type(module).__name__ in WRAPPERS:
+            module = module.module
+        elif "_orig_mod" in module._modules:
+            module = module._modules["_orig_mod"]
+        else:
+            return module
+
+
+def _type(tensor: Any) -> str:
+    return str(tensor.dtype).split(".")[-1]
+
+
+class _Slot:
+    """One tensor of the model, and its part of the vector."""
+
+    def __init__(self, name: str, tensor: Any, holder: dict, leaf: str) -> None:
+        self.name, self.holder, self.leaf = name, holder, leaf
+        self.shape, self.count, self.first = tensor.shape, tensor.numel(), tensor
+        self.dtype = tensor.dtype
+        self.twins: list = []  # other tensors on the same memory
+        self.offset, self.view, self.address = 0, None, 0
+        self.sent: Any = None  # of a float64 tensor: what the vector held when it was last brought up to date
+
+    def tensor(self) -> Any:
+        """Return the tensor of now; the script may have put another one there."""
+        return self.holder[self.leaf]
+
+
+class Module:
+    """The values of a torch module.
+
+    The vector is row-major, whatever the strides of a parameter, so that peers with other memory formats agree.
+    Contiguous float32 tensors of the CPU become views of the vector, so that a step copies nothing. Others are
+    copied: those of accelerators through one pinned buffer, and those of other types as differences.
+    """
+
+    def __init__(self, given: Any, buffers: bool) -> None:
+        self.torch = sys.modules["torch"]
+        self.given = given
+        if is_module(given):
+            self.model = unwrap(given)
+        else:  # several modules
+            inner = {k: unwrap(m) for k, m in given.items()} if isinstance(given, dict) else [unwrap(m) for m in given]
+            self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
+        self.pinned: Any = None
+        self.frozen_later: set = set()  # names, of which the user was told
+        self.came: set = set()  # names of the tensors that came from worker 0
+        parameters, tail = self._find(buffers)
+        if not parameters:
+            raise Error("the model has no parameter that requires a gradient, so there is nothing to train")
+        self._place(parameters + tail)
+        self.exact = sum(slot.count for slot in tail if slot in self.slots)
+        self.structure = self._structure()
+
+    def _find(self, buffers: bool) -> tuple:
+        """Return slots for the trainable parameters, and for the buffers that travel. Note what stays."""
+        parameters, tail = [], []
+        self.own: list = []  # buffers that a checkpoint holds but that do not travel
+        self.frozen: list = []
+        seen: set = set()
+        for path, module in self.model.named_modules():
+            prefix = (path + ".").replace("_orig_mod.", "") if path else ""
+            for leaf, tensor in module._parameters.items():
+                if tensor is None or id(tensor) in seen:
+                    continue
+                seen.add(id(tensor))
+                if tensor.requires_grad:
+                    parameters.append(self._slot(prefix + leaf, tensor, module._parameters, leaf))
+                else:
+                    self.frozen.append((prefix + leaf, module._parameters, leaf))
+            travels = buffers and self._learns(module)
+            for leaf, tensor in module._buffers.items():
+                if tensor is None or id(tensor) in seen or leaf in module._non_persistent_buffers_set:
+                    continue
+                seen.add(id(tensor))
+                if travels and tensor.is_floating_point():
+                    tail.append(self._slot(prefix + leaf, tensor, module._buffers, leaf))
+                    if not tensor.isfinite().all():
+                        raise Error(f"the buffer {prefix + leaf} has values that are not finite, which have no mean: "
+                                    "register it with persistent=False, or join with buffers=False")
+                else:
+                    self.own.append((prefix + leaf, module._buffers, leaf))
+        return parameters, tail
+
+    def _learns(self, module: Any) -> bool:
+        """Tell whether the module's buffers may change: not in eval mode in a model that trains, nor if it is frozen."""
+        parameters = [each for each in module._parameters.values() if each is not None]
+        frozen = bool(parameters) and not any(each.requires_grad for each in parameters)
+        return not frozen and (module.training or not self.model.training)
+
+    def _slot(self, name: str, tensor: Any, holder: dict, leaf: str) -> _Slot:
+        if isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin) or tensor.is_meta:
+            raise Error(f"{name} has no values yet: run the model once, then join")
+        if type(tensor.data).__name__ == "DTensor":
+            raise Error(f"{name} is a DTensor on a mesh of {tensor.device_mesh.size()}: train with DDP, or join each "
+                        "shard (not built yet)")
+        if not tensor.is_floating_point():
+            raise Error(f"{name} has the type {tensor.dtype}; only floating-point parameters can be averaged")
+        if tensor.numel() and tensor.data_ptr() == 0:
+            raise Error(f"{name} is a {type(tensor.data).__name__} without memory of its own: freeze it, or join before "
+                        "it is converted")
+        return _Slot(name, tensor, holder, leaf)
+
+    def _place(self, slots: List[_Slot]) -> None:
+        """Give each tensor its part of the vector. Tensors on the same memory share one."""
+        by_memory: dict = {}
+        self.slots: List[_Slot] = []
+        self.elements = 0
+        for slot in slots:
+            if by_memory.setdefault(_memory(slot.first), slot) is slot:
+                slot.offset = self.elements
+                self.elements += slot.count
+                self.slots.append(slot)
+        for tensor in itertools.chain(self.model.parameters(), self.model.buffers()):
+            slot = by_memory.get(_memory(tensor))
+            if slot is not None and slot.first is not tensor:
+                slot.twins.append(tensor)
+        self.tensors = [{"name": slot.name, "shape": list(slot.shape), "dtype": _type(slot.first)}
+                        for slot in self.slots]
+
+    def check_optimizer(self, optimizer: Any) -> None:
+        """Raise an Error if the optimizer trains what the model lacks."""
+        own = {id(parameter) for parameter in self.model.parameters()}
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if id(parameter) not in own:
+                    raise Error(f"the optimizer trains a parameter of shape {list(parameter.shape)} that the model "
+                                "lacks: join with a list of modules, or a module, that holds all parameters")
+
+    # -- the vector
+
+    def _view(self, memory: Any, slot: _Slot) -> Any:
+        """Return the slot's part of a vector, as a tensor with a storage of its own: one that is saved is small."""
+        if slot.count == 0:
+            return self.torch.empty(slot.shape)
+        return self.torch.frombuffer(memory, dtype=self.torch.float32, count=slot.count,
+                                     offset=4 * slot.offset).view(slot.shape)
+
+    def attach(self, memory: Any) -> None:
+        """Copy the values into the vector, which lies in memory."""
+        self.vector = self.torch.frombuffer(memory, dtype=self.torch.float32, count=self.elements)
+        with self.torch.no_grad():
+            for slot in self.slots:
+                slot.view = self._view(memory, slot)
+                slot.view.copy_(slot.tensor())
+                slot.address = slot.view.data_ptr()
+                slot.sent = slot.view.clone() if slot.dtype == self.torch.float64 else None
+        note_doubles([slot.name for slot in self.slots if slot.dtype == self.torch.float64])
+
+    def tensor(self) -> Any:
+        """Return the vector as a tensor."""
+        return self.vector
+
+    def adopt(self) -> None:
+        """Make tensors views of the vector where their memory can be used as it is."""
+        for slot in self.slots:
+            tensor = slot.tensor()
+            if (tensor.dtype == self.torch.float32 and tensor.device.type == "cpu" and tensor.is_contiguous()
+                    and not tensor.is_shared() and not STAGE_ALL):
+                for each in [tensor] + slot.twins:
+                    each.data = slot.view
+
+    def _away(self) -> list:
+        """Return the tensors that are not views of the vector; load_state_dict and to() may make more."""
+        pairs = ((slot, slot.tensor()) for slot in self.slots)
+        return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
+
+    def _staging(self, slot: _Slot) -> Any:
+        """Return the slot's part of the staging buffer, which copies of accelerators reach without waiting."""
+        if self.pinned is None:
+            self.pinned = self.torch.empty(self.elements, pin_memory=self.torch.cuda.is_available())
+        return self.pinned[slot.offset:slot.offset + slot.count].view(slot.shape)
+
+    def gather(self) -> None:
+        """Bring the vector up to date after a local step."""
+        away = self._away()
+        with self.torch.no_grad():
+            values = [tensor for _, tensor in away]
+            for i, (slot, tensor) in enumerate(away):
+                if tensor.is_cuda or STAGE_ALL:  # types and strides change on the accelerator, the copy is plain
+                    plain = tensor.to(self.torch.float32).contiguous()
+                    values[i] = self._staging(slot).copy_(plain, non_blocking=True)
+            for device in {tensor.device for _, tensor in away if tensor.is_cuda}:
+                self.torch.cuda.synchronize(device)
+            for (slot, tensor), value in zip(away, values):
+                if tensor.dtype in (self.torch.float32, self.torch.float64):
+                    slot.view.copy_(value)
+                else:  # the vector keeps what a half type cannot hold
+                    before = slot.view.to(tensor.dtype).float()
+                    slot.view.add_(value.cpu().float() - before)
+                if tensor.dtype == self.torch.float64:
+                    slot.sent = slot.view.clone()
+
+    def scatter(self) -> None:
+        """Bring the tensors up to date after the peer has mixed."""
+        with self.torch.no_grad():
+            for slot, tensor in self._away():
+                value = slot.view
+                if tensor.dtype == self.torch.float64 and slot.sent is not None:
+                    tensor.add_((value.double() - slot.sent).to(tensor.device))  # keeps the digits that float32 lacks
+                    slot.sent = value.clone()
+                    continue
+                if tensor.is_cuda or STAGE_ALL:  # gather waits before the buffer is used again
+                    value = self._staging(slot).copy_(value).to(tensor.device, non_blocking=True)
+                tensor.copy_(value)
+
+    # -- the set of parameters
+
+    def _structure(self) -> list:
+        return [(module, [id(child) for child in module._modules.values()], len(module._parameters))
+                for module in self.model.modules()]
+
+    def check(self, round: int) -> None:
+        """Raise an Error if other parameters train than at join. Those that were replaced are found by their names."""
+        for module, children, count in self.structure:
+            if len(module._parameters) != count or [id(child) for child in module._modules.values()] != children:
+                self._bind()
+                break
+        for slot in self.slots:
+            tensor = slot.holder.get(slot.leaf)
+            if tensor is None:
+                raise Error(f"{slot.name} is gone since step {round}: the workers exchange what trained at join, so keep "
+                            "it, and leave it out of the optimizer")
+            if tensor.shape != slot.shape:
+                raise Error(f"{slot.name} is {shape_text(tensor.shape)} since step {round}, and was "
+                            f"{shape_text(slot.shape)} at join: make the model as it will be, then join")
+            if slot.first.requires_grad and not tensor.requires_grad and slot.name not in self.frozen_later:
+                self.frozen_later.add(slot.name)
+                if len(self.frozen_later) == 1:
+                    say(f"{slot.name} is frozen since step {round}, and still travels, as it trained at join")
+        for name, holder, leaf in self.frozen:
+            tensor = holder.get(leaf)
+            if tensor is not None and tensor.requires_grad:
+                self._refuse(name, round)
+
+    def _refuse(self, name: str, round: Any) -> None:
+        raise Error(f"{name} trains since step {round}, but did not at join, so it would not travel: join with all that "
+                    "will train. Call requires_grad_(True) before join; freeze it after join until its time has come")
+
+    def _bind(self) -> None:
+        """Find the tensors by their names in a model whose modules have changed."""
+        found: dict = {}
+        for path, module in self.model.named_modules():
+            prefix = (path + ".").replace("_orig_mod.", "") if path else ""
+            for holder in (module._parameters, module._buffers):
+                found.update({prefix + leaf: (holder, leaf) for leaf, tensor in holder.items() if tensor is not None})
+        known = {id(slot.tensor()) for slot in self.slots if slot.leaf in slot.holder}
+        known |= {id(tensor) for slot in self.slots for tensor in slot.twins}
+        for slot in self.slots:
+            slot.holder, slot.leaf = found.get(slot.name, ({}, slot.leaf))
+        names = {slot.name for slot in self.slots}
+        frozen = {name for name, _, _ in self.frozen}
+        for name, (holder, leaf) in found.items():
+            if name not in names | frozen and holder[leaf].requires_grad and id(holder[leaf]) not in known:
+                self._refuse(name, "now")
+        self.frozen = [(name, *found[name]) for name in frozen if name in found]
+        self.structure = self._structure()
+
+    def changes(self) -> int:
+        """Return a number that grows when parameters change."""
+        with_gradients = [slot for slot in self.slots if slot.first.requires_grad][:4]
+        return sum(slot.tensor()._version for slot in with_gradients if slot.leaf in slot.holder)
+
+    # -- copies
+
+    def clone(self) -> list:
+        """Return the present values, for put."""
+        return [slot.tensor().detach().clone() for slot in self.slots]
+
+    def put(self, kept: list) -> None:
+        """Take the values of clone back, bit for bit."""
+        with self.torch.no_grad():
+            for slot, value in zip(self.slots, kept):
+                slot.tensor().copy_(value)
+
+    def hold(self, mean: bytearray) -> None:
+        """Take the values of a vector."""
+        self.put([self._view(mean, slot) for slot in self.slots])
+
+    def copy(self, mean: Optional[bytearray]) -> Any:
+        """Return a deep copy of the model, with the values of the vector mean if there is one."""
+        memo: dict = {}
+        for module in self.model.modules():  # computed tensors, as weight_norm keeps them, refuse to be copied
+            for value in itertools.chain(vars(module).values(), module._buffers.values()):
+                _detach(self.torch, value, memo)
+        kept = list(memo.values())
+        try:
+            twin = copy.deepcopy(self.model, memo)
+        except Exception as problem:
+            raise Error(f"the model cannot be copied ({type(problem).__name__}: {problem}): use "
+                        "`with peer.averaged():`") from problem
+        del kept
+        if mean is not None:
+            with self.torch.no_grad():
+                for slot in self.slots:
+                    for tensor in [slot.tensor()] + slot.twins:
+                        if id(tensor) in memo:
+                            memo[id(tensor)].copy_(self._view(mean, slot))
+        return twin if is_module(self.given) else type(self.given)(
+            twin.items() if isinstance(self.given, dict) else iter(twin))
+
+    def write(self, file: Any) -> None:
+        """Write the state_dict to a file, with the names of the model that was unwrapped."""
+        state = self.model.state_dict()
+        self.torch.save({name.replace("_orig_mod.", ""): value for name, value in state.items()}, file)
+
+    def at_forward(self, call: Callable) -> Callable:
+        """Call before the next forward in training of the model or of a part of it. Return what forgets that.
+
+        The hook is a global one. One of a module would get into its copies and into files of it.
+        """
+        own = {id(module) for module in self.model.modules()}
+
+        def before(module: Any, _: Any) -> None:
+            if module.training and id(module) in own and self.torch.is_grad_enabled():
+                call()
+
+        return self.torch.nn.modules.module.register_module_forward_pre_hook(before).remove
+
+    def owns(self, each: Any) -> bool:
+        """Tell whether the object's state is that of these values."""
+        return each is self.given or each is self.model
+
+    # -- what the vector does not hold
+
+    def _state(self) -> list:
+        """Return name and tensor of all that a state_dict has."""
+        state = self.model.state_dict(keep_vars=True)
+        return [(name.replace("_orig_mod.", ""), tensor) for name, tensor in state.items()
+                if isinstance(tensor, self.torch.Tensor)]
+
+    def contents(self) -> list:
+        """Return name, shape, type and bytes of all of state_dict. What travels exactly has no bytes here."""
+        travel = {id(tensor) for slot in self.slots for tensor in [slot.tensor()] + slot.twins
+                  if tensor.dtype != self.torch.float64}
+        return [(name, tuple(tensor.shape), _type(tensor), b"" if id(tensor) in travel else _bytes(self.torch, tensor))
+                for name, tensor in self._state()]
+
+    def receive(self, index: int, dtype: str, raw: Any) -> None:
+        """Take the value of contents()[index] of another worker."""
+        name, tensor = self._state()[index]
+        self.came.add(name)
+        with self.torch.no_grad():
+            value = self.torch.frombuffer(bytearray(raw), dtype=getattr(self.torch, dtype)) if len(raw) else \
+                self.torch.empty(0, dtype=getattr(self.torch, dtype))
+            tensor.data.copy_(value.view(tensor.shape))
+
+    def kept(self) -> dict:
+        """Return what a checkpoint holds beside the vector: other buffers, float64, and what came from worker 0."""
+        tensors = {name: holder[leaf] for name, holder, leaf in self.own}
+        tensors.update({slot.name: slot.tensor() for slot in self.slots if slot.dtype == self.torch.float64})
+        if self.came:
+            tensors.update({name: tensor for name, tensor in self._state() if name in self.came})
+        return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+    def restore(self, kept: dict) -> None:
+        """Take the result of kept back."""
+        now = dict(self._state())
+        own = {name for name, _, _ in self.own}
+        with self.torch.no_grad():
+            for name, value in kept.items():
+                now[name].data.copy_(value)
+                if name not in own:
+                    self.came.add(name)
+
+    def dump(self, content: dict) -> bytes:
+        """Return the content of a checkpoint as bytes."""
+        file = io.BytesIO()
+        self.torch.save(content, file)
+        return file.getvalue()
+
+    def load(self, blob: bytes) -> dict:  # the checkpoint is this user's own file
+        """Return what dump was given."""
+        return self.torch.load(io.BytesIO(blob), map_location="cpu", weights_only=False)
+
+
+def _memory(tensor: Any) -> tuple:
+    if tensor.numel() == 0 or tensor.is_meta:
+        return (id(tensor),)
+    return tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+
+
+def _bytes(torch: Any, tensor: Any) -> bytes:
+    """Return the values of a tensor as bytes; none for one whose memory is elsewhere, such as of a quantized base."""
+    plain = tensor.detach().cpu().contiguous()
+    if plain.layout != torch.strided or plain.data_ptr() == 0:
+        return b""
+    return ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size())
+
+
+def _detach(torch: Any, value: Any, memo: dict) -> None:
+    """Note copies of the computed tensors in the value for deepcopy."""
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            memo[id(value)] = value.detach().clone()
+    elif isinstance(value, (list, tuple, set)):
+        for each in value:
+            _detach(torch, each, memo)
+    elif isinstance(value, dict):
+        for each in value.values():
+            _detach(torch, each, memo)
+
+
+# ---- the steps of an optimizer ---------------------------------------------------------------------------------------
+
+def watch(optimizer: Any, before: Callable, after: Callable) -> None:
+    """Call before and after each outermost step of the optimizer.
+
+    Three nets see it. Each alone has a hole. The step of the instance is wrapped; Accelerate and others put back one
+    that they kept. Hooks of torch 2 see that; torch.compile takes the hooks away. What Accelerate keeps is replaced.
+    Schedulers of torch wrap step as well, before or after this. They ask for a bound method, and mark their own wrapper
+    with an attribute that has to stay visible.
+    """
+    outer = []
+    while hasattr(getattr(optimizer, "optimizer", None), "param_groups"):
+        outer.append(optimizer)
+        optimizer = optimizer.optimizer
+    local, inside = optimizer.step, False
+
+    def step(this: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal inside
+        if inside:
+            return local(*args, **kwargs)
+        inside = True
+        try:
+            before()
+            result = local(*args, **kwargs)
+            after()
+        finally:
+            inside = False
+        return result
+
+    step.__dict__.update(getattr(local, "__dict__", {}))
+    optimizer.step = types.MethodType(step, optimizer)
+    if hasattr(optimizer, "register_step_pre_hook"):
+        optimizer.register_step_pre_hook(lambda *_: None if inside else before())
+        optimizer.register_step_post_hook(lambda *_: None if inside else after())
+    for each in outer:
+        _replace_kept(each, optimizer.step)
+
+
+def _replace_kept(accelerated: Any, step: Callable) -> None:
+    """Replace the methods that Accelerate's optimizer puts back at each step with a scaler."""
+    if not hasattr(accelerated, "_optimizer_original_step_method"):
+        return
+
+    def patched(*args: Any, **kwargs: Any) -> Any:
+        accelerated._accelerate_step_called = True
+        return step(*args, **kwargs)
+
+    accelerated._optimizer_original_step_method = step
+    accelerated._optimizer_patched_step_method = patched
+
+
+# ---- several processes of one peer -----------------------------------------------------------------------------------
+
+class Group:
+    """The processes of one peer, in the process group of torch.distributed. The first one speaks to the peer."""
+
+    def __init__(self, distributed: Any) -> None:
+        self.distributed = distributed
+        self.part, self.parts = distributed.get_rank(), distributed.get_world_size()
+
+    def share(self, thing: Any) -> Any:
+        """Return the first process's thing."""
+        box = [thing]
+        self.distributed.broadcast_object_list(box, src=0)
+        return box[0]
+
+    def share_vector(self, vector: Any) -> None:
+        """Copy the first process's vector to the others."""
+        if self.distributed.get_backend() != "nccl":
+            self.distributed.broadcast(vector, src=0)
+            return
+        device = vector.cuda()
+        self.distributed.broadcast(device, src=0)
+        vector.copy_(device)
+
+    def combine(self, values: list, op: str) -> list:
+        """Return the mean, sum, min or max of all processes' values."""
+        found = [None] * self.parts
+        self.distributed.all_gather_object(found, values)
+        columns = list(zip(*found))
+        return [{"min": min, "max": max}[op](c) if op in ("min", "max") else sum(c) / (len(c) if op == "mean" else 1)
+                for c in columns]
+
+
+def find_group() -> Optional[Group]:
+    """Return the process group of this peer, if it has more than one process."""
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return Group(distributed) if distributed.get_world_size() > 1 else None

@@ -1,0 +1,481 @@
+"""What all workers do together: calls, the mean, equal starts. And which steps count."""
+
+import contextlib
+import io
+import os
+import tempfile
+import types
+import unittest
+
+import numpy
+import torch
+
+import gossiptrainer as gossip
+from fakepeer import Run
+from gossiptrainer import _torch
+
+torch.set_num_threads(1)
+
+
+def linear(rank=0, out=1):
+    torch.manual_seed(rank)
+    return torch.nn.Linear(2, out)
+
+
+def descend(model, opt):
+    opt.zero_grad()
+    model(torch.ones(1, 2)).sum().backward()
+    opt.step()
+
+
+def said(worker):
+    """Return a worker that returns what it says."""
+    def wrapped(rank):
+        text = io.StringIO()
+        with contextlib.redirect_stderr(text):
+            worker(rank)
+        return text.getvalue()
+    return wrapped
+
+
+class Calls(unittest.TestCase):
+    def test_values(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            peer.barrier()
+            return (peer.all_reduce(rank + 1), peer.all_reduce([rank, 2.0], "sum"),
+                    peer.all_reduce(numpy.array([[rank]]), op="min").tolist(),
+                    peer.all_reduce(torch.tensor([3.0 * rank]), "max").tolist(),
+                    peer.broadcast({"seed": rank, "names": ["a"]}, root=1), peer.broadcast(5 if rank == 0 else None))
+        run = Run(rounds=None)(worker)
+        self.assertEqual(run.returned, [(1.5, [1, 4], [[0]], [3], {"seed": 1, "names": ["a"]}, 5)] * 2)
+        self.assertEqual([c["kind"] for c in run.connections[0].calls], ["reduce", "barrier"] + ["reduce"] * 4 + ["broadcast"] * 2)
+
+    def test_who_waits_mixes_on(self):
+        """Worker 1 calls average after 2 steps, the other after 5: the vector of worker 1 moves meanwhile."""
+        def worker(rank):
+            model = linear()
+            peer = gossip.join(model)
+            for _ in range(2 if rank else 5):
+                with torch.no_grad():
+                    model.weight.add_(1)
+                peer.step()
+            mean = peer.average()
+            return peer.round, model.weight.tolist(), mean.weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(rounds=None, memory=memory)(worker)
+            self.assertEqual([r[0] for r in run.returned], [5, 5])
+            for rank in range(2):
+                numpy.testing.assert_array_equal(run.returned[rank][1][0], run.x[5][rank][:2])
+                numpy.testing.assert_allclose(run.returned[rank][2][0], run.x[5][:, :2].mean(0), rtol=1e-6)
+
+    def test_uneven_ends_of_a_fixed_run(self):
+        def worker(rank):
+            model = linear()
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            for _ in range(3 + 4 * rank):
+                descend(model, opt)
+            before = model.weight.tolist()
+            descend(model, opt) if rank else peer.finish()
+            self.assertEqual(model.weight.tolist(), before)
+            return peer.round, peer.done, peer.average().weight.tolist()
+        run = Run(rounds=6)(worker)
+        self.assertEqual(run.codes, [0, 0])
+        self.assertEqual([r[:2] for r in run.returned], [(3, True), (6, True)])
+        self.assertEqual(run.returned[0][2], run.returned[1][2])
+
+    def test_mistakes(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            for call, message in ((lambda: peer.all_reduce([]), "takes 1 to 8192 numbers, not 0"),
+                                  (lambda: peer.all_reduce([0] * 8193), "takes 1 to 8192 numbers, not 8193"),
+                                  (lambda: peer.all_reduce(1, "product"), "knows mean, sum, min and max, not product"),
+                                  (lambda: peer.broadcast("x" * 70000), "takes up to 65536 bytes, not 70002"),
+                                  (lambda: peer.broadcast(object()), "takes what JSON can hold"),
+                                  (lambda: peer.broadcast(1, root=2), "the run has workers 0 to 0"),
+                                  (lambda: peer.log(), "log takes 1 to 64 values"),
+                                  (lambda: peer.log("x"), "loss is no number"),
+                                  (lambda: peer.log(**{"a" * 65: 1}), "names of at most 64 bytes"),
+                                  (lambda: peer.evaluate(), "evaluate takes 1 to 64 values"),
+                                  (lambda: peer.shard([1]), "peer.shard never ends when train.rounds is script: loop "
+                                                            "over peer.loader"),
+                                  (lambda: peer.params, "of a module, use the module itself"),
+                                  (lambda: peer.exchange({}), "of a module, call peer.step"),
+                                  (lambda: gossip.join(linear()), "joined already: call peer.leave.. first, or join a "
+                                                                  "list of modules")):
+                with self.assertRaisesRegex(gossip.Error, message):
+                    call()
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
+    def test_logged_values(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            peer.log(torch.tensor(0.5, requires_grad=True), lr=1e-2, td_error=float("nan"))
+            peer.log(speed=3)
+            peer.evaluate(accuracy=0.5, loss=float("inf"), f1=numpy.float32(1))
+        c = Run(n=1, rounds=None)(worker).connections[0]
+        self.assertEqual(c.logs, [(0, {"loss": 0.5, "lr": 0.01, "td_error": None}), (0, {"speed": 3})])
+        self.assertEqual(c.scores, [(0, {"accuracy": 0.5, "loss": None, "f1": 1})])
+
+
+class Keeps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+        self.kept = []
+
+    def forward(self, x):
+        out = self.layer(x).tanh()
+        self.kept = [out]
+        return out
+
+
+class Mean(unittest.TestCase):
+    def test_models_that_deepcopy_refuses(self):
+        def worker(rank):
+            model = torch.nn.Sequential(torch.nn.utils.weight_norm(linear(out=2)), Keeps())
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            descend(model, opt)
+            mean = peer.average()
+            before = [p.tolist() for p in model.parameters()]
+            with peer.averaged() as held:
+                self.assertIs(held, model)
+                same = all(torch.equal(p, q) for p, q in zip(model.parameters(), mean.parameters()))
+            return same, before == [p.tolist() for p in model.parameters()]
+        self.assertEqual(Run(rounds=None)(worker).returned, [(True, True)] * 2)
+
+    def test_a_model_that_cannot_be_copied(self):
+        def worker(rank):
+            model = linear()
+            model.lock = __import__("threading").Lock()
+            peer = gossip.join(model)
+            with self.assertRaisesRegex(gossip.Error, "cannot be copied .TypeError: .*use `with peer.averaged"):
+                peer.average()
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
+    def test_save(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.pt")
+
+            def worker(rank):
+                torch.manual_seed(0)
+                model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(1, 500))
+                peer = gossip.join(model[0])
+                with torch.no_grad():
+                    model[0].weight.fill_(rank)
+                peer.step()
+                peer.save(path)
+                return torch.load(path)["weight"].tolist(), peer.average().weight.tolist(), os.path.getsize(path)
+            run = Run(rounds=None)(worker)
+            self.assertEqual(run.codes, [0, 0])
+            for saved, mean, size in run.returned:
+                self.assertEqual(saved, mean)
+                self.assertLess(size, 2000, "the file holds more than the model")
+            self.assertEqual(os.listdir(folder), ["model.pt"])
+
+    def test_several_modules(self):
+        def worker(rank):
+            g, d = linear(), linear(out=3)
+            opts = [torch.optim.SGD(d.parameters(), 0.1), torch.optim.SGD(g.parameters(), 0.1)]
+            peer = gossip.join([g, d], opts)
+            for _ in range(3):
+                descend(d, opts[0])
+                descend(d, opts[0])
+                descend(g, opts[1])
+            a, b = peer.average()
+            return peer.round, type(a).__name__, b.weight.shape[0]
+        run = Run(rounds=None)(worker)
+        self.assertEqual(run.returned, [(3, "Linear", 3)] * 2)
+        self.assertEqual([t["name"] for t in run.connections[0].hello["tensors"]],
+                         ["0.weight", "0.bias", "1.weight", "1.bias"])
+
+
+class EqualStarts(unittest.TestCase):
+    def model(self, rank, dtype=torch.float32):
+        torch.manual_seed(rank)
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2).requires_grad_(False), torch.nn.BatchNorm1d(2),
+                                    torch.nn.Linear(2, 1, dtype=dtype))
+        model[1].num_batches_tracked.fill_(rank)
+        model.register_buffer("table", torch.arange(3) + rank)
+        model.register_buffer("empty", torch.zeros(0))
+        return model
+
+    def test_frozen_integers_and_doubles(self):
+        def worker(rank):
+            model = self.model(rank, torch.float64)
+            gossip.join(model)
+            return {name: value.tolist() for name, value in model.state_dict().items()}
+        run = Run(n=3, rounds=None)(worker)
+        self.assertEqual(run.returned[1], run.returned[0])
+        self.assertEqual(run.returned[2], run.returned[0])
+        self.assertEqual(run.returned[0]["table"], [0, 1, 2])
+        self.assertEqual([c["kind"] for c in run.connections[0].calls], ["reduce", "reduce", "broadcast"])
+
+    def test_equal_ones_cost_one_call(self):
+        def worker(rank):
+            torch.manual_seed(5)
+            gossip.join(self.model(0))
+        run = Run(rounds=None)(worker)
+        self.assertEqual(run.connections[1].calls, [{"kind": "reduce", "op": "max"}])
+        self.assertEqual(run.codes, [0, 0])
+
+    def test_the_note(self):
+        one, other = Run(rounds=None)(said(lambda rank: gossip.join(self.model(rank)))).returned
+        self.assertIn("gossip: 56 B of frozen tensors, buffers or float64 differ; worker 0 sends them once: seed the "
+                      "script\n", one)
+        self.assertNotIn("differ", other)
+
+    def test_a_checkpoint_holds_what_came(self):
+        def worker(rank):
+            model = self.model(os.getpid())
+            opt = torch.optim.SGD(model[2].parameters(), 0.1)
+            peer = gossip.join(model[0:3:2], opt)
+            base = model[0].weight.tolist()
+            while not peer.done:
+                descend(model[0:3:2], opt)
+            return base
+        whole = Run(rounds=4, save=(0, 2))(worker)
+        self.assertEqual(whole.returned[0], whole.returned[1])
+        saved = [(whole.x[2][r], whole.connections[r].states[2]) for r in range(2)]
+        rest = Run(rounds=4, first=2, saved=saved)(worker)
+        self.assertEqual(rest.returned, whole.returned)
+        self.assertEqual(rest.connections[0].calls, [])
+        first = Run(rounds=4, saved=[(whole.x[0][r], whole.connections[r].states[0]) for r in range(2)])(worker)
+        self.assertEqual(first.codes, [0, 0])
+        self.assertEqual(first.returned[0], first.returned[1])
+
+    def test_other_shapes_are_named(self):
+        def worker(rank):
+            model = torch.nn.ModuleDict({"head": linear()})
+            if rank == 0:
+                model["base"] = torch.nn.Linear(5, 30).requires_grad_(False)
+            elif rank == 1:
+                model["base"] = torch.nn.Linear(7, 30).requires_grad_(False)
+            elif rank == 3:
+                model["base"] = torch.nn.Linear(5, 30).requires_grad_(False)
+                model["more"] = torch.nn.Linear(1, 1).requires_grad_(False)
+            try:
+                gossip.join(model)
+            except gossip.Error as problem:
+                gossip._peer._current._link.socket.close()
+                return str(problem)
+        with contextlib.suppress(Exception):
+            run = Run(n=4, rounds=None)
+            run(worker)
+        self.assertEqual(run.returned[1:], [
+            "base.weight is 30x7 on worker 1 and 30x5 on worker 0: use the same script and the same model",
+            "worker 2 has no base.weight, which worker 0 has: use the same script and the same model",
+            "worker 3 has more.weight, which worker 0 lacks: use the same script and the same model"])
+
+
+class Parameters(unittest.TestCase):
+    def check(self, change, message):
+        def worker(rank):
+            model = torch.nn.ModuleDict({"body": linear(out=2).requires_grad_(False), "head": linear(out=3)})
+            peer = gossip.join(model)
+            peer.step()
+            change(model)
+            with self.assertRaisesRegex(gossip.Error, message):
+                peer.step()
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
+    def test_unfrozen(self):
+        self.check(lambda m: m["body"].requires_grad_(True),
+                   r"body.weight trains since step 1, but did not at join, .*requires_grad_\(True\) before join")
+
+    def test_new(self):
+        self.check(lambda m: m.update({"more": linear()}), "more.weight trains since step")
+
+    def test_resized(self):
+        self.check(lambda m: m.update({"head": linear(out=5)}), "head.weight is 5x2 since step 1, and was 3x2 at join")
+
+    def test_removed(self):
+        self.check(lambda m: m.pop("head"), "head.weight is gone since step 1")
+
+    def test_replaced_by_the_same_and_frozen_later(self):
+        def worker(rank):
+            model = torch.nn.ModuleDict({"head": linear()})
+            peer = gossip.join(model)
+            model["head"] = linear()
+            with torch.no_grad():
+                model["head"].weight.fill_(5)
+            peer.step()
+            model["head"].weight.requires_grad_(False)
+            peer.step()
+            peer.step()
+            self.assertEqual(model["head"].weight.tolist(), [[5, 5]])
+        run = Run(n=1, rounds=None)(said(worker))
+        self.assertEqual(run.codes, [0])
+        self.assertEqual(run.x[1][0][:2].tolist(), [5, 5])
+        self.assertEqual(run.returned[0].count("head.weight is frozen since step 1, and still travels"), 1)
+
+
+class Steps(unittest.TestCase):
+    """Each outermost step of the optimizer is one round, however it is called."""
+
+    def rounds(self, use, n=6, **options):
+        def worker(rank):
+            model = linear()
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = use(model, opt)
+            return peer.round, peer._steps
+        run = Run(n=1, rounds=None)(worker)
+        self.assertEqual(run.codes, [0])
+        return run.returned[0]
+
+    def test_every(self):
+        def use(model, opt):
+            peer = gossip.join(model, opt, every=3)
+            for _ in range(7):
+                descend(model, opt)
+            return peer
+        self.assertEqual(self.rounds(use), (2, 7))
+
+    def test_no_sync(self):
+        def use(model, opt):
+            peer = gossip.join(model, opt)
+            for i in range(6):
+                with peer.no_sync() if i % 3 else contextlib.nullcontext():
+                    descend(model, opt)
+            return peer
+        self.assertEqual(self.rounds(use), (2, 6))
+
+    def test_accelerate_with_a_scaler(self):
+        """Its optimizer keeps the inner step at prepare, and puts it back at every step."""
+        class Accelerated:
+            def __init__(self, optimizer):
+                self.optimizer = optimizer
+                self._accelerate_step_called = False
+                self._optimizer_original_step_method = optimizer.step
+                inner = optimizer.step
+
+                def patched(*args, **kwargs):
+                    self._accelerate_step_called = True
+                    return inner(*args, **kwargs)
+                self._optimizer_patched_step_method = patched
+
+            param_groups = property(lambda self: self.optimizer.param_groups)
+
+            def step(self):
+                self.optimizer.step = self._optimizer_patched_step_method
+                self.optimizer.step()
+                self.optimizer.step = self._optimizer_original_step_method
+                assert self._accelerate_step_called
+
+        for before in (True, False):
+            def use(model, opt):
+                accelerated = None if before else Accelerated(opt)
+                peer = gossip.join(model, opt if before else accelerated)
+                accelerated = accelerated or Accelerated(opt)
+                for _ in range(3):
+                    opt.zero_grad()
+                    model(torch.ones(1, 2)).sum().backward()
+                    accelerated.step()
+                return peer
+            self.assertEqual(self.rounds(use), (3, 3))
+
+    def test_hooks_see_a_step_that_was_put_back(self):
+        def use(model, opt):
+            own, hooks = opt.step, {}
+            opt.register_step_pre_hook = lambda hook: hooks.update(pre=hook)
+            opt.register_step_post_hook = lambda hook: hooks.update(post=hook)
+            peer = gossip.join(model, opt)
+            wrapped = opt.step
+
+            def hooked(this, *args, **kwargs):  # as torch 2 does
+                hooks["pre"](opt, args, kwargs)
+                own()
+                hooks["post"](opt, args, kwargs)
+            opt.step = types.MethodType(hooked, opt)
+            descend(model, opt)
+            self.assertEqual(peer.round, 1)
+            opt.step = wrapped
+            descend(model, opt)
+            return peer
+        self.assertEqual(self.rounds(use), (2, 2))
+
+    def test_steps_that_nobody_sees(self):
+        def use(model, opt):
+            kept = opt.step
+            peer = gossip.join(model, opt)
+            opt.step = kept
+            for name in ("register_step_post_hook", "register_step_pre_hook"):
+                if hasattr(opt, name):  # torch.compile takes the hooks away
+                    opt._optimizer_step_pre_hooks.clear()
+                    opt._optimizer_step_post_hooks.clear()
+            with self.assertRaisesRegex(gossip.Error, "changed 20 times, but no step of the optimizer that join got was "
+                                                      "seen: join before accelerator.prepare, or call peer.step"):
+                for _ in range(30):
+                    descend(model, opt)
+                    peer.log(1)
+            return peer
+        self.assertEqual(self.rounds(use)[0], 0)
+
+    def test_compiled_and_wrapped_modules_keep_their_names(self):
+        class OptimizedModule(torch.nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self._modules["_orig_mod"] = model
+        inner = torch.nn.Sequential(OptimizedModule(linear()))
+        self.assertEqual([t["name"] for t in _torch.Module(OptimizedModule(inner), True).tensors],
+                         ["0.weight", "0.bias"])
+        wrapped = type("DistributedDataParallel", (torch.nn.Module,), {})()
+        wrapped.module = linear()
+        self.assertEqual([t["name"] for t in _torch.Module(wrapped, True).tensors], ["weight", "bias"])
+
+    def test_buffers_of_layers_that_do_not_learn_stay(self):
+        model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2).eval(),
+                                    torch.nn.BatchNorm1d(2).requires_grad_(False))
+        self.assertEqual(_torch.Module(model, True).exact, 4)
+        self.assertEqual(_torch.Module(model.eval(), True).exact, 8)
+
+
+class Alone(unittest.TestCase):
+    def test_all_calls_work(self):
+        def use():
+            model = linear()
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            with gossip.join(model, opt, rounds=2) as peer:
+                loader = peer.loader(torch.utils.data.DataLoader(torch.arange(10), batch_size=4))
+                self.assertEqual([len(batch) for batch in loader], [4, 4, 2])
+                self.assertEqual((peer.part([1, 2]), len(peer.sampler([1, 2, 3]))), ([1, 2], 3))
+                while not peer.done:
+                    descend(model, opt)
+                    peer.log(1, lr=2)
+                before = model.weight.tolist()
+                descend(model, opt)
+                self.assertEqual(model.weight.tolist(), before)
+                peer.barrier(), peer.evaluate(0.5), peer.boundary(), peer.state(model, opt), peer.finish()
+                self.assertEqual((peer.all_reduce(2), peer.broadcast([1]), peer.size), (2, [1], 1))
+                with peer.averaged(), tempfile.TemporaryDirectory() as folder:
+                    peer.save(os.path.join(folder, "x"))
+                self.assertEqual(peer.average().weight.tolist(), before)
+            peer.leave()
+            descend(model, opt)  # its optimizer is as before
+            self.assertNotEqual(model.weight.tolist(), before)
+
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            use()
+            use()
+        self.assertEqual(text.getvalue().count("so this script runs alone"), 2)
+
+    def test_trees(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            peer = gossip.join({"w": numpy.ones(2), "n": 0}, rounds=2)
+            for n in range(4):
+                got = peer.exchange({"w": numpy.full(2, n), "n": n} if False else {"w": numpy.full(2, float(n)), "n": n})
+            self.assertEqual((got["w"].tolist(), got["n"], peer.params is got), ([1, 1], 3, True))
+            peer.leave()
+
+    def test_a_peer_takes_one_script(self):
+        def worker(rank):
+            gossip.join(linear()).leave()
+            with self.assertRaisesRegex(gossip.Error, "has left its peer, which takes one script: start another run"):
+                gossip.join(linear())
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
+
+if __name__ == "__main__":
+    unittest.main()
