@@ -59,7 +59,7 @@ func planOf(place runfolder.Place) plan {
 	}
 	cfg := loaded.Config
 	p.name, p.method, p.graph = cfg.Name, cfg.Method().String(), cfg.Topology.Kind
-	p.workers, p.rounds, p.every = cfg.Topology.Size, int(cfg.Train.Rounds), cfg.Output.Every
+	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds.Known(), cfg.Output.Every
 	p.facts = runfolder.Facts(cfg)
 	run, err := experiment.New(cfg)
 	if err != nil { // its data may be on another machine

@@ -28,7 +28,7 @@ func Live(run *experiment.Run) screen.Run {
 	cfg := run.Config()
 	return screen.Run{
 		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
-		Peers: run.N(), Rounds: int(cfg.Train.Rounds),
+		Peers: run.N(), Rounds: cfg.Train.Rounds.Known(),
 	}
 }
 
@@ -55,6 +55,9 @@ func Run(run *experiment.Run) string {
 	if gamma := float64(cfg.Algorithm.Gamma); gamma > 0 && gamma < 1 {
 		method += fmt.Sprintf(" with gamma %.4g", gamma)
 	}
-	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), method, learns,
-		size, plural.Of(int(cfg.Train.Rounds), "round"))
+	rounds := plural.Of(int(cfg.Train.Rounds), "round")
+	if cfg.Train.Rounds == configs.ByScript {
+		rounds = "as many rounds as the longest script has steps"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), method, learns, size, rounds)
 }

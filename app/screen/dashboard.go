@@ -10,6 +10,7 @@ package screen
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"gossiptrainer/internal/record"
@@ -147,7 +148,7 @@ func (d *Dashboard) count() (rounds, peers int) {
 
 // Round returns the rounds that every present peer has finished.
 func (d *Dashboard) Round() int {
-	least, any := d.run.Rounds, false
+	least, any := math.MaxInt, false
 	for i := range d.peers {
 		if p := &d.peers[i]; !p.Gone() {
 			least, any = min(least, d.round(p)), true
@@ -182,7 +183,7 @@ func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 			done -= p.first
 		}
 	}
-	if d.started.IsZero() || done <= 0 {
+	if d.started.IsZero() || done <= 0 || d.run.Rounds == 0 {
 		return 0, false
 	}
 	pace := float64(now.Sub(d.started)) / float64(done)

@@ -126,7 +126,7 @@ func (d *Dashboard) head() string {
 }
 
 func (d *Dashboard) progress(now time.Time, width int) string {
-	text := fmt.Sprintf("round %d/%d", d.Round(), d.run.Rounds)
+	text := "round " + human.Of(d.Round(), d.run.Rounds)
 	share := d.share()
 	if t, what, ok := d.testing(); ok {
 		text, share = what, t.share
@@ -152,6 +152,9 @@ func (d *Dashboard) progress(now time.Time, width int) string {
 // share returns the finished share of the run, 0 to 1. Asynchronous workers also do the steps of lost workers.
 func (d *Dashboard) share() float64 {
 	rounds, peers := d.count()
+	if d.run.Rounds == 0 {
+		return 0
+	}
 	return min(1, float64(rounds)/max(1, float64(d.run.Rounds*peers)))
 }
 

@@ -39,7 +39,7 @@ func (d *Dashboard) testing() (all test, what string, ok bool) {
 			continue
 		}
 		trains := p.State != record.Testing && p.State != record.Finished
-		if trains && (p.Last.Round == 0 || p.Last.Round < d.run.Rounds) {
+		if trains && (p.Last.Round == 0 || p.Last.Round < d.run.Rounds || d.run.Rounds == 0) {
 			return test{}, "", false
 		}
 		if s := p.test.since; !s.IsZero() && (all.since.IsZero() || s.Before(all.since)) {

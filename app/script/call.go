@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -41,7 +42,7 @@ func (c *Child) meet(v view, k int, x []float32) (moved bool, err error) {
 		return false, err
 	}
 	moved = !v.Finished && k != c.asked
-	if err := c.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw); err != nil {
+	if err := c.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw); err != nil && !errors.Is(err, bridge.ErrLeft) {
 		return false, c.fate(err)
 	}
 	return moved, c.publish(func(p *pace.Pace) error { p.Pass(k); return nil })

@@ -88,7 +88,10 @@ func (c *Child) conclude(ctx context.Context, end bridge.End, x []float32) error
 			_, err = c.meet(v, end.Round, x)
 			continue
 		case !told && !v.waiting && !v.Left:
-			if err = c.script.End(end, x); err == nil {
+			err = c.script.End(end, x)
+			if errors.Is(err, bridge.ErrLeft) {
+				err = nil
+			} else if err == nil {
 				told = true
 				go func() {
 					defer close(kept)

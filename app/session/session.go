@@ -167,7 +167,7 @@ func (s *Session) Adopt(run *experiment.Run) error {
 	s.mu.Lock()
 	s.Run = run
 	s.mu.Unlock()
-	s.Display.SetRounds(int(run.Config().Train.Rounds))
+	s.Display.SetRounds(run.Config().Train.Rounds.Known())
 	if err := s.Folder.Keep(run.Config()); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 )
@@ -31,7 +32,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := c.status()
 	m := meter{out, prometheus.Labels{"run": c.run, "rank": strconv.Itoa(s.Rank)}}
 	m.gauge("gossip_round", "rounds finished", float64(s.Round))
-	m.gauge("gossip_rounds", "rounds of the run", float64(s.Rounds))
+	m.gauge("gossip_rounds", "rounds of the run, 0 where scripts decide", float64(configs.Rounds(s.Rounds).Known()))
 	if s.Loss != nil {
 		m.gauge("gossip_loss", "loss of the last mini-batch", *s.Loss)
 	}

@@ -162,7 +162,10 @@ func (p *Pace) Call(c int, call Call) error {
 }
 
 // Pass notes that the call of this worker is over, at the boundary of round k.
-func (p *Pace) Pass(k int) { p.own().Passed, p.own().PassedAt = p.own().Calls, k }
+func (p *Pace) Pass(k int) {
+	p.own().Passed, p.own().PassedAt = p.own().Calls, k
+	p.met = max(p.met, p.own().Calls)
+}
 
 // Heard takes the state of another worker, which Check has admitted. It returns an error if that one's script makes
 // another call than this worker's.

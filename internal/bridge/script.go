@@ -179,7 +179,7 @@ func (s *Script) Gone() <-chan struct{} { return s.gone }
 func (s *Script) Lost() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if errors.Is(s.lost, errLeft) {
+	if errors.Is(s.lost, ErrLeft) {
 		return nil
 	}
 	return s.lost

@@ -8,7 +8,8 @@ import (
 
 var (
 	errOrdered = errors.New("the script has been stopped")
-	errLeft    = errors.New("the script has ended")
+	// ErrLeft is the error of a call when the script has ended well. Its last acts may still be in Acts.
+	ErrLeft = errors.New("the script has ended")
 )
 
 // settle is the goroutine that finds out how the conversation ended. A program and its connection usually end at the
@@ -46,7 +47,7 @@ func (s *Script) reason() error {
 	if interrupted, killed := s.child.fate(); interrupted || killed != alive {
 		return errOrdered
 	}
-	return errLeft
+	return ErrLeft
 }
 
 // verdict returns the error of the script's end; nil: it ended well or as ordered.
