@@ -27,12 +27,11 @@ class Callback:
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, optimizer: Any = None,
                        **more: Any) -> None:
-        """Join with the trainer's model. A second training of the same process goes on with the same peer."""
+        """Join with the trainer's model, unless the process has done so."""
         if model is None:
             raise Error("the trainer gave no model at on_train_begin: call gossiptrainer.join(model, optimizer) yourself")
-        if self.peer is not None:
-            raise Error("this callback has trained already: the run has one training, so call trainer.train() once")
-        self.peer = join(model, **self._options)
+        if self.peer is None:
+            self.peer = join(model, **self._options)
         kept = [each for each in (model, optimizer) if hasattr(each, "load_state_dict")]
         self.peer.state(*kept)
         self._stop(control)
