@@ -113,6 +113,8 @@ def _loader_class() -> type:
         passes: Any = None
 
         def __iter__(self) -> Iterator:
+            if self.passes is None:  # a framework has made this one, after ours
+                return super().__iter__()
             order = self.sampler if isinstance(self.sampler, Sampler) else None
             return self.passes.run(lambda: super(Loader, self).__iter__(), order)
 
@@ -137,9 +139,16 @@ class Batches:
         return getattr(self.__dict__["loader"], name)
 
 
+def is_part(given: Any) -> bool:
+    """Tell whether a loader is one of ours."""
+    return isinstance(given, Batches) or type(given).__module__ == __name__
+
+
 def loader(peer: Any, given: Any, passes: Passes) -> Any:
     """Return a loader over this worker's part of the data of another one."""
     torch = sys.modules.get("torch")
+    if is_part(given):
+        raise Error("this loader is over this worker's part already: call peer.loader once, on the whole data")
     if torch is None or not isinstance(given, torch.utils.data.DataLoader):
         if hasattr(given, "__next__"):
             raise Error("a loader is passed over more than once, which an iterator cannot do: give a DataLoader, a list, "

@@ -1,5 +1,7 @@
 """The worker's part of the data, and the return from a checkpoint to the same batch."""
 
+import contextlib
+import io
 import random
 import unittest
 
@@ -136,6 +138,162 @@ class Shards(unittest.TestCase):
         self.assertEqual(run.connections[3].logs, [(k, k) for k in range(4)] + [(4, None)])
         self.assertEqual(run.connections[1].logs, [(k, k) for k in range(4) for _ in range(2)])
         self.assertEqual(run.connections[2].scores, [(4, {"accuracy": 0.5}), (4, {"loss": 2})])
+
+
+class Streams(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(range(11))
+
+
+class Parts(unittest.TestCase):
+    """peer.loader, peer.sampler and peer.part: one pass over every size-th sample."""
+
+    @staticmethod
+    def passes(make, count=2, n=2, rounds=None):
+        """Return the batches of each pass of each worker."""
+        def worker(rank):
+            torch.manual_seed(rank)
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            loader = make(peer)
+            return [[batch.tolist() for batch in loader] for _ in range(count)]
+        run = Run(n=n, rounds=rounds)(worker)
+        assert run.codes == [0] * n, run.codes
+        return run.returned
+
+    def test_loader(self):
+        for workers in (0, 2):
+            given = DataLoader(Numbers(11), batch_size=2, shuffle=True, num_workers=workers)
+            first = self.passes(lambda peer: peer.loader(given))
+            for rank, (one, two) in enumerate(first):
+                self.assertEqual([len(b) for b in one], [2, 2, 2 - rank] if rank == 0 else [2, 2, 1])
+                self.assertEqual({int(v) for b in one for v in b}, set(range(rank, 11, 2)))
+                self.assertNotEqual([int(v) for b in one for v in b], [int(v) for b in two for v in b])
+            again = self.passes(lambda peer: peer.loader(given))
+            self.assertEqual([[int(v) for b in p for v in b] for p in again[0]],
+                             [[int(v) for b in p for v in b] for p in first[0]])
+
+    def test_loader_is_a_data_loader_over_a_part(self):
+        def make(peer):
+            loader = peer.loader(DataLoader(TensorDataset(torch.arange(11)), batch_size=2, shuffle=True,
+                                            collate_fn=lambda b: torch.stack([x for x, in b])))
+            self.assertIsInstance(loader, DataLoader)
+            self.assertEqual((len(loader), len(loader.dataset)), (3, 6 - peer.rank))
+            orders = []
+            for epoch in (0, 1, 0):
+                loader.sampler.set_epoch(epoch)
+                orders.append([b.tolist() for b in loader])
+            self.assertEqual(orders[0], orders[2])
+            self.assertNotEqual(orders[0], orders[1])
+            rebuilt = DataLoader(loader.dataset, batch_size=None)  # as frameworks do
+            self.assertEqual(sorted(int(x) for x, in rebuilt), list(range(peer.rank, 11, 2)))
+            return loader
+        self.passes(make)
+
+    def test_sampler(self):
+        def make(peer):
+            self.assertEqual(list(peer.sampler(range(6), shuffle=False)), [peer.rank, peer.rank + 2, peer.rank + 4])
+            return DataLoader(torch.arange(11), batch_size=3, sampler=peer.sampler(range(11)))
+        for rank, (one, two) in enumerate(self.passes(make)):
+            self.assertEqual(sorted(sum(one, [])), list(range(rank, 11, 2)))
+            self.assertNotEqual(one, two)
+
+    def test_part(self):
+        class Numbered(Dataset):
+            def __len__(self):
+                return 5
+
+            def __getitem__(self, i):
+                return i if 0 <= i < 5 else None
+
+        class Columns:
+            __len__ = Numbered.__len__
+
+            def __getitem__(self, i):
+                return [1, 2, 3, 4, 5][int(i)]
+
+        def make(peer):
+            self.assertEqual(peer.part([1, 2, 3, 4, 5]), [1, 3, 5] if peer.rank == 0 else [2, 4])
+            self.assertEqual(peer.part(Columns()), peer.part([1, 2, 3, 4, 5]))
+            self.assertEqual(peer.part(numpy.arange(4)).tolist(), [peer.rank, peer.rank + 2])
+            part = peer.part(Numbered())
+            self.assertEqual(list(part), list(range(peer.rank, 5, 2)))
+            self.assertIsInstance(part, Dataset)
+            both = DataLoader(peer.part(Streams()), batch_size=None, num_workers=2)
+            self.assertEqual(sorted(both), list(range(peer.rank, 11, 2)))
+            return peer.loader(DataLoader(Streams(), batch_size=3))
+        self.assertEqual(self.passes(make, 1), [[[[0, 2, 4], [6, 8, 10]]], [[[1, 3, 5], [7, 9]]]])
+
+    def test_hugging_face_datasets(self):
+        class Table(list):
+            def shard(self, num_shards, index, contiguous):
+                return num_shards, index, contiguous
+        Table.__module__ = "datasets.arrow_dataset"
+
+        def make(peer):
+            self.assertEqual(peer.part(Table([1, 2])), (2, peer.rank, False))
+            return []
+        self.passes(make)
+
+    def test_loaders_that_cannot_be_made_again(self):
+        class Own(DataLoader):
+            def __iter__(self):
+                return super().__iter__()
+
+        for given, why in ((lambda: DataLoader(torch.arange(6), sampler=[5, 4, 3, 2, 1, 0]), "a list"),
+                           (lambda: Own(torch.arange(6)), "an __iter__ of its own")):
+            def make(peer):
+                with contextlib.redirect_stderr(io.StringIO()) as said:
+                    loader = peer.loader(given())
+                self.assertIn(f"the loader has {why}, so each worker takes every 2th batch, and loads the others in vain: "
+                              "use peer.sampler", said.getvalue())
+                self.assertEqual((len(loader), loader.batch_size), (3, 1))
+                return loader
+            one, other = self.passes(make, 1)
+            self.assertEqual(sorted(sum(one[0] + other[0], [])), list(range(6)))
+
+    def test_the_pass_in_which_the_run_ends_is_the_last(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            loader, counts = peer.loader(DataLoader(torch.arange(20), batch_size=1)), []
+            for epoch in range(3):
+                counts.append(0)
+                for _ in loader:
+                    counts[-1] += 1
+                    peer.step()
+            return counts, len(list(loader))  # a pass that takes no step is complete
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(Run(n=1, rounds=25)(worker).returned, [([20, 5, 1], 20)])
+
+    def test_resumes_at_the_next_batch(self):
+        def worker(rank):
+            torch.manual_seed(rank)
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            loader, seen = peer.loader(DataLoader(Numbers(10, noise=1), batch_size=2, shuffle=True)), []
+            while not peer.done:
+                for batch in loader:
+                    seen.append((peer.round, batch.tolist()))
+                    peer.step()
+                    if peer.done:
+                        break
+            return seen
+        whole = Run(n=2, rounds=9, save=(5,))(worker)
+        saved = [(whole.x[5][r], whole.connections[r].states[5]) for r in range(2)]
+        rest = Run(n=2, rounds=9, first=5, saved=saved)(worker)
+        self.assertEqual(rest.returned, [whole.returned[r][5:] for r in range(2)])
+
+    def test_mistakes(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            for call, message in ((lambda: peer.part(range(1)), "part 1 of 2 has no sample: the data has 1"),
+                                  (lambda: peer.loader(DataLoader(Numbers(1))), "part 1 of 2 has no sample"),
+                                  (lambda: peer.part(iter("ab")), "part needs a list, an array or a dataset"),
+                                  (lambda: peer.loader(iter("ab")), "an iterator cannot do"),
+                                  (lambda: peer.loader(DataLoader(Numbers(6), batch_size=4, drop_last=True)),
+                                   "fewer than a batch of 4")):
+                if rank == 1:
+                    with self.assertRaisesRegex(gossip.Error, message):
+                        call()
+        self.assertEqual(Run(n=2, rounds=None)(worker).codes, [0, 0])
 
 
 class Resumes(unittest.TestCase):

@@ -1,0 +1,77 @@
+"""A callback for trainers that own the loop, the model and the optimizer. It has the methods of transformers.
+
+    Trainer(model, callbacks=[gossiptrainer.callbacks.Callback()])
+
+Each optimizer step of the trainer is a round. The run's end stops the trainer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from ._link import Error
+from ._peer import Peer, join
+from ._tree import nothing
+
+
+class Callback:
+    """Joins when training begins, exchanges after each step, and finishes when training ends.
+
+    peer: the worker, from the beginning of the training on.
+    options: those of gossiptrainer.join, such as buffers and every.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.peer: Optional[Peer] = None
+        self._options = options
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, optimizer: Any = None,
+                       **more: Any) -> None:
+        """Join with the trainer's model, unless the process has done so."""
+        if model is None:
+            raise Error("the trainer gave no model at on_train_begin: call gossiptrainer.join(model, optimizer) yourself")
+        if self.peer is None:
+            self.peer = join(model, **self._options)
+        kept = [each for each in (model, optimizer) if hasattr(each, "load_state_dict")]
+        self.peer.state(*kept)
+        self._stop(control)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        """Exchange after a step of the optimizer."""
+        self.peer.step()
+        self._stop(control)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Optional[dict] = None, **more: Any) -> None:
+        """Tell the peer all numbers that the trainer logs."""
+        told = _numbers(logs)
+        if told and self.peer is not None:
+            self.peer.log(**told)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Optional[dict] = None, **more: Any) -> None:
+        """Tell the peer the scores. The names lose the prefix eval_."""
+        told = {name[5:] if name.startswith("eval_") else name: v for name, v in _numbers(metrics).items()}
+        if told and self.peer is not None:
+            self.peer.evaluate(**told)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        """Say that this worker steps no more."""
+        self.peer.finish()
+
+    def _stop(self, control: Any) -> None:
+        if self.peer.done:
+            control.should_training_stop = True
+
+    def __getattr__(self, name: str) -> Callable:
+        """Ignore all other events."""
+        if name.startswith("on_"):
+            return lambda *args, **kwargs: nothing()
+        raise AttributeError(name)
+
+
+def _numbers(values: Optional[dict]) -> dict:
+    """Return the numbers among named values, with names that log and evaluate take."""
+    found = {}
+    for name, value in (values or {}).items():
+        if isinstance(value, (int, float)) or getattr(value, "ndim", None) == 0:
+            found[str(name).encode()[:64].decode(errors="ignore")] = value
+    return dict(list(found.items())[:64])
