@@ -41,7 +41,7 @@ func (c *Child) meet(v view, k int, x []float32) (moved bool, err error) {
 		_, err = c.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
 		return false, err
 	}
-	moved = !v.Finished && k != c.asked
+	moved = !c.keeps && k != c.asked
 	if err := c.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw); err != nil && !errors.Is(err, bridge.ErrLeft) {
 		return false, c.fate(err)
 	}

@@ -88,6 +88,7 @@ type turns struct {
 	keep   func(blob []byte) error
 	asked  int    // round in whose turn the script made its newest call
 	given  []byte // with that call
+	keeps  bool   // the script has its vector for good
 
 	stopping chan struct{} // closed when the worker ends because of an error
 }

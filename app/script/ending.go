@@ -92,7 +92,7 @@ func (c *Child) conclude(ctx context.Context, end bridge.End, x []float32) error
 			if errors.Is(err, bridge.ErrLeft) {
 				err = nil
 			} else if err == nil {
-				told = true
+				told, c.keeps = true, true
 				go func() {
 					defer close(kept)
 					c.keepEnd(end.Round)

@@ -35,9 +35,8 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 		case v.Finished || v.waiting:
 			switch v.verdict {
 			case pace.StandIn:
-				c.standIn(k)
 				clear(g)
-				return c.script.Loss(), nil
+				return c.script.Loss(), c.standIn(v, k)
 			case pace.Over:
 				c.script.NoState(k)
 				return 0, work.ErrOver
@@ -83,10 +82,17 @@ func (c *Child) step(g []float32, k int, x []float32, took time.Duration) (loss 
 	return loss
 }
 
-// standIn does round k without a step of the script.
-func (c *Child) standIn(k int) {
-	c.script.NoState(k)
+// standIn does round k without a step of the script. A script that waits can give its state meanwhile.
+func (c *Child) standIn(v view, k int) error {
 	c.Late.stepped(k, 0)
+	if v.waiting && !c.keeps {
+		if err := c.script.AskState(k); err != nil && !errors.Is(err, bridge.ErrLeft) {
+			return c.fate(err)
+		}
+		return nil
+	}
+	c.script.NoState(k)
+	return nil
 }
 
 // publish changes what is known of the script, and tells the others its state.
@@ -149,6 +155,7 @@ func (c *Child) took(act bridge.Act, k int) (stepped bool, err error) {
 	case bridge.Calling:
 		return false, c.called(act, k)
 	case bridge.Finishing:
+		c.keeps = true
 		return false, c.publish(func(p *pace.Pace) error { p.Finish(); return nil })
 	default:
 		return false, c.publish(func(p *pace.Pace) error { p.Leave(); return nil })

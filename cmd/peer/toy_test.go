@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -20,7 +21,8 @@ import (
 //
 // An argument like raise=5 says that something goes wrong in that round: raise, exit0, exit3 or stuck. So does kill,
 // which needs the file of mark and does it once. With drift, a toy that was killed takes another step. With nojoin,
-// small and fork it goes wrong at the beginning, and with late at the end. With wait=FILE no round ends before that
+// small and fork it goes wrong at the beginning, and with late at the end. With uneven worker r ends after 5 + 5r steps
+// and a mean, and worker 1 says before that it has finished. With wait=FILE no round ends before that
 // file is there.
 //
 // With tell=FIFO worker of=R writes into that file in round at=K, at the place=go, state or step. All workers then say
@@ -44,6 +46,7 @@ type toyScript struct {
 	conn     net.Conn
 	args     map[string]string
 	rank     int
+	calls    int
 	x, speed []float32
 }
 
@@ -81,9 +84,36 @@ func (t *toyScript) train() error {
 			t.rank = w.Rank
 			fmt.Printf("toy: worker %d of %d begins at round %d\n", w.Rank, w.Size, w.Round)
 		case bridge.KindState:
+			if len(body) == 0 { // the peer asks while this script waits
+				if err := t.send(bridge.KindState, int(h.Round), t.bytes(t.speed)); err != nil {
+					return err
+				}
+				continue
+			}
 			t.get(t.speed, body)
 		case bridge.KindGo:
 			t.get(t.x, body)
+			_, uneven := t.args["uneven"]
+			if h.Flags&bridge.FlagState != 0 && uneven {
+				if err := t.send(bridge.KindState, int(h.Round), t.bytes(t.speed)); err != nil {
+					return err
+				}
+				h.Flags = 0
+			}
+			if uneven && t.calls == 0 && int(h.Round) >= 5+5*t.rank {
+				if t.rank == 1 {
+					if err := t.send(bridge.KindFinish, int(h.Round), nil); err != nil {
+						return err
+					}
+				}
+				if err := t.mean(); err != nil {
+					return err
+				}
+				continue
+			}
+			if t.calls > 0 {
+				return t.end(int(h.Round))
+			}
 			if err := t.step(int(h.Round), h.Flags&bridge.FlagState != 0); err != nil {
 				return err
 			}
@@ -94,10 +124,25 @@ func (t *toyScript) train() error {
 				}
 			}
 			return t.end(int(h.Round))
+		case bridge.KindResult:
+			length := binary.LittleEndian.Uint32(body)
+			sum := sha256.Sum256(body[4+length:])
+			fmt.Printf("toy: worker %d has %s %x\n", t.rank, body[4:4+length], sum[:4])
+			if !bytes.Contains(body, []byte(`"moved":true`)) {
+				return t.end(int(h.Round))
+			}
 		case bridge.KindError:
 			return fmt.Errorf("the peer refuses: %s", body)
 		}
 	}
+}
+
+// mean calls for the mean of the models.
+func (t *toyScript) mean() error {
+	t.calls++
+	text := `{"kind":"mean"}`
+	body := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	return t.send(bridge.KindCollect, t.calls, append(body, text...))
 }
 
 func (t *toyScript) join() (err error) {

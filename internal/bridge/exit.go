@@ -14,7 +14,8 @@ type Exit struct {
 	Signal  string // that ended it; "": none
 	Slow    bool   // it did not end in time after an interrupt
 	Joined  bool   // it has said HELLO
-	Rounds  int    // of the run; 0 before WELCOME
+	Rounds  int    // of the run; 0: the scripts decide
+	Begun   bool   // WELCOME was said
 	Done    int    // rounds that were over
 	Over    bool   // the peer had said END
 	Raised  string // the script's own account; "": none
@@ -60,10 +61,14 @@ func (e *Exit) when() string {
 		return " when it joined"
 	case e.Over:
 		return " after the end of the run"
-	case e.Rounds == 0:
+	case !e.Begun:
 		return " before the run began"
+	case e.Done == 0 && e.Rounds == 0:
+		return " before its first step"
 	case e.Done == 0:
 		return fmt.Sprintf(" before its first step, of %d rounds", e.Rounds)
+	case e.Rounds == 0:
+		return fmt.Sprintf(" after round %d", e.Done)
 	default:
 		return fmt.Sprintf(" after round %d of %d", e.Done, e.Rounds)
 	}

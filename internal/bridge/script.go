@@ -48,6 +48,7 @@ type news struct {
 	rounds  int     // of the run
 	rank    int
 	size    int
+	begun   bool    // WELCOME was said
 	raised  Failure // the script's ERROR
 	refused error   // the peer's reason to end the conversation
 	lost    error   // the error of calls that still wait
@@ -138,7 +139,7 @@ func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
 		return err
 	}
 	s.lock.Lock()
-	s.rounds, s.rank, s.size = w.Rounds, w.Rank, w.Size
+	s.rounds, s.rank, s.size, s.begun = w.Rounds, w.Rank, w.Size, true
 	s.lock.Unlock()
 	if err := s.sendAhead(); err != nil {
 		return s.why(err)
@@ -233,6 +234,18 @@ func (s *Script) flags(k int) uint32 {
 		return FlagState
 	}
 	return 0
+}
+
+// AskState asks a script that waits in a call for its state before round k, for which SaveBefore has asked. The script
+// is where it made the call.
+func (s *Script) AskState(k int) error {
+	if s.flags(k) == 0 {
+		return nil
+	}
+	if err := s.say(KindState, k, 0, nil); err != nil {
+		return err
+	}
+	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(k)}, nil))
 }
 
 // NoState says that the script gives no state before round k: it does not begin the round, or keeps its vector.

@@ -73,7 +73,10 @@ func (t *turns) greeted(h Hello) {
 }
 
 func (t *turns) hearTurn(h Header) error {
-	if t.phase != computing && t.phase != ended && (t.phase != resting || h.Kind != KindCollect) {
+	switch {
+	case t.phase == computing || t.phase == ended || t.phase == resting && h.Kind == KindCollect:
+	case t.phase == collecting && h.Kind == KindState:
+	default:
 		return t.outOfTurn(h)
 	}
 	switch {
@@ -134,6 +137,8 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 		}
 	case KindResult:
 		next, allowed = t.before, t.phase == collecting
+	case KindState:
+		allowed = t.phase == collecting && t.before == computing && !t.owes
 	}
 	if !allowed {
 		return fmt.Errorf("%v %v: it is not the peer's turn", kind, t.phase)
@@ -142,7 +147,9 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	if kind == KindGo || kind == KindEnd && next == ended {
 		t.done = max(t.done, uint64(round))
 	}
-	if kind != KindResult && next != resting {
+	if kind == KindState {
+		t.round, t.owes = uint64(round), true
+	} else if kind != KindResult && next != resting {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}
 	return nil
