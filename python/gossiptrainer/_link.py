@@ -71,8 +71,8 @@ class Link:
         except OSError as problem:
             self.socket.close()
             raise Error(f"no peer answers at PEER_SOCKET={path} ({problem}): the peer has ended, or a process of this "
-                        "script has joined it already. Several processes of one peer call "
-                        "torch.distributed.init_process_group before they join; others leave join to one") from None
+                        "script has joined it already. Processes of one peer call "
+                        "torch.distributed.init_process_group before they join; else only one joins") from None
         self.size = 4 * elements
         self.kind, self.memory, self._shared = self._make()
         self.vector = memoryview(self.memory)[:self.size]

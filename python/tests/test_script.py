@@ -212,6 +212,7 @@ class Endings(unittest.TestCase):
                               text=True, stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertIn("no peer answers at PEER_SOCKET=nowhere", done.stderr)
+        self.assertIn("call torch.distributed.init_process_group before they join", done.stderr)
 
     def test_forked_children_keep_out(self):
         script = Script(

@@ -1,0 +1,246 @@
+"""Trainers that own the loop, and peers of several processes."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+import numpy
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import gossiptrainer as gossip
+from fakepeer import Run
+from gossiptrainer.callbacks import Callback
+
+torch.set_num_threads(1)
+
+
+class Trainer:
+    """A trainer with the callbacks of transformers."""
+
+    def __init__(self, rank, callback, steps=6):
+        torch.manual_seed(3)
+        self.model, self.callbacks, self.steps = torch.nn.Linear(3, 1), [callback], steps
+        self.train_dataset = TensorDataset(torch.arange(8.))
+        self.args = types.SimpleNamespace(seed=42, output_dir="runs/out/")
+        self.control = types.SimpleNamespace(should_training_stop=False)
+        self.done = 0
+
+    def add_callback(self, callback):
+        self.callbacks.append(callback)
+
+    def call(self, event, **more):
+        for callback in self.callbacks:
+            getattr(callback, event)(self.args, None, self.control, model=self.model, optimizer=self.opt, **more)
+
+    def train(self):
+        torch.manual_seed(self.args.seed)
+        self.opt = torch.optim.AdamW(self.model.parameters(), 0.05)
+        self.call("on_epoch_begin")
+        self.call("on_train_begin")
+        while self.done < self.steps and not self.control.should_training_stop:
+            loss = (self.model(torch.randn(4, 3)) ** 2).mean()
+            self.opt.zero_grad()
+            loss.backward()
+            self.opt.step()
+            self.done += 1
+            self.call("on_step_end")
+            self.call("on_log", logs={"loss": loss.item(), "lr": 0.05, "text": "x"})
+        self.call("on_evaluate", metrics={"eval_loss": 0.5, "epoch": 1})
+        self.call("on_train_end")
+        return self
+
+
+class Callbacks(unittest.TestCase):
+    def test_a_step_is_a_round_and_the_end_stops_the_trainer(self):
+        for rounds, steps in ((None, 6), (4, 4)):
+            def worker(rank):
+                callback = Callback(buffers=False)
+                trainer = Trainer(rank, callback).train()
+                return trainer.done, callback.peer.round, callback.peer.average().weight.tolist()
+            run = Run(rounds=rounds)(worker)
+            self.assertEqual([r[:2] for r in run.returned], [(steps, steps)] * 2)
+            self.assertEqual(run.returned[0][2], run.returned[1][2])
+            c = run.connections[0]
+            self.assertEqual([(k, sorted(v)) for k, v in c.logs], [(k, ["loss", "lr"]) for k in range(steps)])
+            self.assertEqual([s for _, s in c.scores], [{"loss": 0.5, "epoch": 1}])
+
+    def test_resumes(self):
+        def worker(rank):
+            return Trainer(rank, Callback(), steps=9).train().model.weight.tolist()
+        whole = Run(rounds=5, save=(3,))(worker)
+        saved = [(whole.x[3][r], whole.connections[r].states[3]) for r in range(2)]
+        rest = Run(rounds=5, first=3, saved=saved)(worker)
+        numpy.testing.assert_array_equal(rest.x[5], whole.x[5])
+
+    def test_a_trainer_without_a_model(self):
+        with self.assertRaisesRegex(gossip.Error, "gave no model at on_train_begin"):
+            Callback().on_train_begin(None, None, None)
+
+
+@contextlib.contextmanager
+def stub(name, **members):
+    """Put a module with these members in the place of a framework."""
+    parts = name.split(".")
+    for i in range(len(parts)):
+        sys.modules[".".join(parts[:i + 1])] = types.ModuleType(".".join(parts[:i + 1]))
+    vars(sys.modules[name]).update(members)
+    if len(parts) > 1:
+        vars(sys.modules[parts[0]])[parts[1]] = sys.modules[name]
+    yield
+
+
+class Transformers(unittest.TestCase):
+    def test_attach(self):
+        class TrainerCallback:
+            def on_epoch_begin(self, *args, **kwargs):
+                pass
+
+        def worker(rank):
+            os.environ["PEER_DIR"] = f"/worker/{rank}"
+            with stub("transformers", TrainerCallback=TrainerCallback):
+                import gossiptrainer.transformers as ours
+            trainer = Trainer(rank, Callback())
+            trainer.callbacks.clear()
+            peer = ours.attach(trainer)
+            part = [x.item() for x, in trainer.train_dataset]
+            trainer.train()
+            return part, trainer.args.seed, trainer.args.output_dir, peer.round
+        run = Run(rounds=None)(worker)
+        (a, first, there, rounds), (b, second, elsewhere, _) = run.returned
+        self.assertEqual((a, b), ([0, 2, 4, 6], [1, 3, 5, 7]))
+        self.assertEqual(len({first, second, 42}), 3)
+        self.assertEqual((there, elsewhere, rounds), ("runs/out/", "/worker/1/out", 6))
+
+    def test_refusals(self):
+        with stub("transformers", TrainerCallback=object):
+            import gossiptrainer.transformers as ours
+        for trainer, message in ((types.SimpleNamespace(is_deepspeed_enabled=True), "train with DDP"),
+                                 (types.SimpleNamespace(model=None), "give it a model, not model_init")):
+            with self.assertRaisesRegex(gossip.Error, message):
+                ours.attach(trainer)
+
+
+class Source:
+    """Where Lightning keeps its loader."""
+
+    def __init__(self, instance):
+        self.instance, self.name = instance, "train_dataloader"
+
+
+class Lightning(unittest.TestCase):
+    @staticmethod
+    def ours():
+        with stub("lightning.pytorch", Callback=object):
+            import gossiptrainer.lightning as ours
+        return ours
+
+    def test_a_batch_that_steps_is_a_round(self):
+        for hook in (False, True):
+            def worker(rank):
+                os.environ.update(PEER_RANK=str(rank), PEER_SIZE="2", PEER_DIR=f"/worker/{rank}")
+                torch.manual_seed(1)
+                module = torch.nn.Linear(1, 1)
+                loader = DataLoader(torch.arange(16.), batch_size=2, shuffle=True)
+                if hook:
+                    module.train_dataloader = lambda: loader
+                opt = torch.optim.SGD(module.parameters(), 0.01)
+                checkpoint = types.SimpleNamespace(dirpath="a/saved")
+                trainer = types.SimpleNamespace(
+                    fit_loop=types.SimpleNamespace(_data_source=Source(module if hook else loader)), optimizers=[opt],
+                    global_step=0, should_stop=False, sanity_checking=False, checkpoint_callbacks=[checkpoint],
+                    callback_metrics={"val_loss": torch.tensor(0.5), "loss": 1}, _default_root_dir=".")
+                callback = self.ours().GossipCallback(validate="mean")
+                callback.setup(trainer, module, "validate")
+                callback.setup(trainer, module, "fit")
+                source = trainer.fit_loop._data_source
+                loader = source.instance.train_dataloader() if hook else source.instance
+                callback.on_train_start(trainer, module)
+                for index, batch in enumerate(loader):
+                    loss = module(batch.reshape(-1, 1) / 16).sum()
+                    loss.backward()
+                    if index % 2:
+                        opt.step()
+                        opt.zero_grad()
+                        trainer.global_step += 1
+                    callback.on_train_batch_end(trainer, module, {"loss": loss}, batch, index)
+                own = module.weight.item()
+                callback.on_validation_start(trainer, module)
+                mean = module.weight.item()
+                callback.on_validation_end(trainer, module)
+                callback.on_train_end(trainer, module)
+                return (len(loader), callback.peer.round, mean, own == module.weight.item(), trainer._default_root_dir,
+                        checkpoint.dirpath)
+            run = Run(rounds=None)(worker)
+            self.assertEqual([r[:2] for r in run.returned], [(4, 2)] * 2)
+            self.assertEqual(run.returned[0][2], run.returned[1][2])
+            self.assertEqual([r[3:] for r in run.returned], [(True, ".", "a/saved"),
+                                                             (True, "/worker/1/lightning", "/worker/1/saved")])
+            self.assertEqual([s for _, s in run.connections[0].scores], [{"val_loss": 0.5}])
+
+    def test_refusals(self):
+        ours = self.ours()
+        with self.assertRaisesRegex(gossip.Error, "validate='best': give \"mean\""):
+            ours.GossipCallback(validate="best")
+        callback = ours.GossipCallback()
+        for loop, message in ((types.SimpleNamespace(), "keeps its loader elsewhere: give fit peer.loader"),
+                              (types.SimpleNamespace(_data_source=Source([1, 2])), "several training loaders")):
+            with self.assertRaisesRegex(gossip.Error, message):
+                callback.setup(types.SimpleNamespace(fit_loop=loop), None, "fit")
+
+
+class Processes(unittest.TestCase):
+    """Two peers of two processes each, of which the first speaks to the peer."""
+
+    def test_local_rank_0_exchanges_and_broadcasts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def worker(rank):
+                child = os.fork()
+                local = int(child == 0)
+                torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/{rank}", rank=local,
+                                                     world_size=2)
+                torch.manual_seed(4)
+                model = torch.nn.Linear(2, 1, dtype=torch.float64 if rank else torch.float32)
+                net = torch.nn.parallel.DistributedDataParallel(model)
+                opt = torch.optim.SGD(net.parameters(), 0.05)
+                peer = gossip.join(net, opt)
+                noise = torch.rand(1).item()
+                for step in range(5):
+                    x = torch.ones(2, 2, dtype=model.weight.dtype) * (1 + local + 2 * rank)
+                    opt.zero_grad()
+                    net(x).sum().backward()
+                    opt.step()
+                mean = peer.average()
+                with peer.averaged():
+                    inside = model.weight.tolist()
+                result = (peer.rank, peer.size, peer.round, peer.part(list(range(8))), mean.weight.tolist() == inside,
+                          peer.all_reduce(local + 2 * rank, "sum"), peer.broadcast(rank), model.weight.tolist(), noise)
+                if child == 0:
+                    with open(f"{folder}/result-{rank}", "w") as file:
+                        json.dump(result, file)
+                    peer.close()
+                    os._exit(0)
+                os.waitpid(child, 0)
+                with open(f"{folder}/result-{rank}") as file:
+                    return result, json.load(file)
+            for memory in ("memfd", "frames"):
+                run = Run(rounds=None, memory=memory)(worker)
+                self.assertEqual(run.codes, [0, 0])
+                for rank in range(2):
+                    for local in range(2):
+                        result = run.returned[rank][local]
+                        self.assertEqual(list(result[:7]), [rank, 2, 5, [2 * rank + local, 2 * rank + local + 4], True, 6, 0])
+                    self.assertEqual(*[result[7] for result in run.returned[rank]])
+                    self.assertNotEqual(*[result[8] for result in run.returned[rank]])
+                self.assertEqual(run.connections[0].hello["tensors"][0]["name"], "weight")
+                for name in os.listdir(folder):
+                    os.unlink(os.path.join(folder, name))
+
+
+if __name__ == "__main__":
+    unittest.main()
