@@ -461,13 +461,10 @@ class Peer:
             self._flush()
             if self._link is not None:
                 self._link.collect(self._calls, content, raw)
-            while True:
-                kinds = (_link.RESULT, _link.END) if self._finished and not self._done else (_link.RESULT,)
-                message = self._receive(*kinds)
-                if message.kind == _link.RESULT:
-                    break
-                self.round = message.round
-                self._end(json.loads(message.body).get("why", ""))
+            message = self._receive(_link.RESULT, _link.END, _link.STATE)
+            while message.kind != _link.RESULT:
+                self._meanwhile(message)
+                message = self._receive(_link.RESULT, _link.END, _link.STATE)
             body = memoryview(message.body)
             start = 4 + struct.unpack("<I", body[:4])[0]
             result = json.loads(bytes(body[4:start]))
@@ -478,6 +475,23 @@ class Peer:
                 self._turn()
                 self._await_place()
         return body[start:]
+
+    def _meanwhile(self, message: _link.Message) -> None:
+        """Take a message that comes before the result of a call: the end of the run, or the wish for the state."""
+        self.round = message.round
+        if message.kind == _link.STATE:  # a resumed script begins with this call
+            self._calls -= 1
+            self._send_state(self._state_now(None))
+            self._calls += 1
+            return
+        end = json.loads(message.body)
+        self._end(end.get("why", ""))
+        if self._finished:
+            return
+        self._values.scatter()
+        if self.why == "interrupted":
+            raise KeyboardInterrupt
+        raise Error(f"the run has stopped while this worker waited for others: {end.get('message') or self.why}")
 
     # -- what all workers do together
 
