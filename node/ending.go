@@ -55,14 +55,14 @@ func (d *driver) conclude() error {
 		return d.failed(err)
 	}
 	if !d.w.Asynchronous {
-		d.shorten(last)
+		shorten(d, last)
 	}
 	return nil
 }
 
 // over ends a run whose gradient has said that no further round takes place. A worker that shares no rounds ends with a
 // step without an update.
-func (d *driver) over(o outcome) error {
+func over(d *driver, o outcome) error {
 	if d.w.Asynchronous {
 		d.core.Hold()
 		clear(o.g)
@@ -71,12 +71,12 @@ func (d *driver) over(o outcome) error {
 	if err := d.core.End(o.k); err != nil {
 		return d.failed(err)
 	}
-	d.shorten(o.k)
+	shorten(d, o.k)
 	return nil
 }
 
 // shorten notes that the run has fewer rounds than planned.
-func (d *driver) shorten(last int) {
+func shorten(d *driver, last int) {
 	v := &d.decision
 	v.hold, v.ended, v.holding = nil, nil, false
 	d.w.Rounds = last
@@ -92,7 +92,7 @@ func (d *driver) shorten(last int) {
 // worker holds still may turn out to be the last, and so may each round of an open run.
 func (d *driver) recorded() bool {
 	recorded := d.w.Recorded(d.round)
-	if !recorded && (d.decision.holding || d.w.Open) && d.w.Every > 0 {
+	if !recorded && (d.decision.holding || d.w.Program != nil) && d.w.Every > 0 {
 		d.decision.unsaid = d.step()
 	}
 	return recorded

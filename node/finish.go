@@ -9,7 +9,7 @@ import (
 
 // Finals returns the results known so far, in rank order; see Finish.
 func (n *Node) Finals() []record.Final {
-	if t := n.statusTopic(); t != nil {
+	if t := n.Topic(); t != nil {
 		return t.Finals()
 	}
 	return nil
@@ -20,7 +20,7 @@ func (n *Node) Say(s record.Status) {
 	s.Rank = n.me.Rank
 	e := record.Event{Status: &s}
 	n.observe(e)
-	if t := n.statusTopic(); t != nil {
+	if t := n.Topic(); t != nil {
 		t.Post(e)
 	}
 }
@@ -30,7 +30,7 @@ func (n *Node) Say(s record.Status) {
 // others may fetch what this worker has published. It fails if another worker stopped the run, or ctx
 // ended.
 func (n *Node) Finish(ctx context.Context, f record.Final) ([]record.Final, error) {
-	t := n.statusTopic()
+	t := n.Topic()
 	if t == nil {
 		return nil, fmt.Errorf("node: finish: worker %d has not run", f.Rank)
 	}

@@ -157,7 +157,7 @@ func (d *driver) computed(o outcome) error {
 	d.oracle.busy = false
 	d.spent.compute = o.took
 	if errors.Is(o.err, work.ErrOver) {
-		return d.over(o)
+		return over(d, o)
 	}
 	if o.err != nil {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}

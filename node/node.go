@@ -345,7 +345,7 @@ func (n *Node) located(who peer.AddrInfo) {
 // Stop ends the run for all workers, this one included; each reports this peer
 // and the reason. Before Run it does nothing.
 func (n *Node) Stop(reason string) {
-	t := n.statusTopic()
+	t := n.Topic()
 	if t == nil {
 		return
 	}
@@ -382,20 +382,6 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.host.Close())...)
 }
 
-// Notify gives all other workers a text, which replaces the one before. They get the newest one, perhaps more than once.
-// Before Run it does nothing.
-func (n *Node) Notify(text []byte) {
-	if t := n.statusTopic(); t != nil {
-		t.Notify(text)
-	}
-}
-
-// Silent reports whether nothing has come from another worker for longer than a living one is silent.
-func (n *Node) Silent(rank topology.Rank) bool {
-	t := n.statusTopic()
-	return t != nil && int(rank) != n.me.Rank && t.Silent(rank)
-}
-
 // joinTopic returns the status topic of this node, which stays the same if it runs again.
 func (n *Node) joinTopic(w *Worker) (*telemetry.Topic, error) {
 	n.mu.Lock()
@@ -403,16 +389,21 @@ func (n *Node) joinTopic(w *Worker) (*telemetry.Topic, error) {
 	if n.topic != nil {
 		return n.topic, nil
 	}
+	var notice func(from topology.Rank, text []byte) func()
+	if w.Program != nil {
+		notice = w.Program.Notice
+	}
 	var err error
 	n.topic, err = telemetry.Join(telemetry.Config{
 		Host: &pinnedHost{n.gate.Guard(n.host), n}, Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
-		Limits: record.Limits{Peers: n.opts.N, Rounds: w.mostRounds(n.opts.N)}, Slowest: n.host.Slowest(), Observe: n.observe, Notice: w.Notice, Log: n.log,
+		Limits:  record.Limits{Peers: n.opts.N, Rounds: w.mostRounds(n.opts.N)},
+		Slowest: n.host.Slowest(), Observe: n.observe, Notice: notice, Log: n.log,
 	})
 	return n.topic, err
 }
 
-// statusTopic returns the status topic, nil before Run.
-func (n *Node) statusTopic() *telemetry.Topic {
+// Topic returns the status topic, nil before Run.
+func (n *Node) Topic() *telemetry.Topic {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.topic

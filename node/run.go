@@ -60,8 +60,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		d.hosting.requests = reception.requests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
-	if w.Late != nil {
-		d.observe = w.Late(d.observe)
+	if w.Program != nil {
+		d.observe = w.Program.Late(d.observe)
 	}
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
 	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }

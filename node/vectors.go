@@ -109,7 +109,7 @@ func (n *Node) Average(ctx context.Context, call int, x []float32) ([]float32, e
 // heed cancels when another worker stops the run, until done is called. It leaves the news for Run and
 // Finish.
 func (n *Node) heed(cancel context.CancelCauseFunc) (done func()) {
-	t := n.statusTopic()
+	t := n.Topic()
 	if t == nil {
 		return func() {}
 	}

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/gossip/replay"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
@@ -52,9 +53,8 @@ type Worker struct {
 	Checkpoints *Checkpoints
 	// OpenLinks is how many links the worker keeps open where it meets more others; 0 is follow.Default.
 	OpenLinks int
-	// Notice returns what to do with the notice of another worker, nil if no worker of the run can give it; see
-	// Node.Notify. Several goroutines may call it. Nil: the run has no notices.
-	Notice func(from topology.Rank, text []byte) func()
+	// Program is set where a user's program computes the gradients; nil: none does.
+	Program *Program
 	// Through reports whether another worker is known to have ended well without telling this one. A
 	// worker that came back at its own end does not wait for their bye. Nil: nothing is known. The
 	// node may call it at any time.
@@ -63,6 +63,16 @@ type Worker struct {
 	work.Surroundings
 	// Arbiter may end the run before its rounds are over; nil: the run does all its rounds.
 	Arbiter Arbiter
+}
+
+// A Program is what a node needs of a user's program that computes gradients. It may end the run before its rounds, by
+// work.ErrOver.
+type Program struct {
+	// Late wraps the receiver of the worker's events. It may hold steps back until their losses are known.
+	Late func(next func(record.Event)) func(record.Event)
+	// Notice returns what to do with a notice of another worker, nil if no worker of the run can give it; see
+	// telemetry.Topic.Notify. Several goroutines may call it.
+	Notice func(from topology.Rank, text []byte) func()
 }
 
 // Checkpoints say how a worker's state is saved while it trains. The worker copies the state between

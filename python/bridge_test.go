@@ -72,9 +72,10 @@ func (w *worker) step(g []float32, k int) error {
 	if err := w.Go(k, w.x); err != nil {
 		return err
 	}
+	acts, gone := w.Acts()
 	for {
 		select {
-		case act := <-w.Acts():
+		case act := <-acts:
 			switch act.Kind {
 			case bridge.Calling: // what does not travel is equal, so a worker's own numbers are the largest
 				if err := w.Answer(act.Call, bridge.Result{Kind: act.Request.Kind, Round: k}, act.Raw); err != nil {
@@ -86,7 +87,7 @@ func (w *worker) step(g []float32, k int) error {
 			default:
 				return fmt.Errorf("the script does %v in round %d", act.Kind, k)
 			}
-		case <-w.Gone():
+		case <-gone:
 			return w.Lost()
 		}
 	}

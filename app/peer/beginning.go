@@ -102,7 +102,8 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 	}
 	cfg := b.run.Config()
 	return b.Welcome(script.Place{
-		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(), Rounds: cfg.Train.Rounds.Known(), Round: b.at.Round,
+		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(),
+		Rounds: cfg.Train.Rounds.Known(), Round: b.at.Round,
 		Most: b.w.Rounds, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
 	}, b.w.Machine.Params(), b.at.Blob)
 }

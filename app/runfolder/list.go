@@ -197,7 +197,8 @@ func (r *Run) read() error {
 // describe takes the settings of the run file.
 func (r *Run) describe(cfg configs.Config) {
 	r.files.settings = cfg.Settings()
-	r.Method, r.Graph, r.Workers, r.Of = cfg.Method().String(), cfg.Topology.Kind, cfg.Topology.Size, cfg.Train.Rounds.Known()
+	r.Method, r.Graph, r.Workers = cfg.Method().String(), cfg.Topology.Kind, cfg.Topology.Size
+	r.Of = cfg.Train.Rounds.Known()
 }
 
 // conclude takes the results of a finished run.

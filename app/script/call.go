@@ -19,38 +19,39 @@ import (
 const mostInline = 8 * bridge.MaxReduced
 
 // called takes in a call that the script made in its turn of round k, or after its last round.
-func (c *Child) called(act bridge.Act, k int) error {
+func (t *turns) called(act bridge.Act, k int) error {
 	call := pace.Call{Kind: act.Request.Kind, Op: act.Request.Op, Root: act.Request.Root, At: k, Body: act.Raw}
 	if len(act.Raw) > mostInline {
 		call.Body, call.Size = nil, int64(len(act.Raw))
-		c.room.Load().Publish(tagOf(act.Call), pack(act.Raw))
+		t.room.Publish(tagOf(act.Call), pack(act.Raw))
 	}
-	c.asked, c.given = k, act.Raw
-	return c.publish(func(p *pace.Pace) error { return p.Call(act.Call, call) })
+	t.call.asked, t.call.given = k, act.Raw
+	return t.publish(func(p *pace.Pace) error { return p.Call(act.Call, call) })
 }
 
-// meet takes part in a call at the boundary of round k, where the worker has the vector x, and answers the script if
+// meet takes part in a call at the boundary of round k, where the worker has the vector x. It answers the script if
 // that waits. moved says that the script's next turn begins with x.
-func (c *Child) meet(v view, k int, x []float32) (moved bool, err error) {
-	kind, parts := c.parts(v.call)
-	raw, err := c.combine(v.call, kind, parts, x)
+func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
+	kind, parts := t.states.parts(v.call)
+	raw, err := t.combine(v.call, kind, parts, x)
 	if err != nil {
 		return false, &Error{fmt.Errorf("%s %d: %w", kind, v.call, err)}
 	}
 	if !v.waiting {
-		_, err = c.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
+		_, err = t.states.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
 		return false, err
 	}
-	moved = !c.keeps && k != c.asked
-	if err := c.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw); err != nil && !errors.Is(err, bridge.ErrLeft) {
-		return false, c.fate(err)
+	moved = !t.call.keeps && k != t.call.asked
+	err = t.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw)
+	if err != nil && !errors.Is(err, bridge.ErrLeft) {
+		return false, fate(err)
 	}
-	return moved, c.publish(func(p *pace.Pace) error { p.Pass(k); return nil })
+	return moved, t.publish(func(p *pace.Pace) error { p.Pass(k); return nil })
 }
 
 // combine returns the result of a call.
-func (c *Child) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, x []float32) ([]byte, error) {
-	ctx, room := c.room.Load().ctx, c.room.Load()
+func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, x []float32) ([]byte, error) {
+	ctx, room := t.room.ctx, t.room
 	switch kind {
 	case pace.Mean:
 		mean, err := room.Average(ctx, call, x)
@@ -59,27 +60,27 @@ func (c *Child) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.C
 		return reduce(parts), nil
 	case pace.Broadcast:
 		for _, p := range parts {
-			return c.broadcast(ctx, call, topology.Rank(p.Root), parts)
+			return t.broadcast(ctx, call, topology.Rank(p.Root), parts)
 		}
 	}
 	return nil, nil
 }
 
 // broadcast returns the bytes of the root.
-func (c *Child) broadcast(
+func (t *turns) broadcast(
 	ctx context.Context, call int, root topology.Rank, parts map[topology.Rank]pace.Call,
 ) ([]byte, error) {
 	part, called := parts[root]
 	switch {
 	case !called:
 		return nil, fmt.Errorf("worker %d, whose value it gives, has ended", root)
-	case int(root) == c.place.Rank:
-		return c.given, nil
+	case int(root) == t.place.Rank:
+		return t.call.given, nil
 	case part.Size == 0:
 		return part.Body, nil
 	}
 	x := make([]float32, (part.Size+3)/4)
-	if err := c.room.Load().Fetch(ctx, root, tagOf(call), x); err != nil {
+	if err := t.room.Fetch(ctx, root, tagOf(call), x); err != nil {
 		return nil, err
 	}
 	return vec.AppendLE(nil, x)[:part.Size], nil

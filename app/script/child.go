@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
+	"gossiptrainer/node/telemetry"
 	"gossiptrainer/python"
 	"gossiptrainer/topology"
 )
@@ -48,10 +49,8 @@ type Room interface {
 	// Publish lets others Fetch a copy of x by its tag.
 	Publish(tag string, x []float32)
 	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
-	// Notify gives all others the newest state of the script; see Child.Notice.
-	Notify(text []byte)
-	// Silent reports whether nothing has come from a worker for longer than any that lives is silent.
-	Silent(rank topology.Rank) bool
+	// Topic tells all others the newest state of the script, and who is silent; nil: there are no others.
+	Topic() *telemetry.Topic
 }
 
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
@@ -64,34 +63,51 @@ type Child struct {
 	shape  bridge.Outline
 	start  []float32 // of the script; after Meet that of the run
 	folder string    // of the Python package
-	room   atomic.Pointer[meeting]
 	after  func(time.Duration, func()) (stop func() bool)
-	place  Place
-	crew
-	turns
+	turns  *turns
 	scores
 }
 
-// A meeting is the room in which a script takes means, until ctx ends.
+// A meeting is the room in which scripts call, until ctx ends.
 type meeting struct {
 	Room
 	ctx context.Context
 }
 
-// turns is what a worker knows of the steps of its script.
+// turns lets the script take its turns, and stands in for it where it takes none.
 type turns struct {
-	turn   sync.Mutex // held while the script has the vector
-	saving int        // round before which the script was asked for its state last
-	usual  time.Duration
-	spent  time.Duration // in hand-over, up to the last step
-	cost   atomic.Int64  // nanoseconds of the last state
-	keep   func(blob []byte) error
-	asked  int    // round in whose turn the script made its newest call
-	given  []byte // with that call
-	keeps  bool   // the script has its vector for good
-
+	mu       sync.Mutex // held while the script has the vector
+	script   *bridge.Script
+	log      *slog.Logger
+	late     *Late
+	room     *meeting
+	place    Place
+	states   states
+	saving   int // round before which the script was asked for its state last
+	timing   timing
+	call     ownCall
+	keep     func(blob []byte) error
+	loss     float32       // the newest
+	over     bool          // the scripts have ended the run
 	stopping chan struct{} // closed when the worker ends because of an error
 }
+
+// timing is how long the script takes.
+type timing struct {
+	usual time.Duration
+	spent time.Duration // in hand-over, up to the last step
+	cost  atomic.Int64  // nanoseconds of the last state
+}
+
+// An ownCall is the newest call of the script.
+type ownCall struct {
+	asked int    // round in whose turn it made it
+	given []byte // with it
+	keeps bool   // the script has its vector for good, so that no call moves it
+}
+
+// A State is the state of a script before a round: what it gave, or why it gives none.
+type State struct{ Blob, Ended []byte }
 
 // scores is what a script has told of its model.
 type scores struct {
@@ -103,7 +119,9 @@ type scores struct {
 
 // Begin starts the script and waits until it has told its size. It outlives ctx: the caller must Stop or Close it.
 func Begin(ctx context.Context, o Options) (*Child, error) {
-	c := &Child{Late: newLate(), o: o, turns: turns{saving: -1, stopping: make(chan struct{})}, after: after,
+	late := newLate()
+	c := &Child{Late: late, o: o, after: after,
+		turns:  &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{})},
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
@@ -120,11 +138,12 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
-	late := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossip.join yet") })
-	defer late.Stop()
+	c.turns.script = c.script
+	slow := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossip.join yet") })
+	defer slow.Stop()
 	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()
-		return nil, c.fate(err)
+		return nil, fate(err)
 	}
 	return c, nil
 }
@@ -142,7 +161,7 @@ func (c *Child) Outline() *model.Outline {
 }
 
 // Enter gives the script the room of the run, in which it takes means until ctx ends.
-func (c *Child) Enter(ctx context.Context, room Room) { c.room.Store(&meeting{room, ctx}) }
+func (c *Child) Enter(ctx context.Context, room Room) { c.turns.room = &meeting{room, ctx} }
 
 // Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns to round 0
 // has known it before.
@@ -168,14 +187,14 @@ type Place struct {
 	Sheds       bool // the run goes on without a worker that is lost
 	Round       int  // in which it begins
 	Checkpoints bool
-	Ended       []byte // what Ended said of the script before a restart; nil: nothing
+	Ended       []byte // of its State before a restart; nil: it takes steps
 }
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
-	c.place = p
-	c.begin(p)
-	left, err := c.restore(p.Ended)
+	c.turns.place = p
+	c.turns.states.begin(p)
+	left, err := c.turns.restore(p.Ended)
 	if err != nil {
 		return err
 	}
@@ -190,7 +209,7 @@ func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
 		c.o.Log.Info("the script had ended before, and is not run again")
 		c.script.Kill()
 	}
-	return c.fate(err)
+	return fate(err)
 }
 
 // Tell sends the scores of the script, as those of a worker, to observe from now on.
@@ -200,17 +219,36 @@ func (c *Child) Tell(rank int, observe func(record.Event)) {
 	c.rank, c.tell = rank, observe
 }
 
-// Notice returns what to do with what another worker has told by Room.Notify, nil if no worker can tell it.
+// Notice returns what to do with what another worker has told on the topic, nil if no worker can tell it.
 func (c *Child) Notice(from topology.Rank, text []byte) func() {
-	act := c.hear(from, text)
+	act := c.turns.states.hear(from, text)
 	if act == nil {
 		return nil
 	}
 	return func() {
 		act()
-		c.share()
+		c.turns.share()
 	}
 }
+
+// Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y. A script
+// that has finished, or waits for others, takes none. Then g is 0, or work.ErrOver says that round k does not take
+// place.
+func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
+	return c.turns.gradient(g, k, x)
+}
+
+// SaveBefore asks the script for its state before round k, in which it has not begun to train.
+func (c *Child) SaveBefore(k int) { c.turns.saveBefore(k) }
+
+// State waits for the state before round k.
+func (c *Child) State(k int) (State, error) { return c.turns.state(k) }
+
+// AtEnd has keep called with the state of the script after its last round, for which SaveBefore has asked.
+func (c *Child) AtEnd(keep func(blob []byte) error) { c.turns.keep = keep }
+
+// Cost is how much longer the last step with a state took than the one before.
+func (c *Child) Cost() time.Duration { return time.Duration(c.turns.timing.cost.Load()) }
 
 // note takes a score of the script.
 func (c *Child) note(round int, values map[string]*float64) {

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"time"
 
-	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/topology"
 )
 
 // An Error says that the script has failed, or has ended before the run.
@@ -23,7 +20,7 @@ func (e *Error) Unwrap() error { return e.err }
 
 // fate returns an error of the bridge as one of the script. A script that a signal has killed may start again with its
 // worker: its error wraps work.ErrGone.
-func (c *Child) fate(err error) error {
+func fate(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -43,19 +40,17 @@ func (e *goneError) Unwrap() []error { return []error{e.error, work.ErrGone} }
 func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
 	loss, accuracy = math.NaN(), math.NaN()
 	end := bridge.End{Why: bridge.Finished, Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
-	if rounds < planned {
+	if rounds < planned && !c.turns.over {
 		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.hurry(c.allowed()) })()
-	c.turn.Lock()
-	err = c.conclude(ctx, end, x)
-	c.turn.Unlock()
+	err = c.turns.conclude(ctx, end, x, func() { c.hurry(turnover) })
 	if err == nil || ctx.Err() != nil { // an interrupted script may still end well
 		err = c.script.Wait()
 	}
 	if err != nil {
-		return loss, accuracy, c.fate(err)
+		return loss, accuracy, fate(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,63 +60,13 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	return loss, accuracy, nil
 }
 
-// conclude tells the script the end of the rounds, and takes part in calls until no script makes one.
-func (c *Child) conclude(ctx context.Context, end bridge.End, x []float32) error {
-	err := c.publish(func(p *pace.Pace) error {
-		p.Finish()
-		return nil
-	})
-	kept := make(chan struct{})
-	told := false
-	defer func() {
-		if told {
-			<-kept
-		}
-	}()
-	for err == nil {
-		var v view
-		if v, err = c.view(end.Round); err != nil {
-			return &Error{err}
-		}
-		switch {
-		case v.verdict == pace.Meet:
-			_, err = c.meet(v, end.Round, x)
-			continue
-		case !told && !v.waiting && !v.Left:
-			err = c.script.End(end, x)
-			if errors.Is(err, bridge.ErrLeft) {
-				err = nil
-			} else if err == nil {
-				told, c.keeps = true, true
-				go func() {
-					defer close(kept)
-					c.keepEnd(end.Round)
-					context.AfterFunc(ctx, func() { c.hurry(turnover) })
-				}()
-			}
-		case v.Left && c.alone(v.missing):
-			return nil
-		}
-		if err == nil {
-			_, err = c.await(v, end.Round)
-		}
-	}
-	return err
-}
-
-// alone reports whether no other worker needs this one in a call: each has left, or is silent.
-func (c *Child) alone(here []topology.Rank) bool {
-	room := c.room.Load()
-	return !slices.ContainsFunc(here, func(rank topology.Rank) bool { return !room.Silent(rank) })
-}
-
 // turnover is how long a script that is to end may keep the vector before it is interrupted.
 const turnover = 200 * time.Millisecond
 
 // allowed returns how long a script that is to end may go on before it is interrupted. The checkpoint after the last
 // round is worth little without the state of the script, which an interrupt may lose.
 func (c *Child) allowed() time.Duration {
-	if c.keep != nil {
+	if c.turns.keep != nil {
 		return bridge.LastStep
 	}
 	return turnover
@@ -138,7 +83,7 @@ func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
 func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	defer c.Close()
-	close(c.stopping)
+	close(c.turns.stopping)
 	if _, failed := errors.AsType[*Error](why); failed || x == nil {
 		return
 	}
@@ -147,12 +92,7 @@ func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 		end.Why = bridge.Interrupted
 	}
 	defer c.hurry(c.allowed())()
-	c.turn.Lock()
-	err := c.script.End(end, x)
-	c.turn.Unlock()
-	if err == nil {
-		c.keepEnd(rounds)
-	}
+	err := c.turns.stop(end, x)
 	c.script.Interrupt()
 	if err == nil {
 		_ = c.script.Wait() // the worker's own error counts

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/bridge"
+	"gossiptrainer/node/telemetry"
 )
 
 // The test binary is a script where its first argument is this.
@@ -70,10 +71,10 @@ func act() error {
 	}
 }
 
-// nobody is the room of a worker without others.
-type nobody struct{ Room }
+// emptyRoom is the room of a worker without others.
+type emptyRoom struct{ Room }
 
-func (nobody) Notify([]byte) {}
+func (emptyRoom) Topic() *telemetry.Topic { return nil }
 
 // A run that is stopped after its last round waits for the state of the script before it interrupts the script. A
 // slow machine gives the script no less time.
@@ -94,7 +95,7 @@ func TestAnInterruptWaitsForTheLastState(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			c.Enter(t.Context(), nobody{})
+			c.Enter(t.Context(), emptyRoom{})
 			if err := c.Welcome(Place{Size: 1, Rounds: 3, Most: 3}, []float32{0}, nil); err != nil {
 				t.Fatal(err)
 			}

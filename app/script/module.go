@@ -31,8 +31,8 @@ const where = `import sys, sysconfig
 assert sys.version_info >= (3, 9), 'gossiptrainer needs Python 3.9 or later, not ' + sys.version
 print(sysconfig.get_path('purelib'))`
 
-// InstallModule copies gossiptrainer to the packages of a Python, which the program of the given name runs, and returns the
-// path of the copy. An active virtual environment is that of the python3 in PATH.
+// InstallModule copies gossiptrainer to the packages of a Python, which the program of the given name runs. It returns
+// the path of the copy. An active virtual environment is that of the python3 in PATH.
 func InstallModule(ctx context.Context, program string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, "-c", where)
 	out, err := cmd.Output()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip/pace"
@@ -18,17 +19,17 @@ const patience = time.Minute
 // errStopping ends a wait when the worker ends because of an error.
 var errStopping = errors.New("the run stops")
 
-// Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y. A script
+// gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y. A script
 // that has finished, or waits for others, takes none: then g is 0, or work.ErrOver says that round k does not take
 // place.
-func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	began := time.Now()
-	late := time.AfterFunc(patience, func() { c.complain(k) })
+	late := time.AfterFunc(patience, func() { t.complain(k) })
 	defer late.Stop()
 	for handed := false; ; {
-		v, err := c.view(k)
+		v, err := t.states.view(k)
 		switch {
 		case err != nil:
 			return 0, &Error{err}
@@ -36,12 +37,12 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 			switch v.verdict {
 			case pace.StandIn:
 				clear(g)
-				return c.script.Loss(), c.standIn(v, k)
+				return t.loss, t.standIn(v, k)
 			case pace.Over:
-				c.script.NoState(k)
+				t.over = true
 				return 0, work.ErrOver
 			case pace.Meet:
-				moved, err := c.meet(v, k, x)
+				moved, err := t.meet(v, k, x)
 				if err != nil {
 					return 0, err
 				}
@@ -49,65 +50,74 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 				continue
 			}
 		case !handed:
-			if err := c.script.Go(k, x); err != nil && !errors.Is(err, bridge.ErrLeft) {
-				return 0, c.fate(err)
+			if err := t.script.Go(k, x); err != nil && !errors.Is(err, bridge.ErrLeft) {
+				return 0, fate(err)
 			}
 			handed = true
 		}
-		stepped, err := c.await(v, k)
+		stepped, err := t.await(v, k)
 		if err != nil {
 			return 0, err
 		}
 		if stepped {
-			return c.step(g, k, x, time.Since(began)), nil
+			t.step(g, k, x, time.Since(began))
+			return t.loss, nil
 		}
 	}
 }
 
-var _ work.Gradient = (*Child)(nil).Gradient
+var _ work.Gradient = (*turns)(nil).gradient
 
 // step takes in the local step of round k.
-func (c *Child) step(g []float32, k int, x []float32, took time.Duration) (loss float32) {
-	loss = c.script.Direction(g, x)
-	c.stepped(k)
-	c.share()
-	if c.saving == k {
-		c.cost.Store(int64(max(0, took-c.usual)))
+func (t *turns) step(g []float32, k int, x []float32, took time.Duration) {
+	t.loss = t.script.Direction(g, x)
+	t.states.stepped(k)
+	t.share()
+	if t.saving == k {
+		t.timing.cost.Store(int64(max(0, took-t.timing.usual)))
 	} else {
-		c.usual = took
+		t.timing.usual = took
 	}
-	spent := c.script.Spent()
-	c.Late.stepped(k, spent.Out+spent.Back-c.spent)
-	c.spent = spent.Out + spent.Back
-	return loss
+	spent := t.script.Spent()
+	t.late.stepped(k, spent.Out+spent.Back-t.timing.spent)
+	t.timing.spent = spent.Out + spent.Back
 }
 
-// standIn does round k without a step of the script. A script that waits can give its state meanwhile.
-func (c *Child) standIn(v view, k int) error {
-	c.Late.stepped(k, 0)
-	if v.waiting && !c.keeps {
-		if err := c.script.AskState(k); err != nil && !errors.Is(err, bridge.ErrLeft) {
-			return c.fate(err)
-		}
-		return nil
+// standIn does round k without a step of the script, which can give its state while it waits.
+func (t *turns) standIn(v view, k int) error {
+	t.late.stepped(k, 0)
+	if err := t.script.AskState(k); err != nil && !errors.Is(err, bridge.ErrLeft) {
+		return fate(err)
 	}
-	c.script.NoState(k)
 	return nil
 }
 
-// publish changes what is known of the script, and tells the others its state.
-func (c *Child) publish(change func(p *pace.Pace) error) error {
-	text, err := c.change(change)
+// publish changes the state of the script, and tells it to the others.
+func (t *turns) publish(change func(p *pace.Pace) error) error {
+	text, err := t.states.change(change)
 	if err == nil {
-		c.room.Load().Notify(text)
+		t.tell(text)
 	}
 	return err
 }
 
-// share tells the others the state of the script, if it is new and they need it. Nobody does while all step.
-func (c *Child) share() {
-	if text := c.unshared(); text != nil {
-		c.room.Load().Notify(text)
+// tell gives the others a text.
+func (t *turns) tell(text []byte) {
+	if topic := t.room.Topic(); topic != nil {
+		topic.Notify(text)
+	}
+}
+
+// silent reports whether a worker is gone.
+func (t *turns) silent(rank topology.Rank) bool {
+	topic := t.room.Topic()
+	return topic != nil && topic.Silent(rank)
+}
+
+// share tells the others the state of the script, if it is new and they need it. No worker does while all step.
+func (t *turns) share() {
+	if text := t.states.unshared(); text != nil {
+		t.tell(text)
 	}
 }
 
@@ -116,61 +126,60 @@ const pulse = time.Second
 
 // await waits until the script does something, or the state of another worker changes. It reports a step, and takes in
 // everything else.
-func (c *Child) await(v view, k int) (stepped bool, err error) {
-	acts, gone := c.script.Acts(), c.script.Gone()
+func (t *turns) await(v view, k int) (stepped bool, err error) {
+	acts, gone := t.script.Acts()
 	if v.Left {
 		acts, gone = nil, nil
 	}
-	room, tick := c.room.Load(), time.NewTimer(pulse)
+	tick := time.NewTimer(pulse)
 	defer tick.Stop()
 	select {
 	case act := <-acts:
-		return c.took(act, k)
+		return t.took(act, k)
 	case <-gone:
 		select {
 		case act := <-acts: // came before the end
-			return c.took(act, k)
+			return t.took(act, k)
 		default:
 		}
-		if err := c.script.Lost(); err != nil {
-			return false, c.fate(err)
+		if err := t.script.Lost(); err != nil {
+			return false, fate(err)
 		}
-		return c.took(bridge.Act{Kind: bridge.Leaving}, k)
+		return t.took(bridge.Act{Kind: bridge.Leaving}, k)
 	case <-v.changed:
 	case <-tick.C:
-		return false, c.lose()
-	case <-c.stopping:
+		return false, t.lose()
+	case <-t.stopping:
 		return false, errStopping
-	case <-room.ctx.Done():
-		return false, context.Cause(room.ctx)
+	case <-t.room.ctx.Done():
+		return false, context.Cause(t.room.ctx)
 	}
 	return false, nil
 }
 
 // took takes in an act of the script in its turn of round k, or after its last round.
-func (c *Child) took(act bridge.Act, k int) (stepped bool, err error) {
+func (t *turns) took(act bridge.Act, k int) (stepped bool, err error) {
 	switch act.Kind {
 	case bridge.Stepped:
 		return true, nil
 	case bridge.Calling:
-		return false, c.called(act, k)
+		return false, t.called(act, k)
 	case bridge.Finishing:
-		c.keeps = true
-		return false, c.publish(func(p *pace.Pace) error { p.Finish(); return nil })
+		t.call.keeps = true
+		return false, t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
 	default:
-		return false, c.publish(func(p *pace.Pace) error { p.Leave(); return nil })
+		return false, t.publish(func(p *pace.Pace) error { p.Leave(); return nil })
 	}
 }
 
 // lose counts workers that are gone as such, where the run goes on without them.
-func (c *Child) lose() error {
-	if !c.place.Sheds {
+func (t *turns) lose() error {
+	if !t.place.Sheds {
 		return nil
 	}
-	room := c.room.Load()
-	_, err := c.change(func(p *pace.Pace) error {
-		for rank := range topology.Rank(c.place.Size) {
-			if room.Silent(rank) {
+	_, err := t.states.change(func(p *pace.Pace) error {
+		for rank := range topology.Rank(t.place.Size) {
+			if t.silent(rank) {
 				p.Lose(rank)
 			}
 		}
@@ -179,71 +188,128 @@ func (c *Child) lose() error {
 	return err
 }
 
+// conclude tells the script the end of the rounds, and takes part in calls until no script makes one. It calls hurry
+// when the script has given its last state and ctx has ended.
+func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry func()) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.publish(func(p *pace.Pace) error {
+		p.Finish()
+		return nil
+	})
+	kept := make(chan struct{})
+	told := false
+	defer func() {
+		if told {
+			<-kept
+		}
+	}()
+	for err == nil {
+		var v view
+		if v, err = t.states.view(end.Round); err != nil {
+			return &Error{err}
+		}
+		switch {
+		case v.verdict == pace.Meet:
+			_, err = t.meet(v, end.Round, x)
+			continue
+		case !told && !v.waiting && !v.Left:
+			err = t.script.End(end, x)
+			if errors.Is(err, bridge.ErrLeft) {
+				err = nil
+			} else if err == nil {
+				told, t.call.keeps = true, true
+				go func() {
+					defer close(kept)
+					t.keepEnd(end.Round)
+					context.AfterFunc(ctx, hurry)
+				}()
+			}
+		case v.Left && t.alone(v.missing):
+			return nil
+		}
+		if err == nil {
+			_, err = t.await(v, end.Round)
+		}
+	}
+	return err
+}
+
+// alone reports whether no other worker needs this one in a call: each has left, or is silent.
+func (t *turns) alone(here []topology.Rank) bool {
+	return !slices.ContainsFunc(here, func(rank topology.Rank) bool { return !t.silent(rank) })
+}
+
+// stop tells the script that the run has stopped, and takes its last state.
+func (t *turns) stop(end bridge.End, x []float32) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.script.End(end, x)
+	if err == nil {
+		t.keepEnd(end.Round)
+	}
+	return err
+}
+
 // complain says for what the worker waits in round k.
-func (c *Child) complain(k int) {
-	v, err := c.view(k)
+func (t *turns) complain(k int) {
+	v, err := t.states.view(k)
 	switch {
 	case err != nil:
 	case v.waiting:
-		c.o.Log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
+		t.log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
 			"workers", v.missing, "round", k)
 	case !v.Finished:
-		c.o.Log.Warn("the script has not taken its step yet", "round", k)
+		t.log.Warn("the script has not taken its step yet", "round", k)
 	}
 }
 
-// SaveBefore asks the script for its state before round k, in which it has not begun to train.
-func (c *Child) SaveBefore(k int) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	c.saving = k
-	c.script.SaveBefore(k)
+// saveBefore asks the script for its state before round k, in which it has not begun to train.
+func (t *turns) saveBefore(k int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.saving = k
+	t.script.SaveBefore(k)
 }
-
-// State waits for the state before round k.
-func (c *Child) State(k int) ([]byte, error) { return c.script.State(k) }
-
-// AtEnd has keep called with the state of the script after its last round, for which SaveBefore has asked.
-func (c *Child) AtEnd(keep func(blob []byte) error) { c.keep = keep }
 
 // keepEnd waits for that state, if it is wanted.
-func (c *Child) keepEnd(k int) {
-	if c.keep == nil {
+func (t *turns) keepEnd(k int) {
+	if t.keep == nil {
 		return
 	}
-	blob, err := c.script.State(k)
+	blob, err := t.script.State(k)
 	if err == nil {
-		err = c.keep(blob)
+		err = t.keep(blob)
 	}
 	if err != nil {
-		c.o.Log.Warn("the state of the script after its last round is not kept", "why", err)
+		t.log.Warn("the state of the script after its last round is not kept", "why", err)
 	}
 }
 
-// Ended returns what restore needs of a script that takes no step from round k on, nil for others: the rounds that it reached,
-// and whether it has left.
-func (c *Child) Ended(k int) []byte {
-	v, err := c.view(k)
-	if err != nil || !v.Finished || v.Reached > k {
-		return nil
+// state waits for the state before round k. A script that takes no step from there on has none, and ended then says
+// what restore needs: the rounds that it reached, and whether it has left.
+func (t *turns) state(k int) (s State, err error) {
+	if v, _ := t.states.view(k); v.Finished && v.Reached <= k {
+		left := byte(0)
+		if v.Left {
+			left = 1
+		}
+		return State{Ended: append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)}, nil
 	}
-	left := byte(0)
-	if v.Left {
-		left = 1
-	}
-	return append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)
+	s.Blob, err = t.script.State(k)
+	return s, err
 }
 
-// restore takes in what Ended has returned before a restart.
-func (c *Child) restore(ended []byte) (left bool, err error) {
+// restore takes in what state has returned before a restart.
+func (t *turns) restore(ended []byte) (left bool, err error) {
 	if ended == nil {
 		return false, nil
 	}
-	if len(ended) != 9 || binary.LittleEndian.Uint64(ended) > uint64(c.place.Most) {
+	if len(ended) != 9 || binary.LittleEndian.Uint64(ended) > uint64(t.place.Most) {
 		return false, errors.New("script: the checkpoint does not say how the script had ended")
 	}
 	left = ended[8] == 1
-	_, err = c.change(func(p *pace.Pace) error {
+	_, err = t.states.change(func(p *pace.Pace) error {
 		if k := int(binary.LittleEndian.Uint64(ended)); k > 0 {
 			p.Step(k - 1)
 		}
@@ -255,6 +321,3 @@ func (c *Child) restore(ended []byte) (left bool, err error) {
 	})
 	return left, err
 }
-
-// Cost is how much longer the last step with a state took than the one before.
-func (c *Child) Cost() time.Duration { return time.Duration(c.cost.Load()) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/app/script"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/checkpoint"
@@ -22,9 +23,7 @@ type Program interface {
 	Start() []float32
 	// SaveBefore asks the script for its state before round k, which State waits for.
 	SaveBefore(k int)
-	State(k int) ([]byte, error)
-	// Ended describes a script that takes no step from round k on, and has no state: nil for others.
-	Ended(k int) []byte
+	State(k int) (script.State, error)
 	// Cost is how long the last state has kept the script from training.
 	Cost() time.Duration
 	// AtEnd has keep called with the state after the last round, for which SaveBefore has asked.
@@ -55,7 +54,7 @@ func (s *Store) StartVector() ([]float32, error) {
 // blobTensor is the name of the script's state in a checkpoint.
 const blobTensor = "script/state"
 
-// endedTensor is the name of what Ended says in a checkpoint.
+// endedTensor is the name of what a checkpoint holds of a script that takes no further step.
 const endedTensor = "script/ended"
 
 // bytesOf returns what a tensor of the script holds in a checkpoint, nil if there is none.
@@ -88,13 +87,6 @@ func (s *Store) blobAt(found *checkpoint.Found) []byte {
 func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snapshot) {
 	take, write, final := kept.Take, kept.Write, false
 	holding := func(blob []byte) state.Tensor { return state.Tensor{Name: blobTensor, Type: "U8", Data: blob} }
-	ended := func(k int) bool {
-		data := p.Ended(k)
-		if data != nil {
-			taken.Tensors = append(taken.Tensors, state.Tensor{Name: endedTensor, Type: "U8", Data: data})
-		}
-		return data != nil
-	}
 	kept.Take = func(k int) {
 		take(k)
 		p.SaveBefore(k)
@@ -110,14 +102,18 @@ func (s *Store) keepScript(kept *node.Checkpoints, p Program, taken *state.Snaps
 	}
 	kept.Cost, kept.Patience = p.Cost, bridge.LastStep
 	kept.Write = func(k int) error {
-		if ended(k) || k == 0 || final {
+		if k == 0 || final {
 			return write(k)
 		}
-		blob, err := p.State(k)
+		s, err := p.State(k)
 		if err != nil {
 			return fmt.Errorf("the state of the script: %w", err)
 		}
-		taken.Tensors = append(taken.Tensors, holding(blob))
+		if s.Ended != nil {
+			taken.Tensors = append(taken.Tensors, state.Tensor{Name: endedTensor, Type: "U8", Data: s.Ended})
+		} else {
+			taken.Tensors = append(taken.Tensors, holding(s.Blob))
+		}
 		return write(k)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/model"
@@ -38,14 +39,14 @@ type program struct {
 	keep  func(blob []byte) error
 }
 
-func (p *program) Start() []float32            { return p.start }
-func (p *program) SaveBefore(k int)            { p.asked = append(p.asked, k) }
-func (p *program) State(k int) ([]byte, error) { return p.blob, p.gone }
-func (p *program) Cost() time.Duration         { return 0 }
+func (p *program) Start() []float32 { return p.start }
+func (p *program) SaveBefore(k int) { p.asked = append(p.asked, k) }
+func (p *program) State(k int) (script.State, error) {
+	return script.State{Blob: p.blob, Ended: p.ended}, p.gone
+}
+func (p *program) Cost() time.Duration { return 0 }
 
 func (p *program) AtEnd(keep func(blob []byte) error) { p.keep = keep }
-
-func (p *program) Ended(int) []byte { return p.ended }
 
 func TestACheckpointHoldsTheStateOfTheScript(t *testing.T) {
 	p := &program{start: []float32{1, 2, 3}, blob: []byte("optimizer")}
@@ -75,6 +76,14 @@ func TestACheckpointHoldsTheStateOfTheScript(t *testing.T) {
 	}
 	if _, _, err := s.Begin(o, run, p); err == nil {
 		t.Error("the journal of a store is open twice")
+	}
+	p.ended = []byte("12 rounds")
+	kept.Take(15)
+	if err := kept.Write(15); err != nil {
+		t.Fatal(err)
+	}
+	if o, err = s.Find(Return); err != nil || o.Round != 15 || o.Blob != nil || string(o.Ended) != "12 rounds" {
+		t.Errorf("begins at %+v, error %v; want that the script had ended", o, err)
 	}
 }
 

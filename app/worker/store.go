@@ -129,7 +129,7 @@ type Origin struct {
 	// script; nil: none.
 	Start []float32
 	Blob  []byte
-	Ended []byte // what Program.Ended said; nil: nothing
+	Ended []byte // script.State.Ended; nil: it takes steps
 }
 
 // Find says where the worker begins. Until Close no other process can open the same store.

@@ -93,7 +93,7 @@ func (o *Options) driven(
 	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
 	if o.Script != nil {
-		d.Late, d.Notice, d.Open = o.Script.Late.Observe, o.Script.Notice, true
+		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice}
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks

@@ -241,7 +241,8 @@ func (t *toyScript) end(rounds int) error {
 		fmt.Printf("toy: worker %d ends with %x\n", t.rank, sha256.Sum256(t.bytes(t.speed)))
 	}
 	accuracy, loss := 0.25*float64(t.rank), float64(t.x[0])
-	if err := t.say(bridge.KindScore, rounds, bridge.Values{Values: map[string]*float64{"accuracy": &accuracy, "loss": &loss}}); err != nil {
+	score := bridge.Values{Values: map[string]*float64{"accuracy": &accuracy, "loss": &loss}}
+	if err := t.say(bridge.KindScore, rounds, score); err != nil {
 		return err
 	}
 	return t.say(bridge.KindBye, rounds, struct{}{})

@@ -119,11 +119,11 @@ type Pace struct {
 	free bool
 }
 
-// New returns the Pace of worker self of n. Workers that share no rounds, as those of AD-PSGD, are free: each ends for
-// itself.
-func New(self topology.Rank, n int, free bool) *Pace {
-	return &Pace{self: self, all: make([]State, n), free: free}
-}
+// New returns the Pace of worker self of n.
+func New(self topology.Rank, n int) *Pace { return &Pace{self: self, all: make([]State, n)} }
+
+// Free says that the workers share no rounds, as those of AD-PSGD: each ends for itself.
+func (p *Pace) Free() { p.free = true }
 
 // Own returns the state of this worker, for the others.
 func (p *Pace) Own() State { return p.all[p.self] }
@@ -199,8 +199,8 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("worker %d is in %s %d, worker %d in %s %d: all workers call the same functions in the same order, "+
-		"with equally many values", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
+	return fmt.Sprintf("worker %d is in %s %d, worker %d in %s %d: all workers call the same functions in the same "+
+		"order, with equally many values", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
 }
 
 // Waiting reports whether the script of this worker waits in a call.
@@ -214,16 +214,6 @@ func (p *Pace) Watched() bool {
 		}
 	}
 	return false
-}
-
-// AllLeft reports whether all other workers make no further call.
-func (p *Pace) AllLeft() bool {
-	for rank, s := range p.all {
-		if topology.Rank(rank) != p.self && !s.Left {
-			return false
-		}
-	}
-	return true
 }
 
 // Missing returns the workers that have not come to the call in which this one waits, or have not left.
@@ -287,8 +277,8 @@ func (p *Pace) due() int {
 // Met notes that this worker has contributed to the mean of a call of others.
 func (p *Pace) Met(c int) { p.met = max(p.met, c) }
 
-// meeting returns the round before whose boundary call c is made. here says whether it is known, known whether the parts
-// of all workers are.
+// meeting returns the round before whose boundary call c is made. here says whether it is known, and known whether the
+// parts of all workers are.
 func (p *Pace) meeting(c int) (at int, here, known bool) {
 	known = p.has(c)
 	for _, s := range p.all {

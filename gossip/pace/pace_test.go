@@ -23,7 +23,7 @@ type actor struct {
 	calls int    // made
 	log   string // what happened at which round
 	over  bool   // its rounds are
-	gone  bool   // nobody needs it any more
+	gone  bool   // no other worker needs it any more
 }
 
 // A world delivers states in any order, loses some, and repeats the newest ones.
@@ -37,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T, random *rand.Rand, scripts []script) *world {
 	w := &world{t: t, random: random, met: map[int]map[int]bool{}}
 	for rank, s := range scripts {
-		w.all = append(w.all, &actor{p: New(topology.Rank(rank), len(scripts), false), do: s})
+		w.all = append(w.all, &actor{p: New(topology.Rank(rank), len(scripts)), do: s})
 	}
 	return w
 }
@@ -87,7 +87,7 @@ func (w *world) act(i int) bool {
 		return w.meet(i, c)
 	case Over:
 		a.over = true
-		a.gone = s.Left && a.p.AllLeft()
+		a.gone = s.Left && len(a.p.Missing()) == 0
 		return true
 	}
 	return false
@@ -166,8 +166,8 @@ func randomScripts(random *rand.Rand, n int) []script {
 	return scripts
 }
 
-// Whatever the order and loss of messages: the run ends, all workers do the same rounds, take part in each call before
-// the same round, and two schedules give the same.
+// Whatever the order and loss of messages, the run ends. All workers do the same rounds, and take part in each call
+// before the same round. Two schedules give the same.
 func TestRoundsDependOnCountsAlone(t *testing.T) {
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -230,7 +230,7 @@ func TestShortRuns(t *testing.T) {
 }
 
 func TestCallsThatDiffer(t *testing.T) {
-	p := New(0, 2, false)
+	p := New(0, 2)
 	if err := p.Call(1, Call{Kind: Barrier}); err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +270,15 @@ func TestStatesOfNoWorker(t *testing.T) {
 
 // Workers without common rounds end for themselves.
 func TestFreeWorkersEndForThemselves(t *testing.T) {
-	p := New(0, 2, true)
+	p := New(0, 2)
+	p.Free()
 	p.Step(0)
 	p.Finish()
 	if v, _ := p.Next(1); v != Over {
 		t.Errorf("verdict %v of a free worker that has finished, want Over", v)
 	}
-	q := New(0, 2, true)
+	q := New(0, 2)
+	q.Free()
 	if err := q.Call(1, Call{Kind: Mean, At: 5}); err != nil {
 		t.Fatal(err)
 	}

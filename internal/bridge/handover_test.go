@@ -29,18 +29,30 @@ func replies(t testing.TB, memory Memory, n int) (s *Script, x []float32) {
 	return s, x
 }
 
+// acts are those of a script, until it is lost.
+func acts(s *Script) <-chan Act {
+	acts, _ := s.Acts()
+	return acts
+}
+
+// lost is closed when a script is.
+func lost(s *Script) <-chan struct{} {
+	_, gone := s.Acts()
+	return gone
+}
+
 // gradient takes one round.
 func gradient(s *Script, g []float32, k int, x []float32) (loss float32, err error) {
 	if err := s.Go(k, x); err != nil {
 		return 0, err
 	}
 	select {
-	case act := <-s.Acts():
+	case act := <-acts(s):
 		if act.Kind != Stepped {
 			return 0, fmt.Errorf("act %d instead of a step", act.Kind)
 		}
 		return s.Direction(g, x), nil
-	case <-s.Gone():
+	case <-lost(s):
 		return 0, s.Lost()
 	}
 }

@@ -51,7 +51,7 @@ func (s *Script) hearOne(c *conn) error {
 	}
 	s.lock.Lock()
 	err = s.turns.hear(h)
-	r, rank, size := s.region, s.rank, s.size
+	r, rank, size := s.region, s.part.rank, s.part.size
 	s.lock.Unlock()
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func TestMinimalScriptTrains(t *testing.T) {
 				if err := s.End(End{Why: Finished, Round: 60}, x); err != nil {
 					t.Fatal(err)
 				}
-				act := <-s.Acts()
+				act := <-acts(s)
 				if err := s.Answer(act.Call, Result{Kind: act.Request.Kind, Round: 60}, vec.AppendLE(nil, x)); err != nil {
 					t.Fatal(err)
 				}

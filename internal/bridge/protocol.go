@@ -185,16 +185,16 @@ type Request struct {
 // MaxReduced is the largest number of values of a reduce.
 const MaxReduced = 8192
 
-// Ops are the operations of a reduce.
-var Ops = []string{"mean", "sum", "min", "max"}
+// ops are the operations of a reduce.
+var ops = []string{"mean", "sum", "min", "max"}
 
 // Check returns an error if the request and its bytes do not make up a call. Self is the rank of the script.
 func (r Request) Check(self, size int, raw []byte) error {
 	switch {
 	case !r.Kind.Valid():
 		return fmt.Errorf("no such call: %q", r.Kind)
-	case r.Kind == pace.Reduce && !slices.Contains(Ops, r.Op):
-		return fmt.Errorf("reduce by %q: want one of %s", r.Op, strings.Join(Ops, ", "))
+	case r.Kind == pace.Reduce && !slices.Contains(ops, r.Op):
+		return fmt.Errorf("reduce by %q: want one of %s", r.Op, strings.Join(ops, ", "))
 	case r.Kind == pace.Reduce && (len(raw)%8 != 0 || len(raw) == 0 || len(raw) > 8*MaxReduced):
 		return fmt.Errorf("reduce of %d bytes: want 1 to %d values of 8 bytes", len(raw), MaxReduced)
 	case r.Kind == pace.Broadcast && (r.Root < 0 || r.Root >= size):

@@ -30,8 +30,19 @@ type Script struct {
 	conn  *conn // nil before the script calls
 	greeting
 	news
+	clock clock
+}
+
+// A clock is how long rounds took, and when the script got the vector.
+type clock struct {
 	spent Spent
-	out   time.Time // when the script got the vector
+	out   time.Time
+}
+
+// A part is the script's part in the run, from WELCOME on.
+type part struct {
+	begun              bool
+	rounds, rank, size int
 }
 
 // A greeting is the part of a Script's state that HELLO sets.
@@ -45,10 +56,7 @@ type news struct {
 	loss    float32 // the newest
 	state   blob    // the newest
 	save    int     // the round before which a STATE is due; −1: none
-	rounds  int     // of the run
-	rank    int
-	size    int
-	begun   bool    // WELCOME was said
+	part    part
 	raised  Failure // the script's ERROR
 	refused error   // the peer's reason to end the conversation
 	lost    error   // the error of calls that still wait
@@ -139,7 +147,7 @@ func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
 		return err
 	}
 	s.lock.Lock()
-	s.rounds, s.rank, s.size, s.begun = w.Rounds, w.Rank, w.Size, true
+	s.part = part{true, w.Rounds, w.Rank, w.Size}
 	s.lock.Unlock()
 	if err := s.sendAhead(); err != nil {
 		return s.why(err)
@@ -164,19 +172,17 @@ func (s *Script) Go(k int, x []float32) error {
 		return s.why(err)
 	}
 	s.lock.Lock()
-	s.out = time.Now()
-	s.spent.Out += s.out.Sub(began)
+	s.clock.out = time.Now()
+	s.clock.spent.Out += s.clock.out.Sub(began)
 	s.lock.Unlock()
 	return nil
 }
 
-// Acts delivers what the script does. After Gone nothing more comes.
-func (s *Script) Acts() <-chan Act { return s.acts }
+// Acts delivers what the script does. When gone is closed, the connection or the program has ended, nothing more comes,
+// and Lost is known.
+func (s *Script) Acts() (acts <-chan Act, gone <-chan struct{}) { return s.acts, s.gone }
 
-// Gone is closed when the connection or the program has ended, and Lost is known.
-func (s *Script) Gone() <-chan struct{} { return s.gone }
-
-// Lost returns why no further act comes, after Gone: nil if the script has ended well.
+// Lost returns why no further act comes, when that is so: nil if the script has ended well.
 func (s *Script) Lost() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -193,16 +199,9 @@ func (s *Script) Direction(g, x []float32) (loss float32) {
 	s.region.step(g, x)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.spent.Script += stepped.Sub(s.out)
-	s.spent.Back += time.Since(stepped)
-	s.spent.Rounds++
-	return s.news.loss
-}
-
-// Loss returns the newest finite loss that the script has logged, 0 before any.
-func (s *Script) Loss() float32 {
-	s.lock.Lock()
-	defer s.lock.Unlock()
+	s.clock.spent.Script += stepped.Sub(s.clock.out)
+	s.clock.spent.Back += time.Since(stepped)
+	s.clock.spent.Rounds++
 	return s.news.loss
 }
 
@@ -236,26 +235,23 @@ func (s *Script) flags(k int) uint32 {
 	return 0
 }
 
-// AskState asks a script that waits in a call for its state before round k, for which SaveBefore has asked. The script
-// is where it made the call.
+// AskState asks for the state before round k, for which SaveBefore has asked, where the script takes no step in that
+// round. A script that waits in a call gives the one at its call, others give none.
 func (s *Script) AskState(k int) error {
-	if s.flags(k) == 0 {
+	s.lock.Lock()
+	due, asks := s.save == k, s.turns.phase == collecting && s.turns.before == computing
+	if due && !asks {
+		s.state, s.save = blob{k, nil}, -1
+	}
+	s.lock.Unlock()
+	if !due || !asks {
+		wake(s.stated)
 		return nil
 	}
 	if err := s.say(KindState, k, 0, nil); err != nil {
 		return err
 	}
 	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(k)}, nil))
-}
-
-// NoState says that the script gives no state before round k: it does not begin the round, or keeps its vector.
-func (s *Script) NoState(k int) {
-	s.lock.Lock()
-	if s.save == k {
-		s.state, s.save = blob{k, nil}, -1
-	}
-	s.lock.Unlock()
-	wake(s.stated)
 }
 
 // errNoState says that the script could not give its state this time.
@@ -292,7 +288,7 @@ func (s *Script) End(e End, x []float32) error {
 	keeps := s.turns.keeps()
 	s.lock.Unlock()
 	if keeps {
-		s.NoState(e.Round)
+		_ = s.AskState(e.Round) // says that there is none
 	} else if err := s.sendAhead(); err != nil {
 		return s.why(err)
 	}
@@ -328,7 +324,7 @@ func (s *Script) Kill() { s.child.kill(asOrdered) }
 func (s *Script) Spent() Spent {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.spent
+	return s.clock.spent
 }
 
 // say takes the peer's turn and puts x into the region.

@@ -123,13 +123,13 @@ func TestAScriptTrains(t *testing.T) {
 			if blob, err := s.State(4); err != nil || string(blob) != "state 4" {
 				t.Errorf("state %q: %v", blob, err)
 			}
-			if act := <-s.Acts(); act.Kind != Calling || act.Call != 1 || act.Request.Kind != pace.Mean {
+			if act := <-acts(s); act.Kind != Calling || act.Call != 1 || act.Request.Kind != pace.Mean {
 				t.Errorf("act %+v, want the call of a mean", act)
 			}
 			if err := s.Answer(1, Result{Kind: pace.Mean, Round: 4}, make([]byte, 28)); err != nil {
 				t.Fatal(err)
 			}
-			if act := <-s.Acts(); act.Kind != Leaving {
+			if act := <-acts(s); act.Kind != Leaving {
 				t.Errorf("act %+v, want that it leaves", act)
 			}
 			if err := s.Wait(); err != nil {
@@ -267,9 +267,9 @@ func TestScriptsMayEndEarly(t *testing.T) {
 			left := false
 			for gone := false; !gone; {
 				select {
-				case act := <-s.Acts():
+				case act := <-acts(s):
 					left = left || act.Kind == Leaving
-				case <-s.Gone():
+				case <-lost(s):
 					gone = true
 				}
 			}
@@ -298,7 +298,7 @@ func TestAScriptCalls(t *testing.T) {
 		g := make([]float32, len(x))
 		answer := func(call, round int, moved bool, raw []byte) {
 			t.Helper()
-			act := <-s.Acts()
+			act := <-acts(s)
 			if act.Kind != Calling || act.Call != call {
 				t.Fatalf("act %+v, want call %d", act, call)
 			}
@@ -320,7 +320,7 @@ func TestAScriptCalls(t *testing.T) {
 		if err := s.Go(4, x); err != nil {
 			t.Fatal(err)
 		}
-		if act := <-s.Acts(); act.Kind != Finishing {
+		if act := <-acts(s); act.Kind != Finishing {
 			t.Fatalf("act %+v, want that it finishes", act)
 		}
 		x[0] = 77
@@ -331,7 +331,7 @@ func TestAScriptCalls(t *testing.T) {
 			t.Error("the vector of a script that has finished changes")
 		}
 		answer(6, 5, false, make([]byte, 28))
-		if act := <-s.Acts(); act.Kind != Leaving {
+		if act := <-acts(s); act.Kind != Leaving {
 			t.Fatalf("act %+v, want that it leaves", act)
 		}
 		if err := s.Wait(); err != nil {

@@ -53,7 +53,7 @@ func (s *Script) reason() error {
 // verdict returns the error of the script's end; nil: it ended well or as ordered.
 func (s *Script) verdict() error {
 	s.lock.Lock()
-	refused, begun, left, raised := s.refused, s.begun, s.turns.phase == left, s.raised
+	refused, begun, left, raised := s.refused, s.part.begun, s.turns.phase == left, s.raised
 	s.lock.Unlock()
 	if refused != nil {
 		return refused
@@ -84,8 +84,8 @@ func (s *Script) exit() *Exit {
 	e.Slow = killed == tooSlow
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	e.Joined, e.Begun, e.Over = s.region != nil, s.begun, s.turns.over
-	e.Rounds, e.Done = s.rounds, int(s.turns.done)
+	e.Joined, e.Begun, e.Over = s.region != nil, s.part.begun, s.turns.over
+	e.Rounds, e.Done = s.part.rounds, int(s.turns.done)
 	e.Raised, e.Hint = s.raised.Message, s.raised.Hint
 	return e
 }

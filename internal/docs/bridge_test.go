@@ -10,6 +10,9 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
+// loss is what a LOG says in the document.
+var loss = bridge.Values{Values: map[string]*float64{"loss": new(0.5)}}
+
 var bridges = map[string]decoder{
 	"hello": toScript(bridge.Header{Kind: bridge.KindHello}, bridge.Hello{Version: bridge.Version, Client: "minimal.py",
 		Memory: bridge.Memfd, Outline: bridge.Outline{Elements: 2,
@@ -17,7 +20,7 @@ var bridges = map[string]decoder{
 	"welcome": toScript(bridge.Header{Kind: bridge.KindWelcome}, bridge.Welcome{Version: bridge.Version, Run: "quadratic",
 		Rank: 1, Size: 2, Rounds: 60, Seed: 7, Checkpoints: true}),
 	"go":    toScript(bridge.Header{Kind: bridge.KindGo, Flags: bridge.FlagState, Round: 3}, nil),
-	"log":   toScript(bridge.Header{Kind: bridge.KindLog, Round: 3}, bridge.Values{Values: map[string]*float64{"loss": new(0.5)}}),
+	"log":   toScript(bridge.Header{Kind: bridge.KindLog, Round: 3}, loss),
 	"step":  toScript(bridge.Header{Kind: bridge.KindStep, Round: 3}, nil),
 	"frame": toScript(bridge.Header{Kind: bridge.KindStep, Round: 3}, []float32{1, -2.5}),
 	"end":   toScript(bridge.Header{Kind: bridge.KindEnd, Round: 60}, bridge.End{Why: bridge.Finished}),
@@ -66,7 +69,7 @@ func TestKindsOfTheBridgeAreThoseOfTheCode(t *testing.T) {
 
 func TestMessagesWithBodiesAreMadeWhole(t *testing.T) {
 	d := read(t, "bridge.md")
-	made, err := bridge.AppendMessage(nil, bridge.KindLog, 3, bridge.Values{Values: map[string]*float64{"loss": new(0.5)}})
+	made, err := bridge.AppendMessage(nil, bridge.KindLog, 3, loss)
 	if err != nil || !bytes.Equal(made, d.bytes(t, "log")) {
 		t.Errorf("message %x, error %v", made, err)
 	}

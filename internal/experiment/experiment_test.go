@@ -111,7 +111,8 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		res.Models.(score.InMemory)[i] = w.Model()
 		digest := record.Digest(res.Models.(score.InMemory)[i].X)
 		res.Finals = append(res.Finals, record.Final{
-			Rank: i, Rounds: int(r.cfg.Train.Rounds), Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
+			Rank: i, Rounds: int(r.cfg.Train.Rounds), Digest: hex.EncodeToString(digest[:]),
+			Time: time.Duration(i+1) * time.Second,
 		})
 	}
 	return res

@@ -95,7 +95,7 @@ func flat(structs map[string]declaration, d declaration, above []string) int {
 // today are the offenders of each law with their counts. They may only shrink.
 var today = map[string]map[string]int{
 	"fields": {
-		"app/dash Peer": 27, "app/peer Lab": 31, "app/peer Part": 29, "app/peer beginning": 24,
+		"app/dash Peer": 27, "app/peer Lab": 31, "app/peer Part": 29,
 		"app/session Session": 24, "app/status Answer": 27, "gossip PairWorker": 22, "gossip Worker": 23,
 		"gossip/replay Replay": 21, "internal/bridge Script": 22, "internal/experiment Run": 22,
 		"internal/experiment Worker": 23, "internal/experiment builder": 26, "internal/kernel/gen drawer": 21,

@@ -7,7 +7,6 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -45,10 +44,8 @@ type Task struct {
 	// Counts are about all workers of a simulation: they are saved when all are at one
 	// moment. Nil: there are none.
 	Counts state.Keeper
-	// Rounds is the number of rounds that the machine was made for. Open says that the gradient may end the run earlier,
-	// with ErrOver.
+	// Rounds is the number of rounds that the machine was made for.
 	Rounds int
-	Open   bool
 	// Asynchronous says that workers share no rounds: neighbours may be any number
 	// of rounds apart.
 	Asynchronous bool
@@ -73,7 +70,4 @@ type Recording struct {
 	Theta func(k int) float64
 	// Bits returns the bits per parameter of the messages of round k; nil: unknown.
 	Bits func(k int) int
-	// Late wraps the receiver of the worker's events. It may hold steps back until their losses are known; nil: it
-	// holds none.
-	Late func(next func(record.Event)) func(record.Event)
 }

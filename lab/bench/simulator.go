@@ -91,7 +91,8 @@ func newSimTask(size string, bits, rounds int) (SimTask, error) {
 // config is the run file of the task.
 func (t SimTask) config() configs.Config {
 	cfg := configs.Default()
-	cfg.Topology.Size, cfg.Train.Rounds, cfg.Algorithm.Bits, cfg.Output.Every = t.Workers, configs.Rounds(t.Rounds), t.Bits, t.Rounds
+	cfg.Topology.Size, cfg.Train.Rounds = t.Workers, configs.Rounds(t.Rounds)
+	cfg.Algorithm.Bits, cfg.Output.Every = t.Bits, t.Rounds
 	cfg.Model.Name, cfg.Model.Dim, cfg.Model.Spread = "quadratic", t.Coordinates, 0.1
 	if t.Bits == 32 {
 		cfg.Algorithm.Codec = "full"

@@ -11,9 +11,9 @@ import (
 // maxNotice bounds a notice: two calls of a script, with 64 KiB each in base64.
 const maxNotice = 256 << 10
 
-// A notices is the topic of the notices of a run. Each worker has one notice, a text that all others get. A new one
-// replaces it. It is repeated until the run ends, soon at first and then with each message, so that a lost one costs time
-// and nothing else.
+// notices is the topic of the notices of a run. Each worker has one notice, a text that all others get. A new one
+// replaces it. It is repeated until the run ends, soon at first and then with each message. So a lost one only costs
+// time.
 type notices struct {
 	topic *pubsub.Topic // nil: this worker hears none
 

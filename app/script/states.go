@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A crew is what a worker knows of the scripts of all workers, its own included.
-type crew struct {
+// states is what a worker knows of the scripts of all workers, its own included.
+type states struct {
 	lock    sync.Mutex
 	pace    *pace.Pace    // nil before begin
 	size    int           // workers
@@ -21,56 +21,59 @@ type crew struct {
 }
 
 // begin sets the place of the worker.
-func (c *crew) begin(p Place) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	c.pace, c.size, c.most = pace.New(topology.Rank(p.Rank), p.Size, p.Free), p.Size, p.Most
-	c.changed = make(chan struct{})
+func (s *states) begin(p Place) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.pace, s.size, s.most = pace.New(topology.Rank(p.Rank), p.Size), p.Size, p.Most
+	if p.Free {
+		s.pace.Free()
+	}
+	s.changed = make(chan struct{})
 }
 
 // hear returns what to do with the state of another worker's script, nil if no script can be in it.
-func (c *crew) hear(from topology.Rank, text []byte) func() {
-	var s pace.State
+func (s *states) hear(from topology.Rank, text []byte) func() {
+	var told pace.State
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	c.lock.Lock()
-	size, most := c.size, c.most
-	c.lock.Unlock()
-	if d.Decode(&s) != nil || s.Check(size, most) != nil {
+	s.lock.Lock()
+	size, most := s.size, s.most
+	s.lock.Unlock()
+	if d.Decode(&told) != nil || told.Check(size, most) != nil {
 		return nil
 	}
 	return func() {
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		if err := c.pace.Heard(from, s); err != nil && c.broken == nil {
-			c.broken = err
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		if err := s.pace.Heard(from, told); err != nil && s.broken == nil {
+			s.broken = err
 		}
-		close(c.changed)
-		c.changed = make(chan struct{})
+		close(s.changed)
+		s.changed = make(chan struct{})
 	}
 }
 
 // change changes what this worker knows, and returns the state of its script for the others.
-func (c *crew) change(f func(p *pace.Pace) error) (text []byte, err error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if err := f(c.pace); err != nil {
+func (s *states) change(f func(p *pace.Pace) error) (text []byte, err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if err := f(s.pace); err != nil {
 		return nil, err
 	}
-	c.shared = c.pace.Own().Reached
-	return json.Marshal(c.pace.Own())
+	s.shared = s.pace.Own().Reached
+	return json.Marshal(s.pace.Own())
 }
 
 // unshared returns the state of the script, nil if the others know it or do not need it.
-func (c *crew) unshared() []byte {
-	c.lock.Lock()
-	own := c.pace.Own()
-	needed := c.pace.Watched() && own.Reached > c.shared
-	c.lock.Unlock()
+func (s *states) unshared() []byte {
+	s.lock.Lock()
+	own := s.pace.Own()
+	needed := s.pace.Watched() && own.Reached > s.shared
+	s.lock.Unlock()
 	if !needed {
 		return nil
 	}
-	text, err := c.change(func(*pace.Pace) error { return nil })
+	text, err := s.change(func(*pace.Pace) error { return nil })
 	if err != nil {
 		return nil
 	}
@@ -87,19 +90,19 @@ type view struct {
 	changed    <-chan struct{} // closed when this may have changed
 }
 
-func (c *crew) view(k int) (v view, err error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	v = view{State: c.pace.Own(), waiting: c.pace.Waiting(), missing: c.pace.Missing(), changed: c.changed}
-	v.verdict, v.call = c.pace.Next(k)
-	return v, c.broken
+func (s *states) view(k int) (v view, err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	v = view{State: s.pace.Own(), waiting: s.pace.Waiting(), missing: s.pace.Missing(), changed: s.changed}
+	v.verdict, v.call = s.pace.Next(k)
+	return v, s.broken
 }
 
 // parts returns the contributions of the workers to a call, by rank, and its kind.
-func (c *crew) parts(call int) (kind pace.Kind, parts map[topology.Rank]pace.Call) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	parts = c.pace.Calls(call)
+func (s *states) parts(call int) (kind pace.Kind, parts map[topology.Rank]pace.Call) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	parts = s.pace.Calls(call)
 	for _, p := range parts {
 		kind = p.Kind
 	}
@@ -107,8 +110,8 @@ func (c *crew) parts(call int) (kind pace.Kind, parts map[topology.Rank]pace.Cal
 }
 
 // stepped notes a step of round k.
-func (c *crew) stepped(k int) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	c.pace.Step(k)
+func (s *states) stepped(k int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.pace.Step(k)
 }
