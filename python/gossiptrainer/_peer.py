@@ -357,6 +357,7 @@ class Peer:
 
     def _end_round(self) -> None:
         self._values.check(self.round)
+        self._values.check_buffers(self._steps)
         if self._alone:
             self.round += 1
             if self.round == self.rounds:

@@ -460,6 +460,17 @@ class Steps(unittest.TestCase):
         wrapped.module = linear()
         self.assertEqual([t["name"] for t in _torch.Module(wrapped, True).tensors], ["weight", "bias"])
 
+    def test_a_buffer_that_stays_and_changes_is_named(self):
+        def worker(rank):
+            model = torch.nn.Sequential(linear(out=2), torch.nn.BatchNorm1d(2).eval())
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            gossip.join(model, opt)
+            for step in range(9):
+                model.train(step > 3)
+                descend(model, opt) if step < 4 else (model(torch.rand(3, 2)).sum().backward(), opt.step())
+        said_there, = Run(n=1, rounds=None)(said(worker)).returned
+        self.assertEqual(said_there.count("1.running_mean changes, but its layer was frozen or in eval mode at join"), 1)
+
     def test_buffers_of_layers_that_do_not_learn_stay(self):
         model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2).eval(),
                                     torch.nn.BatchNorm1d(2).requires_grad_(False))
