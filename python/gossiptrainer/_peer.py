@@ -357,6 +357,7 @@ class Peer:
 
     def _end_round(self) -> None:
         self._values.check(self.round)
+        self._values.check_buffers(self._steps)
         if self._alone:
             self.round += 1
             if self.round == self.rounds:
@@ -391,7 +392,10 @@ class Peer:
 
     def _turn(self) -> None:
         """Wait until the vector is the script's again, for the next round or for good."""
-        message = self._receive(_link.GO, _link.END)
+        self._take(self._receive(_link.GO, _link.END))
+
+    def _take(self, message: _link.Message) -> None:
+        """Take the vector of a GO or END."""
         self.round = message.round
         if self._group is not None:
             self._group.share_vector(self._values.tensor())
@@ -461,10 +465,7 @@ class Peer:
             self._flush()
             if self._link is not None:
                 self._link.collect(self._calls, content, raw)
-            message = self._receive(_link.RESULT, _link.END, _link.STATE)
-            while message.kind != _link.RESULT:
-                self._meanwhile(message)
-                message = self._receive(_link.RESULT, _link.END, _link.STATE)
+            message = self._result()
             body = memoryview(message.body)
             start = 4 + struct.unpack("<I", body[:4])[0]
             result = json.loads(bytes(body[4:start]))
@@ -476,22 +477,32 @@ class Peer:
                 self._await_place()
         return body[start:]
 
-    def _meanwhile(self, message: _link.Message) -> None:
-        """Take a message that comes before the result of a call: the end of the run, or the wish for the state."""
-        self.round = message.round
-        if message.kind == _link.STATE:  # a resumed script begins with this call
-            self._calls -= 1
+    def _result(self) -> _link.Message:
+        """Wait for the RESULT of the call. Meanwhile the peer may ask for a state, and the run may end."""
+        while True:
+            message = self._receive(_link.RESULT, _link.STATE, *([] if self._done else [_link.END]))
+            if message.kind == _link.RESULT:
+                return message
+            if message.kind == _link.END:
+                self._end_while_waiting(message)
+                continue
+            self.round = message.round
+            self._calls -= 1  # who goes on from here makes this call again
             self._send_state(self._state_now(None))
             self._calls += 1
-            return
-        end = json.loads(message.body)
-        self._end(end.get("why", ""))
-        if self._finished:
-            return
-        self._values.scatter()
-        if self.why == "interrupted":
+
+    def _end_while_waiting(self, message: _link.Message) -> None:
+        """Take the end of the run. The RESULT follows, unless the run ends before the others come to the call."""
+        if self._finished:  # without a vector, which is the script's for good
+            self.round = message.round
+            self._end(json.loads(message.body).get("why", ""))
+        else:
+            self._take(message)
+        if self.why == "interrupted" and not self._finished:
             raise KeyboardInterrupt
-        raise Error(f"the run has stopped while this worker waited for others: {end.get('message') or self.why}")
+        if self.why == "stopped" and not self._finished:
+            what = json.loads(message.body).get("message") or self.why
+            raise Error(f"the run has stopped while this worker waited for others: {what}")
 
     # -- what all workers do together
 

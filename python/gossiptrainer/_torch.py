@@ -72,6 +72,7 @@ class Module:
             self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
         self.pinned: Any = None
         self.frozen_later: set = set()  # names, of which the user was told
+        self.quiet: dict = {}  # floating buffers that stay, as they were at the first step
         self.came: set = set()  # names of the tensors that came from worker 0
         parameters, tail = self._find(buffers)
         if not parameters:
@@ -85,6 +86,7 @@ class Module:
         parameters, tail = [], []
         self.own: list = []  # buffers that a checkpoint holds but that do not travel
         self.frozen: list = []
+        self.still: list = []  # floating buffers of layers that do not learn
         seen: set = set()
         for path, module in self.model.named_modules():
             prefix = (path + ".").replace("_orig_mod.", "") if path else ""
@@ -108,6 +110,8 @@ class Module:
                                     "register it with persistent=False, or join with buffers=False")
                 else:
                     self.own.append((prefix + leaf, module._buffers, leaf))
+                    if buffers and tensor.is_floating_point():
+                        self.still.append(self.own[-1])
         return parameters, tail
 
     def _learns(self, module: Any) -> bool:
@@ -283,6 +287,18 @@ class Module:
                 self._refuse(name, "now")
         self.frozen = [(name, *found[name]) for name in frozen if name in found]
         self.structure = self._structure()
+
+    def check_buffers(self, step: int) -> None:
+        """Say once that a buffer changes that does not travel. Steps 2, 4, 8, ... look."""
+        if step == 1:
+            self.quiet = {name: holder[leaf].clone() for name, holder, leaf in self.still}
+        elif self.quiet and step & (step - 1) == 0:
+            for name, holder, leaf in self.still:
+                if not self.torch.equal(holder[leaf], self.quiet[name]):
+                    say(f"{name} changes, but its layer was frozen or in eval mode at join, so it stays on this worker: "
+                        "call model.train() before join")
+                    self.quiet = {}
+                    return
 
     def changes(self) -> int:
         """Return a number that grows when parameters change."""

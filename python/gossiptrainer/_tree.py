@@ -185,6 +185,9 @@ class Tree:
     def check(self, round: int) -> None:
         """The set of arrays cannot change: take refuses other trees."""
 
+    def check_buffers(self, step: int) -> None:
+        """Trees have none."""
+
     def changes(self) -> int:
         """Steps by hand are not watched."""
         return 0

@@ -239,8 +239,17 @@ class Run:
             self.now = self._mixed(after).astype("float32")
             self.k += 1
             self.x[self.k] = self.now.copy()
+            for c in everyone:
+                if c.state == "call" and c.before == "turn" and self.k in self.save:  # it waits, and can give a state
+                    c.send(STATE, b"", self.k)
+                    _, number, c.states[self.k] = c.until(STATE)
+                    assert number == self.k
             for rank in stepped:
                 self._go(rank)
+            for rank, c in enumerate(everyone):
+                if c.state == "call" and c.before == "turn" and self.k == self.rounds:  # the run ends while it waits
+                    self._go(rank)
+                    c.state, c.before = "call", "done"
             return
         if all(c.state in ("done", "gone") for c in everyone):
             for c in everyone:

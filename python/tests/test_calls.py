@@ -69,6 +69,41 @@ class Calls(unittest.TestCase):
                 numpy.testing.assert_array_equal(run.returned[rank][1][0], run.x[5][rank][:2])
                 numpy.testing.assert_allclose(run.returned[rank][2][0], run.x[5][:, :2].mean(0), rtol=1e-6)
 
+    def test_who_waits_gives_a_state(self):
+        """A run goes on from a round in which worker 1 waited: it makes its call again."""
+        def worker(rank):
+            model, count = linear(), numpy.zeros(1)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            peer.state(model, opt, count)
+            while count < (2 if rank else 5):
+                descend(model, opt)
+                count += 1
+            mean = peer.average()
+            return peer.round, mean.weight.tolist()
+        whole = Run(rounds=None, save=(4,))(worker)
+        self.assertEqual([r[0] for r in whole.returned], [5, 5])
+        saved = [(whole.x[4][r], whole.connections[r].states[4]) for r in range(2)]
+        rest = Run(rounds=None, first=4, saved=saved)(worker)
+        self.assertEqual(rest.returned, whole.returned)
+
+    def test_the_run_ends_while_a_worker_waits(self):
+        def worker(rank):
+            model = linear()
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            for _ in range(2 + 4 * rank):
+                descend(model, opt)
+            mean = peer.average()
+            descend(model, opt)
+            return peer.round, peer.why, mean.weight.tolist(), model.weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(rounds=4, memory=memory)(worker)
+            self.assertEqual([r[:2] for r in run.returned], [(4, "finished")] * 2)
+            self.assertEqual(run.returned[0][2], run.returned[1][2])
+            for rank in range(2):
+                numpy.testing.assert_array_equal(run.returned[rank][3][0], run.x[4][rank][:2])
+
     def test_uneven_ends_of_a_fixed_run(self):
         def worker(rank):
             model = linear()
@@ -424,6 +459,17 @@ class Steps(unittest.TestCase):
         wrapped = type("DistributedDataParallel", (torch.nn.Module,), {})()
         wrapped.module = linear()
         self.assertEqual([t["name"] for t in _torch.Module(wrapped, True).tensors], ["weight", "bias"])
+
+    def test_a_buffer_that_stays_and_changes_is_named(self):
+        def worker(rank):
+            model = torch.nn.Sequential(linear(out=2), torch.nn.BatchNorm1d(2).eval())
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            gossip.join(model, opt)
+            for step in range(9):
+                model.train(step > 3)
+                descend(model, opt) if step < 4 else (model(torch.rand(3, 2)).sum().backward(), opt.step())
+        said_there, = Run(n=1, rounds=None)(said(worker)).returned
+        self.assertEqual(said_there.count("1.running_mean changes, but its layer was frozen or in eval mode at join"), 1)
 
     def test_buffers_of_layers_that_do_not_learn_stay(self):
         model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2).eval(),

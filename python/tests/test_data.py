@@ -33,7 +33,7 @@ class Numbers(Dataset):
 def seen(loader):
     """Return a worker that steps once per batch and returns the batches."""
     def worker(rank):
-        random.seed(rank)
+        random.seed(rank), numpy.random.seed(rank), torch.manual_seed(rank)
         peer = gossip.join(torch.nn.Linear(1, 1))
         batches = []
         for batch in peer.shard(loader):
