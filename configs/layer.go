@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
@@ -89,11 +90,16 @@ func (l *layer) at(p Problem, unknown bool) Problem {
 	return p
 }
 
-func defaultLayer() *layer {
+// defaultLayer returns the defaults, which all loads share and none changes.
+var defaultLayer = sync.OnceValue(func() *layer {
 	l := newLayer("default")
 	l.load(plainValue(Default()).(map[string]any))
+	l.check()
 	return l
-}
+})
+
+// empty reports whether the layer has no values, as most layers of a run do.
+func (l *layer) empty() bool { return len(l.values.Keys()) == 0 }
 
 // fileLayer reads a run file or, by name, an embedded preset.
 func fileLayer(name string) *layer {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/knadh/koanf/v2"
 )
 
 // A Source says where a configuration comes from. Later fields win over earlier ones, and all win over the defaults.
@@ -21,12 +19,13 @@ type Source struct {
 
 // Load reads, merges and checks the layers of a source. The returned *Error lists all problems.
 func Load(src Source) (*Loaded, error) {
-	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}, lost: map[string]int{}}
+	l := &Loaded{layers: []*layer{defaultLayer()}, given: defaultLayer().values.Copy(), moved: map[string]bool{},
+		lost: map[string]int{}}
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))
 	}
 	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags))
-	bad, err := l.merge(l.layers...)
+	bad, err := l.merge(l.layers[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +61,9 @@ func Load(src Source) (*Loaded, error) {
 // merge checks layers and merges them into the earlier ones. It returns the wrong keys.
 func (l *Loaded) merge(layers ...*layer) (bad []string, err error) {
 	for _, layer := range layers {
+		if layer.empty() {
+			continue
+		}
 		bad = append(bad, layer.check()...)
 		if err := l.given.Merge(layer.values); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)

@@ -16,6 +16,7 @@ import (
 // Two processes have one identity. The links of the first one stay up; the second one ends and says
 // why, whether it called or was called.
 func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
+	t.Parallel() // it waits for links
 	for rank := range 2 {
 		job := task{n: 2, dim: 100, rounds: 1 << 30}
 		c := both(t, nil)
@@ -54,6 +55,7 @@ func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 }
 
 func TestADuplicateGivesUpItsRollCall(t *testing.T) {
+	t.Parallel() // it waits for links
 	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)

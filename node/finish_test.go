@@ -31,6 +31,7 @@ func (c *cluster) finish(t *testing.T, job task) [][]record.Final {
 }
 
 func TestEveryWorkerLearnsAllResults(t *testing.T) {
+	t.Parallel() // it waits for links
 	for _, n := range []int{1, 2, 8} {
 		var mu sync.Mutex
 		seen := make(map[int]int) // results observed, by observer

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector takes memory of its own.
+
 package worker
 
 import (

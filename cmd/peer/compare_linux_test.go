@@ -43,6 +43,7 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedComparison), 0o666); err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ report: {targets: {loss: 0.5}}
 const manyKillsBase = `
 name: base
 topology: {size: 4}
-model: {name: mlp}
+model: {name: mlp, hidden: [16]}
 data: {name: glyphs}
 train: {batch: 4}
 checkpoint: {every: 20, seconds: 0}
@@ -107,6 +108,7 @@ func TestKilledCellsGoOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"killed.yaml": manyKills, "base.yaml": manyKillsBase} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {

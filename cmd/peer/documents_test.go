@@ -114,6 +114,7 @@ func follow(t *testing.T, all []block, dir string, environment ...string) {
 }
 
 func TestScriptsOfDocumentsRun(t *testing.T) {
+	t.Parallel()
 	python, err := exec.LookPath(torchPython(t))
 	if err != nil {
 		t.Fatal(err)
@@ -218,6 +219,7 @@ var shown = regexp.MustCompile("(?ms)^```text (peer [^\\n]*)\\n(.*?)^```$")
 //
 // writes it.
 func TestOutputsAreThoseOfTheCommands(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no sh")
 	}

@@ -48,8 +48,10 @@ func endless(t *testing.T) (dir string) {
 	return dir
 }
 
-// Real peers that end early end as a simulated run of as many rounds does.
+// Real peers that end early end as a simulated run of as many rounds does. The race detector sees two of these, because
+// the goroutines that end a run know no algorithm.
 func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		until string
 		set   []string
@@ -64,6 +66,9 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 		"a directed cycle": {"time=200ms", []string{"algorithm={name: allreduce, bits: 32}"}},
 		"local steps":      {"time=200ms", []string{"algorithm.local_steps=3"}},
 	} {
+		if raced() && name != "time" && name != "accuracy" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			dir, set := endless(t), []string(nil)
 			for _, s := range test.set {
@@ -87,6 +92,7 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 
 // The report finds the target reached in the record of a run that ended there.
 func TestALabEndsWhereAReportSeesTheTarget(t *testing.T) {
+	t.Parallel()
 	dir := endless(t)
 	for _, set := range []string{"algorithm.name=dpsgd", "algorithm.name=adpsgd"} {
 		summary := summaryOf(t, dir, "lab", "endless.yaml", "--until", "loss=2.6", "--set", set, "--set", "output.dir="+set)
@@ -109,6 +115,10 @@ func TestALabEndsWhereAReportSeesTheTarget(t *testing.T) {
 
 // A run that ended early goes on, or ends at once where the target is on record.
 func TestALabThatEndedEarlyGoesOn(t *testing.T) {
+	if raced() {
+		t.Skip("peers go on in the transcript resume, and end early in other tests")
+	}
+	t.Parallel()
 	dir := endless(t)
 	early := summaryOf(t, dir, "lab", "endless.yaml", "--until", "loss=2.6")
 	again := summaryOf(t, dir, "lab", "endless.yaml", "--resume", "--until", "loss=2.6")

@@ -40,6 +40,9 @@ func TestCodersChangeBytesAlone(t *testing.T) {
 		"sim": {entropy.Huff0, entropy.FSE, entropy.Zstd, entropy.Bzip2},
 		"lab": {entropy.Huff0, entropy.Zstd},
 	}
+	if raced() { // its coders run in one goroutine of a worker
+		coded = map[string][]entropy.Coder{"lab": {entropy.Huff0}}
+	}
 	for mode, coders := range coded {
 		for _, coder := range coders {
 			got := train(mode, coder)

@@ -55,7 +55,7 @@ report: {targets: {loss: 0.0001}}
 `
 
 // A terminal that closes is Ctrl-C: the kernel sends a hangup, and nothing can be printed any more. The state is
-// written and no process is left.
+// written and no process is left. The race detector sees a table and scripts, which have goroutines of their own.
 func TestAClosedTerminalIsCtrlC(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("SKIPPED: the tests run under nohup")
@@ -75,6 +75,9 @@ func TestAClosedTerminalIsCtrlC(t *testing.T) {
 		"sim":                  {"dumb", "loss=", []string{"sim", "long.yaml"}, "sim"},
 		"comparison":           {"dumb", "cell 1 of 1", []string{"compare", "hung.yaml", "-o", "out"}, ""},
 	} {
+		if raced() && name != "lab with a table" && name != "lab with scripts" && name != "comparison" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			program, err := exec.LookPath("peer") // TestMain has put it there

@@ -67,12 +67,18 @@ func TestWhatIsCalledSafeResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
-	testInterrupts(t, interruptibleToy, number(t, "INTERRUPTS", 3))
+	t.Parallel()
+	moments := 3
+	if raced() { // whatever the moment, the goroutines are the same
+		moments = 1
+	}
+	testInterrupts(t, interruptibleToy, number(t, "INTERRUPTS", moments))
 }
 
 // The same of two scripts with torch, as each takes seconds to start. Their schedules and counters move after the step.
 // TORCH_INTERRUPTS is the number of moments.
 func TestATorchScriptThatIsInterruptedGoesOn(t *testing.T) {
+	t.Parallel()
 	if raced() {
 		t.Skip("Python takes long to start; the race detector sees the same of scripts without it")
 	}

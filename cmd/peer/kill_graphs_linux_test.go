@@ -15,6 +15,7 @@ func TestKillsOnGraphsThatChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	kills := number(t, "KILLS", killsPerRun)
 	all := os.Getenv("PEER_TEST_ALL") != "" // the other graphs repeat the last, which opens and closes links as well
 	for i, set := range [][]string{

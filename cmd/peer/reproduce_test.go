@@ -82,6 +82,7 @@ func TestReproduce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +162,7 @@ func TestAStoppedReproductionIsJudged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	t.Parallel()
 	program, err := exec.LookPath("peer")
 	if err != nil {
 		t.Fatal(err)

@@ -111,6 +111,9 @@ func TestAnInterruptedScriptGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for seconds")
 	}
+	if raced() {
+		t.Skip("TestWhatIsCalledSafeResumes does the same")
+	}
 	t.Parallel()
 	c := startScripts(t, []string{"toy"}, "lab", "--set", "train.rounds=1200")
 	c.Process.Signal(syscall.SIGINT)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,12 +19,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // unless the command says more: tests wait for processes, and seldom for a core
 	testscript.Main(m, map[string]func(){"peer": main, "toy": toy})
 }
 
 // TestScripts runs the transcripts: each is a session of a user. Two conditions leave transcripts out:
 //
-//   - race: the race detector is built in. Its runs are simulations, or its peers do what those of another do.
+//   - race: the race detector is built in. Its runs are simulations, or its peers do what those of another do. A
+//     transcript may stop there, too.
 //   - !all: PEER_TEST_ALL is not set. It repeats another with more settings.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -48,6 +48,10 @@ output: {dir: out, every: 1}
 // A script that dies returns from its checkpoint and ends with the same parameters. The checkpoint has the state of
 // AdamW, the statistics of the batch normalization and the order of the data.
 func TestATorchScriptComesBack(t *testing.T) {
+	if raced() {
+		t.Skip("Python takes long to start; the race detector sees the same of scripts without it")
+	}
+	t.Parallel()
 	program, dir := torchPython(t), t.TempDir()
 	for name, text := range map[string]string{"train.py": torchScript, "torch.yaml": torchRunFile} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {

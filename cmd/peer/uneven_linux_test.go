@@ -12,6 +12,10 @@ func TestUnevenDataInTheSimulatorAndInTheLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	if raced() {
+		t.Skip("it simulates, and its peers do what others do")
+	}
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"uneven8", "--set", "topology.size=4", "--set", "data.label_noise=[0, 0.3, 0, 0.1]", "--set",
 		"train.epochs=1", "--set", "output={dir: out, evaluate: 30}"}

@@ -80,7 +80,7 @@ var memories = map[string][]string{
 	"naive, alqn":     {"algorithm={name: naive, compressor: {name: alqn, refit_at: [2, 8]}}"},
 	"naive, terngrad": {"algorithm={name: naive, compressor: {name: terngrad}}"},
 	"batch normalization, labels": {"model={name: resnet, depth: 8, norm: batch}", "topology.size=2", "train.batch=2",
-		"data.partition=labels", "train.rounds=5"},
+		"data.partition=labels", "train.rounds=5", "output.evaluate_samples=32"},
 }
 
 // remembering assembles a run of some settings over those of a base.

@@ -15,9 +15,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
@@ -203,32 +201,5 @@ func TestCellSurvivesItsFile(t *testing.T) {
 	read.Summary.Seed = 3 // one key for both
 	if !reflect.DeepEqual(cell, read) {
 		t.Errorf("%s became %+v", text, read)
-	}
-}
-
-// The embedded comparisons are runs that can be assembled.
-func TestEmbeddedComparisonsAssemble(t *testing.T) {
-	for _, p := range configs.Comparisons() {
-		file, err := configs.LoadComparison(p.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &Matrix{file: file, tuned: map[string][]string{}}
-		for _, cell := range file.Cells() {
-			if cell.Seed != file.Seeds[0] || cell.Network != file.Networks[0].Name {
-				continue
-			}
-			for _, choice := range configs.Combinations(cell.Tune) {
-				tried := cell
-				tried.Set = slices.Concat(cell.Set, choice)
-				loaded, err := m.load(tried)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := session.Assemble(loaded); err != nil && !errors.As(err, new(*data.MissingError)) {
-					t.Errorf("%s: %s: %v", p.Name, tried, err)
-				}
-			}
-		}
 	}
 }

@@ -12,31 +12,6 @@ import (
 	"gossiptrainer/internal/shape"
 )
 
-func TestForecastsAreThoseOfTheFirstSeed(t *testing.T) {
-	for _, p := range configs.Comparisons() {
-		file, err := configs.LoadComparison(p.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, _, err := Predict(file, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", p.Name, err)
-		}
-		if want := len(file.Networks) * len(file.Algorithms); len(all) != want {
-			t.Errorf("%s: %d forecasts, want %d", p.Name, len(all), want)
-		}
-		for _, f := range all {
-			if f.Exchanges < 1 || f.Exchanges > f.Rounds || f.Payload < 1 || f.Wire <= f.Payload || f.Least < 0 {
-				t.Errorf("%s: %+v", p.Name, f)
-			}
-		}
-		var text strings.Builder
-		if err := WriteForecasts(&text, all); err != nil || strings.Count(text.String(), "\n") != 1+len(all) {
-			t.Errorf("%s: error %v, printed\n%s", p.Name, err, text.String())
-		}
-	}
-}
-
 func TestMessagesLeaveALinkOneAfterTheOther(t *testing.T) {
 	link := shape.Link{Rate: 8e6, Latency: 10 * time.Millisecond} // a byte each microsecond
 	if got := hop(link, time.Second, 3, 1000); got != time.Second+3*time.Millisecond+link.Latency {

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -96,12 +97,20 @@ func TestPartsAreLegal(t *testing.T) {
 	}
 }
 
+// loadedParts are the comparisons of parts. No test changes one, and it takes seconds to check the cells of one.
+var loadedParts = map[string]*configs.Comparison{}
+
 func loadPart(t *testing.T, p Part) *configs.Comparison {
 	t.Helper()
+	settings := fmt.Sprint(p.Comparison, p.Loss)
+	if file, ok := loadedParts[settings]; ok {
+		return file
+	}
 	file, err := (&Run{}).load(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	loadedParts[settings] = file
 	return file
 }
 
