@@ -265,7 +265,7 @@ func TestARunOfUnknownSizeIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "run: ring of 8, D-PSGD, 8-bit Moniqua, external " +
-		"with a size that is known once its script joins, 300 rounds"
+		"with a size that is known once its script joins, as many rounds as the longest script has steps"
 	if got := Run(run); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -101,9 +101,13 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		return err
 	}
 	cfg := b.run.Config()
+	most := b.w.Rounds
+	if b.w.Asynchronous { // a fast worker does steps of slow ones
+		most *= b.run.N()
+	}
 	return b.Welcome(script.Place{
 		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(),
 		Rounds: cfg.Train.Rounds.Known(), Round: b.at.Round,
-		Most: b.w.Rounds, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
+		Most: most, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
 	}, b.w.Machine.Params(), b.at.Blob)
 }

@@ -55,7 +55,7 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 			}
 			handed = true
 		}
-		stepped, err := t.await(v, k)
+		stepped, err := t.await(v, k, t.stopping)
 		if err != nil {
 			return 0, err
 		}
@@ -125,8 +125,8 @@ func (t *turns) share() {
 const pulse = time.Second
 
 // await waits until the script does something, or the state of another worker changes. It reports a step, and takes in
-// everything else.
-func (t *turns) await(v view, k int) (stepped bool, err error) {
+// everything else. It fails when done is closed. An interrupted run lets the step under way end.
+func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err error) {
 	acts, gone := t.script.Acts()
 	if v.Left {
 		acts, gone = nil, nil
@@ -149,10 +149,8 @@ func (t *turns) await(v view, k int) (stepped bool, err error) {
 	case <-v.changed:
 	case <-tick.C:
 		return false, t.lose()
-	case <-t.stopping:
+	case <-done:
 		return false, errStopping
-	case <-t.room.ctx.Done():
-		return false, context.Cause(t.room.ctx)
 	}
 	return false, nil
 }
@@ -229,7 +227,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 			return nil
 		}
 		if err == nil {
-			_, err = t.await(v, end.Round)
+			_, err = t.await(v, end.Round, ctx.Done())
 		}
 	}
 	return err

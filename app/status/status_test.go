@@ -67,7 +67,7 @@ func TestAPeerSaysHowItIsDoing(t *testing.T) {
 	if err := all.Write(&table, 0); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "tulip  -     1/2    0/0    -     starting") {
+	if !strings.Contains(table.String(), "tulip  -     1/2    0      -     starting") {
 		t.Errorf("table:\n%s", table.String())
 	}
 	d.Close()

@@ -85,10 +85,7 @@ func (s *Script) hearOne(c *conn) error {
 		data, err := c.body(h)
 		if err == nil {
 			s.lock.Lock()
-			s.state = blob{int(h.Round), data}
-			if s.save == int(h.Round) {
-				s.save = -1 // the END after a GO of this round finds another state
-			}
+			s.keep(int(h.Round), data)
 			s.lock.Unlock()
 			wake(s.stated)
 		}

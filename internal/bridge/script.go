@@ -55,6 +55,7 @@ type greeting struct {
 type news struct {
 	loss    float32 // the newest
 	state   blob    // the newest
+	waiting []byte  // the one of the call in which the script waits; nil: not known
 	save    int     // the round before which a STATE is due; −1: none
 	part    part
 	raised  Failure // the script's ERROR
@@ -210,6 +211,9 @@ func (s *Script) Answer(call int, r Result, raw []byte) error {
 	if err := s.say(KindResult, call, 0, nil); err != nil {
 		return err
 	}
+	s.lock.Lock()
+	s.waiting = nil
+	s.lock.Unlock()
 	if r.Moved {
 		s.lock.Lock()
 		s.turns.moved()
@@ -239,19 +243,32 @@ func (s *Script) flags(k int) uint32 {
 // round. A script that waits in a call gives the one at its call, others give none.
 func (s *Script) AskState(k int) error {
 	s.lock.Lock()
-	due, asks := s.save == k, s.turns.phase == collecting && s.turns.before == computing
-	if due && !asks {
-		s.state, s.save = blob{k, nil}, -1
+	due, waits := s.save == k, s.turns.phase == collecting && s.turns.before == computing
+	asks := due && waits && !s.turns.wished && s.waiting == nil
+	if due && (!waits || s.waiting != nil) {
+		s.state, s.save = blob{k, s.waiting}, -1
+		wake(s.stated)
 	}
 	s.lock.Unlock()
-	if !due || !asks {
-		wake(s.stated)
+	if !asks {
 		return nil
 	}
 	if err := s.say(KindState, k, 0, nil); err != nil {
 		return err
 	}
 	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(k)}, nil))
+}
+
+// keep takes the state before round k, or at the call in which the script waits. That one is also the state before
+// later rounds of the call.
+func (s *Script) keep(k int, data []byte) {
+	if s.turns.phase == collecting {
+		s.waiting, k = data, max(k, s.save)
+	}
+	s.state = blob{k, data}
+	if s.save == k {
+		s.save = -1 // the END after a GO of this round finds another state
+	}
 }
 
 // errNoState says that the script could not give its state this time.

@@ -33,6 +33,8 @@ type turns struct {
 	done   uint64 // rounds that are over: STEP is there, or the run began after them
 	over   bool   // the peer has said END
 	owes   bool   // the script: a STATE of the round
+	wished bool   // the peer asked a script that waits for a STATE, which may come after the RESULT
+	wish   uint64 // its round
 	calls  uint64 // of COLLECT
 }
 
@@ -73,10 +75,11 @@ func (t *turns) greeted(h Hello) {
 }
 
 func (t *turns) hearTurn(h Header) error {
-	switch {
-	case t.phase == computing || t.phase == ended || t.phase == resting && h.Kind == KindCollect:
-	case t.phase == collecting && h.Kind == KindState:
-	default:
+	if h.Kind == KindState && t.wished && h.Round == t.wish {
+		t.wished = false
+		return atMost(h, maxState)
+	}
+	if t.phase != computing && t.phase != ended && (t.phase != resting || h.Kind != KindCollect) {
 		return t.outOfTurn(h)
 	}
 	switch {
@@ -138,7 +141,7 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	case KindResult:
 		next, allowed = t.before, t.phase == collecting
 	case KindState:
-		allowed = t.phase == collecting && t.before == computing && !t.owes
+		allowed = t.phase == collecting && t.before == computing && !t.wished
 	}
 	if !allowed {
 		return fmt.Errorf("%v %v: it is not the peer's turn", kind, t.phase)
@@ -148,7 +151,7 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 		t.done = max(t.done, uint64(round))
 	}
 	if kind == KindState {
-		t.round, t.owes = uint64(round), true
+		t.wish, t.wished = uint64(round), true
 	} else if kind != KindResult && next != resting {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}

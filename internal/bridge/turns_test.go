@@ -115,8 +115,30 @@ func TestThePeerSpeaksInTurn(t *testing.T) {
 	say(KindEnd, 3, FlagState, true)
 	hear(Header{Kind: KindState, Round: 3})
 	hear(Header{Kind: KindCollect, Round: 2})
+	say(KindState, 9, 0, false) // the vector is the script's for good
 	hear(Header{Kind: KindBye})
 	say(KindResult, 2, 0, false)
+}
+
+// A peer may wish for the state of a script that waits, which may come after the result.
+func TestTheStateOfAScriptThatWaits(t *testing.T) {
+	state := at(computing, Memfd)
+	steps := []func() error{
+		func() error { return state.hear(Header{Kind: KindCollect, Round: 1}) },
+		func() error { return state.say(KindState, 7, 0) },
+		func() error { return state.say(KindResult, 1, 0) },
+		func() error { state.moved(); return state.say(KindGo, 9, 0) },
+		func() error { return state.hear(Header{Kind: KindState, Round: 7}) },
+		func() error { return state.hear(Header{Kind: KindStep, Round: 9}) },
+	}
+	for i, step := range steps {
+		if err := step(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	if err := state.hear(Header{Kind: KindState, Round: 7}); err == nil {
+		t.Error("a second state is heard")
+	}
 }
 
 func TestOutlinesAreChecked(t *testing.T) {
