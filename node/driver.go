@@ -91,6 +91,9 @@ func newDecision(a Arbiter) decision {
 	return decision{arbiter: a, hold: a.Hold(), ended: a.Ended()}
 }
 
+// settle expects no further word of the arbiter.
+func (v *decision) settle() { v.hold, v.ended, v.holding = nil, nil, false }
+
 // hosting holds the requests of lost workers that ask for a place next to this one.
 type hosting struct {
 	requests <-chan candidate // nil: no worker asks

@@ -51,6 +51,7 @@ func (d *driver) holdStill() {
 // conclude sets the number of rounds to the arbiter's. An asynchronous worker has ended by itself.
 func (d *driver) conclude() error {
 	last := d.decision.arbiter.Last()
+	d.decision.settle()
 	if err := d.core.End(last); err != nil {
 		return d.failed(err)
 	}
@@ -78,7 +79,7 @@ func over(d *driver, o outcome) error {
 // shorten notes that the run has fewer rounds than planned.
 func shorten(d *driver, last int) {
 	v := &d.decision
-	v.hold, v.ended, v.holding = nil, nil, false
+	v.settle()
 	d.w.Rounds = last
 	d.vitals.end(last)
 	d.keeper.rounds = last
