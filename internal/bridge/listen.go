@@ -85,7 +85,7 @@ func (s *Script) hearOne(c *conn) error {
 		data, err := c.body(h)
 		if err == nil {
 			s.lock.Lock()
-			s.keep(int(h.Round), data)
+			s.blobs.keep(int(h.Round), data, s.turns.phase == collecting)
 			s.lock.Unlock()
 			wake(s.stated)
 		}

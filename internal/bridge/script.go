@@ -54,13 +54,30 @@ type greeting struct {
 // News is the part of a Script's state that messages and the end change.
 type news struct {
 	loss    float32 // the newest
-	state   blob    // the newest
-	waiting []byte  // the one of the call in which the script waits; nil: not known
-	save    int     // the round before which a STATE is due; −1: none
+	blobs   blobs
 	part    part
 	raised  Failure // the script's ERROR
 	refused error   // the peer's reason to end the conversation
 	lost    error   // the error of calls that still wait
+}
+
+// blobs are the states that the script gave.
+type blobs struct {
+	newest  blob
+	waiting []byte // of the call in which the script waits; nil: not known
+	save    int    // the round before which a STATE is due; −1: none
+}
+
+// keep takes the state before round k, or at the call in which the script waits. That one is also the state before
+// later rounds of the call.
+func (b *blobs) keep(k int, data []byte, waits bool) {
+	if waits {
+		b.waiting, k = data, max(k, b.save)
+	}
+	b.newest = blob{k, data}
+	if b.save == k {
+		b.save = -1 // the END after a GO of this round finds another state
+	}
 }
 
 // A blob is the script's state before a round.
@@ -113,7 +130,7 @@ func Start(ctx context.Context, o Options) (*Script, error) {
 	}
 	s := &Script{options: o, child: c, ear: e, joined: make(chan struct{}), acts: make(chan Act, 4),
 		stated: make(chan struct{}, 1), hungUp: make(chan struct{}), gone: make(chan struct{})}
-	s.save, s.state.round = -1, -1
+	s.blobs.save, s.blobs.newest.round = -1, -1
 	s.forget = context.AfterFunc(ctx, s.Kill)
 	go s.listen()
 	go s.settle()
@@ -212,7 +229,7 @@ func (s *Script) Answer(call int, r Result, raw []byte) error {
 		return err
 	}
 	s.lock.Lock()
-	s.waiting = nil
+	s.blobs.waiting = nil
 	s.lock.Unlock()
 	if r.Moved {
 		s.lock.Lock()
@@ -226,14 +243,14 @@ func (s *Script) Answer(call int, r Result, raw []byte) error {
 func (s *Script) SaveBefore(k int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.save = k
+	s.blobs.save = k
 }
 
 // flags returns the flags of the GO or END of a round.
 func (s *Script) flags(k int) uint32 {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.save == k && !s.turns.keeps() {
+	if s.blobs.save == k && !s.turns.keeps() {
 		return FlagState
 	}
 	return 0
@@ -243,10 +260,10 @@ func (s *Script) flags(k int) uint32 {
 // round. A script that waits in a call gives the one at its call, others give none.
 func (s *Script) AskState(k int) error {
 	s.lock.Lock()
-	due, waits := s.save == k, s.turns.phase == collecting && s.turns.before == computing
-	asks := due && waits && !s.turns.wished && s.waiting == nil
-	if due && (!waits || s.waiting != nil) {
-		s.state, s.save = blob{k, s.waiting}, -1
+	due, waits := s.blobs.save == k, s.turns.phase == collecting && s.turns.before == computing
+	asks := due && waits && !s.turns.wished && s.blobs.waiting == nil
+	if due && (!waits || s.blobs.waiting != nil) {
+		s.blobs.newest, s.blobs.save = blob{k, s.blobs.waiting}, -1
 		wake(s.stated)
 	}
 	s.lock.Unlock()
@@ -259,18 +276,6 @@ func (s *Script) AskState(k int) error {
 	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(k)}, nil))
 }
 
-// keep takes the state before round k, or at the call in which the script waits. That one is also the state before
-// later rounds of the call.
-func (s *Script) keep(k int, data []byte) {
-	if s.turns.phase == collecting {
-		s.waiting, k = data, max(k, s.save)
-	}
-	s.state = blob{k, data}
-	if s.save == k {
-		s.save = -1 // the END after a GO of this round finds another state
-	}
-}
-
 // errNoState says that the script could not give its state this time.
 var errNoState = errors.New("the script had none to give: its output says why")
 
@@ -278,7 +283,7 @@ var errNoState = errors.New("the script had none to give: its output says why")
 func (s *Script) State(k int) ([]byte, error) {
 	for {
 		s.lock.Lock()
-		b := s.state
+		b := s.blobs.newest
 		s.lock.Unlock()
 		switch {
 		case b.round == k && len(b.data) == 0:

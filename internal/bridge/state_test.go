@@ -8,11 +8,11 @@ import (
 // An empty state means that the script has none to give. This costs the checkpoint of that round, not the run.
 func TestAnEmptyStateIsNone(t *testing.T) {
 	s := &Script{stated: make(chan struct{}, 1), gone: make(chan struct{})}
-	s.state = blob{5, nil}
+	s.blobs.newest = blob{5, nil}
 	if _, err := s.State(5); !errors.Is(err, errNoState) {
 		t.Errorf("error %v, want none there", err)
 	}
-	s.state = blob{6, []byte("x")}
+	s.blobs.newest = blob{6, []byte("x")}
 	if got, err := s.State(6); err != nil || string(got) != "x" {
 		t.Errorf("state %q, error %v", got, err)
 	}
