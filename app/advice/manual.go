@@ -107,6 +107,7 @@ var fixes = []Fix{
 	{"scripts", []string{
 		"the script has not called gossip.join yet",
 		"the script has not taken its step yet",
+		"these workers make the same updates: they train on the same batches",
 		"the script waits in a call for other workers, which train on, or have not come to it",
 		"the script begins without its state",
 		"the state of the script after its last round is not kept",

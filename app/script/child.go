@@ -133,7 +133,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
 		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
-		Loss: c.Late.Loss, Score: c.note,
+		Loss: c.Late.Loss, Values: c.noteValues, Score: c.note,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
@@ -257,6 +257,13 @@ func (c *Child) note(round int, values map[string]*float64) {
 	c.newest = record.Score{Rank: c.rank, Round: round, Loss: orNaN(values["loss"]), Accuracy: orNaN(values["accuracy"])}
 	told := c.newest
 	c.tell(record.Event{Score: &told})
+}
+
+// noteValues takes further values that the script logs with a round.
+func (c *Child) noteValues(round int, values map[string]*float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tell(record.Event{Values: &record.Values{Rank: c.rank, Round: round, Values: values}})
 }
 
 func orNaN(v *float64) float64 {

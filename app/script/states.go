@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"sync"
 
 	"gossiptrainer/gossip/pace"
@@ -12,19 +13,38 @@ import (
 // states is what a worker knows of the scripts of all workers, its own included.
 type states struct {
 	lock    sync.Mutex
-	pace    *pace.Pace    // nil before begin
+	pace    *pace.Pace // nil before begin
+	self    topology.Rank
 	size    int           // workers
 	most    int           // rounds
 	changed chan struct{} // closed and replaced when the state of another worker is new
 	shared  int           // steps that the others have been told of
 	broken  error         // why the calls of the scripts do not fit
+	likeness
+}
+
+// A notice is what a worker tells the others.
+type notice struct {
+	pace.State
+	Sketches []sketch `json:"sketches,omitempty"`
+}
+
+// check returns an error if no worker of a run can give the notice.
+func (n notice) check(size, rounds int) error {
+	for _, s := range n.Sketches {
+		if s.Round < 0 || s.Round > rounds || len(n.Sketches) > agreements {
+			return errors.New("sketches of no round")
+		}
+	}
+	return n.State.Check(size, rounds)
 }
 
 // begin sets the place of the worker.
 func (s *states) begin(p Place) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.pace, s.size, s.most = pace.New(topology.Rank(p.Rank), p.Size), p.Size, p.Most
+	s.self, s.size, s.most = topology.Rank(p.Rank), p.Size, p.Most
+	s.pace = pace.New(s.self, p.Size)
 	if p.Free {
 		s.pace.Free()
 	}
@@ -33,21 +53,22 @@ func (s *states) begin(p Place) {
 
 // hear returns what to do with the state of another worker's script, nil if no script can be in it.
 func (s *states) hear(from topology.Rank, text []byte) func() {
-	var told pace.State
+	var told notice
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	s.lock.Lock()
 	size, most := s.size, s.most
 	s.lock.Unlock()
-	if d.Decode(&told) != nil || told.Check(size, most) != nil {
+	if d.Decode(&told) != nil || told.check(size, most) != nil {
 		return nil
 	}
 	return func() {
 		s.lock.Lock()
 		defer s.lock.Unlock()
-		if err := s.pace.Heard(from, told); err != nil && s.broken == nil {
+		if err := s.pace.Heard(from, told.State); err != nil && s.broken == nil {
 			s.broken = err
 		}
+		s.compare(from, told.Sketches)
 		close(s.changed)
 		s.changed = make(chan struct{})
 	}
@@ -61,7 +82,7 @@ func (s *states) change(f func(p *pace.Pace) error) (text []byte, err error) {
 		return nil, err
 	}
 	s.shared = s.pace.Own().Reached
-	return json.Marshal(s.pace.Own())
+	return json.Marshal(notice{s.pace.Own(), s.likeness.own})
 }
 
 // unshared returns the state of the script, nil if the others know it or do not need it.
@@ -109,9 +130,15 @@ func (s *states) parts(call int) (kind pace.Kind, parts map[topology.Rank]pace.C
 	return kind, parts
 }
 
-// stepped notes a step of round k.
-func (s *states) stepped(k int) {
+// stepped notes a step of round k with its sketch, if the round has one. It returns the workers that make the same
+// updates as this one, when they are to be told.
+func (s *states) stepped(k int, made *sketch) (same []topology.Rank) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.pace.Step(k)
+	if made == nil {
+		return nil
+	}
+	s.likeness.add(*made)
+	return s.report(s.self)
 }

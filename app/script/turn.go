@@ -71,7 +71,7 @@ var _ work.Gradient = (*turns)(nil).gradient
 // step takes in the local step of round k.
 func (t *turns) step(g []float32, k int, x []float32, took time.Duration) {
 	t.loss = t.script.Direction(g, x)
-	t.states.stepped(k)
+	t.sketch(g, k)
 	t.share()
 	if t.saving == k {
 		t.timing.cost.Store(int64(max(0, took-t.timing.usual)))
@@ -81,6 +81,20 @@ func (t *turns) step(g []float32, k int, x []float32, took time.Duration) {
 	spent := t.script.Spent()
 	t.late.stepped(k, spent.Out+spent.Back-t.timing.spent)
 	t.timing.spent = spent.Out + spent.Back
+}
+
+// sketch notes the step of round k. In some rounds it tells the others a sketch of the update, and the user which
+// workers make the same ones.
+func (t *turns) sketch(g []float32, k int) {
+	if !sketched(k) || t.place.Size == 1 {
+		t.states.stepped(k, nil)
+		return
+	}
+	made := sketchOf(g, t.place.Seed, k)
+	if same := t.states.stepped(k, &made); same != nil {
+		t.log.Warn("these workers make the same updates: they train on the same batches", "workers", same, "round", k)
+	}
+	_ = t.publish(func(*pace.Pace) error { return nil })
 }
 
 // standIn does round k without a step of the script, which can give its state while it waits.

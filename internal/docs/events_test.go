@@ -24,7 +24,7 @@ func events(t *testing.T, d document, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Fatalf("%d events, want one of each kind", len(all))
 	}
 	equal(t, "state", all[0].Status.State, record.Waiting)
@@ -37,9 +37,11 @@ func events(t *testing.T, d document, name string) {
 	equal(t, "edge", *all[3].Edge, record.Edge{Rank: 3, Peer: 2, Exchange: 41})
 	equal(t, "awaited link", all[4].Links.Links[0].Last, 7)
 	equal(t, "processor time", all[4].Links.Spent.CPU, 310*time.Millisecond)
-	equal(t, "violations", *all[5].Final.Theta.Violations, 2)
-	equal(t, "rows", *all[5].Final.Data, record.Rows{Train: 7500, Test: 10000})
-	equal(t, "final accuracy", all[5].Final.Accuracy, 0.8125)
+	equal(t, "learning rate", *all[5].Values.Values["lr"], 0.01)
+	equal(t, "a value that is not finite", all[5].Values.Values["reward"], nil)
+	equal(t, "violations", *all[6].Final.Theta.Violations, 2)
+	equal(t, "rows", *all[6].Final.Data, record.Rows{Train: 7500, Test: 10000})
+	equal(t, "final accuracy", all[6].Final.Accuracy, 0.8125)
 	var made bytes.Buffer
 	for _, e := range all {
 		if err := record.Write(&made, e); err != nil {
@@ -85,6 +87,7 @@ var tables = map[string]reflect.Type{
 	"Status":              reflect.TypeFor[record.Status](),
 	"Edge":                reflect.TypeFor[record.Edge](),
 	"Links":               reflect.TypeFor[record.Links](),
+	"Values":              reflect.TypeFor[record.Values](),
 	"Spent":               reflect.TypeFor[record.Spent](),
 	"Rest":                reflect.TypeFor[record.Rest](),
 	"Link":                reflect.TypeFor[record.Link](),

@@ -144,6 +144,13 @@ type Edge struct {
 	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
 }
 
+// Values are further numbers that the script of a worker has logged, by name; null is one that is not finite.
+type Values struct {
+	Rank   int                 `json:"rank"`
+	Round  int                 `json:"round"` // in which it logged them, 0..
+	Values map[string]*float64 `json:"values"`
+}
+
 // An Event is one line of a record: exactly one field is set.
 type Event struct {
 	Step   *Step   `json:"step,omitempty"`
@@ -152,6 +159,7 @@ type Event struct {
 	Final  *Final  `json:"final,omitempty"`
 	Edge   *Edge   `json:"edge,omitempty"`
 	Links  *Links  `json:"links,omitempty"`
+	Values *Values `json:"values,omitempty"`
 }
 
 // Theta is the modulo codec's bound at the end of a run, and the violations of it. Without verification only a

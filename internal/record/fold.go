@@ -30,6 +30,8 @@ func (e Event) Rank() int {
 		return e.Edge.Rank
 	case e.Links != nil:
 		return e.Links.Rank
+	case e.Values != nil:
+		return e.Values.Rank
 	}
 	return unranked
 }

@@ -63,7 +63,7 @@ func TestAWorkerSumsItsRoundsUntilItAccountsForThem(t *testing.T) {
 
 func TestEveryEventHasItsRank(t *testing.T) {
 	for _, e := range []Event{{Step: &Step{Rank: 3}}, {Score: &Score{Rank: 3}}, {Status: &Status{Rank: 3}},
-		{Final: &Final{Rank: 3}}, {Edge: &Edge{Rank: 3, Peer: 4}}, {Links: &Links{Rank: 3}}} {
+		{Final: &Final{Rank: 3}}, {Edge: &Edge{Rank: 3, Peer: 4}}, {Links: &Links{Rank: 3}}, {Values: &Values{Rank: 3}}} {
 		if e.Rank() != 3 {
 			t.Errorf("rank %d of %+v", e.Rank(), e)
 		}

@@ -35,6 +35,8 @@ func (l Limits) Check(e Event) error {
 			}
 		}
 		return l.place("links", e.Links.Rank, 0, e.Links.Round)
+	case e.Values != nil:
+		return l.place("values", e.Values.Rank, 0, e.Values.Round)
 	case e.Status != nil:
 		for _, missing := range e.Status.Missing {
 			if err := l.place("status", missing, 0, 0); err != nil {

@@ -1,0 +1,104 @@
+package script
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/topology"
+)
+
+// A sketch is the length of a worker's update in a round, and three random projections of it. Workers whose sketches
+// agree time and again make the same updates: most often because their scripts draw the same batches.
+type sketch struct {
+	Round  int        `json:"round"`
+	Values [4]float64 `json:"values"`
+}
+
+const (
+	agreements = 3    // in a row, of workers that make the same updates
+	closeness  = 1e-3 // of two sketches that agree, in lengths of the update
+)
+
+// sketched reports whether round k has sketches: the rounds 1, 2, 4, 8 and so on, counted from 1.
+func sketched(k int) bool { return bits.OnesCount(uint(k+1)) == 1 }
+
+// sketchOf returns the sketch of an update. All workers of a run draw the same signs.
+func sketchOf(g []float32, seed uint64, k int) sketch {
+	s, key := sketch{Round: k}, rng.At(seed, k)
+	for i, v := range g {
+		x, signs := float64(v), key.Raw(uint32(i))
+		s.Values[0] += x * x
+		for p := 1; p < len(s.Values); p++ {
+			if signs>>p&1 == 0 {
+				s.Values[p] += x
+			} else {
+				s.Values[p] -= x
+			}
+		}
+	}
+	s.Values[0] = math.Sqrt(s.Values[0])
+	return s
+}
+
+// agrees reports whether two workers can have made the same update. An update of 0 agrees with none.
+func (s sketch) agrees(other sketch) bool {
+	near := closeness * s.Values[0]
+	for p, v := range s.Values {
+		if math.Abs(v-other.Values[p]) > near {
+			return false
+		}
+	}
+	return near > 0
+}
+
+// A likeness finds the workers that make the same updates as this one.
+type likeness struct {
+	own  []sketch                 // the newest, in order
+	same map[topology.Rank]bool   // whose updates have agreed often enough
+	seen map[topology.Rank][2]int // by worker: the newest round compared, and agreements in a row
+	told bool
+}
+
+// add takes the sketch of this worker in a round.
+func (l *likeness) add(s sketch) {
+	l.own = append(l.own, s)
+	l.own = l.own[max(0, len(l.own)-agreements):]
+}
+
+// compare takes the newest sketches of another worker.
+func (l *likeness) compare(from topology.Rank, theirs []sketch) {
+	if l.same == nil {
+		l.same, l.seen = map[topology.Rank]bool{}, map[topology.Rank][2]int{}
+	}
+	for _, s := range theirs {
+		at := slices.IndexFunc(l.own, func(own sketch) bool { return own.Round == s.Round })
+		seen, known := l.seen[from]
+		if at < 0 || known && s.Round <= seen[0] {
+			continue
+		}
+		seen[0], seen[1] = s.Round, seen[1]+1
+		if !l.own[at].agrees(s) {
+			seen[1] = 0
+		}
+		l.seen[from] = seen
+		if seen[1] == agreements {
+			l.same[from] = true
+		}
+	}
+}
+
+// report returns the workers that make the same updates, once, to the one with the lowest rank. Others get nil.
+func (l *likeness) report(self topology.Rank) []topology.Rank {
+	all := []topology.Rank{self}
+	for rank := range l.same {
+		all = append(all, rank)
+	}
+	slices.Sort(all)
+	if l.told || len(all) == 1 || all[0] != self {
+		return nil
+	}
+	l.told = true
+	return all
+}
