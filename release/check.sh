@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks a release folder: release/check.sh FOLDER. Sums, the security of the unit, and the .deb of this machine, which is
-# installed into an empty root, runs there, and is removed without a trace.
+# installed into an empty root, runs there, and is removed without a trace. The wheel trains in an empty environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(cd "$1" && pwd)
@@ -12,6 +12,23 @@ if command -v systemd-analyze > /dev/null; then
 		{ echo 'the unit is exposed by more than 2.5: see systemd-analyze security --offline=true' >&2; exit 1; }
 else
 	echo 'no systemd-analyze: THE UNIT WAS NOT CHECKED' >&2
+fi
+
+# The wheel brings the program and the module into an empty environment, where both work.
+if ! command -v python3 > /dev/null; then
+	echo 'no python3: THE WHEEL WAS NOT INSTALLED' >&2
+else
+	environment=$(mktemp -d)
+	python3 -m venv "$environment" > "$environment.log" 2>&1 || { echo 'no venv: THE WHEEL WAS NOT INSTALLED' >&2; environment=; }
+	if [ -n "$environment" ]; then
+		case $arch in amd64) machine=x86_64 ;; arm64) machine=aarch64 ;; *) machine=$arch ;; esac
+		"$environment/bin/pip" install -q --no-index --disable-pip-version-check "$out"/gossiptrainer-*manylinux*"$machine"*.whl
+		(cd "$environment" && bin/python -c 'import gossiptrainer; assert gossiptrainer.init().size == 1' 2> /dev/null &&
+			bin/python -m gossiptrainer lab ring8 --set train.rounds=20 --json > summary 2> log) ||
+			{ cat "$environment/summary" "$environment/log" >&2; exit 1; }
+		grep -o '"digest":"[0-9a-f]*"' "$environment/summary"
+		rm -rf "$environment" "$environment.log"
+	fi
 fi
 
 if ! command -v dpkg > /dev/null; then

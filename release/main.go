@@ -1,5 +1,5 @@
 // Command release completes a release folder. It reads the programs there and writes sbom.cdx.json, a
-// bill of materials, and LICENSES.txt, the licences of all their modules.
+// bill of materials, LICENSES.txt, the licences of all their modules, and the wheels for pip.
 //
 // It opens no network and builds nothing; release/build.sh calls it.
 package main
@@ -46,6 +46,9 @@ func complete(folder string) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "LICENSES.txt"), texts, 0o644); err != nil {
+		return err
+	}
+	if err := writeWheels(folder, programs); err != nil {
 		return err
 	}
 	bill, err := billOfMaterials(main, modules)
