@@ -122,7 +122,8 @@ type Pace struct {
 // New returns the Pace of worker self of n.
 func New(self topology.Rank, n int) *Pace { return &Pace{self: self, all: make([]State, n)} }
 
-// Free says that the workers share no rounds, as those of AD-PSGD: each ends for itself.
+// Free says that the workers share no rounds, as those of AD-PSGD. Each ends for itself, when its script makes no
+// further call.
 func (p *Pace) Free() { p.free = true }
 
 // Own returns the state of this worker, for the others.
@@ -246,7 +247,7 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 		last, finished = max(last, s.Reached), finished && s.Finished
 	}
 	switch {
-	case p.free && p.own().Finished && !p.Waiting():
+	case p.free && p.own().Left:
 		return Over, 0
 	case p.free:
 		return Wait, 0

@@ -274,8 +274,12 @@ func TestFreeWorkersEndForThemselves(t *testing.T) {
 	p.Free()
 	p.Step(0)
 	p.Finish()
+	if v, _ := p.Next(1); v != Wait {
+		t.Errorf("verdict %v of a free worker whose script may still call, want Wait", v)
+	}
+	p.Leave()
 	if v, _ := p.Next(1); v != Over {
-		t.Errorf("verdict %v of a free worker that has finished, want Over", v)
+		t.Errorf("verdict %v of a free worker that has left, want Over", v)
 	}
 	q := New(0, 2)
 	q.Free()
