@@ -314,7 +314,6 @@ func TestOnlyARingTakesBack(t *testing.T) {
 
 // TestAWorkerWithoutSponsorGivesUp asks for a place in a run that all others have left.
 func TestAWorkerWithoutSponsorGivesUp(t *testing.T) {
-	t.Parallel() // it waits for links
 	c := newCluster(t, 3, 10, nil)
 	for _, n := range c.nodes[1:] {
 		n.host.Close()

@@ -42,7 +42,6 @@ func TestLinksThatFollowTheSchedule(t *testing.T) {
 	}
 	for name, job := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for links
 			c := newCluster(t, job.n, job.dim, nil)
 			finals, errs := c.run(t, t.Context(), job)
 			for i, want := range job.lockStep(t) {

@@ -293,7 +293,6 @@ func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for links
 			f := newFleet(t, test.job, test.every, test.deaths...)
 			got := f.run()
 			for rank, want := range test.job.lockStep(t) {
