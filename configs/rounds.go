@@ -11,12 +11,12 @@ import (
 type Rounds int
 
 // ByScript is the value of the word script. No script can take more steps.
-const ByScript Rounds = mostRounds + 1
+const ByScript Rounds = MostRounds + 1
 
-const (
-	mostRounds = 10_000_000
-	scriptWord = "script"
-)
+// MostRounds is the largest number of rounds.
+const MostRounds = 10_000_000
+
+const scriptWord = "script"
 
 // Known returns the number, 0 where the scripts decide.
 func (r Rounds) Known() int {
@@ -61,7 +61,7 @@ func (r Rounds) MarshalYAML() (any, error) {
 func (Rounds) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Minimum:  "1",
-		Maximum:  json.Number(fmt.Sprint(mostRounds)),
+		Maximum:  json.Number(fmt.Sprint(MostRounds)),
 		Pattern:  "^" + scriptWord + "$",
 		Examples: []any{scriptWord, 300},
 		Extras:   map[string]any{typesKeyword: []string{"integer", "string"}},

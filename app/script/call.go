@@ -1,10 +1,10 @@
 package script
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -38,8 +38,7 @@ func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
 		return false, &Error{fmt.Errorf("%s %d: %w", kind, v.call, err)}
 	}
 	if !v.waiting {
-		_, err = t.states.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
-		return false, err
+		return false, t.states.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
 	}
 	moved = !t.call.keeps && k != t.call.asked
 	err = t.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw)
@@ -51,25 +50,22 @@ func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
 
 // combine returns the result of a call.
 func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, x []float32) ([]byte, error) {
-	ctx, room := t.room.ctx, t.room
 	switch kind {
 	case pace.Mean:
-		mean, err := room.Average(ctx, call, x)
+		mean, err := t.room.Average(t.room.ctx, call, x)
 		return vec.AppendLE(nil, mean), err
 	case pace.Reduce:
 		return reduce(parts), nil
 	case pace.Broadcast:
 		for _, p := range parts {
-			return t.broadcast(ctx, call, topology.Rank(p.Root), parts)
+			return t.broadcast(call, topology.Rank(p.Root), parts)
 		}
 	}
 	return nil, nil
 }
 
 // broadcast returns the bytes of the root.
-func (t *turns) broadcast(
-	ctx context.Context, call int, root topology.Rank, parts map[topology.Rank]pace.Call,
-) ([]byte, error) {
+func (t *turns) broadcast(call int, root topology.Rank, parts map[topology.Rank]pace.Call) ([]byte, error) {
 	part, called := parts[root]
 	switch {
 	case !called:
@@ -80,7 +76,7 @@ func (t *turns) broadcast(
 		return part.Body, nil
 	}
 	x := make([]float32, (part.Size+3)/4)
-	if err := t.room.Fetch(ctx, root, tagOf(call), x); err != nil {
+	if err := t.room.Fetch(t.room.ctx, root, tagOf(call), x); err != nil {
 		return nil, err
 	}
 	return vec.AppendLE(nil, x)[:part.Size], nil
@@ -98,11 +94,7 @@ func pack(raw []byte) []float32 {
 
 // reduce combines values in the order of ranks, so that all workers get the same bits.
 func reduce(parts map[topology.Rank]pace.Call) []byte {
-	var ranks []topology.Rank
-	for rank := range parts {
-		ranks = append(ranks, rank)
-	}
-	slices.Sort(ranks)
+	ranks := slices.Sorted(maps.Keys(parts))
 	op, out := parts[ranks[0]].Op, slices.Clone(parts[ranks[0]].Body)
 	at := func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) }
 	for i := range len(out) / 8 {

@@ -106,7 +106,8 @@ type ownCall struct {
 	keeps bool   // the script has its vector for good, so that no call moves it
 }
 
-// A State is the state of a script before a round: what it gave, or why it gives none.
+// A State is the state of a script before a round. Blob is what the script gave. Ended says how a script ended that
+// gives none.
 type State struct{ Blob, Ended []byte }
 
 // scores is what a script has told of its model.

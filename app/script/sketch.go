@@ -1,6 +1,7 @@
 package script
 
 import (
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -56,7 +57,7 @@ func (s sketch) agrees(other sketch) bool {
 // A likeness finds the workers that make the same updates as this one.
 type likeness struct {
 	own  []sketch                 // the newest, in order
-	same map[topology.Rank]bool   // whose updates have agreed often enough
+	same map[topology.Rank]bool   // workers with the same updates
 	seen map[topology.Rank][2]int // by worker: the newest round compared, and agreements in a row
 	told bool
 }
@@ -91,12 +92,9 @@ func (l *likeness) compare(from topology.Rank, theirs []sketch) {
 
 // report returns the workers that make the same updates, once, to the one with the lowest rank. Others get nil.
 func (l *likeness) report(self topology.Rank) []topology.Rank {
-	all := []topology.Rank{self}
-	for rank := range l.same {
-		all = append(all, rank)
-	}
-	slices.Sort(all)
-	if l.told || len(all) == 1 || all[0] != self {
+	all := slices.Sorted(maps.Keys(l.same))
+	all = slices.Insert(all, 0, self)
+	if l.told || len(all) == 1 || all[1] < self {
 		return nil
 	}
 	l.told = true

@@ -74,31 +74,26 @@ func (s *states) hear(from topology.Rank, text []byte) func() {
 	}
 }
 
-// change changes what this worker knows, and returns the state of its script for the others.
-func (s *states) change(f func(p *pace.Pace) error) (text []byte, err error) {
+// change changes what this worker knows. It tells no other worker.
+func (s *states) change(f func(p *pace.Pace) error) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if err := f(s.pace); err != nil {
-		return nil, err
-	}
+	return f(s.pace)
+}
+
+// text returns the notice of this worker, which the caller gives to the others.
+func (s *states) text() ([]byte, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
 	s.shared = s.pace.Own().Reached
 	return json.Marshal(notice{s.pace.Own(), s.likeness.own})
 }
 
-// unshared returns the state of the script, nil if the others know it or do not need it.
-func (s *states) unshared() []byte {
+// unshared reports whether the others need steps of this worker of which they have not been told.
+func (s *states) unshared() bool {
 	s.lock.Lock()
-	own := s.pace.Own()
-	needed := s.pace.Watched() && own.Reached > s.shared
-	s.lock.Unlock()
-	if !needed {
-		return nil
-	}
-	text, err := s.change(func(*pace.Pace) error { return nil })
-	if err != nil {
-		return nil
-	}
-	return text
+	defer s.lock.Unlock()
+	return s.pace.Watched() && s.pace.Own().Reached > s.shared
 }
 
 // A view is what a worker knows at the boundary of a round.
@@ -107,16 +102,25 @@ type view struct {
 	waiting    bool            // the script waits in a call
 	verdict    pace.Verdict    // where the script takes no step
 	call       int             // of the verdict Meet
-	missing    []topology.Rank // for whom the script waits, or who has not left
 	changed    <-chan struct{} // closed when this may have changed
 }
 
 func (s *states) view(k int) (v view, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	v = view{State: s.pace.Own(), waiting: s.pace.Waiting(), missing: s.pace.Missing(), changed: s.changed}
-	v.verdict, v.call = s.pace.Next(k)
+	v = view{State: s.pace.Own(), waiting: s.pace.Waiting(), changed: s.changed}
+	if v.waiting || v.Finished {
+		v.verdict, v.call = s.pace.Next(k)
+	}
 	return v, s.broken
+}
+
+// missing returns the workers that have not come to the call of this one's script. Without a call, it returns those
+// that have not left.
+func (s *states) missing() []topology.Rank {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.pace.Missing()
 }
 
 // parts returns the contributions of the workers to a call, by rank, and its kind.

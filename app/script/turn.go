@@ -94,7 +94,7 @@ func (t *turns) sketch(g []float32, k int) {
 	if same := t.states.stepped(k, &made); same != nil {
 		t.log.Warn("these workers make the same updates: they train on the same batches", "workers", same, "round", k)
 	}
-	_ = t.publish(func(*pace.Pace) error { return nil })
+	_ = t.tell() // the next sketch tells it again
 }
 
 // standIn does round k without a step of the script, which can give its state while it waits.
@@ -108,18 +108,19 @@ func (t *turns) standIn(v view, k int) error {
 
 // publish changes the state of the script, and tells it to the others.
 func (t *turns) publish(change func(p *pace.Pace) error) error {
-	text, err := t.states.change(change)
-	if err == nil {
-		t.tell(text)
+	if err := t.states.change(change); err != nil {
+		return err
 	}
-	return err
+	return t.tell()
 }
 
-// tell gives the others a text.
-func (t *turns) tell(text []byte) {
-	if topic := t.room.Topic(); topic != nil {
+// tell gives the others the state of the script.
+func (t *turns) tell() error {
+	text, err := t.states.text()
+	if topic := t.room.Topic(); err == nil && topic != nil {
 		topic.Notify(text)
 	}
+	return err
 }
 
 // silent reports whether a worker is gone.
@@ -130,8 +131,8 @@ func (t *turns) silent(rank topology.Rank) bool {
 
 // share tells the others the state of the script, if it is new and they need it. No worker does while all step.
 func (t *turns) share() {
-	if text := t.states.unshared(); text != nil {
-		t.tell(text)
+	if t.states.unshared() {
+		_ = t.tell() // the next step tells it again
 	}
 }
 
@@ -189,7 +190,7 @@ func (t *turns) lose() error {
 	if !t.place.Sheds {
 		return nil
 	}
-	_, err := t.states.change(func(p *pace.Pace) error {
+	return t.states.change(func(p *pace.Pace) error {
 		for rank := range topology.Rank(t.place.Size) {
 			if t.silent(rank) {
 				p.Lose(rank)
@@ -197,7 +198,6 @@ func (t *turns) lose() error {
 		}
 		return nil
 	})
-	return err
 }
 
 // conclude tells the script the end of the rounds, and takes part in calls until no script makes one. It calls hurry
@@ -237,7 +237,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 					context.AfterFunc(ctx, hurry)
 				}()
 			}
-		case v.Left && t.alone(v.missing):
+		case v.Left && t.alone():
 			return nil
 		}
 		if err == nil {
@@ -248,8 +248,8 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 }
 
 // alone reports whether no other worker needs this one in a call: each has left, or is silent.
-func (t *turns) alone(here []topology.Rank) bool {
-	return !slices.ContainsFunc(here, func(rank topology.Rank) bool { return !t.silent(rank) })
+func (t *turns) alone() bool {
+	return !slices.ContainsFunc(t.states.missing(), func(rank topology.Rank) bool { return !t.silent(rank) })
 }
 
 // stop tells the script that the run has stopped, and takes its last state.
@@ -270,7 +270,7 @@ func (t *turns) complain(k int) {
 	case err != nil:
 	case v.waiting:
 		t.log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
-			"workers", v.missing, "round", k)
+			"workers", t.states.missing(), "round", k)
 	case !v.Finished:
 		t.log.Warn("the script has not taken its step yet", "round", k)
 	}
@@ -298,8 +298,8 @@ func (t *turns) keepEnd(k int) {
 	}
 }
 
-// state waits for the state before round k. A script that takes no step from there on has none, and ended then says
-// what restore needs: the rounds that it reached, and whether it has left.
+// state waits for the state before round k. A script that takes no step from there on gives none. Its Ended has the
+// number of rounds that it reached, and whether it has left.
 func (t *turns) state(k int) (s State, err error) {
 	if v, _ := t.states.view(k); v.Finished && v.Reached <= k {
 		left := byte(0)
@@ -321,7 +321,7 @@ func (t *turns) restore(ended []byte) (left bool, err error) {
 		return false, errors.New("script: the checkpoint does not say how the script had ended")
 	}
 	left = ended[8] == 1
-	_, err = t.states.change(func(p *pace.Pace) error {
+	err = t.states.change(func(p *pace.Pace) error {
 		if k := int(binary.LittleEndian.Uint64(ended)); k > 0 {
 			p.Step(k - 1)
 		}

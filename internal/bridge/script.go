@@ -310,7 +310,7 @@ func (s *Script) End(e End, x []float32) error {
 	keeps := s.turns.keeps()
 	s.lock.Unlock()
 	if keeps {
-		_ = s.AskState(e.Round) // says that there is none
+		_ = s.AskState(e.Round) // State then returns errNoState
 	} else if err := s.sendAhead(); err != nil {
 		return s.why(err)
 	}

@@ -160,11 +160,10 @@ func (r *Run) countRounds() error {
 	if err != nil {
 		return err
 	}
-	const most = 10_000_000 // as the schema says of train.rounds
 	rounds := math.Ceil(t.Epochs * float64(samples) / (float64(r.cfg.Topology.Size) * float64(t.Batch)))
-	if !(rounds <= most) {
+	if !(rounds <= configs.MostRounds) {
 		return configs.Errorf("train.epochs", "%v epochs of %d samples are %.3g rounds: must be at most %d", t.Epochs,
-			samples, rounds, most).With("train.batch")
+			samples, rounds, configs.MostRounds).With("train.batch")
 	}
 	t.Rounds = max(1, configs.Rounds(rounds))
 	return nil
