@@ -43,8 +43,11 @@ func (w *Worker) End(rounds int) error {
 
 // cross passes the boundary before round k.
 func (w *Worker) cross() error {
-	if w.boundary != nil {
-		w.boundary(w.k)
+	if err := succeed(w); err != nil {
+		return err
+	}
+	if w.boundary.hook != nil {
+		w.boundary.hook(w.k)
 	}
 	return w.begin()
 }

@@ -22,6 +22,26 @@ type setup struct {
 
 	every int                                       // rounds per exchange, 0 means 1
 	exact func(i int, x []float32) gossip.Algorithm // the algorithm of lock-step in place of alg, if not nil
+	grows int                                       // coordinates that the vector gets when it changes, 0: it does not
+	learn int                                       // round in which all workers learn of that
+}
+
+// grown returns the vector of worker i after the change.
+func (s setup) grown(i int, x []float32) []float32 {
+	y := slices.Clone(x)
+	for c := range s.grows {
+		y = append(y, float32(math.Sin(float64(5*i+c))))
+	}
+	return y
+}
+
+// grow replaces the algorithms if the vector changes before round k.
+func (s setup) grow(all []gossip.Algorithm, k int) {
+	for i := range all {
+		if s.grows > 0 && k == s.succession() {
+			all[i] = s.reference().alg(i, s.grown(i, all[i].Params()))
+		}
+	}
 }
 
 // reference returns the setup that lock-step can run.
@@ -69,16 +89,17 @@ func lockstep(t fataler, s setup) [][]float32 {
 	}
 	sent, grads, models := make([][]byte, len(all)), make([][]float32, len(all)), make([][]float32, len(all))
 	for k := range s.rounds {
+		s.grow(all, k)
 		if every := max(1, s.every); (k+1)%every != 0 {
 			for i, a := range all {
-				grads[i] = make([]float32, s.dim)
+				grads[i] = make([]float32, len(a.Params()))
 				slope(grads[i], i, k, a.Params())
 				must(a.(gossip.Local).Local(k, grads[i]))
 			}
 			continue
 		}
 		for i, a := range all {
-			grads[i] = make([]float32, s.dim)
+			grads[i] = make([]float32, len(a.Params()))
 			slope(grads[i], i, k, a.Params())
 			if !a.Plan().Overlap {
 				must(a.Descend(k, grads[i]))
@@ -105,6 +126,7 @@ func lockstep(t fataler, s setup) [][]float32 {
 			}
 		}
 	}
+	s.grow(all, s.rounds)
 	for i, a := range all {
 		models[i] = a.Params()
 	}
@@ -201,6 +223,12 @@ func (d *network) poll(i int) {
 func (d *network) compute(i int) {
 	if d.asked[i] {
 		d.asked[i] = false
+		if s := d.setup; s.grows > 0 && d.points[i].Round == s.learn {
+			d.settle(i, gossip.Succeed(d.machines[i], s.succession(), func(x []float32) (*gossip.Worker, error) {
+				return s.heir(i, s.alg(i, s.grown(i, x)))
+			}))
+		}
+		d.grads[i] = make([]float32, len(d.points[i].At))
 		slope(d.grads[i], i, d.points[i].Round, d.points[i].At)
 		d.settle(i, d.machines[i].Gradient(d.grads[i], lossOf(i, d.points[i].Round), timeOf(i, d.points[i].Round)))
 	}

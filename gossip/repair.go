@@ -46,7 +46,7 @@ func (w *Worker) ask(from topology.Rank, piece int, with []byte) {
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	lane, piece := w.alg.lane(f.Hop, f.Piece)
+	lane, piece := w.boundary.rule(f.Round, &w.alg).lane(f.Hop, f.Piece)
 	if lane.verify == nil {
 		return ErrUnasked
 	}

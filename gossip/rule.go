@@ -27,6 +27,7 @@ type Schedule struct {
 	Rounds int        // of the run, ≥ 0
 	Every  int        // the worker exchanges in the last of every Every rounds, ≥ 1
 	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
+	Heir   bool       // the worker only gives its algorithm to another, see Succeed: its messages are in one piece
 }
 
 // mostPieces bounds the pieces of a message, which have 16 bits on the wire.
@@ -69,7 +70,7 @@ func newRule(self topology.Rank, alg Algorithm, schedule Schedule) (rule, error)
 // split returns the rule with its pieces, or the reason why there are none.
 func (r rule) split(self topology.Rank, plan algos.Plan, schedule Schedule) (rule, error) {
 	s, ok := r.Algorithm.(Splitter)
-	if ok {
+	if ok && (!schedule.Heir || r.perHop > 1) {
 		r.pieces = s.Pieces()
 	}
 	switch {

@@ -36,7 +36,7 @@ func Resume(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule 
 
 // AtBoundary makes the worker call hook before it begins a round k > 0, and after the last one with k = rounds. The
 // hook may only look at the state.
-func (w *Worker) AtBoundary(hook func(k int)) { w.boundary = hook }
+func (w *Worker) AtBoundary(hook func(k int)) { w.boundary.hook = hook }
 
 // State shows the model, the state of algorithm, codec and choice of bits, and the messages that neighbours may lack.
 func (w *Worker) State(v *state.Visit) {

@@ -34,8 +34,8 @@ type Worker struct {
 	mixed    algos.Mixed
 	repair   Repairs
 	guard    guard
-	failed   error       // why the machine has stopped for good
-	boundary func(k int) // called before round k; may be nil
+	failed   error // why the machine has stopped for good
+	boundary boundary
 
 	inbox  inbox
 	outbox outbox
@@ -84,7 +84,7 @@ func New(self topology.Rank, rows topology.Sequence, alg Algorithm, rounds int) 
 // fails if Every is more than one and alg is not Local.
 func NewScheduled(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule Schedule) (*Worker, error) {
 	w, err := newWorker(self, rows, alg, schedule)
-	if err == nil {
+	if err == nil && !schedule.Heir {
 		err = w.begin()
 	}
 	if err != nil {

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"errors"
 	"time"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 )
 
@@ -97,4 +99,30 @@ func (d *driver) recorded() bool {
 		d.decision.unsaid = d.step()
 	}
 	return recorded
+}
+
+// change prepares the machine and the links for the vector with which the program goes on, if there is another one.
+func change(d *driver) error {
+	p := d.w.Program
+	if p == nil || p.Change == nil {
+		return nil
+	}
+	c, err := p.Change()
+	if c == nil || err != nil {
+		return err
+	}
+	machine, ok := d.w.Machine.(*gossip.Worker)
+	if !ok {
+		return errors.New("the vector cannot change where workers share no rounds: join with all that will train")
+	}
+	p.links.Widen(c.MaxPayload)
+	return gossip.Succeed(machine, c.From, func(x []float32) (*gossip.Worker, error) {
+		next, err := c.Next(x)
+		if err != nil {
+			return nil, err
+		}
+		p.links.Lay(next.Layout)
+		d.w.Recording = next.Recording
+		return next.Machine.(*gossip.Worker), nil
+	})
 }

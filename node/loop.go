@@ -163,6 +163,9 @@ func (d *driver) computed(o outcome) error {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
 	}
 	d.loss = o.loss
+	if err := change(d); err != nil {
+		return d.failed(err)
+	}
 	began := time.Now()
 	err := d.core.Gradient(o.g, o.loss, began.Sub(d.began))
 	d.spent.codec += time.Since(began)

@@ -59,7 +59,7 @@ func (o *oracle) start(w *Worker) (stop func()) {
 func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
 	g := w.Momentum
 	for j := range jobs {
-		if g == nil {
+		if len(g) != len(j.x) {
 			g = make([]float32, len(j.x))
 		}
 		runtime.Gosched() // frames go first: neighbours wait for them, and not for the gradient

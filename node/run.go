@@ -61,7 +61,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
 	if w.Program != nil {
-		d.observe = w.Program.Late(d.observe)
+		d.observe, w.Program.links = w.Program.Late(d.observe), links
 	}
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
 	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -109,5 +110,6 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(),
 		Rounds: cfg.Train.Rounds.Known(), Round: b.at.Round,
 		Most: most, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
+		After: gossip.SlotsOf(b.w.Machine).Succession,
 	}, b.w.Machine.Params(), b.at.Blob)
 }

@@ -75,7 +75,7 @@ func (p *Part) Take(ctx context.Context) error {
 	}
 	begin.spends(p.Saver)
 	final, err := worker.Train(ctx, n, begin.run, begin.w, worker.Options{
-		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept,
+		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: begin.kept, Store: store,
 		Returned: p.From != worker.Fresh, Script: p.Script,
 	})
 	if err != nil {

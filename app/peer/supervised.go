@@ -106,7 +106,7 @@ func (p *Supervised) train(ctx context.Context, client *fleet.Client, n *node.No
 	final, err := worker.Train(ctx, n, b.run, b.w, worker.Options{
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: saver},
 		Observe:     p.observe(client),
-		Checkpoints: b.kept, Returned: p.From != worker.Fresh,
+		Checkpoints: b.kept, Store: b.store, Returned: p.From != worker.Fresh,
 		Script:  b.Child,
 		Arbiter: client,
 		Trial:   tryOn(b.run, client, n),

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/bridge"
@@ -33,7 +32,7 @@ func (t *turns) called(act bridge.Act, k int) error {
 // that waits. moved says that the script's next turn begins with x.
 func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
 	kind, parts := t.states.parts(v.call)
-	raw, err := t.combine(v.call, kind, parts, x)
+	raw, err := t.combine(v.call, kind, parts, k, x)
 	if err != nil {
 		return false, &Error{fmt.Errorf("%s %d: %w", kind, v.call, err)}
 	}
@@ -41,7 +40,11 @@ func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
 		return false, t.states.change(func(p *pace.Pace) error { p.Met(v.call); return nil })
 	}
 	moved = !t.call.keeps && k != t.call.asked
-	err = t.script.Answer(v.call, bridge.Result{Kind: kind, Round: k, Moved: moved}, raw)
+	result := bridge.Result{Kind: kind, Round: k, Moved: moved}
+	if kind == pace.Refresh {
+		result.From = t.heir.from
+	}
+	err = t.script.Answer(v.call, result, raw)
 	if err != nil && !errors.Is(err, bridge.ErrLeft) {
 		return false, fate(err)
 	}
@@ -49,13 +52,16 @@ func (t *turns) meet(v view, k int, x []float32) (moved bool, err error) {
 }
 
 // combine returns the result of a call.
-func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, x []float32) ([]byte, error) {
+func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.Call, k int, x []float32) ([]byte,
+	error) {
 	switch kind {
 	case pace.Mean:
 		mean, err := t.room.Average(t.room.ctx, call, x)
 		return vec.AppendLE(nil, mean), err
 	case pace.Reduce:
 		return reduce(parts), nil
+	case pace.Refresh:
+		return t.refresh(call, parts, k)
 	case pace.Broadcast:
 		for _, p := range parts {
 			return t.broadcast(call, topology.Rank(p.Root), parts)
@@ -67,23 +73,11 @@ func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.C
 // broadcast returns the bytes of the root.
 func (t *turns) broadcast(call int, root topology.Rank, parts map[topology.Rank]pace.Call) ([]byte, error) {
 	part, called := parts[root]
-	switch {
-	case !called:
+	if !called {
 		return nil, fmt.Errorf("worker %d, whose value it gives, has ended", root)
-	case int(root) == t.place.Rank:
-		return t.call.given, nil
-	case part.Size == 0:
-		return part.Body, nil
 	}
-	x := make([]float32, (part.Size+3)/4)
-	if err := t.room.Fetch(t.room.ctx, root, tagOf(call), x); err != nil {
-		return nil, err
-	}
-	return vec.AppendLE(nil, x)[:part.Size], nil
+	return t.bytesOf(call, root, part)
 }
-
-// tagOf names the bytes of a broadcast among the vectors of a worker.
-func tagOf(call int) string { return "call " + strconv.Itoa(call) }
 
 // pack returns bytes as a vector, whose numbers mean nothing.
 func pack(raw []byte) []float32 {

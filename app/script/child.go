@@ -60,7 +60,6 @@ type Child struct {
 
 	o      Options
 	script *bridge.Script
-	shape  bridge.Outline
 	start  []float32 // of the script; after Meet that of the run
 	folder string    // of the Python package
 	after  func(time.Duration, func()) (stop func() bool)
@@ -87,6 +86,8 @@ type turns struct {
 	timing   timing
 	call     ownCall
 	keep     func(blob []byte) error
+	shape    bridge.Outline // of the vector
+	heir     heir
 	loss     float32       // the newest
 	over     bool          // the scripts have ended the run
 	stopping chan struct{} // closed when the worker ends because of an error
@@ -109,6 +110,22 @@ type ownCall struct {
 // A State is the state of a script before a round. Blob is what the script gave. Ended says how a script ended that
 // gives none.
 type State struct{ Blob, Ended []byte }
+
+// A Change is another outline of the vector, from a round on.
+type Change struct {
+	From    int
+	Outline *model.Outline
+	// Vector makes the new vector of the old one. Tensors keep their values by name and shape; others have those of the
+	// worker with the lowest rank.
+	Vector func(x []float32) ([]float32, error)
+}
+
+// An heir is the vector with which the run goes on.
+type heir struct {
+	from  int            // round; 0: the vector stays
+	shape bridge.Outline // of it
+	told  *Change        // not yet taken
+}
 
 // scores is what a script has told of its model.
 type scores struct {
@@ -142,7 +159,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	c.turns.script = c.script
 	slow := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossip.join yet") })
 	defer slow.Stop()
-	if c.shape, c.start, err = c.script.Hello(ctx); err != nil {
+	if c.turns.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()
 		return nil, fate(err)
 	}
@@ -150,10 +167,12 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 }
 
 // Outline returns the names and shapes of the vector.
-func (c *Child) Outline() *model.Outline {
-	o := &model.Outline{Exact: c.shape.Exact}
+func (c *Child) Outline() *model.Outline { return outlineOf(c.turns.shape) }
+
+func outlineOf(shape bridge.Outline) *model.Outline {
+	o := &model.Outline{Exact: shape.Exact}
 	end := 0
-	for _, t := range c.shape.Tensors {
+	for _, t := range shape.Tensors {
 		p := model.Param{Name: t.Name, Shape: slices.Clone(t.Shape), Off: end}
 		o.Params = append(o.Params, p)
 		end += p.Len()
@@ -176,20 +195,6 @@ func (c *Child) Meet(ctx context.Context, room Room, known []float32) error {
 
 // Start returns the vector at round 0, after Meet.
 func (c *Child) Start() []float32 { return c.start }
-
-// A Place is where a worker begins.
-type Place struct {
-	Run         string
-	Seed        uint64
-	Rank, Size  int
-	Rounds      int  // of the run; 0: the scripts decide
-	Most        int  // rounds of any worker
-	Free        bool // workers share no rounds
-	Sheds       bool // the run goes on without a worker that is lost
-	Round       int  // in which it begins
-	Checkpoints bool
-	Ended       []byte // of its State before a restart; nil: it takes steps
-}
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {
@@ -250,6 +255,16 @@ func (c *Child) AtEnd(keep func(blob []byte) error) { c.turns.keep = keep }
 
 // Cost is how much longer the last step with a state took than the one before.
 func (c *Child) Cost() time.Duration { return time.Duration(c.turns.timing.cost.Load()) }
+
+// Change returns the change that the newest gradient has brought, nil if there is none. It returns each once.
+func (c *Child) Change() *Change {
+	t := c.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	told := t.heir.told
+	t.heir.told = nil
+	return told
+}
 
 // note takes a score of the script.
 func (c *Child) note(round int, values map[string]*float64) {

@@ -10,6 +10,22 @@ import (
 	"gossiptrainer/topology"
 )
 
+// A Place is where a worker begins.
+type Place struct {
+	Run         string
+	Seed        uint64
+	Rank, Size  int
+	Rounds      int  // of the run; 0: the scripts decide
+	Most        int  // rounds of any worker
+	Free        bool // workers share no rounds
+	Sheds       bool // the run goes on without a worker that is lost
+	Round       int  // in which it begins
+	Checkpoints bool
+	Ended       []byte // of its State before a restart; nil: it takes steps
+	// After is gossip.Slots.Succession; it is not called where workers share no rounds.
+	After func(k int) int
+}
+
 // states is what a worker knows of the scripts of all workers, its own included.
 type states struct {
 	lock    sync.Mutex

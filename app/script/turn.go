@@ -28,6 +28,9 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 	began := time.Now()
 	late := time.AfterFunc(patience, func() { t.complain(k) })
 	defer late.Stop()
+	if err := t.reach(k); err != nil {
+		return 0, err
+	}
 	for handed := false; ; {
 		v, err := t.states.view(k)
 		switch {
@@ -209,6 +212,9 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 		p.Finish()
 		return nil
 	})
+	if err == nil {
+		err = t.reach(end.Round)
+	}
 	kept := make(chan struct{})
 	told := false
 	defer func() {
@@ -256,7 +262,10 @@ func (t *turns) alone() bool {
 func (t *turns) stop(end bridge.End, x []float32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.script.End(end, x)
+	err := t.reach(end.Round)
+	if err == nil {
+		err = t.script.End(end, x)
+	}
 	if err == nil {
 		t.keepEnd(end.Round)
 	}

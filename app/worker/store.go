@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"gossiptrainer/app/advice"
@@ -44,6 +46,31 @@ type Store struct {
 	// Peers is how many peers share the disk, 0 is 1.
 	Peers int
 	room
+	succession
+}
+
+// A succession is the run whose settings checkpoints have from a round on. The goroutine that writes them asks for it.
+type succession struct {
+	mu   sync.Mutex
+	run  *experiment.Run // nil: the run of the store always
+	from int
+}
+
+// change makes checkpoints from a round on those of another run.
+func (s *succession) change(run *experiment.Run, from int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run, s.from = run, from
+}
+
+// at returns the run of round k, nil for that of the store.
+func (s *succession) at(k int) *experiment.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k < s.from {
+		return nil
+	}
+	return s.run
 }
 
 // NewStore returns the store of a worker of a run with its folder. It touches no file.
@@ -271,7 +298,8 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 // the settings.
 func (s *Store) manifest(k int) checkpoint.Manifest {
 	m := checkpoint.Manifest{Run: s.run.Config().Name, Rank: int(s.rank), Round: k}
-	for _, section := range s.run.Sections() {
+	run := cmp.Or(s.at(k), s.run)
+	for _, section := range run.Sections() {
 		m.Settings = append(m.Settings, checkpoint.Section{Name: section.Name, JSON: section.JSON})
 	}
 	return m

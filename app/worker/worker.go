@@ -28,6 +28,8 @@ type Options struct {
 	Observe func(record.Event)
 	// Checkpoints keep the state of the worker, nil: nothing keeps it.
 	Checkpoints *node.Checkpoints
+	// Store has the checkpoints; nil: nothing keeps any.
+	Store *Store
 	// Returned says that an earlier process of this worker took part in the run.
 	Returned bool
 	// Arbiter may end the run before its rounds are over; nil: it does not end early.
@@ -45,7 +47,7 @@ type Options struct {
 func Train(
 	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
 ) (record.Final, error) {
-	final, w, err := o.train(ctx, n, run, w)
+	final, run, w, err := o.train(ctx, n, run, w)
 	if err != nil {
 		if o.Script != nil {
 			o.Script.Stop(ctx, err, final.Rounds, w.Machine.Params())
@@ -67,22 +69,48 @@ func Train(
 	return final, o.Complete(&final, run, w, watch)
 }
 
-// train does the rounds of w, or of the worker that comes back in its place, which it returns.
+// train does the rounds of w, or of the worker that comes back in its place. It returns that worker, and the run that
+// it has at its end.
 func (o *Options) train(
 	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker,
-) (record.Final, *experiment.Worker, error) {
-	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{
+) (record.Final, *experiment.Run, *experiment.Worker, error) {
+	driven := o.driven(ctx, run, w, node.Worker{
 		Checkpoints: o.Checkpoints, Returned: o.Returned,
-	}))
+	})
+	if o.Script != nil {
+		driven.Program.Change = func() (*work.Change, error) { return o.change(&run, w) }
+	}
+	final, err := n.Run(ctx, driven)
 	if !errors.Is(err, node.ErrLeftBehind) {
-		return final, w, err
+		return final, run, w, err
 	}
 	back, place, err := comeBack(ctx, n, run, w.Rank, o.Arbiter)
 	if err != nil {
-		return final, w, err
+		return final, run, w, err
 	}
 	final, err = n.Run(ctx, o.driven(ctx, run, back, node.Worker{Place: place}))
-	return final, back, err
+	return final, run, back, err
+}
+
+// change makes w go on with the vector that its script has chosen, if it has. The run becomes that of this vector.
+func (o *Options) change(run **experiment.Run, w *experiment.Worker) (*work.Change, error) {
+	told := o.Script.Change()
+	if told == nil {
+		return nil, nil
+	}
+	next, err := (*run).Outlined(told.Outline)
+	if err != nil {
+		return nil, err
+	}
+	change, err := next.Change(w, told.From, told.Vector)
+	if err != nil {
+		return nil, err
+	}
+	*run = next
+	if o.Store != nil {
+		o.Store.change(next, told.From)
+	}
+	return change, nil
 }
 
 // driven completes the options of a node for w; d says where it begins.

@@ -22,10 +22,16 @@ const (
 	Reduce    Kind = "reduce"    // combines numbers of all
 	Broadcast Kind = "broadcast" // gives all the bytes of one
 	Mean      Kind = "mean"      // averages the models of all
+	Refresh   Kind = "refresh"   // changes the set of parameters of all
 )
 
 // Valid reports whether k is one of the kinds.
-func (k Kind) Valid() bool { return k == Barrier || k == Reduce || k == Broadcast || k == Mean }
+func (k Kind) Valid() bool {
+	return k == Barrier || k == Reduce || k == Broadcast || k.all()
+}
+
+// all reports whether workers take part too whose scripts have left.
+func (k Kind) all() bool { return k == Mean || k == Refresh }
 
 // A Call is a worker's part of a collective call.
 type Call struct {
@@ -115,7 +121,7 @@ const (
 type Pace struct {
 	self topology.Rank
 	all  []State
-	met  int // means to which a worker without a script has contributed, by number
+	met  int // the last call of others in which a worker without a script has taken part, by number
 	free bool
 }
 
@@ -259,7 +265,7 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 	return Wait, 0
 }
 
-// due returns the call in which this worker takes part next: that of its script, or the mean of others; 0: none.
+// due returns the call in which this worker takes part next: that of its script, or one of others; 0: none.
 func (p *Pace) due() int {
 	if p.Waiting() {
 		return p.own().Calls
@@ -268,14 +274,14 @@ func (p *Pace) due() int {
 		return 0
 	}
 	for _, s := range p.all {
-		if c, called := s.call(s.Calls); called && s.Calls > s.Passed && c.Kind == Mean && s.Calls > p.met {
+		if c, called := s.call(s.Calls); called && s.Calls > s.Passed && c.Kind.all() && s.Calls > p.met {
 			return s.Calls
 		}
 	}
 	return 0
 }
 
-// Met notes that this worker has contributed to the mean of a call of others.
+// Met notes that this worker has taken part in a call of others.
 func (p *Pace) Met(c int) { p.met = max(p.met, c) }
 
 // meeting returns the round before whose boundary call c is made. here says whether it is known, and known whether the

@@ -201,6 +201,9 @@ func (r Request) Check(self, size int, raw []byte) error {
 		return fmt.Errorf("broadcast from %d: want a rank below %d", r.Root, size)
 	case r.Kind != pace.Reduce && r.Op != "" || r.Kind != pace.Broadcast && r.Root != 0:
 		return fmt.Errorf("%s with an op or a root", r.Kind)
+	case r.Kind == pace.Refresh:
+		_, _, err := ReadRefresh(raw)
+		return err
 	case len(raw) > 0 && r.Kind != pace.Reduce && (r.Kind != pace.Broadcast || r.Root != self):
 		return fmt.Errorf("%s with %d bytes", r.Kind, len(raw))
 	}
@@ -212,6 +215,8 @@ type Result struct {
 	Kind  pace.Kind `json:"kind"`
 	Round int       `json:"round"` // rounds that were done when all had called
 	Moved bool      `json:"moved"` // the run went on meanwhile: a GO or END of Round follows
+	// From is the round, after a refresh, whose GO or END first hands over the vector of the new outline.
+	From int `json:"from,omitempty"`
 }
 
 // A Failure is the body of an ERROR.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -15,7 +16,8 @@ const minRegion = 4096
 // Frames only the peer sees it.
 type region struct {
 	data  []float32
-	chunk []byte // a part of a vector on its way through the socket; nil with shared memory
+	room  []float32 // all of the shared memory, which begins with data; nil without
+	chunk []byte    // a part of a vector on its way through the socket; nil with shared memory
 }
 
 // chunkLen is the length of a part in elements.
@@ -24,6 +26,20 @@ const chunkLen = 16 << 10
 // private returns a region that the script does not see.
 func private(elements int) *region {
 	return &region{data: make([]float32, elements), chunk: make([]byte, 4*min(elements, chunkLen))}
+}
+
+// reshape makes the region hold another number of elements.
+func (r *region) reshape(elements int) error {
+	switch {
+	case r.chunk != nil:
+		*r = *private(elements)
+	case elements > len(r.room):
+		return fmt.Errorf("the shared memory has room for %d elements, and the vector has %d from now on", len(r.room),
+			elements)
+	default:
+		r.data = r.room[:elements]
+	}
+	return nil
 }
 
 // writeTo sends the vector as little-endian binary32.

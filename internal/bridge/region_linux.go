@@ -31,11 +31,14 @@ func adopt(fd, elements int) (*region, error) {
 	if stat.Size < int64(size) {
 		return nil, fmt.Errorf("the region has %d bytes: %d elements need %d", stat.Size, elements, size)
 	}
+	// The script may keep room for a larger vector. Pages that are never touched cost nothing.
+	size = int(min(stat.Size, 4*maxElements))
 	mapped, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map the region for reading and writing: %w", err)
 	}
-	r := &region{data: unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(mapped))), elements)}
+	r := &region{room: unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(mapped))), size/4)}
+	r.data = r.room[:elements]
 	runtime.AddCleanup(r, func(mapped []byte) { _ = unix.Munmap(mapped) }, mapped)
 	return r, nil
 }

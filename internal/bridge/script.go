@@ -179,6 +179,17 @@ func (s *Script) Welcome(w Welcome, x []float32, blob []byte) error {
 	return s.why(s.conn.send(Header{Kind: KindState, Round: uint64(w.Round)}, blob))
 }
 
+// Reshape gives the script a vector of another outline from the next GO or END on. It must not be the script's turn.
+func Reshape(s *Script, o Outline) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.turns.keeps() || s.turns.phase == left {
+		return nil // the script needs no vector of the run any more
+	}
+	s.outline, s.turns.length = o, 4*uint64(o.Elements)
+	return s.region.reshape(o.Elements)
+}
+
 // Go hands x of round k to the script, whose turn it is until the next act.
 func (s *Script) Go(k int, x []float32) error {
 	began := time.Now()

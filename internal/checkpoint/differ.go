@@ -43,7 +43,13 @@ func (e *MismatchError) Hint() string {
 	if len(e.Differences) == 0 {
 		return "name the folder of this run, or start the run again without --resume"
 	}
-	return "set them back to go on, or start the run again without --resume"
+	for _, d := range e.Differences {
+		if !strings.HasPrefix(d.Key, "script.") {
+			return "set them back to go on, or start the run again without --resume"
+		}
+	}
+	return "the script must train the tensors of the checkpoint before it calls join: unfreeze them there to go on, or " +
+		"start the run again without --resume"
 }
 
 // Check returns a *MismatchError unless the checkpoint has the run, rank and settings of

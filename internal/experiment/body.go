@@ -24,7 +24,8 @@ type Worker struct {
 	// external model.
 	Statistics func() []float32
 
-	again func(s *state.Snapshot) (*Worker, error)
+	again  func(s *state.Snapshot) (*Worker, error)
+	oracle *train.Oracle // nil: it takes no gradients
 }
 
 // Restart returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a
@@ -60,16 +61,17 @@ func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) 
 	if err != nil {
 		return nil, err
 	}
+	w.oracle = oracle
 	w.Save = func(s *state.Snapshot) {
 		s.Begin()
 		s.Save("machine", w.Machine)
-		s.Save("oracle", oracle)
+		s.Save("oracle", w.oracle)
 	}
 	if b.method.Reads {
 		w.Momentum = oracle.Momentum()
 	}
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
-		loss, err := oracle.Gradient(g, k, x)
+		loss, err := w.oracle.Gradient(g, k, x)
 		if err != nil {
 			err = b.Diverged(err)
 		}

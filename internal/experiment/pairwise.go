@@ -24,7 +24,9 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	if s != nil {
 		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
-	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed})
+	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{
+		Rounds: rounds, Every: every, Agreed: b.agreed, Heir: b.program != nil && b.program.Heir,
+	})
 }
 
 // pairMachine is machine for workers that meet in pairs.

@@ -174,6 +174,9 @@ func NewExternal(worker int, update Gradient, r Rule) (*Oracle, error) {
 	}, nil
 }
 
+// Succeed makes an oracle of NewExternal, for another vector, clip as next does.
+func (o *Oracle) Succeed(next *Oracle) { o.bound, o.exact = next.bound, next.exact }
+
 // Gradient overwrites g with the update direction of round k at x. It returns the loss of the batch times the weight of
 // the worker, so that the mean over workers is the objective. The caller owns g, which is no memory of the oracle, or
 // all of Momentum. The error wraps ErrDiverged; g is then undefined.

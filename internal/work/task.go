@@ -25,6 +25,17 @@ var ErrGone = errors.New("the process that computes the updates is gone")
 // round. All workers of a run learn it for the same round, but those that share no rounds.
 var ErrOver = errors.New("no further round takes place")
 
+// A Change is another vector with which a worker goes on. All workers of the run make it from the same round on, which
+// is the Succession of the one in which they learned of it.
+type Change struct {
+	From       int // round
+	MaxPayload int // bytes of payload in a frame, from then on
+	// Next returns the task with the vector, made of the model at that round. Its machine is an heir, see
+	// gossip.Worker.Succeed. The driver takes over its Recording and Layout too.
+	// It calls Next between two gradients.
+	Next func(x []float32) (*Task, error)
+}
+
 // A Task is the work of one worker. It has the machine that a driver runs, the gradients for
 // it, and the properties of its frames and its state that drivers need.
 type Task struct {

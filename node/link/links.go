@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -52,6 +53,7 @@ func Start(c Config) (*Links, error) {
 		s.order = newOrder()
 	}
 	s.pool.room = max(leastPool, c.Room)
+	s.pool.most.Store(int64(c.Limit))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)
 	for _, rank := range c.Rows.Neighbours() {
@@ -76,6 +78,14 @@ func (l *Links) Close() error {
 	l.s.wg.Wait()
 	return nil
 }
+
+// Widen lets neighbours send frames with at least limit bytes of payload from now on.
+func (l *Links) Widen(limit int) {
+	l.s.pool.most.Store(max(l.s.pool.most.Load(), int64(limit)))
+}
+
+// Lay says how the payloads of the frames that follow are divided.
+func (l *Links) Lay(out func(f gossip.Frame) quant.Layout) { l.s.mail.layout = out }
 
 // Done returns a channel that Close closes.
 func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }

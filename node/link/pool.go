@@ -3,12 +3,14 @@ package link
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 // A pool keeps the buffers of received frames that have been used, by classes of sizes: class c has capacities of c
 // bits.
 type pool struct {
-	room int // bytes that it keeps at most
+	room int          // bytes that it keeps at most
+	most atomic.Int64 // bytes of payload that a neighbour may send in one frame
 
 	mu    sync.Mutex
 	held  int // bytes

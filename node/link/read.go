@@ -20,7 +20,7 @@ func (k *link) read() error {
 		if err := k.full(head[:], nil, &due); err != nil {
 			return k.readError(err)
 		}
-		h, err := wire.ParseHeader(head[:], to.Limit)
+		h, err := wire.ParseHeader(head[:], int(to.pool.most.Load()))
 		if err == nil && h.Epoch != uint32(k.process) {
 			err = errEpoch
 		}
@@ -95,7 +95,7 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	if h.Coder == entropy.Plain {
 		return payload, nil
 	}
-	n, err := entropy.Len(k.in.coded, to.Limit)
+	n, err := entropy.Len(k.in.coded, int(to.pool.most.Load()))
 	if err != nil {
 		return nil, to.unused(err)
 	}

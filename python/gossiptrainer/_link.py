@@ -62,7 +62,7 @@ def advice(body: Any) -> str:
 class Link:
     """Messages to and from the peer, and the vector, in memory that both map or in the messages themselves."""
 
-    def __init__(self, path: str, elements: int) -> None:
+    def __init__(self, path: str, elements: int, most: int) -> None:
         if not hasattr(socket, "AF_UNIX"):
             raise Error("this Python has no Unix sockets: run the script with Linux or macOS")
         self.socket = socket.socket(socket.AF_UNIX)
@@ -73,7 +73,7 @@ class Link:
             raise Error(f"no peer answers at PEER_SOCKET={path} ({problem}): the peer has ended, or a process of this "
                         "script has joined it already. Processes of one peer call "
                         "torch.distributed.init_process_group before they join; else only one joins") from None
-        self.size = 4 * elements
+        self.size, self.room = 4 * elements, 4 * max(elements, min(most, 1 << 30))
         self.kind, self.memory, self._shared = self._make()
         self.vector = memoryview(self.memory)[:self.size]
         self.closed = self.refused = False  # this side said its last word, or the peer did
@@ -84,7 +84,7 @@ class Link:
         """Make the memory of the vector, which neither side can shrink or grow once it is sealed."""
         if MEMORY == "memfd":
             import fcntl
-            length = max(self.size, 4096)
+            length = max(self.room, 4096)  # pages that are never touched cost nothing
             try:
                 shared = os.memfd_create("gossip", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
                 os.ftruncate(shared, length)
@@ -93,6 +93,15 @@ class Link:
             except OSError as problem:
                 say(f"no shared memory ({problem}), so the vector travels over the socket")
         return "frames", bytearray(self.size), None
+
+    def reshape(self, elements: int) -> Any:
+        """Return the memory of the vector, which has another number of elements from now on."""
+        if self.size != 4 * elements:
+            self.size = 4 * elements
+            if self.kind == "frames":
+                self.memory = bytearray(self.size)
+            self.vector = memoryview(self.memory)[:self.size]
+        return self.memory
 
     def hello(self, content: dict) -> None:
         """Send HELLO, with the memory or, in frames, the vector."""
@@ -139,8 +148,8 @@ class Link:
             header = bytearray(HEADER.size)
             self._fill(memoryview(header))
             kind, flags, round, length = HEADER.unpack(header)
-            if kind in (GO, VECTOR) and length == self.size and self.kind == "frames":
-                self._fill(self.vector)
+            if kind in (GO, VECTOR) and self.kind == "frames":
+                self._fill(memoryview(self.reshape(length // 4)))
                 return Message(kind, flags, round, b"")
             body = bytearray(length)
             self._fill(memoryview(body))

@@ -138,6 +138,7 @@ class Peer:
         self._held: Any = None  # the values that an undone step gets back
         self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
         self._equal = False  # what does not travel is that of worker 0
+        self._from = 0  # the round in which other tensors begin to travel
         self._calls = 0  # collectives, by which all workers recognise the same one
         # checkpoints
         self._owed = False  # the peer waits for the state before this round
@@ -189,7 +190,7 @@ class Peer:
     def _connect(self, values: Any) -> None:
         self._group = _torch.find_group()
         if self._leads:
-            link = self._link = _link.Link(self._path, values.elements)
+            link = self._link = _link.Link(self._path, values.elements, values.most())
             values.attach(link.memory)
             self._values = values
             _watch_over(self)
@@ -334,6 +335,8 @@ class Peer:
             raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}: "
                         "call peer.state with the same objects before the first step")
         if not self.done:
+            if not self._local and self._values.next is None and self._values.changed(self.round):
+                self._refresh()
             self._settle()
         elif not self._by_hand or self._held is None:
             self._held = self._values.clone()
@@ -356,7 +359,7 @@ class Peer:
         self._seen, self._changes = self._values.changes(), 0
 
     def _end_round(self) -> None:
-        self._values.check(self.round)
+        self._values.keep_back()
         self._values.check_buffers(self._steps)
         if self._alone:
             self.round += 1
@@ -369,6 +372,31 @@ class Peer:
             self._send(_link.STEP, round=self.round)
             self._turn()
             self._await_place()
+
+    def refresh(self) -> None:
+        """Say that other parameters train from now on than at join: some were unfrozen, or replaced.
+
+        The first step after such a change does this by itself. All workers make the same change. New tensors begin with
+        the values of worker 0, and travel a few rounds later. Until then, steps do not change them.
+        """
+        self._check_usable()
+        if not self.done and self._values.next is None and self._values.changed(self.round):
+            self._refresh()
+
+    def _refresh(self) -> None:
+        values = self._values
+        fresh = values.renew()
+        names = [slot.name for slot in values.fresh]
+        if self._alone:
+            self._values = values.next
+            return
+        outline = json.dumps({"tensors": values.next.tensors, "elements": values.next.elements,
+                              "exact": values.next.exact}).encode()
+        self._from = sys.maxsize  # until the result says it
+        values.start(self._collect({"kind": "refresh"}, struct.pack("<I", len(outline)) + outline + fresh))
+        if self.rank == 0 and names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            say(f"{names[0]}{more} train from now on: new tensors travel from round {self._from} on")
 
     def _undo(self) -> None:
         """Take the result back after a step beyond the end."""
@@ -397,6 +425,7 @@ class Peer:
     def _take(self, message: _link.Message) -> None:
         """Take the vector of a GO or END."""
         self.round = message.round
+        self._succeed(message.round)
         if self._group is not None:
             self._group.share_vector(self._values.tensor())
         self._values.scatter()
@@ -404,6 +433,18 @@ class Peer:
         self._owed = bool(message.flags & _link.WITH_STATE)
         if message.kind == _link.END:
             self._end(json.loads(message.body).get("why", ""))
+
+    def _succeed(self, round: int) -> None:
+        """Take the set of tensors that travels from a round on, if that has come."""
+        if self._values.next is None or round < self._from:
+            return
+        elements = self._values.next.elements
+        if self._finished:  # the vector of now is the script's own
+            self._values = self._values.next
+            self._values.attach(bytearray(4 * elements))
+            return
+        memory = bytearray(4 * elements) if self._link is None else self._link.reshape(elements)
+        self._values = self._values.succeed(memory)
 
     def _end(self, why: str) -> None:
         self._done, self.why = True, why
@@ -472,9 +513,12 @@ class Peer:
             if message.round != self._calls:
                 raise Error(f"the peer answered call {message.round} where {self._calls} was due: use the package that "
                             "`peer python path` names")
+            self._from = result.get("from") or self._from
             if result.get("moved"):
                 self._turn()
                 self._await_place()
+            elif self._finished:
+                self._succeed(result["round"])
         return body[start:]
 
     def _result(self) -> _link.Message:
@@ -750,6 +794,8 @@ class Peer:
     def _state_now(self, numbers: Optional[dict]) -> Optional[bytes]:
         """Return the state, with these random numbers or those of now. None: an object has none to give."""
         if not self._leads:
+            return None
+        if self._values.next is not None:  # an older checkpoint serves: the vector changes in a moment
             return None
         try:
             states = [each.copy() if _tree.is_array(each) else None if self._values.owns(each) else each.state_dict()

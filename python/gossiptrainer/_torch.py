@@ -53,6 +53,11 @@ class _Slot:
         """Return the tensor of now; the script may have put another one there."""
         return self.holder[self.leaf]
 
+    def exists(self) -> bool:
+        """Tell whether there is such a tensor, of this shape."""
+        tensor = self.holder.get(self.leaf)
+        return tensor is not None and tensor.shape == self.shape
+
 
 class Module:
     """The values of a torch module.
@@ -62,18 +67,23 @@ class Module:
     copied: those of accelerators through one pinned buffer, and those of other types as differences.
     """
 
-    def __init__(self, given: Any, buffers: bool) -> None:
+    def __init__(self, given: Any, buffers: bool, before: Optional[Module] = None) -> None:
+        """Find the tensors that travel. Those that travelled before still do, if they exist."""
         self.torch = sys.modules["torch"]
-        self.given = given
-        if is_module(given):
+        self.given, self.buffers = given, buffers
+        self.travelled = {slot.name for slot in before.slots} if before else set()
+        if before is not None:
+            self.model = before.model
+        elif is_module(given):
             self.model = unwrap(given)
         else:  # several modules
             inner = {k: unwrap(m) for k, m in given.items()} if isinstance(given, dict) else [unwrap(m) for m in given]
             self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
         self.pinned: Any = None
-        self.frozen_later: set = set()  # names, of which the user was told
+        self.frozen_later: set = before.frozen_later if before else set()  # names, of which the user was told
         self.quiet: dict = {}  # floating buffers that stay, as they were at the first step
-        self.came: set = set()  # names of the tensors that came from worker 0
+        self.came: set = before.came if before else set()  # names of the tensors that came from worker 0
+        self.next: Optional[Module] = None  # with which the run goes on, once the peer hands over its vector
         parameters, tail = self._find(buffers)
         if not parameters:
             raise Error("the model has no parameter that requires a gradient, so there is nothing to train")
@@ -94,7 +104,7 @@ class Module:
                 if tensor is None or id(tensor) in seen:
                     continue
                 seen.add(id(tensor))
-                if tensor.requires_grad:
+                if tensor.requires_grad or prefix + leaf in self.travelled:
                     parameters.append(self._slot(prefix + leaf, tensor, module._parameters, leaf))
                 else:
                     self.frozen.append((prefix + leaf, module._parameters, leaf))
@@ -103,7 +113,7 @@ class Module:
                 if tensor is None or id(tensor) in seen or leaf in module._non_persistent_buffers_set:
                     continue
                 seen.add(id(tensor))
-                if travels and tensor.is_floating_point():
+                if (travels or prefix + leaf in self.travelled) and tensor.is_floating_point():
                     tail.append(self._slot(prefix + leaf, tensor, module._buffers, leaf))
                     if not tensor.isfinite().all():
                         raise Error(f"the buffer {prefix + leaf} has values that are not finite, which have no mean: "
@@ -170,14 +180,24 @@ class Module:
 
     def attach(self, memory: Any) -> None:
         """Copy the values into the vector, which lies in memory."""
-        self.vector = self.torch.frombuffer(memory, dtype=self.torch.float32, count=self.elements)
+        self._lie(memory)
         with self.torch.no_grad():
             for slot in self.slots:
-                slot.view = self._view(memory, slot)
                 slot.view.copy_(slot.tensor())
-                slot.address = slot.view.data_ptr()
                 slot.sent = slot.view.clone() if slot.dtype == self.torch.float64 else None
         note_doubles([slot.name for slot in self.slots if slot.dtype == self.torch.float64])
+
+    def _lie(self, memory: Any) -> None:
+        """Give the tensors their places in memory, in which the vector lies."""
+        self.vector = self.torch.frombuffer(memory, dtype=self.torch.float32, count=self.elements)
+        for slot in self.slots:
+            slot.view = self._view(memory, slot)
+            slot.address = slot.view.data_ptr()
+
+    def most(self) -> int:
+        """Return how many elements the vector may have, when more of the model trains: all of it, and half as many."""
+        everything = sum(each.numel() for each in itertools.chain(self.model.parameters(), self.model.buffers()))
+        return max(self.elements, everything) * 3 // 2
 
     def tensor(self) -> Any:
         """Return the vector as a tensor."""
@@ -194,7 +214,7 @@ class Module:
 
     def _away(self) -> list:
         """Return the tensors that are not views of the vector; load_state_dict and to() may make more."""
-        pairs = ((slot, slot.tensor()) for slot in self.slots)
+        pairs = ((slot, slot.tensor()) for slot in self.live())
         return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
 
     def _staging(self, slot: _Slot) -> Any:
@@ -242,35 +262,29 @@ class Module:
         return [(module, [id(child) for child in module._modules.values()], len(module._parameters))
                 for module in self.model.modules()]
 
-    def check(self, round: int) -> None:
-        """Raise an Error if other parameters train than at join. Those that were replaced are found by their names."""
+    def live(self) -> List[_Slot]:
+        """Return the slots whose tensors are there. Others wait for the vector without them."""
+        return self.slots if self.next is None else [slot for slot in self.slots if slot.exists()]
+
+    def changed(self, round: int) -> bool:
+        """Tell whether other tensors train than the vector holds. Replaced ones are found by their names."""
+        added = False
         for module, children, count in self.structure:
             if len(module._parameters) != count or [id(child) for child in module._modules.values()] != children:
-                self._bind()
+                added = self._bind()
                 break
         for slot in self.slots:
-            tensor = slot.holder.get(slot.leaf)
-            if tensor is None:
-                raise Error(f"{slot.name} is gone since step {round}: the workers exchange what trained at join, so keep "
-                            "it, and leave it out of the optimizer")
-            if tensor.shape != slot.shape:
-                raise Error(f"{slot.name} is {shape_text(tensor.shape)} since step {round}, and was "
-                            f"{shape_text(slot.shape)} at join: make the model as it will be, then join")
-            if slot.first.requires_grad and not tensor.requires_grad and slot.name not in self.frozen_later:
+            if not slot.exists():
+                return True
+            if slot.first.requires_grad and not slot.tensor().requires_grad and slot.name not in self.frozen_later:
                 self.frozen_later.add(slot.name)
                 if len(self.frozen_later) == 1:
                     say(f"{slot.name} is frozen since step {round}, and still travels, as it trained at join")
-        for name, holder, leaf in self.frozen:
-            tensor = holder.get(leaf)
-            if tensor is not None and tensor.requires_grad:
-                self._refuse(name, round)
+        return added or any(holder.get(leaf) is not None and holder[leaf].requires_grad
+                            for _, holder, leaf in self.frozen)
 
-    def _refuse(self, name: str, round: Any) -> None:
-        raise Error(f"{name} trains since step {round}, but did not at join, so it would not travel: join with all that "
-                    "will train. Call requires_grad_(True) before join; freeze it after join until its time has come")
-
-    def _bind(self) -> None:
-        """Find the tensors by their names in a model whose modules have changed."""
+    def _bind(self) -> bool:
+        """Find the tensors by their names in a model whose modules have changed. Tell whether new ones train."""
         found: dict = {}
         for path, module in self.model.named_modules():
             prefix = (path + ".").replace("_orig_mod.", "") if path else ""
@@ -282,11 +296,52 @@ class Module:
             slot.holder, slot.leaf = found.get(slot.name, ({}, slot.leaf))
         names = {slot.name for slot in self.slots}
         frozen = {name for name, _, _ in self.frozen}
-        for name, (holder, leaf) in found.items():
-            if name not in names | frozen and holder[leaf].requires_grad and id(holder[leaf]) not in known:
-                self._refuse(name, "now")
         self.frozen = [(name, *found[name]) for name in frozen if name in found]
         self.structure = self._structure()
+        return any(name not in names | frozen and holder[leaf].requires_grad and id(holder[leaf]) not in known
+                   for name, (holder, leaf) in found.items())
+
+    def renew(self) -> bytes:
+        """Prepare the values of another set of tensors, and return those that are new in it."""
+        self.next = Module(self.given, self.buffers, self)
+        had = {slot.name: slot for slot in self.slots if slot.exists()}
+        self.fresh = [slot for slot in self.next.slots if slot.name not in had]
+        for slot in self.slots:
+            if slot.name not in had:  # its memory will be another tensor's
+                slot.first.data = slot.first.data.clone()
+        return b"".join(bytes(memoryview(self._flat(slot.tensor()).numpy())) for slot in self.fresh)
+
+    def _flat(self, tensor: Any) -> Any:
+        return tensor.detach().to("cpu", self.torch.float32).contiguous().view(-1)
+
+    def start(self, values: Any) -> None:
+        """Give the new tensors their first values, which keep_back lets them keep until they travel."""
+        at, self.begin = 0, []
+        for slot in self.fresh:
+            value = self.torch.frombuffer(bytearray(values[at:at + 4 * slot.count]), dtype=self.torch.float32) \
+                if slot.count else self.torch.empty(0)
+            self.begin.append(value.view(slot.shape))
+            at += 4 * slot.count
+        self.keep_back()
+
+    def keep_back(self) -> None:
+        """Undo the local step of tensors that do not travel yet."""
+        if self.next is None:
+            return
+        with self.torch.no_grad():
+            for slot, value in zip(self.fresh, self.begin):
+                if slot.exists():
+                    slot.tensor().copy_(value)
+
+    def succeed(self, memory: Any) -> Module:
+        """Return the values that lie in memory from now on; the peer has put the vector there."""
+        had, first = {slot.name: slot for slot in self.slots}, {id(s): v for s, v in zip(self.fresh, self.begin)}
+        self.next._lie(memory)
+        for slot in self.next.slots:
+            if slot.dtype == self.torch.float64:
+                slot.sent = first[id(slot)] if id(slot) in first else had[slot.name].sent
+        self.next.adopt()
+        return self.next
 
     def check_buffers(self, step: int) -> None:
         """Say once that a buffer changes that does not travel. Steps 2, 4, 8, ... look."""
@@ -309,17 +364,17 @@ class Module:
 
     def clone(self) -> list:
         """Return the present values, for put."""
-        return [slot.tensor().detach().clone() for slot in self.slots]
+        return [slot.tensor().detach().clone() for slot in self.live()]
 
     def put(self, kept: list) -> None:
         """Take the values of clone back, bit for bit."""
         with self.torch.no_grad():
-            for slot, value in zip(self.slots, kept):
+            for slot, value in zip(self.live(), kept):
                 slot.tensor().copy_(value)
 
     def hold(self, mean: bytearray) -> None:
         """Take the values of a vector."""
-        self.put([self._view(mean, slot) for slot in self.slots])
+        self.put([self._view(mean, slot) for slot in self.live()])
 
     def copy(self, mean: Optional[bytearray]) -> Any:
         """Return a deep copy of the model, with the values of the vector mean if there is one."""
@@ -336,7 +391,7 @@ class Module:
         del kept
         if mean is not None:
             with self.torch.no_grad():
-                for slot in self.slots:
+                for slot in self.live():
                     for tensor in [slot.tensor()] + slot.twins:
                         if id(tensor) in memo:
                             memo[id(tensor)].copy_(self._view(mean, slot))
@@ -375,7 +430,7 @@ class Module:
 
     def contents(self) -> list:
         """Return name, shape, type and bytes of all of state_dict. What travels exactly has no bytes here."""
-        travel = {id(tensor) for slot in self.slots for tensor in [slot.tensor()] + slot.twins
+        travel = {id(tensor) for slot in self.live() for tensor in [slot.tensor()] + slot.twins
                   if tensor.dtype != self.torch.float64}
         return [(name, tuple(tensor.shape), _type(tensor), b"" if id(tensor) in travel else _bytes(self.torch, tensor))
                 for name, tensor in self._state()]
@@ -392,7 +447,7 @@ class Module:
     def kept(self) -> dict:
         """Return what a checkpoint holds beside the vector: other buffers, float64, and what came from worker 0."""
         tensors = {name: holder[leaf] for name, holder, leaf in self.own}
-        tensors.update({slot.name: slot.tensor() for slot in self.slots if slot.dtype == self.torch.float64})
+        tensors.update({slot.name: slot.tensor() for slot in self.live() if slot.dtype == self.torch.float64})
         if self.came:
             tensors.update({name: tensor for name, tensor in self._state() if name in self.came})
         return {name: tensor.detach().clone() for name, tensor in tensors.items()}

@@ -108,6 +108,7 @@ class Tree:
 
     model = None
     exact = 0
+    next = None  # another set of arrays, of which there is none
 
     def __init__(self, tree: Any) -> None:
         import numpy  # the leaves are arrays
@@ -182,8 +183,16 @@ class Tree:
         sent, part.sent = part.sent, view.copy()
         return _numpy(leaf) + (view.astype("float64") - sent)  # keeps the digits that float32 lacks
 
-    def check(self, round: int) -> None:
+    def changed(self, round: int) -> bool:
         """The set of arrays cannot change: take refuses other trees."""
+        return False
+
+    def keep_back(self) -> None:
+        """All arrays travel."""
+
+    def most(self) -> int:
+        """Return how many elements the vector may have."""
+        return self.elements
 
     def check_buffers(self, step: int) -> None:
         """Trees have none."""

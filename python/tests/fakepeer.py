@@ -144,6 +144,7 @@ class Run:
         self.w = options.pop("w", numpy.full((n, n), 1 / n))
         self.memory = options.pop("memory", "memfd")
         assert not options, options
+        self.change = None  # round from which the vector is another one
         self.x = {}  # vectors before each round, by round, then rank
         self.returned, self.codes = [None] * n, [None] * n
 
@@ -238,6 +239,8 @@ class Run:
             after = numpy.array([c.vector if rank in stepped else self.now[rank] for rank, c in enumerate(everyone)])
             self.now = self._mixed(after).astype("float32")
             self.k += 1
+            if self.k == self.change:
+                self._succeed()
             self.x[self.k] = self.now.copy()
             for c in everyone:
                 if c.state == "call" and c.before == "turn" and self.k in self.save:  # it waits, and can give a state
@@ -276,6 +279,27 @@ class Run:
             c.state = "gone" if kind == BYE else "done"
         return kind
 
+    def _succeed(self):
+        """Go on with the vector of the last refresh. Old tensors are found by name and shape."""
+        had, at, parts, fresh = {}, 0, [], self.fresh
+        for tensor in self.connections[0].hello["tensors"]:
+            size = int(numpy.prod(tensor["shape"]))
+            had[tensor["name"], tuple(tensor["shape"])] = self.now[:, at:at + size]
+            at += size
+        for tensor in self.next["tensors"]:
+            old = had.get((tensor["name"], tuple(tensor["shape"])))
+            if old is None:
+                size = int(numpy.prod(tensor["shape"]))
+                old, fresh = numpy.tile(fresh[:size], (self.n, 1)), fresh[size:]
+            parts.append(old)
+        assert not len(fresh)
+        self.now = numpy.concatenate(parts, 1)
+        for c in self.connections:
+            c.hello.update(self.next)
+            if c.frames():
+                c.memory = bytearray(4 * self.next["elements"])
+            c.vector = numpy.frombuffer(c.memory, dtype="float32", count=self.next["elements"])
+
     def _mixed(self, after):
         return self.w @ self.now + (after - self.now)
 
@@ -293,9 +317,16 @@ class Run:
             raw = self.connections[content["root"]].call[2]
         elif content["kind"] == "mean":
             raw = self.now.mean(0).astype("float32").tobytes()
+        more = {}
+        if content["kind"] == "refresh":
+            outlines = [parse(c.call[2]) for _, c in calling]
+            assert all(outline["tensors"] == outlines[0][0]["tensors"] for outline, _ in outlines), outlines
+            self.next, raw = outlines[0]
+            more["from"] = self.change = self.k + 2
+            self.fresh = numpy.frombuffer(raw, dtype="float32")
         for rank, c in calling:
             moved = c.before == "turn" and c.arrived != self.k
-            c.result(c.call[0], {"kind": content["kind"], "round": self.k, "moved": moved}, raw)
+            c.result(c.call[0], {"kind": content["kind"], "round": self.k, "moved": moved, **more}, raw)
             c.state = c.before
             if moved:
                 self._go(rank)

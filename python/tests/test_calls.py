@@ -303,28 +303,72 @@ class EqualStarts(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    def check(self, change, message):
+    """The set of parameters changes: all workers notice it before a step, and two rounds later it travels."""
+
+    def check(self, change, names, memory="memfd", dtype=torch.float32):
+        """Workers train by hand: each step adds rank + 1 to all that trains. Return their means after each step."""
         def worker(rank):
-            model = torch.nn.ModuleDict({"body": linear(out=2).requires_grad_(False), "head": linear(out=3)})
+            model = torch.nn.ModuleDict({"body": linear(out=2).requires_grad_(False), "head": linear(out=3)}).to(dtype)
+            with torch.no_grad():
+                for each in model.parameters():
+                    each.fill_(0)
             peer = gossip.join(model)
-            peer.step()
-            change(model)
-            with self.assertRaisesRegex(gossip.Error, message):
+            seen = []
+            for step in range(5):
+                if step == 1:
+                    change(model, rank)
+                with torch.no_grad():
+                    for each in model.parameters():
+                        if each.requires_grad:
+                            each.add_(rank + 1)
                 peer.step()
-        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+                seen.append({name: each.flatten()[0].item() for name, each in model.named_parameters()})
+            mean = peer.average()
+            return seen, {name: each.flatten()[0].item() for name, each in mean.named_parameters()}, peer.round
+        run = Run(n=2, rounds=None, memory=memory)(worker)
+        self.assertEqual(run.codes, [0, 0])
+        self.assertEqual([t["name"] for t in run.connections[0].hello["tensors"]], names)
+        (one, mean, rounds), (other, same, _) = run.returned
+        self.assertEqual(mean, same)
+        return [{name: (a[name] + b[name]) / 2 for name in a} for a, b in zip(one, other)], mean, rounds
 
+    # Both workers add 1.5 a round on average. The change comes before round 1, so new tensors travel from round 3 on.
+    # They begin with the values that worker 0 has when it calls step, which are those after its local step.
     def test_unfrozen(self):
-        self.check(lambda m: m["body"].requires_grad_(True),
-                   r"body.weight trains since step 1, but did not at join, .*requires_grad_\(True\) before join")
+        names = ["body.weight", "body.bias", "head.weight", "head.bias"]
+        for memory in "memfd", "frames":
+            for dtype in torch.float32, torch.float64, torch.bfloat16:
+                seen, mean, rounds = self.check(lambda m, _: m["body"].requires_grad_(True), names, memory, dtype)
+                self.assertEqual([each["head.weight"] for each in seen], [1.5, 3, 4.5, 6, 7.5])
+                self.assertEqual([each["body.bias"] for each in seen], [0, 1, 1, 2.5, 4])
+                self.assertEqual((mean["body.weight"], mean["head.bias"], rounds), (4, 7.5, 5))
 
-    def test_new(self):
-        self.check(lambda m: m.update({"more": linear()}), "more.weight trains since step")
+    def test_new_ones_start_from_worker_0(self):
+        def change(model, rank):
+            model["more"] = linear()
+            torch.nn.init.constant_(model["more"].weight, 10 + rank)
+        seen, _, _ = self.check(change, ["head.weight", "head.bias", "more.weight", "more.bias"])
+        self.assertEqual([each.get("more.weight") for each in seen], [None, 11, 11, 12.5, 14])
 
     def test_resized(self):
-        self.check(lambda m: m.update({"head": linear(out=5)}), "head.weight is 5x2 since step 1, and was 3x2 at join")
+        seen, mean, _ = self.check(lambda m, _: m.update({"head": torch.nn.Linear(2, 5)}), ["head.weight", "head.bias"])
+        self.assertEqual(mean["head.bias"], seen[-1]["head.bias"])
 
     def test_removed(self):
-        self.check(lambda m: m.pop("head"), "head.weight is gone since step 1")
+        def change(model, _):
+            model["body"].requires_grad_(True)
+            del model["head"]
+        self.check(change, ["body.weight", "body.bias"])
+
+    def test_alone(self):
+        model = torch.nn.ModuleDict({"body": linear(out=2).requires_grad_(False), "head": linear(out=3)})
+        os.environ.pop("PEER_SOCKET", None)
+        peer = gossip.join(model, rounds=3)
+        peer.step()
+        model["body"].requires_grad_(True)
+        peer.step()
+        self.assertEqual(len(peer._values.slots), 4)
+        peer.leave()
 
     def test_replaced_by_the_same_and_frozen_later(self):
         def worker(rank):

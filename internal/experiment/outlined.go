@@ -1,0 +1,46 @@
+package experiment
+
+import (
+	"fmt"
+
+	"gossiptrainer/internal/work"
+	"gossiptrainer/model"
+)
+
+// Outlined returns the run of r whose external model has another outline.
+func (r *Run) Outlined(o *model.Outline) (*Run, error) {
+	other := &Run{cfg: r.cfg, method: r.method, data: r.data}
+	other.cfg.Model.Outline = o
+	return other.assemble()
+}
+
+// Change returns the change of w, a worker of another outline, to a worker of r from a round on. By start it makes the
+// new vector of the old one. Then w has the figures of the new worker. An error says why the run cannot have the
+// outline.
+func (r *Run) Change(w *Worker, from int, start func(x []float32) ([]float32, error)) (*work.Change, error) {
+	heir := func(x []float32) (*Worker, error) {
+		return r.Programmed(Program{Start: x, Gradient: noGradient, Heir: true}).Worker(w.Rank)
+	}
+	trial, err := heir(make([]float32, r.dim))
+	if err != nil {
+		return nil, err
+	}
+	return &work.Change{From: from, MaxPayload: trial.MaxPayload, Next: func(x []float32) (*work.Task, error) {
+		x, err := start(x)
+		if err != nil {
+			return nil, err
+		}
+		next, err := heir(x)
+		if err != nil {
+			return nil, err
+		}
+		w.oracle.Succeed(next.oracle)
+		w.MeanBits, w.Bound = next.MeanBits, next.Bound
+		return &next.Task, nil
+	}}, nil
+}
+
+// noGradient stands for that of a program in an heir, which takes none.
+func noGradient([]float32, int, []float32) (float32, error) {
+	return 0, fmt.Errorf("internal error: experiment: a gradient of an heir")
+}
