@@ -11,13 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
-	"gossiptrainer/node/telemetry"
 	"gossiptrainer/python"
 	"gossiptrainer/topology"
 )
@@ -40,19 +38,6 @@ func (o Options) said() io.Writer {
 	return o.Out
 }
 
-// A Room is what a script needs of the peers of its run.
-type Room interface {
-	// Start gives all workers the vector x of worker 0.
-	Start(ctx context.Context, x []float32) error
-	// Average returns the mean of the vectors that all workers pass to the same call, from 1 on.
-	Average(ctx context.Context, call int, x []float32) ([]float32, error)
-	// Publish lets others Fetch a copy of x by its tag.
-	Publish(tag string, x []float32)
-	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
-	// Topic tells all others the newest state of the script, and who is silent; nil: there are no others.
-	Topic() *telemetry.Topic
-}
-
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
 // goroutines.
 type Child struct {
@@ -65,66 +50,6 @@ type Child struct {
 	after  func(time.Duration, func()) (stop func() bool)
 	turns  *turns
 	scores
-}
-
-// A meeting is the room in which scripts call, until ctx ends.
-type meeting struct {
-	Room
-	ctx context.Context
-}
-
-// turns lets the script take its turns, and stands in for it where it takes none.
-type turns struct {
-	mu       sync.Mutex // held while the script has the vector
-	script   *bridge.Script
-	log      *slog.Logger
-	late     *Late
-	room     *meeting
-	place    Place
-	states   states
-	saving   int // round before which the script was asked for its state last
-	timing   timing
-	call     ownCall
-	keep     func(blob []byte) error
-	shape    bridge.Outline // of the vector
-	heir     heir
-	loss     float32       // the newest
-	over     bool          // the scripts have ended the run
-	stopping chan struct{} // closed when the worker ends because of an error
-}
-
-// timing is how long the script takes.
-type timing struct {
-	usual time.Duration
-	spent time.Duration // in hand-over, up to the last step
-	cost  atomic.Int64  // nanoseconds of the last state
-}
-
-// An ownCall is the newest call of the script.
-type ownCall struct {
-	asked int    // round in whose turn it made it
-	given []byte // with it
-	keeps bool   // the script has its vector for good, so that no call moves it
-}
-
-// A State is the state of a script before a round. Blob is what the script gave. Ended says how a script ended that
-// gives none.
-type State struct{ Blob, Ended []byte }
-
-// A Change is another outline of the vector, from a round on.
-type Change struct {
-	From    int
-	Outline *model.Outline
-	// Vector makes the new vector of the old one. Tensors keep their values by name and shape; others have those of the
-	// worker with the lowest rank.
-	Vector func(x []float32) ([]float32, error)
-}
-
-// An heir is the vector with which the run goes on.
-type heir struct {
-	from  int            // round; 0: the vector stays
-	shape bridge.Outline // of it
-	told  *Change        // not yet taken
 }
 
 // scores is what a script has told of its model.
@@ -288,3 +213,5 @@ func orNaN(v *float64) float64 {
 	}
 	return *v
 }
+
+func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }

@@ -9,31 +9,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/bridge"
-	"gossiptrainer/internal/work"
 )
-
-// An Error says that the script has failed, or has ended before the run.
-type Error struct{ err error }
-
-func (e *Error) Error() string { return e.err.Error() }
-func (e *Error) Unwrap() error { return e.err }
-
-// fate returns an error of the bridge as one of the script. A script that a signal has killed may start again with its
-// worker: its error wraps work.ErrGone.
-func fate(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	if exit, ok := errors.AsType[*bridge.Exit](err); ok && exit.Signal != "" {
-		err = &goneError{err}
-	}
-	return &Error{err}
-}
-
-// A goneError is the end of a script by a signal.
-type goneError struct{ error }
-
-func (e *goneError) Unwrap() []error { return []error{e.error, work.ErrGone} }
 
 // Finish tells the script that the worker has done its rounds, with the final vector x, and waits until the script has
 // ended. It returns the loss and the accuracy that the script has told of this vector, NaN if none.
@@ -76,8 +52,6 @@ func (c *Child) allowed() time.Duration {
 func (c *Child) hurry(allowed time.Duration) (stop func() bool) {
 	return c.after(allowed, c.script.Interrupt)
 }
-
-func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 // Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
