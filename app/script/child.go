@@ -215,3 +215,20 @@ func orNaN(v *float64) float64 {
 }
 
 func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+
+// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
+func (c *Child) Close() {
+	if c == nil {
+		return
+	}
+	c.script.Kill()
+	_ = c.script.Wait()
+	c.Late.Flush()
+	_ = os.RemoveAll(c.folder) // a leftover file does no harm
+}
+
+// Refuse ends a script that has joined, but does not fit the run.
+func (c *Child) Refuse(why error) {
+	c.script.Refuse(why.Error(), "")
+	c.Close()
+}

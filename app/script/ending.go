@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"gossiptrainer/internal/bridge"
@@ -71,21 +70,4 @@ func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	if err == nil {
 		_ = c.script.Wait() // the worker's own error counts
 	}
-}
-
-// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
-func (c *Child) Close() {
-	if c == nil {
-		return
-	}
-	c.script.Kill()
-	_ = c.script.Wait()
-	c.Late.Flush()
-	_ = os.RemoveAll(c.folder) // a leftover file does no harm
-}
-
-// Refuse ends a script that has joined, but does not fit the run.
-func (c *Child) Refuse(why error) {
-	c.script.Refuse(why.Error(), "")
-	c.Close()
 }
