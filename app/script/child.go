@@ -17,7 +17,6 @@ import (
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
-	"gossiptrainer/node/telemetry"
 	"gossiptrainer/python"
 	"gossiptrainer/topology"
 )
@@ -49,8 +48,14 @@ type Room interface {
 	// Publish lets others Fetch a copy of x by its tag.
 	Publish(tag string, x []float32)
 	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
-	// Topic tells all others the newest state of the script, and who is silent; nil: there are no others.
-	Topic() *telemetry.Topic
+}
+
+// A Topic is what workers tell each other of their scripts.
+type Topic interface {
+	// Notify tells all others the newest state of the script.
+	Notify(text []byte)
+	// Silent reports whether a worker is gone.
+	Silent(rank topology.Rank) bool
 }
 
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
@@ -71,7 +76,14 @@ type Child struct {
 // A meeting is the room in which scripts call, until ctx ends.
 type meeting struct {
 	Room
-	ctx context.Context
+	topic func() Topic // nil: there are no others
+	ctx   context.Context
+}
+
+// silent reports whether a worker is gone.
+func (m *meeting) silent(rank topology.Rank) bool {
+	topic := m.topic()
+	return topic != nil && topic.Silent(rank)
 }
 
 // turns lets the script take its turns, and stands in for it where it takes none.
@@ -149,6 +161,17 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	return c, nil
 }
 
+// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
+func (c *Child) Close() {
+	if c == nil {
+		return
+	}
+	c.script.Kill()
+	_ = c.script.Wait()
+	c.Late.Flush()
+	_ = os.RemoveAll(c.folder) // a leftover file does no harm
+}
+
 // Outline returns the names and shapes of the vector.
 func (c *Child) Outline() *model.Outline {
 	o := &model.Outline{Exact: c.shape.Exact}
@@ -161,8 +184,10 @@ func (c *Child) Outline() *model.Outline {
 	return o
 }
 
-// Enter gives the script the room of the run, in which it takes means until ctx ends.
-func (c *Child) Enter(ctx context.Context, room Room) { c.turns.room = &meeting{room, ctx} }
+// Enter gives the script the room of the run, in which it takes means until ctx ends. The topic is nil in a run of one.
+func (c *Child) Enter(ctx context.Context, room Room, topic func() Topic) {
+	c.turns.room = &meeting{room, topic, ctx}
+}
 
 // Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns to round 0
 // has known it before.
@@ -176,20 +201,6 @@ func (c *Child) Meet(ctx context.Context, room Room, known []float32) error {
 
 // Start returns the vector at round 0, after Meet.
 func (c *Child) Start() []float32 { return c.start }
-
-// A Place is where a worker begins.
-type Place struct {
-	Run         string
-	Seed        uint64
-	Rank, Size  int
-	Rounds      int  // of the run; 0: the scripts decide
-	Most        int  // rounds of any worker
-	Free        bool // workers share no rounds
-	Sheds       bool // the run goes on without a worker that is lost
-	Round       int  // in which it begins
-	Checkpoints bool
-	Ended       []byte // of its State before a restart; nil: it takes steps
-}
 
 // Welcome tells the script where it begins: with x and, after a checkpoint, with its own state, which may be nil.
 func (c *Child) Welcome(p Place, x []float32, blob []byte) error {

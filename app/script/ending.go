@@ -5,42 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"gossiptrainer/internal/bridge"
-	"gossiptrainer/internal/work"
 )
-
-// An Error says that the script has failed, or has ended before the run.
-type Error struct{ err error }
-
-func (e *Error) Error() string { return e.err.Error() }
-func (e *Error) Unwrap() error { return e.err }
-
-// fate returns an error of the bridge as one of the script. A script that a signal has killed may start again with its
-// worker: its error wraps work.ErrGone.
-func fate(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	if exit, ok := errors.AsType[*bridge.Exit](err); ok && exit.Signal != "" {
-		err = &goneError{err}
-	}
-	return &Error{err}
-}
-
-// A goneError is the end of a script by a signal.
-type goneError struct{ error }
-
-func (e *goneError) Unwrap() []error { return []error{e.error, work.ErrGone} }
 
 // Finish tells the script that the worker has done its rounds, with the final vector x, and waits until the script has
 // ended. It returns the loss and the accuracy that the script has told of this vector, NaN if none.
 func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
 	loss, accuracy = math.NaN(), math.NaN()
 	end := bridge.End{Why: bridge.Finished, Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
-	if rounds < planned && !c.turns.over {
+	if text := c.Stopped(); text != "" {
+		end.Why, end.Message = bridge.Stopped, text
+	} else if rounds < planned && !c.turns.over {
 		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
 	}
 	defer c.Close()
@@ -60,6 +37,15 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	return loss, accuracy, nil
 }
 
+// Stopped returns which script has stopped the run before its rounds were over, and why; "": none has.
+func (c *Child) Stopped() string {
+	v, err := c.turns.states.view(0)
+	if err != nil || v.stop == "" || !c.turns.over {
+		return ""
+	}
+	return fmt.Sprintf("worker %d: %s", v.stopper, v.stop)
+}
+
 // turnover is how long a script that is to end may keep the vector before it is interrupted.
 const turnover = 200 * time.Millisecond
 
@@ -76,8 +62,6 @@ func (c *Child) allowed() time.Duration {
 func (c *Child) hurry(allowed time.Duration) (stop func() bool) {
 	return c.after(allowed, c.script.Interrupt)
 }
-
-func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 // Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
@@ -97,17 +81,6 @@ func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
 	if err == nil {
 		_ = c.script.Wait() // the worker's own error counts
 	}
-}
-
-// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
-func (c *Child) Close() {
-	if c == nil {
-		return
-	}
-	c.script.Kill()
-	_ = c.script.Wait()
-	c.Late.Flush()
-	_ = os.RemoveAll(c.folder) // a leftover file does no harm
 }
 
 // Refuse ends a script that has joined, but does not fit the run.

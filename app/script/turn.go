@@ -33,6 +33,11 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 		switch {
 		case err != nil:
 			return 0, &Error{err}
+		case v.stop != "" && !v.Finished && (!handed || v.waiting):
+			if err := t.heed(v); err != nil {
+				return 0, err
+			}
+			continue
 		case v.Finished || v.waiting:
 			switch v.verdict {
 			case pace.StandIn:
@@ -97,6 +102,12 @@ func (t *turns) sketch(g []float32, k int) {
 	_ = t.tell() // the next sketch tells it again
 }
 
+// heed finishes the worker, whose script has not the vector, because another script has stopped the run.
+func (t *turns) heed(v view) error {
+	t.log.Info("a script has stopped the run", "worker", v.stopper, "why", v.stop)
+	return t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
+}
+
 // standIn does round k without a step of the script, which can give its state while it waits.
 func (t *turns) standIn(v view, k int) error {
 	t.late.stepped(k, 0)
@@ -117,16 +128,10 @@ func (t *turns) publish(change func(p *pace.Pace) error) error {
 // tell gives the others the state of the script.
 func (t *turns) tell() error {
 	text, err := t.states.text()
-	if topic := t.room.Topic(); err == nil && topic != nil {
+	if topic := t.room.topic(); err == nil && topic != nil {
 		topic.Notify(text)
 	}
 	return err
-}
-
-// silent reports whether a worker is gone.
-func (t *turns) silent(rank topology.Rank) bool {
-	topic := t.room.Topic()
-	return topic != nil && topic.Silent(rank)
 }
 
 // share tells the others the state of the script, if it is new and they need it. No worker does while all step.
@@ -177,6 +182,9 @@ func (t *turns) took(act bridge.Act, k int) (stepped bool, err error) {
 		return true, nil
 	case bridge.Calling:
 		return false, t.called(act, k)
+	case bridge.Stopping:
+		t.log.Info("the script of this worker has stopped the run", "why", act.Why, "round", k)
+		return false, t.publish(func(p *pace.Pace) error { p.Stop(act.Why); return nil })
 	case bridge.Finishing:
 		t.call.keeps = true
 		return false, t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
@@ -192,7 +200,7 @@ func (t *turns) lose() error {
 	}
 	return t.states.change(func(p *pace.Pace) error {
 		for rank := range topology.Rank(t.place.Size) {
-			if t.silent(rank) {
+			if t.room.silent(rank) {
 				p.Lose(rank)
 			}
 		}
@@ -222,6 +230,9 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 			return &Error{err}
 		}
 		switch {
+		case v.cuts:
+			err = t.publish(func(p *pace.Pace) error { end.Cut = p.Cut(); return nil })
+			continue
 		case v.verdict == pace.Meet:
 			_, err = t.meet(v, end.Round, x)
 			continue
@@ -231,6 +242,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 				err = nil
 			} else if err == nil {
 				told, t.call.keeps = true, true
+				err = t.states.change(func(p *pace.Pace) error { p.Told(); return nil })
 				go func() {
 					defer close(kept)
 					t.keepEnd(end.Round)
@@ -249,13 +261,14 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 
 // alone reports whether no other worker needs this one in a call: each has left, or is silent.
 func (t *turns) alone() bool {
-	return !slices.ContainsFunc(t.states.missing(), func(rank topology.Rank) bool { return !t.silent(rank) })
+	return !slices.ContainsFunc(t.states.missing(), func(rank topology.Rank) bool { return !t.room.silent(rank) })
 }
 
 // stop tells the script that the run has stopped, and takes its last state.
 func (t *turns) stop(end bridge.End, x []float32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	end.Cut = true
 	err := t.script.End(end, x)
 	if err == nil {
 		t.keepEnd(end.Round)
@@ -293,7 +306,7 @@ func (t *turns) keepEnd(k int) {
 	if err == nil {
 		err = t.keep(blob)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, bridge.ErrLeft) { // who has ended resumes nothing
 		t.log.Warn("the state of the script after its last round is not kept", "why", err)
 	}
 }
@@ -306,7 +319,8 @@ func (t *turns) state(k int) (s State, err error) {
 		if v.Left {
 			left = 1
 		}
-		return State{Ended: append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)}, nil
+		ended := append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)
+		return State{Ended: append(ended, v.Stop...)}, nil
 	}
 	s.Blob, err = t.script.State(k)
 	return s, err
@@ -317,7 +331,7 @@ func (t *turns) restore(ended []byte) (left bool, err error) {
 	if ended == nil {
 		return false, nil
 	}
-	if len(ended) != 9 || binary.LittleEndian.Uint64(ended) > uint64(t.place.Most) {
+	if len(ended) < 9 || len(ended) > 9+pace.MaxStop || binary.LittleEndian.Uint64(ended) > uint64(t.place.Most) {
 		return false, errors.New("script: the checkpoint does not say how the script had ended")
 	}
 	left = ended[8] == 1
@@ -326,6 +340,9 @@ func (t *turns) restore(ended []byte) (left bool, err error) {
 			p.Step(k - 1)
 		}
 		p.Finish()
+		if stop := string(ended[9:]); stop != "" {
+			p.Stop(stop)
+		}
 		if left {
 			p.Leave()
 		}

@@ -55,6 +55,7 @@ func Train(
 	testing := record.Status{State: record.Testing}
 	n.Say(testing)
 	if o.Script != nil {
+		final.Stopped = o.Script.Stopped()
 		final.Loss, final.Accuracy, err = o.Script.Finish(ctx, final.Rounds, w.Rounds, w.Machine.Params())
 		if err != nil { // the script's: the model is there
 			return final, errors.Join(err, o.Complete(&final, run, w, nil))

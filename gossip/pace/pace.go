@@ -55,6 +55,9 @@ type State struct {
 	Newest   []Call `json:"newest,omitempty"`   // the last of them, at most two, in order
 	Passed   int    `json:"passed,omitempty"`   // calls that are over for it
 	PassedAt int    `json:"passed_at,omitempty"`
+	Stop     string `json:"stop,omitempty"` // why its script stops the run, which finishes it
+	// Cut is 1 + the calls that it made before it took the end of a stopped run; 0: it has not taken it.
+	Cut int `json:"cut,omitempty"`
 }
 
 // Check returns an error if no worker of a run of at most rounds rounds and size workers can have the state.
@@ -64,10 +67,12 @@ func (s State) Check(size, rounds int) error {
 		return fmt.Errorf("round %d or %d of %d", s.Reached, s.PassedAt, rounds)
 	case s.Calls < 0 || s.Passed < 0 || s.Calls-s.Passed < 0 || s.Calls-s.Passed > 1:
 		return fmt.Errorf("%d calls of which %d are over", s.Calls, s.Passed)
-	case len(s.Newest) > min(kept, s.Calls) || s.Calls > 0 && len(s.Newest) == 0:
+	case len(s.Newest) > min(kept, s.Calls) || s.Calls > 0 && len(s.Newest) == 0 && s.Cut == 0:
 		return fmt.Errorf("%d of %d calls", len(s.Newest), s.Calls)
 	case s.Left && !s.Finished:
 		return fmt.Errorf("a worker that has left steps no more")
+	case (s.Stop != "" || s.Cut != 0) && !s.Finished || len(s.Stop) > MaxStop || s.Cut < 0 || s.Cut > beyond:
+		return fmt.Errorf("a stop of %d bytes, calls cut at %d", len(s.Stop), s.Cut)
 	}
 	for _, c := range s.Newest {
 		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 {
@@ -91,9 +96,10 @@ func merged(a, b State) State {
 	m := a
 	m.Reached = max(a.Reached, b.Reached)
 	m.Finished, m.Left = a.Finished || b.Finished, a.Left || b.Left
-	if b.Calls > a.Calls || b.Calls == a.Calls && len(b.Newest) > len(a.Newest) {
+	if newer(a, b) {
 		m.Calls, m.Newest = b.Calls, b.Newest
 	}
+	m.Stop, m.Cut = max(a.Stop, b.Stop), max(a.Cut, b.Cut)
 	if b.Passed > a.Passed {
 		m.Passed, m.PassedAt = b.Passed, b.PassedAt
 	}
@@ -117,6 +123,7 @@ type Pace struct {
 	all  []State
 	met  int // means to which a worker without a script has contributed, by number
 	free bool
+	told bool // the script has been told the end
 }
 
 // New returns the Pace of worker self of n.
@@ -185,7 +192,7 @@ func (p *Pace) check(c int) error {
 		return nil
 	}
 	for rank := range p.all {
-		if theirs, called := p.all[rank].call(c); called && !mine.agrees(theirs) {
+		if theirs, called := p.part(p.all[rank], c); called && !mine.agrees(theirs) {
 			return &MismatchError{Call: c, Self: p.self, Peer: topology.Rank(rank), Own: mine, Theirs: theirs}
 		}
 	}
@@ -247,7 +254,7 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 		last, finished = max(last, s.Reached), finished && s.Finished
 	}
 	switch {
-	case p.free && p.own().Left:
+	case p.free && (p.own().Left || p.own().Finished && p.stopped()):
 		return Over, 0
 	case p.free:
 		return Wait, 0
@@ -283,13 +290,13 @@ func (p *Pace) Met(c int) { p.met = max(p.met, c) }
 func (p *Pace) meeting(c int) (at int, here, known bool) {
 	known = p.has(c)
 	for _, s := range p.all {
-		call, called := s.call(c)
+		call, called := p.part(s, c)
 		switch {
-		case s.Passed == c:
+		case s.Passed == c && !p.apart(s, c):
 			return s.PassedAt, true, known
 		case called:
 			at = max(at, call.At)
-		case s.Left:
+		case p.absent(s, c):
 			at = max(at, s.Reached)
 		}
 	}
@@ -299,7 +306,7 @@ func (p *Pace) meeting(c int) (at int, here, known bool) {
 // has reports whether the parts of all workers in call c are known.
 func (p *Pace) has(c int) bool {
 	for _, s := range p.all {
-		if _, called := s.call(c); !called && !s.Left {
+		if _, called := p.part(s, c); !called && !p.absent(s, c) {
 			return false
 		}
 	}
@@ -310,7 +317,7 @@ func (p *Pace) has(c int) bool {
 func (p *Pace) Calls(c int) map[topology.Rank]Call {
 	parts := map[topology.Rank]Call{}
 	for rank, s := range p.all {
-		if call, called := s.call(c); called {
+		if call, called := p.part(s, c); called {
 			parts[topology.Rank(rank)] = call
 		}
 	}

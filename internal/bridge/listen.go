@@ -72,6 +72,16 @@ func (s *Script) hearOne(c *conn) error {
 	case KindFinish:
 		s.acts <- Act{Kind: Finishing}
 		return nil
+	case KindStop:
+		var told stop
+		err := c.decode(h, &told)
+		if err == nil {
+			err = told.check()
+		}
+		if err == nil {
+			s.acts <- Act{Kind: Stopping, Why: told.Why}
+		}
+		return err
 	case KindCollect:
 		request, raw, err := c.readRequest(h)
 		if err == nil {

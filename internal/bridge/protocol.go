@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gossiptrainer/gossip/pace"
@@ -38,13 +39,14 @@ const (
 	KindStart                   // script, frames only: the script's own start vector
 	KindVector                  // peer, frames only: the vector of the Welcome or End that follows
 	KindFinish                  // script: it takes no further step, and keeps the vector
+	KindStop                    // script: it stops the run, a JSON stop, and gives its turn back
 )
 
 var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "COLLECT", "RESULT",
-	"BYE", "ERROR", "START", "VECTOR", "FINISH"}
+	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP"}
 
 // Valid reports whether k is a kind of the protocol.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindFinish }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindStop }
 
 func (k Kind) String() string {
 	if !k.Valid() {
@@ -141,14 +143,29 @@ const (
 	Finished    Reason = "finished"    // all rounds are done
 	Target      Reason = "target"      // the run has reached its target
 	Interrupted Reason = "interrupted" // the user stopped the run
-	Stopped     Reason = "stopped"     // the run stopped for another reason, which Message gives
+	Stopped     Reason = "stopped"     // a script stopped the run, or it failed: Message says why
 )
 
 // An End is the body of an END. The header has Round, the number of rounds that are done.
 type End struct {
 	Why     Reason `json:"why"`
 	Message string `json:"message"`
+	Cut     bool   `json:"cut,omitempty"` // no RESULT follows, if the script waits for one
 	Round   int    `json:"-"`
+}
+
+// A stop is the body of a STOP.
+type stop struct {
+	Why string `json:"why"`
+}
+
+// check returns an error if the text is empty, too long or no line.
+func (s stop) check() error {
+	control := strings.ContainsFunc(s.Why, unicode.IsControl) || !utf8.ValidString(s.Why)
+	if s.Why == "" || len(s.Why) > pace.MaxStop || control {
+		return fmt.Errorf("STOP: why is %q: want a line of 1 to %d bytes", s.Why, pace.MaxStop)
+	}
+	return nil
 }
 
 // Values is the body of a LOG or SCORE: numbers by name. One that is not finite is null.

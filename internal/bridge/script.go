@@ -94,6 +94,7 @@ const (
 	Stepped   ActKind = iota // STEP: Direction has the update
 	Calling                  // COLLECT: Answer ends the call
 	Finishing                // FINISH: it steps no more
+	Stopping                 // STOP: it stops the run, and waits for its end
 	Leaving                  // BYE: it makes no further call either
 )
 
@@ -103,6 +104,7 @@ type Act struct {
 	Call    int // number of a call, from 1
 	Request Request
 	Raw     []byte // of the call
+	Why     string // of a STOP
 }
 
 // Spent is how long the hand-over of vectors took, in sum.
@@ -302,6 +304,11 @@ func (s *Script) State(k int) ([]byte, error) {
 // End tells the script that no round follows, with the worker's final vector, unless it has said FINISH. The script may
 // still call and evaluate; Wait waits for it.
 func (s *Script) End(e End, x []float32) error {
+	if e.Cut {
+		s.lock.Lock()
+		s.turns.cut()
+		s.lock.Unlock()
+	}
 	h := Header{Kind: KindEnd, Flags: s.flags(e.Round), Round: uint64(e.Round)}
 	if err := s.say(KindEnd, e.Round, h.Flags, x); err != nil {
 		return err

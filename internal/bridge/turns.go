@@ -46,7 +46,7 @@ func (t *turns) hear(h Header) error {
 	switch h.Kind {
 	case KindHello, KindStart:
 		return t.hearJoin(h)
-	case KindStep, KindCollect, KindState, KindFinish:
+	case KindStep, KindCollect, KindState, KindFinish, KindStop:
 		return t.hearTurn(h)
 	case KindLog, KindScore, KindBye, KindError:
 		return t.hearNote(h)
@@ -102,9 +102,12 @@ func (t *turns) hearTurn(h Header) error {
 		t.phase = resting
 		return atMost(h, 0)
 	case t.phase == ended:
-		return fmt.Errorf("STEP %d %v: no round follows: leave the loop when peer.done", h.Round, t.phase)
+		return fmt.Errorf("%v %d %v: no round follows: leave the loop when peer.done", h.Kind, h.Round, t.phase)
 	case h.Round != t.round:
-		return fmt.Errorf("STEP %d: the peer said GO %d", h.Round, t.round)
+		return fmt.Errorf("%v %d: the peer said GO %d", h.Kind, h.Round, t.round)
+	case h.Kind == KindStop:
+		t.phase = mixing
+		return atMost(h, maxNote)
 	}
 	t.phase, t.done = mixing, t.round+1
 	return t.vector(h)
@@ -156,6 +159,17 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}
 	return nil
+}
+
+// cut ends the call in which the script waits, if it does. It does not count.
+func (t *turns) cut() {
+	if t.phase != collecting {
+		return
+	}
+	t.calls--
+	if t.phase = t.before; t.phase == computing {
+		t.phase = mixing
+	}
 }
 
 // moved has a GO or END follow the RESULT that was said.

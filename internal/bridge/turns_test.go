@@ -24,6 +24,7 @@ func TestMessagesComeInTurn(t *testing.T) {
 		KindStep:    {computing},
 		KindCollect: {computing, ended, resting},
 		KindFinish:  {computing, ended},
+		KindStop:    {computing},
 		KindLog:     any,
 		KindScore:   any,
 		KindBye:     any,

@@ -16,12 +16,13 @@ import types
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Union
 
 from . import _data, _equal, _link, _seeds, _torch, _tree
-from ._link import Error, Refusal, say, script_line
+from ._link import Error, Refusal, Stopped, say, script_line
 from ._version import __version__
 
 _HIDDEN_STEPS = 20  # changes of the parameters without a step, before the script is told that none is seen
 _TEXT = 64 << 10  # bytes of what broadcast takes
 _NUMBERS = 8192  # of what all_reduce takes
+_REASON = 200  # of why a script stops the run
 
 _current: Optional[Peer] = None  # one per process
 _left = False  # the process has left a peer, which takes one script
@@ -493,16 +494,19 @@ class Peer:
 
     def _end_while_waiting(self, message: _link.Message) -> None:
         """Take the end of the run. The RESULT follows, unless the run ends before the others come to the call."""
+        end = json.loads(message.body)
         if self._finished:  # without a vector, which is the script's for good
             self.round = message.round
-            self._end(json.loads(message.body).get("why", ""))
+            self._end(end.get("why", ""))
         else:
             self._take(message)
-        if self.why == "interrupted" and not self._finished:
+        if not end.get("cut"):
+            return
+        self._calls -= 1
+        if self.why == "interrupted":
             raise KeyboardInterrupt
-        if self.why == "stopped" and not self._finished:
-            what = json.loads(message.body).get("message") or self.why
-            raise Error(f"the run has stopped while this worker waited for others: {what}")
+        say(f"the run has stopped while this worker waited for others ({end.get('message') or self.why})" + script_line())
+        raise Stopped(0)
 
     # -- what all workers do together
 
@@ -596,6 +600,32 @@ class Peer:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(part)
         self.barrier()
+
+    def stop(self, why: str) -> None:
+        """End the run for all workers, on purpose. Each takes the step under way, and all end after the same round.
+
+        The call returns when the run has ended: the model has its final values, peer.done is true, and peer.why is
+        stopped. A worker that waits in barrier or another call raises Stopped there, which ends its script well.
+
+        why: one line, for the record, the summary and the others.
+        """
+        self._check_usable()
+        why = " ".join(str(why).split())
+        if not 1 <= len(why.encode()) <= _REASON or not why.isprintable():
+            raise Error(f"stop takes a reason of 1 to {_REASON} bytes: {why[:40]!r}")
+        if self._done:
+            return
+        if self._finished:
+            raise Error("this worker has finished: call peer.stop(why) in place of peer.finish()")
+        if self._alone:
+            self._end("stopped")
+            return
+        with self._whole():
+            self._settle()
+            self._flush()
+            self._send(_link.STOP, {"why": why}, round=self.round)
+            self._turn()
+            self._await_place()
 
     # -- data
 

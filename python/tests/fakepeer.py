@@ -20,7 +20,7 @@ import traceback
 import numpy
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH) = range(1, 16)
+ FINISH, STOP) = range(1, 17)
 HEADER = struct.Struct("<IIQQ")
 
 
@@ -144,6 +144,7 @@ class Run:
         self.w = options.pop("w", numpy.full((n, n), 1 / n))
         self.memory = options.pop("memory", "memfd")
         assert not options, options
+        self.stopped = ""  # why a script has stopped the run
         self.x = {}  # vectors before each round, by round, then rank
         self.returned, self.codes = [None] * n, [None] * n
 
@@ -232,9 +233,11 @@ class Run:
     def _round(self):
         everyone, stepped = self.connections, []
         for rank, c in enumerate(everyone):
-            if c.state == "turn" and self._hear(c, STEP) == STEP:
+            if c.state == "turn" and self._hear(c, STEP, STOP) == STEP:
                 stepped.append(rank)
-        if stepped:
+        if self.stopped:
+            self._stop()
+        elif stepped:
             after = numpy.array([c.vector if rank in stepped else self.now[rank] for rank, c in enumerate(everyone)])
             self.now = self._mixed(after).astype("float32")
             self.k += 1
@@ -263,11 +266,22 @@ class Run:
         if any(c.state == "call" for c in everyone):
             self._answer()
 
+    def _stop(self):
+        """End the run for all, whatever they do."""
+        for rank, c in enumerate(self.connections):
+            if c.state != "gone" and not c.ended:
+                c.give(END, self.k, self.now[rank], 0,
+                       {"why": "stopped", "message": "worker 0: " + self.stopped, "cut": c.state == "call"})
+                c.state, c.ended = "done", True
+        self.stopped = ""
+
     def _hear(self, c, *more):
         """Wait for what a worker does next, and note its state."""
         kind, number, body = c.until(COLLECT, FINISH, BYE, *more)
         if kind == STEP:
             assert number == self.k, (number, self.k)
+        elif kind == STOP:
+            self.stopped, c.state = json.loads(body)["why"], "done"
         elif kind == COLLECT:
             c.call, c.arrived, c.before = (number, *parse(body)), self.k, c.state
             c.calls.append(c.call[1])

@@ -120,6 +120,43 @@ class Calls(unittest.TestCase):
         self.assertEqual([r[:2] for r in run.returned], [(3, True), (6, True)])
         self.assertEqual(run.returned[0][2], run.returned[1][2])
 
+    def test_stop(self):
+        """Worker 0 stops the run after two steps, worker 2 waits in a call, and all call average at the end."""
+        def worker(rank):
+            model = linear(rank)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            descend(model, opt)
+            if rank == 2:
+                text = io.StringIO()
+                with self.assertRaises(gossip.Stopped) as raised, contextlib.redirect_stderr(text):
+                    peer.barrier()
+                self.assertEqual(raised.exception.code, 0)
+                self.assertIn("stopped while this worker waited for others (worker 0: it overfits)", text.getvalue())
+            descend(model, opt) if rank == 1 else None
+            if rank == 0:
+                peer.stop("it\noverfits")
+                peer.stop("again")
+            while not peer.done:
+                descend(model, opt)
+            return peer.round, peer.done, peer.why, peer.average().weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(n=3, rounds=None, memory=memory)(worker)
+            self.assertEqual(run.codes, [0, 0, 0])
+            self.assertEqual(run.returned, [run.returned[0]] * 3)
+            self.assertEqual(run.returned[0][:3], (1, True, "stopped"))
+
+    def test_stop_alone_and_too_late(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            for why in ("", "x" * 201, "\x1b"):
+                with self.assertRaisesRegex(gossip.Error, "stop takes a reason of 1 to 200 bytes"):
+                    peer.stop(why)
+            peer.finish()
+            with self.assertRaisesRegex(gossip.Error, "call peer.stop.why. in place of peer.finish"):
+                peer.stop("late")
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
     def test_mistakes(self):
         def worker(rank):
             peer = gossip.join(linear())
