@@ -235,12 +235,12 @@ class Endings(unittest.TestCase):
 
     def test_the_run_ends_while_the_script_waits_in_a_call(self):
         for why, code, line in (
-                ("stopped", 1, "the run has stopped while this worker waited for others: worker 2 is lost"),
+                ("stopped", 0, "the run has stopped while this worker waited for others (worker 2 is lost)"),
                 ("interrupted", -signal.SIGINT, "gossip: interrupted in round 0 (script.py, line 4)")):
             script = Script("peer = gossip.join_array(x)\npeer.barrier()\n")
             c = script.begin()
             c.until(COLLECT)
-            c.give(END, 0, c.vector.copy(), 0, {"why": why, "message": "worker 2 is lost"})
+            c.give(END, 0, c.vector.copy(), 0, {"why": why, "message": "worker 2 is lost", "cut": True})
             c.until(BYE, ERROR)
             self.assertEqual(script.process.wait(60), code)
             self.assertIn(line, script.end()[2])
