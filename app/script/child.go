@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gossiptrainer/internal/bridge"
@@ -39,25 +38,6 @@ func (o Options) said() io.Writer {
 	return o.Out
 }
 
-// A Room is what a script needs of the peers of its run.
-type Room interface {
-	// Start gives all workers the vector x of worker 0.
-	Start(ctx context.Context, x []float32) error
-	// Average returns the mean of the vectors that all workers pass to the same call, from 1 on.
-	Average(ctx context.Context, call int, x []float32) ([]float32, error)
-	// Publish lets others Fetch a copy of x by its tag.
-	Publish(tag string, x []float32)
-	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
-}
-
-// A Topic is what workers tell each other of their scripts.
-type Topic interface {
-	// Notify tells all others the newest state of the script.
-	Notify(text []byte)
-	// Silent reports whether a worker is gone.
-	Silent(rank topology.Rank) bool
-}
-
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
 // goroutines.
 type Child struct {
@@ -71,51 +51,6 @@ type Child struct {
 	after  func(time.Duration, func()) (stop func() bool)
 	turns  *turns
 	scores
-}
-
-// A meeting is the room in which scripts call, until ctx ends.
-type meeting struct {
-	Room
-	topic func() Topic // nil: there are no others
-	ctx   context.Context
-}
-
-// silent reports whether a worker is gone.
-func (m *meeting) silent(rank topology.Rank) bool {
-	topic := m.topic()
-	return topic != nil && topic.Silent(rank)
-}
-
-// turns lets the script take its turns, and stands in for it where it takes none.
-type turns struct {
-	mu       sync.Mutex // held while the script has the vector
-	script   *bridge.Script
-	log      *slog.Logger
-	late     *Late
-	room     *meeting
-	place    Place
-	states   states
-	saving   int // round before which the script was asked for its state last
-	timing   timing
-	call     ownCall
-	keep     func(blob []byte) error
-	loss     float32       // the newest
-	over     bool          // the scripts have ended the run
-	stopping chan struct{} // closed when the worker ends because of an error
-}
-
-// timing is how long the script takes.
-type timing struct {
-	usual time.Duration
-	spent time.Duration // in hand-over, up to the last step
-	cost  atomic.Int64  // nanoseconds of the last state
-}
-
-// An ownCall is the newest call of the script.
-type ownCall struct {
-	asked int    // round in whose turn it made it
-	given []byte // with it
-	keeps bool   // the script has its vector for good, so that no call moves it
 }
 
 // A State is the state of a script before a round. Blob is what the script gave. Ended says how a script ended that
@@ -134,7 +69,8 @@ type scores struct {
 func Begin(ctx context.Context, o Options) (*Child, error) {
 	late := newLate()
 	c := &Child{Late: late, o: o, after: after,
-		turns:  &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{})},
+		turns: &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{}),
+			newest: newest{found: make(chan found, 1)}},
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
@@ -249,6 +185,9 @@ func (c *Child) Notice(from topology.Rank, text []byte) func() {
 func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	return c.turns.gradient(g, k, x)
 }
+
+// Newest returns the newest vector of the worker, with its round, for other workers.
+func (c *Child) Newest() ([]float32, error) { return c.turns.newest.get() }
 
 // SaveBefore asks the script for its state before round k, in which it has not begun to train.
 func (c *Child) SaveBefore(k int) { c.turns.saveBefore(k) }

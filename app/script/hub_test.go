@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 
@@ -75,17 +76,21 @@ func (h *hub) change() {
 func (h *hub) meet(ctx context.Context, name string) ([]float32, error) {
 	for {
 		h.mu.Lock()
-		sum, missing := float32(0), false
+		var mean []float32
+		missing, count := false, float32(len(h.parts[name]))
 		for rank := range h.children {
 			x, here := h.parts[name][rank]
 			if missing = missing || !here && !h.lost[rank]; here {
-				sum += x[0]
+				mean = append(mean, make([]float32, len(x)-len(mean))...)
+				for i, v := range x {
+					mean[i] += v / count
+				}
 			}
 		}
-		count, fresh := len(h.parts[name]), h.fresh
+		fresh := h.fresh
 		h.mu.Unlock()
 		if !missing {
-			return []float32{sum / float32(count)}, nil
+			return mean, nil
 		}
 		select {
 		case <-fresh:
@@ -106,6 +111,11 @@ func (s seat) Average(ctx context.Context, call int, x []float32) ([]float32, er
 func (s seat) Publish(tag string, x []float32) { s.put(tag, s.rank, x) }
 
 func (s seat) Fetch(_ context.Context, rank topology.Rank, tag string, x []float32) error {
+	if tag == node.Newest {
+		y, err := s.children[rank].Newest()
+		copy(x, y)
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if copy(x, s.parts[tag][int(rank)]) == 0 {

@@ -14,8 +14,9 @@ import (
 	"gossiptrainer/internal/bridge"
 )
 
-// A player is a script that does one thing after the other, and prints how its calls end: "step", "barrier", "reduce",
-// "broadcast" from worker 0, "mean", "finish", "stop" and "die". With "loop" it steps until END. Bars separate workers.
+// A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
+// reduce, broadcast (from worker 0), mean, newest, finish, stop and die. With loop it steps until END. Bars separate
+// workers.
 type player struct {
 	conn  net.Conn
 	rank  int
@@ -129,6 +130,13 @@ func (p *player) do(word string) error {
 func (p *player) call(kind string) error {
 	text, raw := fmt.Sprintf(`{"kind":%q}`, kind), []byte(nil)
 	switch kind {
+	case "newest", "newest1":
+		text = `{"kind":"newest","seconds":5}`
+		if kind == "newest1" {
+			text = `{"kind":"newest","seconds":5,"ranks":[1]}`
+		}
+	case "mean01":
+		text = `{"kind":"mean","ranks":[0,1]}`
 	case "reduce":
 		text = `{"kind":"reduce","op":"sum"}`
 		raw = binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(p.rank+1)))
@@ -137,9 +145,13 @@ func (p *player) call(kind string) error {
 			raw = []byte("root")
 		}
 	}
-	p.calls++
+	number := 0
+	if !strings.HasPrefix(kind, "newest") {
+		p.calls++
+		number = p.calls
+	}
 	body := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-	if err := p.send(bridge.KindCollect, p.calls, append(body, raw...)); err != nil {
+	if err := p.send(bridge.KindCollect, number, append(body, raw...)); err != nil {
 		return err
 	}
 	for {
@@ -155,7 +167,16 @@ func (p *player) call(kind string) error {
 			}
 		case h.Kind == bridge.KindResult:
 			length := 4 + binary.LittleEndian.Uint32(body)
-			p.tell(kind, body[4:length])
+			what := kind
+			switch got := body[length:]; {
+			case strings.HasPrefix(kind, "mean") || strings.HasPrefix(kind, "newest") && len(got) > 0:
+				what += fmt.Sprintf(" %g", math.Float32frombits(binary.LittleEndian.Uint32(got)))
+			case kind == "reduce":
+				what += fmt.Sprintf(" %g", math.Float64frombits(binary.LittleEndian.Uint64(got)))
+			case len(got) > 0:
+				what += fmt.Sprintf(" %s", got)
+			}
+			p.tell(what, body[4:length])
 			if strings.Contains(string(body[:length]), `"moved":true`) {
 				return p.turn()
 			}

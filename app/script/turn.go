@@ -28,6 +28,8 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 	began := time.Now()
 	late := time.AfterFunc(patience, func() { t.complain(k) })
 	defer late.Stop()
+	t.newest.lend(moment{k, x})
+	defer t.newest.back()
 	for handed := false; ; {
 		v, err := t.states.view(k)
 		switch {
@@ -42,9 +44,10 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 			switch v.verdict {
 			case pace.StandIn:
 				clear(g)
-				return t.loss, t.standIn(v, k)
+				return t.loss, t.standIn(v, moment{k, x})
 			case pace.Over:
 				t.over = true
+				t.newest.copy(moment{k, x})
 				return 0, work.ErrOver
 			case pace.Meet:
 				moved, err := t.meet(v, k, x)
@@ -60,7 +63,7 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 			}
 			handed = true
 		}
-		stepped, err := t.await(v, k, t.stopping)
+		stepped, err := t.await(v, moment{k, x}, t.stopping)
 		if err != nil {
 			return 0, err
 		}
@@ -75,7 +78,9 @@ var _ work.Gradient = (*turns)(nil).gradient
 
 // step takes in the local step of round k.
 func (t *turns) step(g []float32, k int, x []float32, took time.Duration) {
-	t.loss = t.script.Direction(g, x)
+	var y []float32
+	t.loss, y = t.script.Direction(g, x)
+	t.newest.set(moment{k + 1, y})
 	t.sketch(g, k)
 	t.share()
 	if t.saving == k {
@@ -109,7 +114,9 @@ func (t *turns) heed(v view) error {
 }
 
 // standIn does round k without a step of the script, which can give its state while it waits.
-func (t *turns) standIn(v view, k int) error {
+func (t *turns) standIn(v view, now moment) error {
+	k := now.k
+	t.newest.copy(now)
 	t.late.stepped(k, 0)
 	if err := t.script.AskState(k); err != nil && !errors.Is(err, bridge.ErrLeft) {
 		return fate(err)
@@ -146,7 +153,7 @@ const pulse = time.Second
 
 // await waits until the script does something, or the state of another worker changes. It reports a step, and takes in
 // everything else. It fails when done is closed. An interrupted run lets the step under way end.
-func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err error) {
+func (t *turns) await(v view, now moment, done <-chan struct{}) (stepped bool, err error) {
 	acts, gone := t.script.Acts()
 	if v.Left {
 		acts, gone = nil, nil
@@ -155,17 +162,19 @@ func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err er
 	defer tick.Stop()
 	select {
 	case act := <-acts:
-		return t.took(act, k)
+		return t.took(act, now)
+	case found := <-t.newest.found:
+		return false, t.answerNewest(found)
 	case <-gone:
 		select {
 		case act := <-acts: // came before the end
-			return t.took(act, k)
+			return t.took(act, now)
 		default:
 		}
 		if err := t.script.Lost(); err != nil {
 			return false, fate(err)
 		}
-		return t.took(bridge.Act{Kind: bridge.Leaving}, k)
+		return t.took(bridge.Act{Kind: bridge.Leaving}, now)
 	case <-v.changed:
 	case <-tick.C:
 		return false, t.lose()
@@ -175,12 +184,16 @@ func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err er
 	return false, nil
 }
 
-// took takes in an act of the script in its turn of round k, or after its last round.
-func (t *turns) took(act bridge.Act, k int) (stepped bool, err error) {
-	switch act.Kind {
+// took takes in an act of the script in its turn of a round, or after its last one.
+func (t *turns) took(act bridge.Act, now moment) (stepped bool, err error) {
+	switch k := now.k; act.Kind {
 	case bridge.Stepped:
 		return true, nil
 	case bridge.Calling:
+		if act.Request.Kind == bridge.Newest {
+			t.seekNewest(act.Request, now)
+			return false, nil
+		}
 		return false, t.called(act, k)
 	case bridge.Stopping:
 		t.log.Info("the script of this worker has stopped the run", "why", act.Why, "round", k)
@@ -217,6 +230,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 		p.Finish()
 		return nil
 	})
+	t.newest.set(moment{end.Round, x})
 	kept := make(chan struct{})
 	told := false
 	defer func() {
@@ -253,7 +267,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 			return nil
 		}
 		if err == nil {
-			_, err = t.await(v, end.Round, ctx.Done())
+			_, err = t.await(v, moment{end.Round, x}, ctx.Done())
 		}
 	}
 	return err

@@ -94,7 +94,7 @@ func (o *Options) driven(
 	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
 	if o.Script != nil {
-		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice}
+		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice, Newest: o.Script.Newest}
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks

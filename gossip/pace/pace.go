@@ -9,6 +9,7 @@ package pace
 
 import (
 	"fmt"
+	"slices"
 
 	"gossiptrainer/topology"
 )
@@ -32,7 +33,9 @@ type Call struct {
 	Kind Kind   `json:"kind"`
 	Op   string `json:"op,omitempty"`   // of a Reduce
 	Root int    `json:"root,omitempty"` // of a Broadcast
-	At   int    `json:"at"`             // rounds that the worker had done when it called
+	// Ranks are the workers of a Mean, in ascending order; none: all.
+	Ranks []int `json:"ranks,omitempty"`
+	At    int   `json:"at"` // rounds that the worker had done when it called
 	// Body is what the worker contributes, if it is short; Size is its length where it travels otherwise.
 	Body []byte `json:"body,omitempty"`
 	Size int64  `json:"size,omitempty"`
@@ -40,7 +43,18 @@ type Call struct {
 
 // agrees reports whether two workers make the same call.
 func (c Call) agrees(d Call) bool {
-	return c.Kind == d.Kind && c.Op == d.Op && c.Root == d.Root && (c.Kind != Reduce || len(c.Body) == len(d.Body))
+	same := c.Kind == d.Kind && c.Op == d.Op && c.Root == d.Root && slices.Equal(c.Ranks, d.Ranks)
+	return same && (c.Kind != Reduce || len(c.Body) == len(d.Body))
+}
+
+// ranked reports whether the ranks of a call are those of a run of some workers, in ascending order.
+func (c Call) ranked(size int) bool {
+	for i, rank := range c.Ranks {
+		if rank < 0 || rank >= size || i > 0 && rank <= c.Ranks[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // kept is how many calls a State holds: a worker is at most one call ahead of another.
@@ -75,7 +89,7 @@ func (s State) Check(size, rounds int) error {
 		return fmt.Errorf("a stop of %d bytes, calls cut at %d", len(s.Stop), s.Cut)
 	}
 	for _, c := range s.Newest {
-		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 {
+		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 || !c.ranked(size) {
 			return fmt.Errorf("call %q at round %d, root %d", c.Kind, c.At, c.Root)
 		}
 	}
@@ -208,7 +222,7 @@ type MismatchError struct {
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("worker %d is in %s %d, worker %d in %s %d: all workers call the same functions in the same "+
-		"order, with equally many values", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
+		"order, with equally many values and the same ranks", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
 }
 
 // Waiting reports whether the script of this worker waits in a call.

@@ -319,6 +319,7 @@ func TestStatesOfNoWorker(t *testing.T) {
 		"none":    func(s *State) { s.Newest = nil },
 		"kind":    func(s *State) { s.Newest = []Call{{Kind: "x"}} },
 		"root":    func(s *State) { s.Newest = []Call{{Kind: Mean, Root: 4}} },
+		"ranks":   func(s *State) { s.Newest = []Call{{Kind: Mean, Ranks: []int{1, 1}}} },
 		"at":      func(s *State) { s.Newest = []Call{{Kind: Mean, At: -1}} },
 		"leaving": func(s *State) { s.Left = true },
 		"stop":    func(s *State) { s.Stop = "while it steps" },

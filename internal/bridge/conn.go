@@ -110,6 +110,27 @@ func (c *conn) sendResult(call int, r Result, raw []byte) error {
 	return c.send(Header{Kind: KindResult, Round: uint64(call)}, append(append(body, text...), raw...))
 }
 
+// readStop reads the body of a STOP.
+func (c *conn) readStop(h Header) (why string, err error) {
+	var told stop
+	if err := c.decode(h, &told); err != nil {
+		return "", err
+	}
+	return told.Why, told.check()
+}
+
+// readCall reads a COLLECT of the script of a worker.
+func (c *conn) readCall(h Header, rank, size int) (Act, error) {
+	request, raw, err := c.readRequest(h)
+	if err == nil {
+		err = request.Check(rank, size, raw)
+	}
+	if err == nil && (request.Kind == Newest) != (h.Round == 0) {
+		err = fmt.Errorf("COLLECT %d of kind %s: a newest has number 0, all others have one from 1", h.Round, request.Kind)
+	}
+	return Act{Kind: Calling, Call: int(h.Round), Request: request, Raw: raw}, err
+}
+
 // readRequest reads the body of a COLLECT.
 func (c *conn) readRequest(h Header) (r Request, raw []byte, err error) {
 	body, err := c.body(h)

@@ -73,22 +73,15 @@ func (s *Script) hearOne(c *conn) error {
 		s.acts <- Act{Kind: Finishing}
 		return nil
 	case KindStop:
-		var told stop
-		err := c.decode(h, &told)
+		why, err := c.readStop(h)
 		if err == nil {
-			err = told.check()
-		}
-		if err == nil {
-			s.acts <- Act{Kind: Stopping, Why: told.Why}
+			s.acts <- Act{Kind: Stopping, Why: why}
 		}
 		return err
 	case KindCollect:
-		request, raw, err := c.readRequest(h)
+		act, err := c.readCall(h, rank, size)
 		if err == nil {
-			err = request.Check(rank, size, raw)
-		}
-		if err == nil {
-			s.acts <- Act{Kind: Calling, Call: int(h.Round), Request: request, Raw: raw}
+			s.acts <- act
 		}
 		return err
 	case KindState:

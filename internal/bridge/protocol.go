@@ -197,7 +197,16 @@ type Request struct {
 	Kind pace.Kind `json:"kind"`
 	Op   string    `json:"op,omitempty"`   // of a reduce: mean, sum, min or max
 	Root int       `json:"root,omitempty"` // of a broadcast
+	// Ranks are the workers of a mean, in ascending order; none: all.
+	Ranks   []int   `json:"ranks,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // of a Newest: how long it may take
 }
+
+// Newest is the kind of a call that waits for no other worker: the mean of the newest models. Its number is 0.
+const Newest pace.Kind = "newest"
+
+// mostSeconds bounds the time of a Newest.
+const mostSeconds = 600
 
 // MaxReduced is the largest number of values of a reduce.
 const MaxReduced = 8192
@@ -208,7 +217,7 @@ var ops = []string{"mean", "sum", "min", "max"}
 // Check returns an error if the request and its bytes do not make up a call. Self is the rank of the script.
 func (r Request) Check(self, size int, raw []byte) error {
 	switch {
-	case !r.Kind.Valid():
+	case !r.Kind.Valid() && r.Kind != Newest:
 		return fmt.Errorf("no such call: %q", r.Kind)
 	case r.Kind == pace.Reduce && !slices.Contains(ops, r.Op):
 		return fmt.Errorf("reduce by %q: want one of %s", r.Op, strings.Join(ops, ", "))
@@ -221,6 +230,24 @@ func (r Request) Check(self, size int, raw []byte) error {
 	case len(raw) > 0 && r.Kind != pace.Reduce && (r.Kind != pace.Broadcast || r.Root != self):
 		return fmt.Errorf("%s with %d bytes", r.Kind, len(raw))
 	}
+	return r.checkMean(size)
+}
+
+// checkMean checks what only means have.
+func (r Request) checkMean(size int) error {
+	for i, rank := range r.Ranks {
+		if rank < 0 || rank >= size || i > 0 && rank <= r.Ranks[i-1] {
+			return fmt.Errorf("%s of workers %v: want ranks below %d in ascending order", r.Kind, r.Ranks, size)
+		}
+	}
+	switch {
+	case len(r.Ranks) > 0 && r.Kind != pace.Mean && r.Kind != Newest:
+		return fmt.Errorf("%s of workers %v: only means have some", r.Kind, r.Ranks)
+	case r.Kind == Newest && !(r.Seconds > 0 && r.Seconds <= mostSeconds):
+		return fmt.Errorf("newest in %v seconds: want up to %d", r.Seconds, mostSeconds)
+	case r.Kind != Newest && r.Seconds != 0:
+		return fmt.Errorf("%s with seconds", r.Kind)
+	}
 	return nil
 }
 
@@ -229,6 +256,9 @@ type Result struct {
 	Kind  pace.Kind `json:"kind"`
 	Round int       `json:"round"` // rounds that were done when all had called
 	Moved bool      `json:"moved"` // the run went on meanwhile: a GO or END of Round follows
+	// Of a Newest: the rounds of the models in the mean, and why others are not in it, by rank.
+	Rounds  map[int]int    `json:"rounds,omitempty"`
+	Missing map[int]string `json:"missing,omitempty"`
 }
 
 // A Failure is the body of an ERROR.

@@ -213,8 +213,8 @@ func (s *Script) Lost() error {
 }
 
 // Direction writes x minus the vector after the script's step into g. Its loss is the newest finite one that the script
-// has logged, 0 before any.
-func (s *Script) Direction(g, x []float32) (loss float32) {
+// has logged, 0 before any. The vector is y, until the next Go.
+func (s *Script) Direction(g, x []float32) (loss float32, y []float32) {
 	stepped := time.Now()
 	s.region.step(g, x)
 	s.lock.Lock()
@@ -222,7 +222,7 @@ func (s *Script) Direction(g, x []float32) (loss float32) {
 	s.clock.spent.Script += stepped.Sub(s.clock.out)
 	s.clock.spent.Back += time.Since(stepped)
 	s.clock.spent.Rounds++
-	return s.news.loss
+	return s.news.loss, s.region.data
 }
 
 // Answer ends a call of the script. Where r says that the run has moved, Go or End follows.

@@ -36,6 +36,7 @@ type turns struct {
 	wished bool   // the peer asked a script that waits for a STATE, which may come after the RESULT
 	wish   uint64 // its round
 	calls  uint64 // of COLLECT
+	number uint64 // of the call in which the script waits; 0 for a Newest
 }
 
 // hear admits a message of the script, or says why it may not come now. Its body is still to be read.
@@ -92,10 +93,12 @@ func (t *turns) hearTurn(h Header) error {
 		return atMost(h, maxState)
 	case t.owes:
 		return fmt.Errorf("%v %d: the STATE that the peer asked for before round %d comes first", h.Kind, h.Round, t.round)
-	case h.Kind == KindCollect && (h.Round == 0 || t.calls > 0 && h.Round != t.calls+1):
+	case h.Kind == KindCollect && h.Round != 0 && t.calls > 0 && h.Round != t.calls+1:
 		return fmt.Errorf("COLLECT %d: the next call is number %d", h.Round, t.calls+1)
 	case h.Kind == KindCollect:
-		t.calls = h.Round
+		if t.number = h.Round; h.Round != 0 {
+			t.calls = h.Round
+		}
 		t.phase, t.before = collecting, t.phase
 		return atMost(h, maxCall)
 	case h.Kind == KindFinish:
@@ -166,7 +169,9 @@ func (t *turns) cut() {
 	if t.phase != collecting {
 		return
 	}
-	t.calls--
+	if t.number != 0 {
+		t.calls--
+	}
 	if t.phase = t.before; t.phase == computing {
 		t.phase = mixing
 	}

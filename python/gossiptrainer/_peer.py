@@ -22,6 +22,7 @@ from ._version import __version__
 _HIDDEN_STEPS = 20  # changes of the parameters without a step, before the script is told that none is seen
 _TEXT = 64 << 10  # bytes of what broadcast takes
 _NUMBERS = 8192  # of what all_reduce takes
+_SECONDS = 600  # of a mean that does not wait
 _REASON = 200  # of why a script stops the run
 
 _current: Optional[Peer] = None  # one per process
@@ -104,6 +105,7 @@ class Peer:
 
     round: the round that the next step ends, from 0. rounds: those of the whole run; None where the scripts decide.
     why: finished, target, interrupted or stopped, once the run has ended.
+    mean_rounds: the workers of the last mean, and after how many rounds each had its values.
     run, seed: name and seed of the run.
     dir: a folder of this worker. local_rank, local_size: its number among the workers of this machine's command.
     """
@@ -120,6 +122,7 @@ class Peer:
         self.local_rank, self.local_size = int(environment("PEER_LOCAL_RANK") or 0), int(
             environment("PEER_LOCAL_SIZE") or 1)
         self.round, self.rounds, self.run, self.why = 0, None, "", ""
+        self.mean_rounds: dict = {}
         self._done = False  # the run has ended
         self._finished = False  # this worker steps no more
         self._told_undone = False
@@ -461,38 +464,42 @@ class Peer:
     def _collect(self, content: dict, raw: Any = b"") -> memoryview:
         """Call a collective, and return the bytes of its result. The peer may stand in meanwhile."""
         self._calls += 1
+        return self._call(self._calls, content, raw)[1]
+
+    def _call(self, number: int, content: dict, raw: Any = b"") -> tuple:
+        """Make a call, and return the text and the bytes of its result. Collectives have numbers from 1."""
         with self._whole():
             self._settle()
             self._flush()
             if self._link is not None:
-                self._link.collect(self._calls, content, raw)
-            message = self._result()
+                self._link.collect(number, content, raw)
+            message = self._result(number)
             body = memoryview(message.body)
             start = 4 + struct.unpack("<I", body[:4])[0]
             result = json.loads(bytes(body[4:start]))
-            if message.round != self._calls:
-                raise Error(f"the peer answered call {message.round} where {self._calls} was due: use the package that "
+            if message.round != number:
+                raise Error(f"the peer answered call {message.round} where {number} was due: use the package that "
                             "`peer python path` names")
             if result.get("moved"):
                 self._turn()
                 self._await_place()
-        return body[start:]
+        return result, body[start:]
 
-    def _result(self) -> _link.Message:
+    def _result(self, number: int) -> _link.Message:
         """Wait for the RESULT of the call. Meanwhile the peer may ask for a state, and the run may end."""
         while True:
             message = self._receive(_link.RESULT, _link.STATE, *([] if self._done else [_link.END]))
             if message.kind == _link.RESULT:
                 return message
             if message.kind == _link.END:
-                self._end_while_waiting(message)
+                self._end_while_waiting(message, number)
                 continue
             self.round = message.round
             self._calls -= 1  # who goes on from here makes this call again
             self._send_state(self._state_now(None))
             self._calls += 1
 
-    def _end_while_waiting(self, message: _link.Message) -> None:
+    def _end_while_waiting(self, message: _link.Message, number: int) -> None:
         """Take the end of the run. The RESULT follows, unless the run ends before the others come to the call."""
         end = json.loads(message.body)
         if self._finished:  # without a vector, which is the script's for good
@@ -502,7 +509,7 @@ class Peer:
             self._take(message)
         if not end.get("cut"):
             return
-        self._calls -= 1
+        self._calls -= 1 if number else 0
         if self.why == "interrupted":
             raise KeyboardInterrupt
         say(f"the run has stopped while this worker waited for others ({end.get('message') or self.why})" + script_line())
@@ -551,26 +558,50 @@ class Peer:
     def _send_bytes(self, raw: bytes, root: int) -> memoryview:
         return self._collect({"kind": "broadcast", "root": root}, raw)
 
-    def _mean(self) -> Optional[bytearray]:
-        """Return the vector of the mean over all workers; None for a run of one."""
+    def _mean(self, wait: bool, ranks: Optional[Iterable[int]], seconds: float) -> Optional[bytearray]:
+        """Return the vector of the mean over workers; None for a run of one."""
         self._check_usable()
-        return None if self._alone else bytearray(self._collect({"kind": "mean"}))
+        chosen = _ranks(ranks, self.size)
+        everyone = chosen or range(self.size)
+        if self._alone:
+            self.mean_rounds = {0: self.round}
+            return None
+        content = {"kind": "mean" if wait else "newest", **({"ranks": chosen} if chosen else {})}
+        if wait:
+            self._calls += 1
+            result, mean = self._call(self._calls, content)
+            self.mean_rounds = dict.fromkeys(everyone, result["round"])
+            return bytearray(mean)
+        if not 0 < seconds <= _SECONDS:
+            raise Error(f"seconds={seconds}: a mean that does not wait takes more than 0 and up to {_SECONDS} seconds")
+        result, mean = self._call(0, dict(content, seconds=seconds))
+        missing = "; ".join(f"worker {rank}: {why}" for rank, why in result.get("missing", {}).items())
+        if not mean:
+            raise Error("no worker of the mean has answered: " + missing)
+        if missing:
+            say("the mean lacks " + missing + script_line())
+        self.mean_rounds = {int(rank): round for rank, round in result["rounds"].items()}
+        return bytearray(mean)
 
-    def average(self) -> Any:
+    def average(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Any:
         """Return a copy of the model (or tree, or array) with the mean over all workers.
 
-        All workers call it. Who waits here mixes without updates, while others train on.
+        wait: all workers call it, with the same ranks. Who waits here mixes without updates, while others train on.
+        Without wait, it takes the newest values of each worker, whatever their scripts do. peer.mean_rounds says
+        after how many rounds they were. A line names workers that have not answered.
+        ranks: the workers of the mean. The others call it, too, if it waits.
+        seconds: how long it takes at most without wait.
         """
-        mean = self._mean()
+        mean = self._mean(wait, ranks, seconds)
         return self._values.copy(mean)
 
     @contextlib.contextmanager
-    def averaged(self) -> Iterator[Any]:
+    def averaged(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Iterator[Any]:
         """Make the model itself hold the mean inside the with block. It then gets its own values back, bit for bit.
 
-        All workers call it. No copy of the module is made.
+        Its options are those of average. No copy of the module is made.
         """
-        mean = self._mean()
+        mean = self._mean(wait, ranks, seconds)
         if mean is None:
             yield self._shown()
             return
@@ -584,13 +615,15 @@ class Peer:
     def _shown(self) -> Any:
         return self._values.params if isinstance(self._values, _tree.Tree) else self._values.given
 
-    def save(self, path: Union[str, os.PathLike]) -> None:
+    def save(self, path: Union[str, os.PathLike], wait: bool = True, ranks: Optional[Iterable[int]] = None,
+             seconds: float = 10) -> None:
         """Write the mean's state_dict to a file, once a machine; a tree's arrays go into a NumPy archive.
 
-        All workers call it, and return when the file is there.
+        All workers call it, and return when the file is there. Without wait, the worker that calls it writes the file.
+        Its options are those of average.
         """
-        with self.averaged():
-            if self.local_rank == 0 and self._leads:
+        with self.averaged(wait, ranks, seconds):
+            if (self.local_rank == 0 or not wait) and self._leads:
                 part = f"{os.fspath(path)}.{os.getpid()}.part"
                 try:
                     with open(part, "wb") as file:
@@ -599,7 +632,8 @@ class Peer:
                 finally:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(part)
-        self.barrier()
+        if wait:
+            self.barrier()
 
     def stop(self, why: str) -> None:
         """End the run for all workers, on purpose. Each takes the step under way, and all end after the same round.
@@ -877,6 +911,19 @@ def _finite(name: str, value: Any) -> Optional[float]:
     except (TypeError, ValueError) as problem:
         raise Error(f"{name} is no number ({problem}): log takes single numbers") from None
     return number if math.isfinite(number) else None  # as JSON can
+
+
+def _ranks(ranks: Optional[Iterable[int]], size: int) -> List[int]:
+    """Return the ranks of a mean in order; none: all."""
+    if ranks is None:
+        return []
+    try:
+        chosen = sorted(int(rank) for rank in ranks)
+    except (TypeError, ValueError):
+        raise Error(f"ranks={ranks!r}: want a list of workers") from None
+    if not chosen or chosen[0] < 0 or chosen[-1] >= size or len(set(chosen)) < len(chosen):
+        raise Error(f"ranks={chosen}: want different workers of 0 to {size - 1}")
+    return chosen
 
 
 def _flatten_numbers(x: Any) -> tuple:

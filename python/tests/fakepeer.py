@@ -98,8 +98,8 @@ class Connection:
         """Answer a call as in a run of one worker."""
         content, raw = parse(body)
         self.calls.append(content)
-        raw = self.vector.tobytes() if content["kind"] == "mean" else raw
-        self.result(number, {"kind": content["kind"], "round": 0, "moved": False}, raw)
+        raw = self.vector.tobytes() if content["kind"] in ("mean", "newest") else raw
+        self.result(number, {"kind": content["kind"], "round": 0, "moved": False, "rounds": {"0": 0}}, raw)
 
     def receive(self):
         kind, flags, number, length = HEADER.unpack(self._read(HEADER.size))
@@ -266,6 +266,17 @@ class Run:
         if any(c.state == "call" for c in everyone):
             self._answer()
 
+    def _newest(self, c, body):
+        """Answer a call that waits for nobody. Workers that have ended do not answer."""
+        content, _ = parse(body)
+        c.calls.append(content)
+        ranks = content.get("ranks", range(self.n))
+        here = [rank for rank in ranks if self.connections[rank].state != "gone"]
+        missing = {rank: "it is silent" for rank in ranks if rank not in here}
+        raw = self.now[here].mean(0).astype("float32").tobytes() if here else b""
+        c.result(0, {"kind": "newest", "round": self.k, "moved": False, "rounds": dict.fromkeys(here, self.k),
+                     "missing": missing}, raw)
+
     def _stop(self):
         """End the run for all, whatever they do."""
         for rank, c in enumerate(self.connections):
@@ -282,6 +293,9 @@ class Run:
             assert number == self.k, (number, self.k)
         elif kind == STOP:
             self.stopped, c.state = json.loads(body)["why"], "done"
+        elif kind == COLLECT and number == 0:
+            self._newest(c, body)
+            return self._hear(c, *more)
         elif kind == COLLECT:
             c.call, c.arrived, c.before = (number, *parse(body)), self.k, c.state
             c.calls.append(c.call[1])
@@ -306,7 +320,7 @@ class Run:
         elif content["kind"] == "broadcast":
             raw = self.connections[content["root"]].call[2]
         elif content["kind"] == "mean":
-            raw = self.now.mean(0).astype("float32").tobytes()
+            raw = self.now[content.get("ranks", slice(None))].mean(0).astype("float32").tobytes()
         for rank, c in calling:
             moved = c.before == "turn" and c.arrived != self.k
             c.result(c.call[0], {"kind": content["kind"], "round": self.k, "moved": moved}, raw)

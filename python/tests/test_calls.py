@@ -204,6 +204,42 @@ class Keeps(torch.nn.Module):
 
 
 class Mean(unittest.TestCase):
+    def test_over_some_workers_and_without_waiting(self):
+        """Worker 0 takes means of the newest values while the others wait or have ended."""
+        def worker(rank):
+            x = numpy.full(4, rank, "float32")
+            peer = gossip.join_array(x)
+            x += rank
+            peer.step()
+            two = peer.average(ranks=[2, 1]).tolist(), peer.mean_rounds
+            if rank == 0:
+                x += 1
+                peer.step()
+            if rank == 2:
+                return two
+            peer.barrier()
+            text = io.StringIO()
+            with contextlib.redirect_stderr(text):
+                newest = peer.average(wait=False).tolist(), peer.mean_rounds, text.getvalue()
+                with self.assertRaisesRegex(gossip.Error, "no worker of the mean has answered: worker 2: it is silent"):
+                    peer.average(False, ranks=[2])
+            for ranks, message in (([3], "ranks=.3.: want different workers of 0 to 2"), ([], "want different workers"),
+                                   ([1, 1], "want different workers"), ("x", "ranks='x': want a list of workers")):
+                with self.assertRaisesRegex(gossip.Error, message):
+                    peer.average(ranks=ranks)
+            with self.assertRaisesRegex(gossip.Error, "seconds=0: a mean that does not wait takes more than 0"):
+                peer.average(wait=False, seconds=0)
+            with tempfile.TemporaryDirectory() as folder:
+                peer.save(os.path.join(folder, "mean.npz"), wait=False, ranks=[0])
+                self.assertEqual(os.listdir(folder), ["mean.npz"])
+            return two, newest
+        run = Run(n=3, rounds=None, w=numpy.eye(3))(worker)
+        self.assertEqual(run.codes, [0, 0, 0])
+        self.assertEqual(run.returned[2], ([1.5] * 4, {1: 1, 2: 1}))
+        for two, newest in run.returned[:2]:
+            self.assertEqual((two, newest[:2]), (run.returned[2], ([1.0] * 4, {0: 2, 1: 2})))
+            self.assertIn("the mean lacks worker 2: it is silent", newest[2])
+
     def test_models_that_deepcopy_refuses(self):
         def worker(rank):
             model = torch.nn.Sequential(torch.nn.utils.weight_norm(linear(out=2)), Keeps())
