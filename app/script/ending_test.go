@@ -120,3 +120,16 @@ func TestAnInterruptWaitsForTheLastState(t *testing.T) {
 		})
 	}
 }
+
+// A script that has ended well, or steps no more, resumes nothing: that it gives no last state is no news.
+func TestScriptsThatEndWellOweNoState(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"finish end|step", "finish end|finish end", "|step"} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			if _, err := (Place{Most: 1, Rounds: 1, Checkpoints: true}).run(t, words); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

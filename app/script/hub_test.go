@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -206,7 +207,7 @@ func (place Place) run(t *testing.T, words string) (printed [][]string, failed e
 		fresh: make(chan struct{}), failed: make(chan struct{})}
 	for range place.Size {
 		c, err := Begin(t.Context(), Options{Command: []string{self, actor, words}, Out: h,
-			Log: slog.New(slog.DiscardHandler)})
+			Log: slog.New(slog.NewTextHandler(h, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,21 +223,25 @@ func (place Place) run(t *testing.T, words string) (printed [][]string, failed e
 		if err := c.Welcome(at, []float32{0}, nil); err != nil {
 			t.Fatal(err)
 		}
+		if place.Checkpoints {
+			c.SaveBefore(place.Rounds)
+			c.AtEnd(func([]byte) error { return errors.New("a player has no state") })
+		}
 	}
 	var workers sync.WaitGroup
 	for rank := range h.children {
 		workers.Go(func() { h.live(t.Context(), rank) })
 	}
 	workers.Wait()
+	if strings.Contains(h.log.String(), "is not kept") {
+		t.Errorf("log:\n%s", h.log.String())
+	}
 	printed = make([][]string, place.Size)
 	for line := range strings.Lines(h.log.String()) {
-		rank, text := 0, ""
-		if who, rest, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
-			if _, err := fmt.Sscan(who, &rank); err == nil {
-				text = rest
-			}
+		who, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if rank, err := strconv.Atoi(who); err == nil {
+			printed[rank] = append(printed[rank], text)
 		}
-		printed[rank] = append(printed[rank], text)
 	}
 	return printed, h.why
 }

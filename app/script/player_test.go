@@ -15,7 +15,8 @@ import (
 )
 
 // A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
-// reduce, broadcast (from worker 0), mean, newest, finish, stop and die. With loop it steps until END. Bars separate
+// reduce, broadcast (from worker 0), mean, newest, finish, end (waits for END),
+// leave, return, stop and die. With loop it steps until END. Bars separate
 // workers.
 type player struct {
 	conn  net.Conn
@@ -120,6 +121,16 @@ func (p *player) do(word string) error {
 			return err
 		}
 		return p.turn()
+	case "end":
+		return p.turn()
+	case "leave", "return":
+		if p.ended {
+			return nil
+		}
+		if err := p.send(bridge.KindPause, 0, nil); err != nil || word == "leave" {
+			return err
+		}
+		return p.turn()
 	case "die":
 		os.Exit(3)
 	}
@@ -187,7 +198,7 @@ func (p *player) call(kind string) error {
 
 // send sends a message. The round of a turn is that of the last GO.
 func (p *player) send(kind bridge.Kind, number int, body []byte) error {
-	if kind == bridge.KindStep || kind == bridge.KindStop || kind == bridge.KindFinish {
+	if kind == bridge.KindStep || kind == bridge.KindStop || kind == bridge.KindFinish || kind == bridge.KindPause {
 		number = p.round
 	}
 	head := make([]byte, bridge.HeaderLen)

@@ -128,7 +128,7 @@ func (s *states) view(k int) (v view, err error) {
 	v = view{State: s.pace.Own(), waiting: s.pace.Waiting(), changed: s.changed}
 	v.stopper, v.stop = s.pace.Stopped()
 	v.cuts = s.pace.Cuts()
-	if v.waiting || v.Finished {
+	if v.waiting || v.Finished || v.Paused() {
 		v.verdict, v.call = s.pace.Next(k)
 	}
 	return v, s.broken

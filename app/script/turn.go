@@ -35,12 +35,13 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 		switch {
 		case err != nil:
 			return 0, &Error{err}
-		case v.stop != "" && !v.Finished && (!handed || v.waiting):
+		case v.stop != "" && !v.Finished && (!handed || v.waiting || v.Paused()):
 			if err := t.heed(v); err != nil {
 				return 0, err
 			}
 			continue
-		case v.Finished || v.waiting:
+		case v.Finished || v.waiting || v.Paused():
+			handed = handed && !v.Paused()
 			switch v.verdict {
 			case pace.StandIn:
 				clear(g)
@@ -198,6 +199,8 @@ func (t *turns) took(act bridge.Act, now moment) (stepped bool, err error) {
 	case bridge.Stopping:
 		t.log.Info("the script of this worker has stopped the run", "why", act.Why, "round", k)
 		return false, t.publish(func(p *pace.Pace) error { p.Stop(act.Why); return nil })
+	case bridge.Pausing:
+		return false, t.publish(func(p *pace.Pace) error { p.Pause(); return nil })
 	case bridge.Finishing:
 		t.call.keeps = true
 		return false, t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
@@ -250,16 +253,19 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 		case v.verdict == pace.Meet:
 			_, err = t.meet(v, end.Round, x)
 			continue
-		case !told && !v.waiting && !v.Left:
+		case !told && !v.waiting && !v.Left && !v.Paused():
 			err = t.script.End(end, x)
 			if errors.Is(err, bridge.ErrLeft) {
 				err = nil
 			} else if err == nil {
+				finished := t.call.keeps // and gives no state
 				told, t.call.keeps = true, true
 				err = t.states.change(func(p *pace.Pace) error { p.Told(); return nil })
 				go func() {
 					defer close(kept)
-					t.keepEnd(end.Round)
+					if !finished {
+						t.keepEnd(end.Round)
+					}
 					context.AfterFunc(ctx, hurry)
 				}()
 			}
@@ -298,7 +304,7 @@ func (t *turns) complain(k int) {
 	case v.waiting:
 		t.log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
 			"workers", t.states.missing(), "round", k)
-	case !v.Finished:
+	case !v.Finished && !v.Paused():
 		t.log.Warn("the script has not taken its step yet", "round", k)
 	}
 }
@@ -336,7 +342,11 @@ func (t *turns) state(k int) (s State, err error) {
 		ended := append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)
 		return State{Ended: append(ended, v.Stop...)}, nil
 	}
-	s.Blob, err = t.script.State(k)
+	if s.Blob, err = t.script.State(k); err != nil {
+		if v, _ := t.states.view(k); v.Paused() {
+			err = errors.New("the script has left its peer for now, so that it has no state")
+		}
+	}
 	return s, err
 }
 

@@ -69,10 +69,14 @@ type State struct {
 	Newest   []Call `json:"newest,omitempty"`   // the last of them, at most two, in order
 	Passed   int    `json:"passed,omitempty"`   // calls that are over for it
 	PassedAt int    `json:"passed_at,omitempty"`
-	Stop     string `json:"stop,omitempty"` // why its script stops the run, which finishes it
+	Pauses   int    `json:"pauses,omitempty"` // odd: it takes no step for now
+	Stop     string `json:"stop,omitempty"`   // why its script stops the run, which finishes it
 	// Cut is 1 + the calls that it made before it took the end of a stopped run; 0: it has not taken it.
 	Cut int `json:"cut,omitempty"`
 }
+
+// Paused reports whether the script takes no step for now.
+func (s State) Paused() bool { return s.Pauses%2 == 1 }
 
 // Check returns an error if no worker of a run of at most rounds rounds and size workers can have the state.
 func (s State) Check(size, rounds int) error {
@@ -85,8 +89,9 @@ func (s State) Check(size, rounds int) error {
 		return fmt.Errorf("%d of %d calls", len(s.Newest), s.Calls)
 	case s.Left && !s.Finished:
 		return fmt.Errorf("a worker that has left steps no more")
-	case (s.Stop != "" || s.Cut != 0) && !s.Finished || len(s.Stop) > MaxStop || s.Cut < 0 || s.Cut > beyond:
-		return fmt.Errorf("a stop of %d bytes, calls cut at %d", len(s.Stop), s.Cut)
+	case s.Pauses < 0 || (s.Stop != "" || s.Cut != 0) && !s.Finished || len(s.Stop) > MaxStop || s.Cut < 0 ||
+		s.Cut > beyond:
+		return fmt.Errorf("%d pauses, a stop of %d bytes, calls cut at %d", s.Pauses, len(s.Stop), s.Cut)
 	}
 	for _, c := range s.Newest {
 		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 || !c.ranked(size) {
@@ -113,6 +118,7 @@ func merged(a, b State) State {
 	if newer(a, b) {
 		m.Calls, m.Newest = b.Calls, b.Newest
 	}
+	m.Pauses = max(a.Pauses, b.Pauses)
 	m.Stop, m.Cut = max(a.Stop, b.Stop), max(a.Cut, b.Cut)
 	if b.Passed > a.Passed {
 		m.Passed, m.PassedAt = b.Passed, b.PassedAt
@@ -157,6 +163,9 @@ func (p *Pace) Step(k int) { p.own().Reached = max(p.own().Reached, k+1) }
 
 // Finish notes that this worker steps no more.
 func (p *Pace) Finish() { p.own().Finished = true }
+
+// Pause notes that the script of this worker takes no step for now, or that it is back.
+func (p *Pace) Pause() { p.own().Pauses++ }
 
 // Leave notes that this worker steps no more and makes no further call.
 func (p *Pace) Leave() { p.own().Finished, p.own().Left = true, true }
@@ -228,10 +237,11 @@ func (e *MismatchError) Error() string {
 // Waiting reports whether the script of this worker waits in a call.
 func (p *Pace) Waiting() bool { return p.own().Calls > p.own().Passed }
 
-// Watched reports whether another worker needs to know the steps of this one: its script waits, or has finished.
+// Watched reports whether another worker needs to know the steps of this one: its script waits, has paused or has
+// finished.
 func (p *Pace) Watched() bool {
 	for rank, s := range p.all {
-		if topology.Rank(rank) != p.self && (s.Finished || s.Calls > s.Passed) {
+		if topology.Rank(rank) != p.self && (s.Finished || s.Calls > s.Passed || s.Paused()) {
 			return true
 		}
 	}

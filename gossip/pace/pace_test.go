@@ -322,6 +322,7 @@ func TestStatesOfNoWorker(t *testing.T) {
 		"ranks":   func(s *State) { s.Newest = []Call{{Kind: Mean, Ranks: []int{1, 1}}} },
 		"at":      func(s *State) { s.Newest = []Call{{Kind: Mean, At: -1}} },
 		"leaving": func(s *State) { s.Left = true },
+		"pauses":  func(s *State) { s.Pauses = -1 },
 		"stop":    func(s *State) { s.Stop = "while it steps" },
 		"long":    func(s *State) { s.Finished, s.Stop = true, strings.Repeat("x", MaxStop+1) },
 		"cut":     func(s *State) { s.Finished, s.Cut = true, -1 },

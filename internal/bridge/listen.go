@@ -69,8 +69,8 @@ func (s *Script) hearOne(c *conn) error {
 			s.acts <- Act{Kind: Stepped}
 		}
 		return nil
-	case KindFinish:
-		s.acts <- Act{Kind: Finishing}
+	case KindFinish, KindPause:
+		s.acts <- Act{Kind: map[Kind]ActKind{KindFinish: Finishing, KindPause: Pausing}[h.Kind]}
 		return nil
 	case KindStop:
 		why, err := c.readStop(h)

@@ -40,13 +40,14 @@ const (
 	KindVector                  // peer, frames only: the vector of the Welcome or End that follows
 	KindFinish                  // script: it takes no further step, and keeps the vector
 	KindStop                    // script: it stops the run, a JSON stop, and gives its turn back
+	KindPause                   // script: it gives its turn back for now; again: it wants one
 )
 
 var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "COLLECT", "RESULT",
-	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP"}
+	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP", "PAUSE"}
 
 // Valid reports whether k is a kind of the protocol.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindStop }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindPause }
 
 func (k Kind) String() string {
 	if !k.Valid() {

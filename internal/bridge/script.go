@@ -94,6 +94,7 @@ const (
 	Stepped   ActKind = iota // STEP: Direction has the update
 	Calling                  // COLLECT: Answer ends the call
 	Finishing                // FINISH: it steps no more
+	Pausing                  // PAUSE: it gives its turn back for now, or wants one again
 	Stopping                 // STOP: it stops the run, and waits for its end
 	Leaving                  // BYE: it makes no further call either
 )

@@ -15,11 +15,12 @@ const (
 	collecting              // the script waits for RESULT
 	ended                   // the script owns the region; no round follows
 	resting                 // the script has said FINISH, and owns the region for good
+	paused                  // the script has given its turn back, and may want another
 	left                    // the script has said BYE or ERROR
 )
 
 var phaseNames = [...]string{"before HELLO", "before START", "before WELCOME", "before the first GO", "during a round",
-	"after STEP", "during COLLECT", "after END", "after FINISH", "after BYE or ERROR"}
+	"after STEP", "during COLLECT", "after END", "after FINISH", "after PAUSE", "after BYE or ERROR"}
 
 func (p phase) String() string { return phaseNames[p] }
 
@@ -47,7 +48,7 @@ func (t *turns) hear(h Header) error {
 	switch h.Kind {
 	case KindHello, KindStart:
 		return t.hearJoin(h)
-	case KindStep, KindCollect, KindState, KindFinish, KindStop:
+	case KindStep, KindCollect, KindState, KindFinish, KindStop, KindPause:
 		return t.hearTurn(h)
 	case KindLog, KindScore, KindBye, KindError:
 		return t.hearNote(h)
@@ -80,6 +81,10 @@ func (t *turns) hearTurn(h Header) error {
 		t.wished = false
 		return atMost(h, maxState)
 	}
+	if h.Kind == KindPause && t.phase == paused {
+		t.phase = mixing
+		return atMost(h, 0)
+	}
 	if t.phase != computing && t.phase != ended && (t.phase != resting || h.Kind != KindCollect) {
 		return t.outOfTurn(h)
 	}
@@ -111,6 +116,9 @@ func (t *turns) hearTurn(h Header) error {
 	case h.Kind == KindStop:
 		t.phase = mixing
 		return atMost(h, maxNote)
+	case h.Kind == KindPause:
+		t.phase = paused
+		return atMost(h, 0)
 	}
 	t.phase, t.done = mixing, t.round+1
 	return t.vector(h)
@@ -140,7 +148,8 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	case KindGo:
 		next, allowed = computing, t.phase == welcomed || t.phase == mixing
 	case KindEnd:
-		next, allowed = ended, t.phase == welcomed || t.phase == mixing || t.phase == collecting && t.before != resting
+		next, allowed = ended, t.phase == welcomed || t.phase == mixing || t.phase == paused ||
+			t.phase == collecting && t.before != resting
 		if t.phase == resting || t.phase == collecting && t.before == resting {
 			next, allowed = t.phase, true
 		}

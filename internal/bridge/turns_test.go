@@ -16,8 +16,8 @@ func at(p phase, memory Memory) turns {
 }
 
 func TestMessagesComeInTurn(t *testing.T) {
-	phases := []phase{joining, sending, joined, welcomed, computing, mixing, collecting, ended, resting, left}
-	any := []phase{joined, welcomed, computing, mixing, collecting, ended, resting}
+	phases := []phase{joining, sending, joined, welcomed, computing, mixing, collecting, ended, resting, paused, left}
+	any := []phase{joined, welcomed, computing, mixing, collecting, ended, resting, paused}
 	allowed := map[Kind][]phase{
 		KindHello:   {joining},
 		KindStart:   {sending},
@@ -25,6 +25,7 @@ func TestMessagesComeInTurn(t *testing.T) {
 		KindCollect: {computing, ended, resting},
 		KindFinish:  {computing, ended},
 		KindStop:    {computing},
+		KindPause:   {computing, paused},
 		KindLog:     any,
 		KindScore:   any,
 		KindBye:     any,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import linecache
 import math
 import os
+import re
 import signal
 import struct
 import sys
@@ -26,7 +28,8 @@ _SECONDS = 600  # of a mean that does not wait
 _REASON = 200  # of why a script stops the run
 
 _current: Optional[Peer] = None  # one per process
-_left = False  # the process has left a peer, which takes one script
+_away: Optional[Peer] = None  # the peer that the process has left, if join can come back to it
+_left = False  # the process has left a peer for good
 
 
 def init(*, seed: Optional[int] = None) -> Peer:
@@ -125,7 +128,7 @@ class Peer:
         self.mean_rounds: dict = {}
         self._done = False  # the run has ended
         self._finished = False  # this worker steps no more
-        self._told_undone = False
+        self._told_undone = self._told_endless = False
         self._values: Any = None
         self._objects: list = []
         self._link: Optional[_link.Link] = None
@@ -176,8 +179,12 @@ class Peer:
         self._objects = ([values.model] if values.model is not None else []) + optimizers
         if self._path:
             if _left:
-                raise Error("this process has left its peer, which takes one script: start another run")
-            self._connect(values)
+                raise Error("this process had finished when it left its peer, which gives it no further turn: start "
+                            "another run")
+            if _away is not None:
+                self._return(_away, values)
+            else:
+                self._connect(values)
         else:
             self._values, self.rounds = values, rounds
             if rounds == 0:
@@ -228,6 +235,31 @@ class Peer:
         else:
             _equal.equalize(self, self._values)
             self._equal = True
+        self._await_place()
+
+    def _return(self, before: Peer, values: Any) -> None:
+        """Take the turns of a peer that this process has left. The values are those that its worker has by now."""
+        global _away
+        mine, theirs = ([(t["name"], t["shape"]) for t in each.tensors] for each in (values, before._values))
+        if mine != theirs or values.exact != before._values.exact:
+            differ = [pair for pair in zip(mine + [None], theirs + [None]) if pair[0] != pair[1]][:1]
+            raise Error(f"the run has other parameters than this model ({differ}): join with the same model again, or "
+                        "start another run")
+        link = self._link = before._link
+        self._group = before._group
+        values.attach(link.memory if link is not None else bytearray(4 * values.elements))
+        self._values, self._equal, self._calls = values, True, before._calls
+        self._rank, self._size, self.rounds, self.run, self.seed = (before.rank, before.size, before.rounds, before.run,
+                                                                    before.seed)
+        before._closed, _away = True, None
+        if link is not None:
+            link.peer = self
+        values.adopt()
+        with self._whole():
+            self._send(_link.PAUSE, round=before.round)
+            self._turn()
+        self._last_logged = self.round - 1
+        say(f"this worker goes on with the values of round {self.round} of the run, not with those of the model")
         self._await_place()
 
     def _resume(self, checkpoint: dict) -> None:
@@ -288,6 +320,8 @@ class Peer:
         """Tell whether this worker steps no more. The script that looks has come to the end of its last round."""
         if self._done and self._owed and self._shard is None:
             self._send_state(self._state_now(None))
+        if self.rounds is None and not self._told_endless and not self._alone:
+            self._told_endless = _tell_endless(sys._getframe(1))
         return self._done or self._finished
 
     @property
@@ -431,6 +465,8 @@ class Peer:
     def _check_usable(self) -> None:
         if os.getpid() != self._process:
             raise Error("this process was forked from the one that joined: only that one may use the peer")
+        if self._gone:
+            raise Error("the script has left this peer: use the one that the next join returns")
         if self._closed:
             raise Error("the peer is closed: use it inside the with block, or before the script ends")
         if self._values is None:
@@ -868,16 +904,30 @@ class Peer:
         """Tell the peer that the script ends well. The end of the with block, or of the script, does this."""
         if self._closed or self._values is None or os.getpid() != self._process:
             return
-        if self._link is None or not self._link.refused:
+        if not self._gone and (self._link is None or not self._link.refused):
             self._finish()
         self._say_last(_link.BYE, {})
 
     def leave(self) -> None:
-        """Give the peer back. In a run of one, join may follow in the same process."""
-        global _current, _left
-        self.close()
+        """Give the peer back. A later join in the same process comes back, and takes the values of the run.
+
+        Meanwhile the worker mixes without updates, and the run goes on until this process ends. A script that does not
+        come back calls finish before, so that the run need not wait for it.
+        """
+        global _current, _left, _away
+        if self._gone or not self._closed:
+            self._check_usable()
+        if self._alone or self._closed or self.done:
+            self.close()
+            _left = _left or bool(self._path)
+        else:
+            with self._whole():
+                self._settle()
+                self._flush()
+                self._send(_link.PAUSE, round=self.round)
+            self._values.disown()
+            _away = self
         self._gone = True
-        _left = _left or bool(self._path)
         _current = None
 
     def _fail(self, kind: type, problem: BaseException, trace: Any) -> None:
@@ -903,6 +953,20 @@ class Peer:
             self.close()
         elif not issubclass(kind, (SystemExit, KeyboardInterrupt)):
             self._fail(kind, problem, trace)
+
+
+_ENDLESS = re.compile(r"\s*while\s+not\s+[\w.]+\.done\s*:")  # a loop without another condition
+
+
+def _tell_endless(frame: types.FrameType) -> bool:
+    """Say, where a loop waits for the end of a run whose length the scripts decide, that it never ends by itself."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    if not _ENDLESS.match(line):
+        return False
+    say("train.rounds is script, so this loop ends only when peer.finish(), peer.stop(why) or a condition of the run "
+        "ends it: loop over your batches, or set train.rounds to a number"
+        f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})")
+    return True
 
 
 def _finite(name: str, value: Any) -> Optional[float]:
@@ -945,12 +1009,14 @@ def _flatten_numbers(x: Any) -> tuple:
 def _watch_over(peer: Peer) -> None:
     """Tell the peer how the script ends, notice the end of the peer, and keep forked children from both."""
     link = peer._link
+    link.peer = peer
     threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
-    atexit.register(peer.close)
+    atexit.register(lambda: link.peer.close())
     os.register_at_fork(after_in_child=link.socket.close)
     earlier = sys.excepthook
 
     def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
+        peer = link.peer
         if os.getpid() != peer._process:
             earlier(kind, problem, trace)
         elif issubclass(kind, KeyboardInterrupt):
@@ -968,17 +1034,16 @@ def _watch_over(peer: Peer) -> None:
     sys.excepthook = uncaught
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _on_interrupt(peer))
+        signal.signal(signal.SIGINT, _on_interrupt(link))
 
 
-def _on_interrupt(peer: Peer) -> Callable:
+def _on_interrupt(link: _link.Link) -> Callable:
     """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
 
     One that comes just after the end waits for the script to leave its loop, and so for its last state.
     """
-    link = peer._link
-
     def handle(number: int, frame: Any) -> None:
+        peer = link.peer
         spared = link.busy or link.ending == "interrupted" or link.ending and peer._owed or peer._finished
         if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
             link.interrupted = True

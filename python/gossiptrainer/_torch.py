@@ -179,6 +179,14 @@ class Module:
                 slot.sent = slot.view.clone() if slot.dtype == self.torch.float64 else None
         note_doubles([slot.name for slot in self.slots if slot.dtype == self.torch.float64])
 
+    def disown(self) -> None:
+        """Give tensors that are views of the vector memory of their own."""
+        for slot in self.slots:
+            if slot.tensor().data_ptr() == slot.address:
+                own = slot.view.clone()
+                for each in [slot.tensor()] + slot.twins:
+                    each.data = own
+
     def tensor(self) -> Any:
         """Return the vector as a tensor."""
         return self.vector

@@ -20,7 +20,7 @@ import traceback
 import numpy
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH, STOP) = range(1, 17)
+ FINISH, STOP, PAUSE) = range(1, 18)
 HEADER = struct.Struct("<IIQQ")
 
 
@@ -233,7 +233,7 @@ class Run:
     def _round(self):
         everyone, stepped = self.connections, []
         for rank, c in enumerate(everyone):
-            if c.state == "turn" and self._hear(c, STEP, STOP) == STEP:
+            if c.state == "turn" and self._hear(c, STEP, STOP, PAUSE) == STEP:
                 stepped.append(rank)
         if self.stopped:
             self._stop()
@@ -291,6 +291,11 @@ class Run:
         kind, number, body = c.until(COLLECT, FINISH, BYE, *more)
         if kind == STEP:
             assert number == self.k, (number, self.k)
+        elif kind == PAUSE:  # it comes back at once, or ends
+            if c.until(PAUSE, BYE)[0] == PAUSE:
+                self._go(self.connections.index(c))
+                return self._hear(c, *more)
+            c.state = "gone"
         elif kind == STOP:
             self.stopped, c.state = json.loads(body)["why"], "done"
         elif kind == COLLECT and number == 0:

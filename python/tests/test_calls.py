@@ -585,10 +585,42 @@ class Alone(unittest.TestCase):
             self.assertEqual((got["w"].tolist(), got["n"], peer.params is got), ([1, 1], 3, True))
             peer.leave()
 
-    def test_a_peer_takes_one_script(self):
+    def test_leave_and_join_again(self):
         def worker(rank):
-            gossip.join(linear()).leave()
-            with self.assertRaisesRegex(gossip.Error, "has left its peer, which takes one script: start another run"):
+            model = linear(rank)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            first = gossip.join(model, opt)
+            descend(model, opt)
+            kept = model.weight.tolist()
+            first.leave()
+            descend(model, opt)  # its optimizer is as before
+            left = model.weight.tolist()
+            for call in (first.barrier, first.leave):
+                with self.assertRaisesRegex(gossip.Error, "the script has left this peer: use the one that the next"):
+                    call()
+            with self.assertRaisesRegex(gossip.Error, "the run has other parameters than this model"):
+                gossip.join(linear(out=2))
+            other = linear(rank + 7)
+            opt = torch.optim.SGD(other.parameters(), 0.1)
+            peer = gossip.join(other, opt)
+            self.assertEqual((peer.round, peer.rank, peer.size), (1, rank, 2))
+            self.assertEqual(other.weight.tolist(), kept)
+            descend(other, opt)
+            self.assertEqual(model.weight.tolist(), left)
+            self.assertEqual(peer.all_reduce(1, "sum"), 2)
+            return peer.round, peer.average().weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(rounds=None, memory=memory)(worker)
+            self.assertEqual(run.codes, [0, 0])
+            self.assertEqual(run.returned, [run.returned[0]] * 2)
+            self.assertEqual(run.returned[0][0], 2)
+
+    def test_who_has_finished_does_not_come_back(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            peer.finish()
+            peer.leave()
+            with self.assertRaisesRegex(gossip.Error, "this process had finished when it left its peer"):
                 gossip.join(linear())
         self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
 
