@@ -122,6 +122,9 @@ func (p *player) do(word string) error {
 		}
 		return p.turn()
 	case "end":
+		if p.ended {
+			return nil
+		}
 		return p.turn()
 	case "leave", "return":
 		if p.ended {
