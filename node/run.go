@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/link"
 	"gossiptrainer/node/socket"
+	"gossiptrainer/node/vector"
 	"gossiptrainer/topology"
 )
 
@@ -62,6 +63,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
 	if w.Program != nil {
 		d.observe, w.Program.links = w.Program.Late(d.observe), links
+		vector.Show(n.vectors, Newest, w.Program.Newest)
 	}
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
 	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }

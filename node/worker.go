@@ -73,12 +73,17 @@ type Program struct {
 	// Notice returns what to do with a notice of another worker, nil if no worker of the run can give it; see
 	// telemetry.Topic.Notify. Several goroutines may call it.
 	Notice func(from topology.Rank, text []byte) func()
+	// Newest returns what other workers Fetch under the tag Newest. Several goroutines may call it.
+	Newest func() ([]float32, error)
 	// Change returns the change of the vector that the program has made in the round of its newest gradient, nil if there
 	// is none. It returns each once. Nil: the vector never changes.
 	Change func() (*work.Change, error)
 
 	links *link.Links // that know the vector
 }
+
+// Newest is the tag of the newest vector of a worker with a Program.
+const Newest = "newest"
 
 // Checkpoints say how a worker's state is saved while it trains. The worker copies the state between
 // two rounds, and training waits for that copy alone.

@@ -85,7 +85,12 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		return nil
 	}
 	b.Tell(int(b.rank), observe)
-	b.Enter(ctx, n)
+	b.Enter(ctx, n, func() script.Topic {
+		if t := n.Topic(); t != nil {
+			return t
+		}
+		return nil
+	})
 	if b.at.State != nil || b.at.Start != nil {
 		n.LendStart(b.store.StartVector)
 	}

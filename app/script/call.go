@@ -19,7 +19,8 @@ const mostInline = 8 * bridge.MaxReduced
 
 // called takes in a call that the script made in its turn of round k, or after its last round.
 func (t *turns) called(act bridge.Act, k int) error {
-	call := pace.Call{Kind: act.Request.Kind, Op: act.Request.Op, Root: act.Request.Root, At: k, Body: act.Raw}
+	call := pace.Call{Kind: act.Request.Kind, Op: act.Request.Op, Root: act.Request.Root, Ranks: act.Request.Ranks, At: k,
+		Body: act.Raw}
 	if len(act.Raw) > mostInline {
 		call.Body, call.Size = nil, int64(len(act.Raw))
 		t.room.Publish(tagOf(act.Call), pack(act.Raw))
@@ -56,8 +57,9 @@ func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.C
 	error) {
 	switch kind {
 	case pace.Mean:
-		mean, err := t.room.Average(t.room.ctx, call, x)
-		return vec.AppendLE(nil, mean), err
+		for _, p := range parts {
+			return t.mean(call, p.Ranks, x)
+		}
 	case pace.Reduce:
 		return reduce(parts), nil
 	case pace.Refresh:
@@ -68,6 +70,32 @@ func (t *turns) combine(call int, kind pace.Kind, parts map[topology.Rank]pace.C
 		}
 	}
 	return nil, nil
+}
+
+// mean returns the mean of the models of some workers, or all. Others contribute nothing to the sum, and a last number
+// is the share of those that do.
+func (t *turns) mean(call int, ranks []int, x []float32) ([]byte, error) {
+	if len(ranks) == 0 {
+		mean, err := t.room.Average(t.room.ctx, call, x)
+		return vec.AppendLE(nil, mean), err
+	}
+	part := make([]float32, len(x)+1)
+	if slices.Contains(ranks, t.place.Rank) {
+		copy(part, x)
+		part[len(x)] = 1
+	}
+	mean, err := t.room.Average(t.room.ctx, call, part)
+	if err != nil {
+		return nil, err
+	}
+	share := mean[len(x)]
+	if share == 0 {
+		return nil, fmt.Errorf("workers %v are lost", ranks)
+	}
+	for i := range mean {
+		mean[i] /= share
+	}
+	return vec.AppendLE(nil, mean[:len(x)]), nil
 }
 
 // broadcast returns the bytes of the root.

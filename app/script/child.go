@@ -64,7 +64,8 @@ type scores struct {
 func Begin(ctx context.Context, o Options) (*Child, error) {
 	late := newLate()
 	c := &Child{Late: late, o: o, after: after,
-		turns:  &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{})},
+		turns: &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{}),
+			newest: newest{found: make(chan found, 1)}},
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
@@ -91,6 +92,17 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	return c, nil
 }
 
+// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
+func (c *Child) Close() {
+	if c == nil {
+		return
+	}
+	c.script.Kill()
+	_ = c.script.Wait()
+	c.Late.Flush()
+	_ = os.RemoveAll(c.folder) // a leftover file does no harm
+}
+
 // Outline returns the names and shapes of the vector.
 func (c *Child) Outline() *model.Outline { return outlineOf(c.turns.shape) }
 
@@ -105,8 +117,10 @@ func outlineOf(shape bridge.Outline) *model.Outline {
 	return o
 }
 
-// Enter gives the script the room of the run, in which it takes means until ctx ends.
-func (c *Child) Enter(ctx context.Context, room Room) { c.turns.room = &meeting{room, ctx} }
+// Enter gives the script the room of the run, in which it takes means until ctx ends. The topic is nil in a run of one.
+func (c *Child) Enter(ctx context.Context, room Room, topic func() Topic) {
+	c.turns.room = &meeting{room, topic, ctx}
+}
 
 // Meet waits for the vector with which all workers begin, which is that of worker 0. A worker that returns to round 0
 // has known it before.
@@ -169,6 +183,9 @@ func (c *Child) Gradient(g []float32, k int, x []float32) (float32, error) {
 	return c.turns.gradient(g, k, x)
 }
 
+// Newest returns the newest vector of the worker, with its round, for other workers.
+func (c *Child) Newest() ([]float32, error) { return c.turns.newest.get() }
+
 // SaveBefore asks the script for its state before round k, in which it has not begun to train.
 func (c *Child) SaveBefore(k int) { c.turns.saveBefore(k) }
 
@@ -212,19 +229,6 @@ func orNaN(v *float64) float64 {
 		return math.NaN()
 	}
 	return *v
-}
-
-func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
-
-// Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
-func (c *Child) Close() {
-	if c == nil {
-		return
-	}
-	c.script.Kill()
-	_ = c.script.Wait()
-	c.Late.Flush()
-	_ = os.RemoveAll(c.folder) // a leftover file does no harm
 }
 
 // Refuse ends a script that has joined, but does not fit the run.

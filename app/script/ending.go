@@ -15,7 +15,9 @@ import (
 func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
 	loss, accuracy = math.NaN(), math.NaN()
 	end := bridge.End{Why: bridge.Finished, Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
-	if rounds < planned && !c.turns.over {
+	if text := c.Stopped(); text != "" {
+		end.Why, end.Message = bridge.Stopped, text
+	} else if rounds < planned && !c.turns.over {
 		end.Why, end.Message = bridge.Target, fmt.Sprintf("the run ends after %d rounds", rounds)
 	}
 	defer c.Close()
@@ -33,6 +35,15 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 		loss, accuracy = c.newest.Loss, c.newest.Accuracy
 	}
 	return loss, accuracy, nil
+}
+
+// Stopped returns which script has stopped the run before its rounds were over, and why; "": none has.
+func (c *Child) Stopped() string {
+	v, err := c.turns.states.view(0)
+	if err != nil || v.stop == "" || !c.turns.over {
+		return ""
+	}
+	return fmt.Sprintf("worker %d: %s", v.stopper, v.stop)
 }
 
 // turnover is how long a script that is to end may keep the vector before it is interrupted.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gossiptrainer/internal/bridge"
-	"gossiptrainer/node/telemetry"
 )
 
 // The test binary is a script where its first argument is this.
@@ -20,7 +19,11 @@ const actor = "actor"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == actor {
-		if err := act(); err != nil {
+		do := act
+		if len(os.Args) > 2 {
+			do = func() error { return play(os.Args[2]) }
+		}
+		if err := do(); err != nil {
 			fmt.Fprintln(os.Stderr, actor, err)
 			os.Exit(1)
 		}
@@ -74,7 +77,7 @@ func act() error {
 // emptyRoom is the room of a worker without others.
 type emptyRoom struct{ Room }
 
-func (emptyRoom) Topic() *telemetry.Topic { return nil }
+func alone() Topic { return nil }
 
 // A run that is stopped after its last round waits for the state of the script before it interrupts the script. A
 // slow machine gives the script no less time.
@@ -95,7 +98,7 @@ func TestAnInterruptWaitsForTheLastState(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			c.Enter(t.Context(), emptyRoom{})
+			c.Enter(t.Context(), emptyRoom{}, alone)
 			if err := c.Welcome(Place{Size: 1, Rounds: 3, Most: 3}, []float32{0}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -113,6 +116,19 @@ func TestAnInterruptWaitsForTheLastState(t *testing.T) {
 			end(ctx, c)
 			if kept != "momentum" {
 				t.Errorf("the state %q is kept after the last round, want that of the script", kept)
+			}
+		})
+	}
+}
+
+// A script that has ended well, or steps no more, resumes nothing: that it gives no last state is no news.
+func TestScriptsThatEndWellOweNoState(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"finish end|step", "finish end|finish end", "|step"} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			if _, err := (Place{Most: 1, Rounds: 1, Checkpoints: true}).run(t, words); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

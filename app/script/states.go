@@ -10,22 +10,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Place is where a worker begins.
-type Place struct {
-	Run         string
-	Seed        uint64
-	Rank, Size  int
-	Rounds      int  // of the run; 0: the scripts decide
-	Most        int  // rounds of any worker
-	Free        bool // workers share no rounds
-	Sheds       bool // the run goes on without a worker that is lost
-	Round       int  // in which it begins
-	Checkpoints bool
-	Ended       []byte // of its State before a restart; nil: it takes steps
-	// After is gossip.Slots.Succession; it is not called where workers share no rounds.
-	After func(k int) int
-}
-
 // states is what a worker knows of the scripts of all workers, its own included.
 type states struct {
 	lock    sync.Mutex
@@ -53,6 +37,22 @@ func (n notice) check(size, rounds int) error {
 		}
 	}
 	return n.State.Check(size, rounds)
+}
+
+// A Place is where a worker begins.
+type Place struct {
+	Run         string
+	Seed        uint64
+	Rank, Size  int
+	Rounds      int  // of the run; 0: the scripts decide
+	Most        int  // rounds of any worker
+	Free        bool // workers share no rounds
+	Sheds       bool // the run goes on without a worker that is lost
+	Round       int  // in which it begins
+	Checkpoints bool
+	Ended       []byte // of its State before a restart; nil: it takes steps
+	// After is gossip.Slots.Succession; it is not called where workers share no rounds.
+	After func(k int) int
 }
 
 // begin sets the place of the worker.
@@ -119,13 +119,18 @@ type view struct {
 	verdict    pace.Verdict    // where the script takes no step
 	call       int             // of the verdict Meet
 	changed    <-chan struct{} // closed when this may have changed
+	stopper    topology.Rank   // whose script has stopped the run
+	stop       string          // why; "": none has
+	cuts       bool            // the script is to take the end of a stopped run
 }
 
 func (s *states) view(k int) (v view, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	v = view{State: s.pace.Own(), waiting: s.pace.Waiting(), changed: s.changed}
-	if v.waiting || v.Finished {
+	v.stopper, v.stop = s.pace.Stopped()
+	v.cuts = s.pace.Cuts()
+	if v.waiting || v.Finished || v.Paused() {
 		v.verdict, v.call = s.pace.Next(k)
 	}
 	return v, s.broken

@@ -4,92 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"log/slog"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/model"
-	"gossiptrainer/node/telemetry"
 	"gossiptrainer/topology"
 )
-
-// A Room is what a script needs of the peers of its run.
-type Room interface {
-	// Start gives all workers the vector x of worker 0.
-	Start(ctx context.Context, x []float32) error
-	// Average returns the mean of the vectors that all workers pass to the same call, from 1 on.
-	Average(ctx context.Context, call int, x []float32) ([]float32, error)
-	// Publish lets others Fetch a copy of x by its tag.
-	Publish(tag string, x []float32)
-	Fetch(ctx context.Context, rank topology.Rank, tag string, x []float32) error
-	// Topic tells all others the newest state of the script, and who is silent; nil: there are no others.
-	Topic() *telemetry.Topic
-}
-
-// A meeting is the room in which scripts call, until ctx ends.
-type meeting struct {
-	Room
-	ctx context.Context
-}
-
-// turns lets the script take its turns, and stands in for it where it takes none.
-type turns struct {
-	mu       sync.Mutex // held while the script has the vector
-	script   *bridge.Script
-	log      *slog.Logger
-	late     *Late
-	room     *meeting
-	place    Place
-	states   states
-	saving   int // round before which the script was asked for its state last
-	timing   timing
-	call     ownCall
-	keep     func(blob []byte) error
-	shape    bridge.Outline // of the vector
-	heir     heir
-	loss     float32       // the newest
-	over     bool          // the scripts have ended the run
-	stopping chan struct{} // closed when the worker ends because of an error
-}
-
-// timing is how long the script takes.
-type timing struct {
-	usual time.Duration
-	spent time.Duration // in hand-over, up to the last step
-	cost  atomic.Int64  // nanoseconds of the last state
-}
-
-// An ownCall is the newest call of the script.
-type ownCall struct {
-	asked int    // round in whose turn it made it
-	given []byte // with it
-	keeps bool   // the script has its vector for good, so that no call moves it
-}
-
-// A State is the state of a script before a round. Blob is what the script gave. Ended says how a script ended that
-// gives none.
-type State struct{ Blob, Ended []byte }
-
-// A Change is another outline of the vector, from a round on.
-type Change struct {
-	From    int
-	Outline *model.Outline
-	// Vector makes the new vector of the old one. Tensors keep their values by name and shape; others have those of the
-	// worker with the lowest rank.
-	Vector func(x []float32) ([]float32, error)
-}
-
-// An heir is the vector with which the run goes on.
-type heir struct {
-	from  int            // round; 0: the vector stays
-	shape bridge.Outline // of it
-	told  *Change        // not yet taken
-}
 
 // patience is how long a script may take for one step, or wait for others, before the log says so.
 const patience = time.Minute
@@ -109,18 +31,27 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 	if err := t.reach(k); err != nil {
 		return 0, err
 	}
+	t.newest.lend(moment{k, x})
+	defer t.newest.back()
 	for handed := false; ; {
 		v, err := t.states.view(k)
 		switch {
 		case err != nil:
 			return 0, &Error{err}
-		case v.Finished || v.waiting:
+		case v.stop != "" && !v.Finished && (!handed || v.waiting || v.Paused()):
+			if err := t.heed(v); err != nil {
+				return 0, err
+			}
+			continue
+		case v.Finished || v.waiting || v.Paused():
+			handed = handed && !v.Paused()
 			switch v.verdict {
 			case pace.StandIn:
 				clear(g)
-				return t.loss, t.standIn(v, k)
+				return t.loss, t.standIn(v, moment{k, x})
 			case pace.Over:
 				t.over = true
+				t.newest.copy(moment{k, x})
 				return 0, work.ErrOver
 			case pace.Meet:
 				moved, err := t.meet(v, k, x)
@@ -136,7 +67,7 @@ func (t *turns) gradient(g []float32, k int, x []float32) (float32, error) {
 			}
 			handed = true
 		}
-		stepped, err := t.await(v, k, t.stopping)
+		stepped, err := t.await(v, moment{k, x}, t.stopping)
 		if err != nil {
 			return 0, err
 		}
@@ -151,7 +82,9 @@ var _ work.Gradient = (*turns)(nil).gradient
 
 // step takes in the local step of round k.
 func (t *turns) step(g []float32, k int, x []float32, took time.Duration) {
-	t.loss = t.script.Direction(g, x)
+	var y []float32
+	t.loss, y = t.script.Direction(g, x)
+	t.newest.set(moment{k + 1, y})
 	t.sketch(g, k)
 	t.share()
 	if t.saving == k {
@@ -178,8 +111,16 @@ func (t *turns) sketch(g []float32, k int) {
 	_ = t.tell() // the next sketch tells it again
 }
 
+// heed finishes the worker, whose script has not the vector, because another script has stopped the run.
+func (t *turns) heed(v view) error {
+	t.log.Info("a script has stopped the run", "worker", v.stopper, "why", v.stop)
+	return t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
+}
+
 // standIn does round k without a step of the script, which can give its state while it waits.
-func (t *turns) standIn(v view, k int) error {
+func (t *turns) standIn(v view, now moment) error {
+	k := now.k
+	t.newest.copy(now)
 	t.late.stepped(k, 0)
 	if err := t.script.AskState(k); err != nil && !errors.Is(err, bridge.ErrLeft) {
 		return fate(err)
@@ -198,16 +139,10 @@ func (t *turns) publish(change func(p *pace.Pace) error) error {
 // tell gives the others the state of the script.
 func (t *turns) tell() error {
 	text, err := t.states.text()
-	if topic := t.room.Topic(); err == nil && topic != nil {
+	if topic := t.room.topic(); err == nil && topic != nil {
 		topic.Notify(text)
 	}
 	return err
-}
-
-// silent reports whether a worker is gone.
-func (t *turns) silent(rank topology.Rank) bool {
-	topic := t.room.Topic()
-	return topic != nil && topic.Silent(rank)
 }
 
 // share tells the others the state of the script, if it is new and they need it. No worker does while all step.
@@ -222,7 +157,7 @@ const pulse = time.Second
 
 // await waits until the script does something, or the state of another worker changes. It reports a step, and takes in
 // everything else. It fails when done is closed. An interrupted run lets the step under way end.
-func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err error) {
+func (t *turns) await(v view, now moment, done <-chan struct{}) (stepped bool, err error) {
 	acts, gone := t.script.Acts()
 	if v.Left {
 		acts, gone = nil, nil
@@ -231,17 +166,19 @@ func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err er
 	defer tick.Stop()
 	select {
 	case act := <-acts:
-		return t.took(act, k)
+		return t.took(act, now)
+	case found := <-t.newest.found:
+		return false, t.answerNewest(found)
 	case <-gone:
 		select {
 		case act := <-acts: // came before the end
-			return t.took(act, k)
+			return t.took(act, now)
 		default:
 		}
 		if err := t.script.Lost(); err != nil {
 			return false, fate(err)
 		}
-		return t.took(bridge.Act{Kind: bridge.Leaving}, k)
+		return t.took(bridge.Act{Kind: bridge.Leaving}, now)
 	case <-v.changed:
 	case <-tick.C:
 		return false, t.lose()
@@ -251,13 +188,22 @@ func (t *turns) await(v view, k int, done <-chan struct{}) (stepped bool, err er
 	return false, nil
 }
 
-// took takes in an act of the script in its turn of round k, or after its last round.
-func (t *turns) took(act bridge.Act, k int) (stepped bool, err error) {
-	switch act.Kind {
+// took takes in an act of the script in its turn of a round, or after its last one.
+func (t *turns) took(act bridge.Act, now moment) (stepped bool, err error) {
+	switch k := now.k; act.Kind {
 	case bridge.Stepped:
 		return true, nil
 	case bridge.Calling:
+		if act.Request.Kind == bridge.Newest {
+			t.seekNewest(act.Request, now)
+			return false, nil
+		}
 		return false, t.called(act, k)
+	case bridge.Stopping:
+		t.log.Info("the script of this worker has stopped the run", "why", act.Why, "round", k)
+		return false, t.publish(func(p *pace.Pace) error { p.Stop(act.Why); return nil })
+	case bridge.Pausing:
+		return false, t.publish(func(p *pace.Pace) error { p.Pause(); return nil })
 	case bridge.Finishing:
 		t.call.keeps = true
 		return false, t.publish(func(p *pace.Pace) error { p.Finish(); return nil })
@@ -273,7 +219,7 @@ func (t *turns) lose() error {
 	}
 	return t.states.change(func(p *pace.Pace) error {
 		for rank := range topology.Rank(t.place.Size) {
-			if t.silent(rank) {
+			if t.room.silent(rank) {
 				p.Lose(rank)
 			}
 		}
@@ -293,6 +239,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 	if err == nil {
 		err = t.reach(end.Round)
 	}
+	t.newest.set(moment{end.Round, x})
 	kept := make(chan struct{})
 	told := false
 	defer func() {
@@ -306,18 +253,25 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 			return &Error{err}
 		}
 		switch {
+		case v.cuts:
+			err = t.publish(func(p *pace.Pace) error { end.Cut = p.Cut(); return nil })
+			continue
 		case v.verdict == pace.Meet:
 			_, err = t.meet(v, end.Round, x)
 			continue
-		case !told && !v.waiting && !v.Left:
+		case !told && !v.waiting && !v.Left && !v.Paused():
 			err = t.script.End(end, x)
 			if errors.Is(err, bridge.ErrLeft) {
 				err = nil
 			} else if err == nil {
+				finished := t.call.keeps // and gives no state
 				told, t.call.keeps = true, true
+				err = t.states.change(func(p *pace.Pace) error { p.Told(); return nil })
 				go func() {
 					defer close(kept)
-					t.keepEnd(end.Round)
+					if !finished {
+						t.keepEnd(end.Round)
+					}
 					context.AfterFunc(ctx, hurry)
 				}()
 			}
@@ -325,7 +279,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 			return nil
 		}
 		if err == nil {
-			_, err = t.await(v, end.Round, ctx.Done())
+			_, err = t.await(v, moment{end.Round, x}, ctx.Done())
 		}
 	}
 	return err
@@ -333,13 +287,14 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 
 // alone reports whether no other worker needs this one in a call: each has left, or is silent.
 func (t *turns) alone() bool {
-	return !slices.ContainsFunc(t.states.missing(), func(rank topology.Rank) bool { return !t.silent(rank) })
+	return !slices.ContainsFunc(t.states.missing(), func(rank topology.Rank) bool { return !t.room.silent(rank) })
 }
 
 // stop tells the script that the run has stopped, and takes its last state.
 func (t *turns) stop(end bridge.End, x []float32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	end.Cut = true
 	err := t.reach(end.Round)
 	if err == nil {
 		err = t.script.End(end, x)
@@ -358,7 +313,7 @@ func (t *turns) complain(k int) {
 	case v.waiting:
 		t.log.Warn("the script waits in a call for other workers, which train on, or have not come to it", "call", v.Calls,
 			"workers", t.states.missing(), "round", k)
-	case !v.Finished:
+	case !v.Finished && !v.Paused():
 		t.log.Warn("the script has not taken its step yet", "round", k)
 	}
 }
@@ -380,7 +335,7 @@ func (t *turns) keepEnd(k int) {
 	if err == nil {
 		err = t.keep(blob)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, bridge.ErrLeft) { // who has ended resumes nothing
 		t.log.Warn("the state of the script after its last round is not kept", "why", err)
 	}
 }
@@ -393,9 +348,14 @@ func (t *turns) state(k int) (s State, err error) {
 		if v.Left {
 			left = 1
 		}
-		return State{Ended: append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)}, nil
+		ended := append(binary.LittleEndian.AppendUint64(nil, uint64(v.Reached)), left)
+		return State{Ended: append(ended, v.Stop...)}, nil
 	}
-	s.Blob, err = t.script.State(k)
+	if s.Blob, err = t.script.State(k); err != nil {
+		if v, _ := t.states.view(k); v.Paused() {
+			err = errors.New("the script has left its peer for now, so that it has no state")
+		}
+	}
 	return s, err
 }
 
@@ -404,7 +364,7 @@ func (t *turns) restore(ended []byte) (left bool, err error) {
 	if ended == nil {
 		return false, nil
 	}
-	if len(ended) != 9 || binary.LittleEndian.Uint64(ended) > uint64(t.place.Most) {
+	if len(ended) < 9 || len(ended) > 9+pace.MaxStop || binary.LittleEndian.Uint64(ended) > uint64(t.place.Most) {
 		return false, errors.New("script: the checkpoint does not say how the script had ended")
 	}
 	left = ended[8] == 1
@@ -413,6 +373,9 @@ func (t *turns) restore(ended []byte) (left bool, err error) {
 			p.Step(k - 1)
 		}
 		p.Finish()
+		if stop := string(ended[9:]); stop != "" {
+			p.Stop(stop)
+		}
 		if left {
 			p.Leave()
 		}

@@ -105,12 +105,18 @@ func (s *Session) Testing(rank int) func(done, all int) {
 	})
 }
 
-// ended returns the reason for an early end, "" if there is none.
+// ended returns the reason for an early end, "" if there is none. A script may have stopped the run.
 func (s *Session) ended() string {
-	if s.ends == nil {
-		return ""
+	if s.ends != nil && s.ends.reason() != "" {
+		return s.ends.reason()
 	}
-	return s.ends.reason()
+	finals, _ := s.results()
+	for _, f := range finals {
+		if f.Stopped != "" {
+			return f.Stopped
+		}
+	}
+	return ""
 }
 
 // Shorter returns the rounds of a run that ended early, 0 for other runs.

@@ -57,6 +57,7 @@ func Train(
 	testing := record.Status{State: record.Testing}
 	n.Say(testing)
 	if o.Script != nil {
+		final.Stopped = o.Script.Stopped()
 		final.Loss, final.Accuracy, err = o.Script.Finish(ctx, final.Rounds, w.Rounds, w.Machine.Params())
 		if err != nil { // the script's: the model is there
 			return final, errors.Join(err, o.Complete(&final, run, w, nil))
@@ -121,7 +122,7 @@ func (o *Options) driven(
 	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
 	if o.Script != nil {
-		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice}
+		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice, Newest: o.Script.Newest}
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks

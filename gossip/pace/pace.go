@@ -9,6 +9,7 @@ package pace
 
 import (
 	"fmt"
+	"slices"
 
 	"gossiptrainer/topology"
 )
@@ -38,7 +39,9 @@ type Call struct {
 	Kind Kind   `json:"kind"`
 	Op   string `json:"op,omitempty"`   // of a Reduce
 	Root int    `json:"root,omitempty"` // of a Broadcast
-	At   int    `json:"at"`             // rounds that the worker had done when it called
+	// Ranks are the workers of a Mean, in ascending order; none: all.
+	Ranks []int `json:"ranks,omitempty"`
+	At    int   `json:"at"` // rounds that the worker had done when it called
 	// Body is what the worker contributes, if it is short; Size is its length where it travels otherwise.
 	Body []byte `json:"body,omitempty"`
 	Size int64  `json:"size,omitempty"`
@@ -46,7 +49,18 @@ type Call struct {
 
 // agrees reports whether two workers make the same call.
 func (c Call) agrees(d Call) bool {
-	return c.Kind == d.Kind && c.Op == d.Op && c.Root == d.Root && (c.Kind != Reduce || len(c.Body) == len(d.Body))
+	same := c.Kind == d.Kind && c.Op == d.Op && c.Root == d.Root && slices.Equal(c.Ranks, d.Ranks)
+	return same && (c.Kind != Reduce || len(c.Body) == len(d.Body))
+}
+
+// ranked reports whether the ranks of a call are those of a run of some workers, in ascending order.
+func (c Call) ranked(size int) bool {
+	for i, rank := range c.Ranks {
+		if rank < 0 || rank >= size || i > 0 && rank <= c.Ranks[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // kept is how many calls a State holds: a worker is at most one call ahead of another.
@@ -61,7 +75,14 @@ type State struct {
 	Newest   []Call `json:"newest,omitempty"`   // the last of them, at most two, in order
 	Passed   int    `json:"passed,omitempty"`   // calls that are over for it
 	PassedAt int    `json:"passed_at,omitempty"`
+	Pauses   int    `json:"pauses,omitempty"` // odd: it takes no step for now
+	Stop     string `json:"stop,omitempty"`   // why its script stops the run, which finishes it
+	// Cut is 1 + the calls that it made before it took the end of a stopped run; 0: it has not taken it.
+	Cut int `json:"cut,omitempty"`
 }
+
+// Paused reports whether the script takes no step for now.
+func (s State) Paused() bool { return s.Pauses%2 == 1 }
 
 // Check returns an error if no worker of a run of at most rounds rounds and size workers can have the state.
 func (s State) Check(size, rounds int) error {
@@ -70,13 +91,16 @@ func (s State) Check(size, rounds int) error {
 		return fmt.Errorf("round %d or %d of %d", s.Reached, s.PassedAt, rounds)
 	case s.Calls < 0 || s.Passed < 0 || s.Calls-s.Passed < 0 || s.Calls-s.Passed > 1:
 		return fmt.Errorf("%d calls of which %d are over", s.Calls, s.Passed)
-	case len(s.Newest) > min(kept, s.Calls) || s.Calls > 0 && len(s.Newest) == 0:
+	case len(s.Newest) > min(kept, s.Calls) || s.Calls > 0 && len(s.Newest) == 0 && s.Cut == 0:
 		return fmt.Errorf("%d of %d calls", len(s.Newest), s.Calls)
 	case s.Left && !s.Finished:
 		return fmt.Errorf("a worker that has left steps no more")
+	case s.Pauses < 0 || (s.Stop != "" || s.Cut != 0) && !s.Finished || len(s.Stop) > MaxStop || s.Cut < 0 ||
+		s.Cut > beyond:
+		return fmt.Errorf("%d pauses, a stop of %d bytes, calls cut at %d", s.Pauses, len(s.Stop), s.Cut)
 	}
 	for _, c := range s.Newest {
-		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 {
+		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 || !c.ranked(size) {
 			return fmt.Errorf("call %q at round %d, root %d", c.Kind, c.At, c.Root)
 		}
 	}
@@ -97,9 +121,11 @@ func merged(a, b State) State {
 	m := a
 	m.Reached = max(a.Reached, b.Reached)
 	m.Finished, m.Left = a.Finished || b.Finished, a.Left || b.Left
-	if b.Calls > a.Calls || b.Calls == a.Calls && len(b.Newest) > len(a.Newest) {
+	if newer(a, b) {
 		m.Calls, m.Newest = b.Calls, b.Newest
 	}
+	m.Pauses = max(a.Pauses, b.Pauses)
+	m.Stop, m.Cut = max(a.Stop, b.Stop), max(a.Cut, b.Cut)
 	if b.Passed > a.Passed {
 		m.Passed, m.PassedAt = b.Passed, b.PassedAt
 	}
@@ -123,6 +149,7 @@ type Pace struct {
 	all  []State
 	met  int // the last call of others in which a worker without a script has taken part, by number
 	free bool
+	told bool // the script has been told the end
 }
 
 // New returns the Pace of worker self of n.
@@ -142,6 +169,9 @@ func (p *Pace) Step(k int) { p.own().Reached = max(p.own().Reached, k+1) }
 
 // Finish notes that this worker steps no more.
 func (p *Pace) Finish() { p.own().Finished = true }
+
+// Pause notes that the script of this worker takes no step for now, or that it is back.
+func (p *Pace) Pause() { p.own().Pauses++ }
 
 // Leave notes that this worker steps no more and makes no further call.
 func (p *Pace) Leave() { p.own().Finished, p.own().Left = true, true }
@@ -191,7 +221,7 @@ func (p *Pace) check(c int) error {
 		return nil
 	}
 	for rank := range p.all {
-		if theirs, called := p.all[rank].call(c); called && !mine.agrees(theirs) {
+		if theirs, called := p.part(p.all[rank], c); called && !mine.agrees(theirs) {
 			return &MismatchError{Call: c, Self: p.self, Peer: topology.Rank(rank), Own: mine, Theirs: theirs}
 		}
 	}
@@ -207,16 +237,17 @@ type MismatchError struct {
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("worker %d is in %s %d, worker %d in %s %d: all workers call the same functions in the same "+
-		"order, with equally many values", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
+		"order, with equally many values and the same ranks", e.Self, e.Own.Kind, e.Call, e.Peer, e.Theirs.Kind, e.Call)
 }
 
 // Waiting reports whether the script of this worker waits in a call.
 func (p *Pace) Waiting() bool { return p.own().Calls > p.own().Passed }
 
-// Watched reports whether another worker needs to know the steps of this one: its script waits, or has finished.
+// Watched reports whether another worker needs to know the steps of this one: its script waits, has paused or has
+// finished.
 func (p *Pace) Watched() bool {
 	for rank, s := range p.all {
-		if topology.Rank(rank) != p.self && (s.Finished || s.Calls > s.Passed) {
+		if topology.Rank(rank) != p.self && (s.Finished || s.Calls > s.Passed || s.Paused()) {
 			return true
 		}
 	}
@@ -253,7 +284,7 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 		last, finished = max(last, s.Reached), finished && s.Finished
 	}
 	switch {
-	case p.free && p.own().Left:
+	case p.free && (p.own().Left || p.own().Finished && p.stopped()):
 		return Over, 0
 	case p.free:
 		return Wait, 0
@@ -289,13 +320,13 @@ func (p *Pace) Met(c int) { p.met = max(p.met, c) }
 func (p *Pace) meeting(c int) (at int, here, known bool) {
 	known = p.has(c)
 	for _, s := range p.all {
-		call, called := s.call(c)
+		call, called := p.part(s, c)
 		switch {
-		case s.Passed == c:
+		case s.Passed == c && !p.apart(s, c):
 			return s.PassedAt, true, known
 		case called:
 			at = max(at, call.At)
-		case s.Left:
+		case p.absent(s, c):
 			at = max(at, s.Reached)
 		}
 	}
@@ -305,7 +336,7 @@ func (p *Pace) meeting(c int) (at int, here, known bool) {
 // has reports whether the parts of all workers in call c are known.
 func (p *Pace) has(c int) bool {
 	for _, s := range p.all {
-		if _, called := s.call(c); !called && !s.Left {
+		if _, called := p.part(s, c); !called && !p.absent(s, c) {
 			return false
 		}
 	}
@@ -316,7 +347,7 @@ func (p *Pace) has(c int) bool {
 func (p *Pace) Calls(c int) map[topology.Rank]Call {
 	parts := map[topology.Rank]Call{}
 	for rank, s := range p.all {
-		if call, called := s.call(c); called {
+		if call, called := p.part(s, c); called {
 			parts[topology.Rank(rank)] = call
 		}
 	}

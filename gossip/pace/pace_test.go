@@ -10,9 +10,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A script is what a worker's script does: 's' steps, 'b' calls a barrier, 'm' a mean, 'f' finishes. At its end it
-// leaves.
+// A script is what a worker's script does: 's' steps, 'b' calls a barrier, 'm' a mean, 'f' finishes, 'x' stops the run.
+// At its end it leaves.
 type script string
+
+// afterStop is what a script does after the end of a stopped run.
+const afterStop script = "mb"
 
 // An actor is one worker of a world: a ring, in which no worker is more than a round ahead of a neighbour.
 type actor struct {
@@ -22,6 +25,7 @@ type actor struct {
 	part  int    // rounds to which it has contributed
 	calls int    // made
 	log   string // what happened at which round
+	cut   int    // calls cut off
 	over  bool   // its rounds are
 	gone  bool   // no other worker needs it any more
 }
@@ -57,7 +61,13 @@ func (w *world) act(i int) bool {
 		return false
 	}
 	s := a.p.Own()
-	if !a.p.Waiting() && len(a.do) > 0 && (!s.Finished || a.do[0] != 's') {
+	if _, why := a.p.Stopped(); why != "" && !s.Finished {
+		a.p.Finish()
+		return true
+	}
+	if a.stopped() && !a.over && !a.p.Waiting() { // its script waits for the end
+		a.do = ""
+	} else if !a.p.Waiting() && len(a.do) > 0 && (!s.Finished || a.do[0] != 's') {
 		next := a.do[0]
 		a.do = a.do[1:]
 		switch next {
@@ -66,6 +76,8 @@ func (w *world) act(i int) bool {
 			a.part++
 		case 'f':
 			a.p.Finish()
+		case 'x':
+			a.p.Stop("enough")
 		default:
 			a.calls++
 			kind := map[byte]Kind{'b': Barrier, 'm': Mean}[next]
@@ -75,7 +87,7 @@ func (w *world) act(i int) bool {
 		}
 		return true
 	}
-	if !a.p.Waiting() && len(a.do) == 0 && !s.Left {
+	if !a.p.Waiting() && len(a.do) == 0 && !s.Left && (a.over || !a.stopped()) {
 		a.p.Leave()
 		return true
 	}
@@ -86,11 +98,25 @@ func (w *world) act(i int) bool {
 	case Meet:
 		return w.meet(i, c)
 	case Over:
-		a.over = true
+		if a.over = true; a.p.Cuts() {
+			if a.p.Cut() {
+				a.cut++
+			}
+			if a.calls = a.p.Own().Calls; !s.Left {
+				a.do = afterStop
+			}
+			return true
+		}
 		a.gone = s.Left && len(a.p.Missing()) == 0
 		return true
 	}
 	return false
+}
+
+// stopped reports whether the script of a worker has finished because of a stop.
+func (a *actor) stopped() bool {
+	_, why := a.p.Stopped()
+	return why != "" && a.p.Own().Finished
 }
 
 // meet has a worker contribute to a call. It is over for a worker when the others have contributed to a mean.
@@ -192,6 +218,42 @@ func TestRoundsDependOnCountsAlone(t *testing.T) {
 	}
 }
 
+// A script that stops the run ends it for all after the same round. A call to which it does not come is cut off
+// everywhere, and all agree about the numbers of later calls.
+func TestAStopEndsTheRunForAll(t *testing.T) {
+	cut := 0
+	for seed := range uint64(1500) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		scripts := randomScripts(random, 2+random.IntN(5))
+		at := random.IntN(len(scripts))
+		scripts[at] = scripts[at][:random.IntN(len(scripts[at])+1)]
+		if strings.Contains(string(scripts[at]), "f") {
+			continue
+		}
+		scripts[at] += "x"
+		w := newWorld(t, random, scripts)
+		if !w.run() {
+			t.Fatalf("seed %d, %q: the run does not end: %s", seed, scripts, w.state())
+		}
+		for i, a := range w.all {
+			if _, why := a.p.Stopped(); a.k != w.all[0].k || a.part != a.k || !a.over || why != "enough" {
+				t.Fatalf("seed %d, %q: worker %d has stopped for %q: %s", seed, scripts, i, why, w.state())
+			}
+			cut += a.cut
+		}
+		last := w.all[at].p.Own().Calls
+		for i, a := range w.all {
+			if s := a.p.Own(); s.Calls != last && s.Cut < beyond || len(w.met[last]) < len(w.all) && s.Cut < beyond &&
+				!w.met[last][i] {
+				t.Fatalf("seed %d, %q: worker %d made %d calls, worker %d %d", seed, scripts, i, s.Calls, at, last)
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no call was cut off")
+	}
+}
+
 // result says how many rounds there were and where each worker's calls were made.
 func (w *world) result() string {
 	var b strings.Builder
@@ -257,8 +319,13 @@ func TestStatesOfNoWorker(t *testing.T) {
 		"none":    func(s *State) { s.Newest = nil },
 		"kind":    func(s *State) { s.Newest = []Call{{Kind: "x"}} },
 		"root":    func(s *State) { s.Newest = []Call{{Kind: Mean, Root: 4}} },
+		"ranks":   func(s *State) { s.Newest = []Call{{Kind: Mean, Ranks: []int{1, 1}}} },
 		"at":      func(s *State) { s.Newest = []Call{{Kind: Mean, At: -1}} },
 		"leaving": func(s *State) { s.Left = true },
+		"pauses":  func(s *State) { s.Pauses = -1 },
+		"stop":    func(s *State) { s.Stop = "while it steps" },
+		"long":    func(s *State) { s.Finished, s.Stop = true, strings.Repeat("x", MaxStop+1) },
+		"cut":     func(s *State) { s.Finished, s.Cut = true, -1 },
 	} {
 		s := ok
 		change(&s)

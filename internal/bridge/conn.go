@@ -63,18 +63,6 @@ func (c *conn) decode(h Header, v any) error {
 	return strict(h.Kind, text, v)
 }
 
-func strict(kind Kind, text []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%v: %w", kind, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%v: something follows its JSON value", kind)
-	}
-	return nil
-}
-
 // send writes a message with a body of bytes.
 func (c *conn) send(h Header, body []byte) error {
 	c.writing.Lock()
@@ -108,6 +96,27 @@ func (c *conn) sendResult(call int, r Result, raw []byte) error {
 	}
 	body := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(text)+len(raw)), uint32(len(text)))
 	return c.send(Header{Kind: KindResult, Round: uint64(call)}, append(append(body, text...), raw...))
+}
+
+// readStop reads the body of a STOP.
+func (c *conn) readStop(h Header) (why string, err error) {
+	var told stop
+	if err := c.decode(h, &told); err != nil {
+		return "", err
+	}
+	return told.Why, told.check()
+}
+
+// readCall reads a COLLECT of the script of a worker.
+func (c *conn) readCall(h Header, rank, size int) (Act, error) {
+	request, raw, err := c.readRequest(h)
+	if err == nil {
+		err = request.Check(rank, size, raw)
+	}
+	if err == nil && (request.Kind == Newest) != (h.Round == 0) {
+		err = fmt.Errorf("COLLECT %d of kind %s: a newest has number 0, all others have one from 1", h.Round, request.Kind)
+	}
+	return Act{Kind: Calling, Call: int(h.Round), Request: request, Raw: raw}, err
 }
 
 // readRequest reads the body of a COLLECT.

@@ -51,7 +51,8 @@ func gradient(s *Script, g []float32, k int, x []float32) (loss float32, err err
 		if act.Kind != Stepped {
 			return 0, fmt.Errorf("act %d instead of a step", act.Kind)
 		}
-		return s.Direction(g, x), nil
+		loss, _ := s.Direction(g, x)
+		return loss, nil
 	case <-lost(s):
 		return 0, s.Lost()
 	}

@@ -69,16 +69,19 @@ func (s *Script) hearOne(c *conn) error {
 			s.acts <- Act{Kind: Stepped}
 		}
 		return nil
-	case KindFinish:
-		s.acts <- Act{Kind: Finishing}
+	case KindFinish, KindPause:
+		s.acts <- Act{Kind: map[Kind]ActKind{KindFinish: Finishing, KindPause: Pausing}[h.Kind]}
 		return nil
-	case KindCollect:
-		request, raw, err := c.readRequest(h)
+	case KindStop:
+		why, err := c.readStop(h)
 		if err == nil {
-			err = request.Check(rank, size, raw)
+			s.acts <- Act{Kind: Stopping, Why: why}
 		}
+		return err
+	case KindCollect:
+		act, err := c.readCall(h, rank, size)
 		if err == nil {
-			s.acts <- Act{Kind: Calling, Call: int(h.Round), Request: request, Raw: raw}
+			s.acts <- act
 		}
 		return err
 	case KindState:

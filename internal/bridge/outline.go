@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"unicode/utf8"
@@ -63,22 +62,6 @@ func (o Outline) Check() error {
 		return fmt.Errorf("the exact tail of %d elements begins inside a tensor", o.Exact)
 	}
 	return nil
-}
-
-// ReadRefresh reads the bytes of a refresh. They are the length of an outline as u32, the outline as JSON, and values
-// as binary32: those of the tensors that are new in it, in its order.
-func ReadRefresh(raw []byte) (o Outline, fresh []byte, err error) {
-	if len(raw) < 4 || uint64(binary.LittleEndian.Uint32(raw)) > uint64(len(raw)-4) {
-		return o, nil, fmt.Errorf("refresh of %d bytes, without an outline", len(raw))
-	}
-	end := 4 + binary.LittleEndian.Uint32(raw)
-	if fresh = raw[end:]; len(fresh)%4 != 0 {
-		return o, nil, fmt.Errorf("refresh with values of %d bytes", len(fresh))
-	}
-	if err := strict(KindCollect, raw[4:end], &o); err != nil {
-		return o, nil, err
-	}
-	return o, fresh, o.Check()
 }
 
 // size returns the number of elements of a tensor.

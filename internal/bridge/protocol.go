@@ -1,12 +1,16 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gossiptrainer/gossip/pace"
@@ -38,13 +42,15 @@ const (
 	KindStart                   // script, frames only: the script's own start vector
 	KindVector                  // peer, frames only: the vector of the Welcome or End that follows
 	KindFinish                  // script: it takes no further step, and keeps the vector
+	KindStop                    // script: it stops the run, a JSON stop, and gives its turn back
+	KindPause                   // script: it gives its turn back for now; again: it wants one
 )
 
 var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "COLLECT", "RESULT",
-	"BYE", "ERROR", "START", "VECTOR", "FINISH"}
+	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP", "PAUSE"}
 
 // Valid reports whether k is a kind of the protocol.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindFinish }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindPause }
 
 func (k Kind) String() string {
 	if !k.Valid() {
@@ -141,14 +147,29 @@ const (
 	Finished    Reason = "finished"    // all rounds are done
 	Target      Reason = "target"      // the run has reached its target
 	Interrupted Reason = "interrupted" // the user stopped the run
-	Stopped     Reason = "stopped"     // the run stopped for another reason, which Message gives
+	Stopped     Reason = "stopped"     // a script stopped the run, or it failed: Message says why
 )
 
 // An End is the body of an END. The header has Round, the number of rounds that are done.
 type End struct {
 	Why     Reason `json:"why"`
 	Message string `json:"message"`
+	Cut     bool   `json:"cut,omitempty"` // no RESULT follows, if the script waits for one
 	Round   int    `json:"-"`
+}
+
+// A stop is the body of a STOP.
+type stop struct {
+	Why string `json:"why"`
+}
+
+// check returns an error if the text is empty, too long or no line.
+func (s stop) check() error {
+	control := strings.ContainsFunc(s.Why, unicode.IsControl) || !utf8.ValidString(s.Why)
+	if s.Why == "" || len(s.Why) > pace.MaxStop || control {
+		return fmt.Errorf("STOP: why is %q: want a line of 1 to %d bytes", s.Why, pace.MaxStop)
+	}
+	return nil
 }
 
 // Values is the body of a LOG or SCORE: numbers by name. One that is not finite is null.
@@ -180,7 +201,16 @@ type Request struct {
 	Kind pace.Kind `json:"kind"`
 	Op   string    `json:"op,omitempty"`   // of a reduce: mean, sum, min or max
 	Root int       `json:"root,omitempty"` // of a broadcast
+	// Ranks are the workers of a mean, in ascending order; none: all.
+	Ranks   []int   `json:"ranks,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // of a Newest: how long it may take
 }
+
+// Newest is the kind of a call that waits for no other worker: the mean of the newest models. Its number is 0.
+const Newest pace.Kind = "newest"
+
+// mostSeconds bounds the time of a Newest.
+const mostSeconds = 600
 
 // MaxReduced is the largest number of values of a reduce.
 const MaxReduced = 8192
@@ -191,7 +221,7 @@ var ops = []string{"mean", "sum", "min", "max"}
 // Check returns an error if the request and its bytes do not make up a call. Self is the rank of the script.
 func (r Request) Check(self, size int, raw []byte) error {
 	switch {
-	case !r.Kind.Valid():
+	case !r.Kind.Valid() && r.Kind != Newest:
 		return fmt.Errorf("no such call: %q", r.Kind)
 	case r.Kind == pace.Reduce && !slices.Contains(ops, r.Op):
 		return fmt.Errorf("reduce by %q: want one of %s", r.Op, strings.Join(ops, ", "))
@@ -207,6 +237,24 @@ func (r Request) Check(self, size int, raw []byte) error {
 	case len(raw) > 0 && r.Kind != pace.Reduce && (r.Kind != pace.Broadcast || r.Root != self):
 		return fmt.Errorf("%s with %d bytes", r.Kind, len(raw))
 	}
+	return r.checkMean(size)
+}
+
+// checkMean checks what only means have.
+func (r Request) checkMean(size int) error {
+	for i, rank := range r.Ranks {
+		if rank < 0 || rank >= size || i > 0 && rank <= r.Ranks[i-1] {
+			return fmt.Errorf("%s of workers %v: want ranks below %d in ascending order", r.Kind, r.Ranks, size)
+		}
+	}
+	switch {
+	case len(r.Ranks) > 0 && r.Kind != pace.Mean && r.Kind != Newest:
+		return fmt.Errorf("%s of workers %v: only means have some", r.Kind, r.Ranks)
+	case r.Kind == Newest && !(r.Seconds > 0 && r.Seconds <= mostSeconds):
+		return fmt.Errorf("newest in %v seconds: want up to %d", r.Seconds, mostSeconds)
+	case r.Kind != Newest && r.Seconds != 0:
+		return fmt.Errorf("%s with seconds", r.Kind)
+	}
 	return nil
 }
 
@@ -217,6 +265,9 @@ type Result struct {
 	Moved bool      `json:"moved"` // the run went on meanwhile: a GO or END of Round follows
 	// From is the round, after a refresh, whose GO or END first hands over the vector of the new outline.
 	From int `json:"from,omitempty"`
+	// Of a Newest: the rounds of the models in the mean, and why others are not in it, by rank.
+	Rounds  map[int]int    `json:"rounds,omitempty"`
+	Missing map[int]string `json:"missing,omitempty"`
 }
 
 // A Failure is the body of an ERROR.
@@ -234,4 +285,33 @@ func AppendMessage(b []byte, kind Kind, round int, body any) ([]byte, error) {
 	var head [HeaderLen]byte
 	Header{Kind: kind, Round: uint64(round), Length: uint64(len(text))}.Put(head[:])
 	return append(append(b, head[:]...), text...), nil
+}
+
+// ReadRefresh reads the bytes of a refresh. They are the length of an outline as u32, the outline as JSON, and values
+// as binary32: those of the tensors that are new in it, in its order.
+func ReadRefresh(raw []byte) (o Outline, fresh []byte, err error) {
+	if len(raw) < 4 || uint64(binary.LittleEndian.Uint32(raw)) > uint64(len(raw)-4) {
+		return o, nil, fmt.Errorf("refresh of %d bytes, without an outline", len(raw))
+	}
+	end := 4 + binary.LittleEndian.Uint32(raw)
+	if fresh = raw[end:]; len(fresh)%4 != 0 {
+		return o, nil, fmt.Errorf("refresh with values of %d bytes", len(fresh))
+	}
+	if err := strict(KindCollect, raw[4:end], &o); err != nil {
+		return o, nil, err
+	}
+	return o, fresh, o.Check()
+}
+
+// strict reads the JSON of a message. Unknown keys are errors.
+func strict(kind Kind, text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%v: %w", kind, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%v: something follows its JSON value", kind)
+	}
+	return nil
 }

@@ -94,6 +94,8 @@ const (
 	Stepped   ActKind = iota // STEP: Direction has the update
 	Calling                  // COLLECT: Answer ends the call
 	Finishing                // FINISH: it steps no more
+	Pausing                  // PAUSE: it gives its turn back for now, or wants one again
+	Stopping                 // STOP: it stops the run, and waits for its end
 	Leaving                  // BYE: it makes no further call either
 )
 
@@ -103,6 +105,7 @@ type Act struct {
 	Call    int // number of a call, from 1
 	Request Request
 	Raw     []byte // of the call
+	Why     string // of a STOP
 }
 
 // Spent is how long the hand-over of vectors took, in sum.
@@ -222,8 +225,8 @@ func (s *Script) Lost() error {
 }
 
 // Direction writes x minus the vector after the script's step into g. Its loss is the newest finite one that the script
-// has logged, 0 before any.
-func (s *Script) Direction(g, x []float32) (loss float32) {
+// has logged, 0 before any. The vector is y, until the next Go.
+func (s *Script) Direction(g, x []float32) (loss float32, y []float32) {
 	stepped := time.Now()
 	s.region.step(g, x)
 	s.lock.Lock()
@@ -231,7 +234,7 @@ func (s *Script) Direction(g, x []float32) (loss float32) {
 	s.clock.spent.Script += stepped.Sub(s.clock.out)
 	s.clock.spent.Back += time.Since(stepped)
 	s.clock.spent.Rounds++
-	return s.news.loss
+	return s.news.loss, s.region.data
 }
 
 // Answer ends a call of the script. Where r says that the run has moved, Go or End follows.
@@ -313,6 +316,11 @@ func (s *Script) State(k int) ([]byte, error) {
 // End tells the script that no round follows, with the worker's final vector, unless it has said FINISH. The script may
 // still call and evaluate; Wait waits for it.
 func (s *Script) End(e End, x []float32) error {
+	if e.Cut {
+		s.lock.Lock()
+		s.turns.cut()
+		s.lock.Unlock()
+	}
 	h := Header{Kind: KindEnd, Flags: s.flags(e.Round), Round: uint64(e.Round)}
 	if err := s.say(KindEnd, e.Round, h.Flags, x); err != nil {
 		return err

@@ -15,11 +15,12 @@ const (
 	collecting              // the script waits for RESULT
 	ended                   // the script owns the region; no round follows
 	resting                 // the script has said FINISH, and owns the region for good
+	paused                  // the script has given its turn back, and may want another
 	left                    // the script has said BYE or ERROR
 )
 
 var phaseNames = [...]string{"before HELLO", "before START", "before WELCOME", "before the first GO", "during a round",
-	"after STEP", "during COLLECT", "after END", "after FINISH", "after BYE or ERROR"}
+	"after STEP", "during COLLECT", "after END", "after FINISH", "after PAUSE", "after BYE or ERROR"}
 
 func (p phase) String() string { return phaseNames[p] }
 
@@ -36,6 +37,7 @@ type turns struct {
 	wished bool   // the peer asked a script that waits for a STATE, which may come after the RESULT
 	wish   uint64 // its round
 	calls  uint64 // of COLLECT
+	number uint64 // of the call in which the script waits; 0 for a Newest
 }
 
 // hear admits a message of the script, or says why it may not come now. Its body is still to be read.
@@ -46,7 +48,7 @@ func (t *turns) hear(h Header) error {
 	switch h.Kind {
 	case KindHello, KindStart:
 		return t.hearJoin(h)
-	case KindStep, KindCollect, KindState, KindFinish:
+	case KindStep, KindCollect, KindState, KindFinish, KindStop, KindPause:
 		return t.hearTurn(h)
 	case KindLog, KindScore, KindBye, KindError:
 		return t.hearNote(h)
@@ -79,6 +81,10 @@ func (t *turns) hearTurn(h Header) error {
 		t.wished = false
 		return atMost(h, maxState)
 	}
+	if h.Kind == KindPause && t.phase == paused {
+		t.phase = mixing
+		return atMost(h, 0)
+	}
 	if t.phase != computing && t.phase != ended && (t.phase != resting || h.Kind != KindCollect) {
 		return t.outOfTurn(h)
 	}
@@ -92,19 +98,27 @@ func (t *turns) hearTurn(h Header) error {
 		return atMost(h, maxState)
 	case t.owes:
 		return fmt.Errorf("%v %d: the STATE that the peer asked for before round %d comes first", h.Kind, h.Round, t.round)
-	case h.Kind == KindCollect && (h.Round == 0 || t.calls > 0 && h.Round != t.calls+1):
+	case h.Kind == KindCollect && h.Round != 0 && t.calls > 0 && h.Round != t.calls+1:
 		return fmt.Errorf("COLLECT %d: the next call is number %d", h.Round, t.calls+1)
 	case h.Kind == KindCollect:
-		t.calls = h.Round
+		if t.number = h.Round; h.Round != 0 {
+			t.calls = h.Round
+		}
 		t.phase, t.before = collecting, t.phase
 		return atMost(h, maxCall)
 	case h.Kind == KindFinish:
 		t.phase = resting
 		return atMost(h, 0)
 	case t.phase == ended:
-		return fmt.Errorf("STEP %d %v: no round follows: leave the loop when peer.done", h.Round, t.phase)
+		return fmt.Errorf("%v %d %v: no round follows: leave the loop when peer.done", h.Kind, h.Round, t.phase)
 	case h.Round != t.round:
-		return fmt.Errorf("STEP %d: the peer said GO %d", h.Round, t.round)
+		return fmt.Errorf("%v %d: the peer said GO %d", h.Kind, h.Round, t.round)
+	case h.Kind == KindStop:
+		t.phase = mixing
+		return atMost(h, maxNote)
+	case h.Kind == KindPause:
+		t.phase = paused
+		return atMost(h, 0)
 	}
 	t.phase, t.done = mixing, t.round+1
 	return t.vector(h)
@@ -134,7 +148,8 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	case KindGo:
 		next, allowed = computing, t.phase == welcomed || t.phase == mixing
 	case KindEnd:
-		next, allowed = ended, t.phase == welcomed || t.phase == mixing || t.phase == collecting && t.before != resting
+		next, allowed = ended, t.phase == welcomed || t.phase == mixing || t.phase == paused ||
+			t.phase == collecting && t.before != resting
 		if t.phase == resting || t.phase == collecting && t.before == resting {
 			next, allowed = t.phase, true
 		}
@@ -156,6 +171,19 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}
 	return nil
+}
+
+// cut ends the call in which the script waits, if it does. It does not count.
+func (t *turns) cut() {
+	if t.phase != collecting {
+		return
+	}
+	if t.number != 0 {
+		t.calls--
+	}
+	if t.phase = t.before; t.phase == computing {
+		t.phase = mixing
+	}
 }
 
 // moved has a GO or END follow the RESULT that was said.

@@ -16,14 +16,16 @@ func at(p phase, memory Memory) turns {
 }
 
 func TestMessagesComeInTurn(t *testing.T) {
-	phases := []phase{joining, sending, joined, welcomed, computing, mixing, collecting, ended, resting, left}
-	any := []phase{joined, welcomed, computing, mixing, collecting, ended, resting}
+	phases := []phase{joining, sending, joined, welcomed, computing, mixing, collecting, ended, resting, paused, left}
+	any := []phase{joined, welcomed, computing, mixing, collecting, ended, resting, paused}
 	allowed := map[Kind][]phase{
 		KindHello:   {joining},
 		KindStart:   {sending},
 		KindStep:    {computing},
 		KindCollect: {computing, ended, resting},
 		KindFinish:  {computing, ended},
+		KindStop:    {computing},
+		KindPause:   {computing, paused},
 		KindLog:     any,
 		KindScore:   any,
 		KindBye:     any,
@@ -67,7 +69,7 @@ func TestMessagesOfTheWrongRoundOrLength(t *testing.T) {
 		{owing, Header{Kind: KindState, Round: 4}, "asked for the state before round 5"},
 		{owing, Header{Kind: KindState, Round: 5, Length: maxState + 1}, "at most"},
 		{at(computing, Memfd), Header{Kind: KindState, Round: 5}, "has not asked"},
-		{at(computing, Memfd), Header{Kind: KindCollect, Round: 0}, "the next call is number 1"},
+		{at(computing, Memfd), Header{Kind: KindCollect, Round: 0}, ""},
 		{at(computing, Memfd), Header{Kind: KindCollect, Round: 7, Length: maxCall + 1}, "at most"},
 		{at(computing, Memfd), Header{Kind: KindFinish, Round: 5, Length: 1}, "at most"},
 		{at(computing, Memfd), Header{Kind: KindLog, Round: 5, Length: maxNote}, ""},

@@ -113,6 +113,7 @@ type Final struct {
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
 	Time        time.Duration `json:"time_ns"` // from the start of its first round to the end of its last
 	Data        *Rows         `json:"data,omitempty"`
+	Stopped     string        `json:"stopped,omitempty"` // which script stopped the run before its rounds were over, and why
 }
 
 // Rows count the training and test rows of a worker.

@@ -10,7 +10,7 @@ type Summary struct {
 	Rounds    int    `json:"rounds"`           // of the worker with the fewest
 	Steps     int    `json:"steps"`            // of all workers
 	PerWorker []int  `json:"steps_per_worker"` // by rank; of a lost worker, up to its last record
-	// Ended is the condition that ended the run early: time=10m0s, loss=0.4 or accuracy=0.9.
+	// Ended is what ended the run early: time=10m0s, loss=0.4 or accuracy=0.9, or a script, as in "worker 1: overfits".
 	Ended string  `json:"ended,omitempty"`
 	Rate  float64 `json:"steps_per_s"` // Steps / Time
 	Wall  float64 `json:"wall_s"`

@@ -34,7 +34,7 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	row("rounds", "%d in %s; the command took %s", s.Rounds, human.Seconds(s.Time), human.Seconds(s.Wall))
 	writeCosts(row, s)
 	if s.Ended != "" {
-		row("ended at", "%s", s.Ended)
+		row("ended by", "%s", s.Ended)
 	}
 	row("steps", "%d of all peers%s", s.Steps, pace(s))
 	if s.Parts != nil {

@@ -65,6 +65,9 @@ func parse(from topology.Rank, limits record.Limits, text []byte) (m message, ok
 	if m.Links != nil && slices.ContainsFunc(m.Links.Links, func(l record.Link) bool { return !tidy(l.Path) }) {
 		return message{}, false
 	}
+	if m.Final != nil {
+		m.Final.Stopped = handshake.Printable(m.Final.Stopped)
+	}
 	if m.Status != nil {
 		m.Status.Detail = handshake.Printable(m.Status.Detail)
 	}

@@ -30,10 +30,14 @@ type publication struct {
 	mu   sync.Mutex // guards the rest
 	x    []float32
 	read func() ([]float32, error) // gives x to the first that asks; nil: x is there
+	live func() ([]float32, error) // gives another x each time; nil: x stays
 }
 
 // vector returns the vector. It is nil if it cannot be read.
 func (p *publication) vector() ([]float32, error) {
+	if p.live != nil {
+		return p.live()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.read == nil || p.x != nil {
@@ -66,6 +70,9 @@ func (s *shelf) change() {
 func (s *shelf) publish(k key, x []float32, audience []topology.Rank) {
 	s.add(k, &publication{x: slices.Clone(x)}, audience)
 }
+
+// show adds a vector that is read whenever a worker asks for it.
+func (s *shelf) show(k key, read func() ([]float32, error)) { s.add(k, &publication{live: read}, nil) }
 
 // lend adds a vector that is read when a worker asks for it.
 func (s *shelf) lend(k key, read func() ([]float32, error), audience []topology.Rank) {

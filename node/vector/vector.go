@@ -93,6 +93,9 @@ func (s *Service) Publish(tag string, x []float32) {
 	s.shelf.publish(key{tag: tag}, x, s.audience())
 }
 
+// Show lets all other workers fetch, under a tag, what read returns when they ask. Several goroutines may call read.
+func Show(s *Service, tag string, read func() ([]float32, error)) { s.shelf.show(key{tag: tag}, read) }
+
 // audience returns all other workers.
 func (s *Service) audience() (all []topology.Rank) {
 	m := s.members.Load()

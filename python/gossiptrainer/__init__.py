@@ -21,8 +21,8 @@ Importing this package has no effects. It needs Python 3.9 or later and the stan
 JAX where the script does. docs/script.md describes its use, docs/format/bridge.md the messages.
 """
 
-from ._link import Error
+from ._link import Error, Stopped
 from ._peer import Peer, init, join, join_array
 from ._version import __version__
 
-__all__ = ["Error", "Peer", "init", "join", "join_array"]
+__all__ = ["Error", "Peer", "Stopped", "init", "join", "join_array"]

@@ -16,7 +16,7 @@ import types
 from typing import Any, Iterator, NamedTuple, Optional
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH) = range(1, 16)  # kinds of messages
+ FINISH, STOP, PAUSE) = range(1, 18)  # kinds of messages
 VERSION = 2
 WITH_STATE = 1  # flag of WELCOME, GO and END: a blob follows, or is wanted
 HEADER = struct.Struct("<IIQQ")  # kind, flags, round, length of the body
@@ -29,6 +29,10 @@ class Error(RuntimeError):
 
 class Refusal(Error):
     """The peer ended the run with a message of its own."""
+
+
+class Stopped(SystemExit):
+    """The run has stopped while this worker waited for others. Where nothing catches it, the script ends well."""
 
 
 class Message(NamedTuple):
@@ -78,6 +82,7 @@ class Link:
         self.vector = memoryview(self.memory)[:self.size]
         self.closed = self.refused = False  # this side said its last word, or the peer did
         self.busy, self.interrupted, self.ending = 0, False, ""
+        self.peer: Any = None  # that of the newest join
         self._sending, self._receiving = threading.Lock(), threading.RLock()
 
     def _make(self) -> tuple:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import linecache
 import math
 import os
+import re
 import signal
 import struct
 import sys
@@ -16,15 +18,18 @@ import types
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Union
 
 from . import _data, _equal, _link, _seeds, _torch, _tree
-from ._link import Error, Refusal, say, script_line
+from ._link import Error, Refusal, Stopped, say, script_line
 from ._version import __version__
 
 _HIDDEN_STEPS = 20  # changes of the parameters without a step, before the script is told that none is seen
 _TEXT = 64 << 10  # bytes of what broadcast takes
 _NUMBERS = 8192  # of what all_reduce takes
+_SECONDS = 600  # of a mean that does not wait
+_REASON = 200  # of why a script stops the run
 
 _current: Optional[Peer] = None  # one per process
-_left = False  # the process has left a peer, which takes one script
+_away: Optional[Peer] = None  # the peer that the process has left, if join can come back to it
+_left = False  # the process has left a peer for good
 
 
 def init(*, seed: Optional[int] = None) -> Peer:
@@ -103,6 +108,7 @@ class Peer:
 
     round: the round that the next step ends, from 0. rounds: those of the whole run; None where the scripts decide.
     why: finished, target, interrupted or stopped, once the run has ended.
+    mean_rounds: the workers of the last mean, and after how many rounds each had its values.
     run, seed: name and seed of the run.
     dir: a folder of this worker. local_rank, local_size: its number among the workers of this machine's command.
     """
@@ -119,9 +125,10 @@ class Peer:
         self.local_rank, self.local_size = int(environment("PEER_LOCAL_RANK") or 0), int(
             environment("PEER_LOCAL_SIZE") or 1)
         self.round, self.rounds, self.run, self.why = 0, None, "", ""
+        self.mean_rounds: dict = {}
         self._done = False  # the run has ended
         self._finished = False  # this worker steps no more
-        self._told_undone = False
+        self._told_undone = self._told_endless = False
         self._values: Any = None
         self._objects: list = []
         self._link: Optional[_link.Link] = None
@@ -173,8 +180,12 @@ class Peer:
         self._objects = ([values.model] if values.model is not None else []) + optimizers
         if self._path:
             if _left:
-                raise Error("this process has left its peer, which takes one script: start another run")
-            self._connect(values)
+                raise Error("this process had finished when it left its peer, which gives it no further turn: start "
+                            "another run")
+            if _away is not None:
+                self._return(_away, values)
+            else:
+                self._connect(values)
         else:
             self._values, self.rounds = values, rounds
             if rounds == 0:
@@ -225,6 +236,31 @@ class Peer:
         else:
             _equal.equalize(self, self._values)
             self._equal = True
+        self._await_place()
+
+    def _return(self, before: Peer, values: Any) -> None:
+        """Take the turns of a peer that this process has left. The values are those that its worker has by now."""
+        global _away
+        mine, theirs = ([(t["name"], t["shape"]) for t in each.tensors] for each in (values, before._values))
+        if mine != theirs or values.exact != before._values.exact:
+            differ = [pair for pair in zip(mine + [None], theirs + [None]) if pair[0] != pair[1]][:1]
+            raise Error(f"the run has other parameters than this model ({differ}): join with the same model again, or "
+                        "start another run")
+        link = self._link = before._link
+        self._group = before._group
+        values.attach(link.memory if link is not None else bytearray(4 * values.elements))
+        self._values, self._equal, self._calls = values, True, before._calls
+        self._rank, self._size, self.rounds, self.run, self.seed = (before.rank, before.size, before.rounds, before.run,
+                                                                    before.seed)
+        before._closed, _away = True, None
+        if link is not None:
+            link.peer = self
+        values.adopt()
+        with self._whole():
+            self._send(_link.PAUSE, round=before.round)
+            self._turn()
+        self._last_logged = self.round - 1
+        say(f"this worker goes on with the values of round {self.round} of the run, not with those of the model")
         self._await_place()
 
     def _resume(self, checkpoint: dict) -> None:
@@ -285,6 +321,8 @@ class Peer:
         """Tell whether this worker steps no more. The script that looks has come to the end of its last round."""
         if self._done and self._owed and self._shard is None:
             self._send_state(self._state_now(None))
+        if self.rounds is None and not self._told_endless and not self._alone:
+            self._told_endless = _tell_endless(sys._getframe(1))
         return self._done or self._finished
 
     @property
@@ -468,6 +506,8 @@ class Peer:
     def _check_usable(self) -> None:
         if os.getpid() != self._process:
             raise Error("this process was forked from the one that joined: only that one may use the peer")
+        if self._gone:
+            raise Error("the script has left this peer: use the one that the next join returns")
         if self._closed:
             raise Error("the peer is closed: use it inside the with block, or before the script ends")
         if self._values is None:
@@ -501,17 +541,21 @@ class Peer:
     def _collect(self, content: dict, raw: Any = b"") -> memoryview:
         """Call a collective, and return the bytes of its result. The peer may stand in meanwhile."""
         self._calls += 1
+        return self._call(self._calls, content, raw)[1]
+
+    def _call(self, number: int, content: dict, raw: Any = b"") -> tuple:
+        """Make a call, and return the text and the bytes of its result. Collectives have numbers from 1."""
         with self._whole():
             self._settle()
             self._flush()
             if self._link is not None:
-                self._link.collect(self._calls, content, raw)
-            message = self._result()
+                self._link.collect(number, content, raw)
+            message = self._result(number)
             body = memoryview(message.body)
             start = 4 + struct.unpack("<I", body[:4])[0]
             result = json.loads(bytes(body[4:start]))
-            if message.round != self._calls:
-                raise Error(f"the peer answered call {message.round} where {self._calls} was due: use the package that "
+            if message.round != number:
+                raise Error(f"the peer answered call {message.round} where {number} was due: use the package that "
                             "`peer python path` names")
             self._from = result.get("from") or self._from
             if result.get("moved"):
@@ -519,34 +563,37 @@ class Peer:
                 self._await_place()
             elif self._finished:
                 self._succeed(result["round"])
-        return body[start:]
+        return result, body[start:]
 
-    def _result(self) -> _link.Message:
+    def _result(self, number: int) -> _link.Message:
         """Wait for the RESULT of the call. Meanwhile the peer may ask for a state, and the run may end."""
         while True:
             message = self._receive(_link.RESULT, _link.STATE, *([] if self._done else [_link.END]))
             if message.kind == _link.RESULT:
                 return message
             if message.kind == _link.END:
-                self._end_while_waiting(message)
+                self._end_while_waiting(message, number)
                 continue
             self.round = message.round
             self._calls -= 1  # who goes on from here makes this call again
             self._send_state(self._state_now(None))
             self._calls += 1
 
-    def _end_while_waiting(self, message: _link.Message) -> None:
+    def _end_while_waiting(self, message: _link.Message, number: int) -> None:
         """Take the end of the run. The RESULT follows, unless the run ends before the others come to the call."""
+        end = json.loads(message.body)
         if self._finished:  # without a vector, which is the script's for good
             self.round = message.round
-            self._end(json.loads(message.body).get("why", ""))
+            self._end(end.get("why", ""))
         else:
             self._take(message)
-        if self.why == "interrupted" and not self._finished:
+        if not end.get("cut"):
+            return
+        self._calls -= 1 if number else 0
+        if self.why == "interrupted":
             raise KeyboardInterrupt
-        if self.why == "stopped" and not self._finished:
-            what = json.loads(message.body).get("message") or self.why
-            raise Error(f"the run has stopped while this worker waited for others: {what}")
+        say(f"the run has stopped while this worker waited for others ({end.get('message') or self.why})" + script_line())
+        raise Stopped(0)
 
     # -- what all workers do together
 
@@ -591,26 +638,50 @@ class Peer:
     def _send_bytes(self, raw: bytes, root: int) -> memoryview:
         return self._collect({"kind": "broadcast", "root": root}, raw)
 
-    def _mean(self) -> Optional[bytearray]:
-        """Return the vector of the mean over all workers; None for a run of one."""
+    def _mean(self, wait: bool, ranks: Optional[Iterable[int]], seconds: float) -> Optional[bytearray]:
+        """Return the vector of the mean over workers; None for a run of one."""
         self._check_usable()
-        return None if self._alone else bytearray(self._collect({"kind": "mean"}))
+        chosen = _ranks(ranks, self.size)
+        everyone = chosen or range(self.size)
+        if self._alone:
+            self.mean_rounds = {0: self.round}
+            return None
+        content = {"kind": "mean" if wait else "newest", **({"ranks": chosen} if chosen else {})}
+        if wait:
+            self._calls += 1
+            result, mean = self._call(self._calls, content)
+            self.mean_rounds = dict.fromkeys(everyone, result["round"])
+            return bytearray(mean)
+        if not 0 < seconds <= _SECONDS:
+            raise Error(f"seconds={seconds}: a mean that does not wait takes more than 0 and up to {_SECONDS} seconds")
+        result, mean = self._call(0, dict(content, seconds=seconds))
+        missing = "; ".join(f"worker {rank}: {why}" for rank, why in result.get("missing", {}).items())
+        if not mean:
+            raise Error("no worker of the mean has answered: " + missing)
+        if missing:
+            say("the mean lacks " + missing + script_line())
+        self.mean_rounds = {int(rank): round for rank, round in result["rounds"].items()}
+        return bytearray(mean)
 
-    def average(self) -> Any:
+    def average(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Any:
         """Return a copy of the model (or tree, or array) with the mean over all workers.
 
-        All workers call it. Who waits here mixes without updates, while others train on.
+        wait: all workers call it, with the same ranks. Who waits here mixes without updates, while others train on.
+        Without wait, it takes the newest values of each worker, whatever their scripts do. peer.mean_rounds says
+        after how many rounds they were. A line names workers that have not answered.
+        ranks: the workers of the mean. The others call it, too, if it waits.
+        seconds: how long it takes at most without wait.
         """
-        mean = self._mean()
+        mean = self._mean(wait, ranks, seconds)
         return self._values.copy(mean)
 
     @contextlib.contextmanager
-    def averaged(self) -> Iterator[Any]:
+    def averaged(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Iterator[Any]:
         """Make the model itself hold the mean inside the with block. It then gets its own values back, bit for bit.
 
-        All workers call it. No copy of the module is made.
+        Its options are those of average. No copy of the module is made.
         """
-        mean = self._mean()
+        mean = self._mean(wait, ranks, seconds)
         if mean is None:
             yield self._shown()
             return
@@ -624,13 +695,15 @@ class Peer:
     def _shown(self) -> Any:
         return self._values.params if isinstance(self._values, _tree.Tree) else self._values.given
 
-    def save(self, path: Union[str, os.PathLike]) -> None:
+    def save(self, path: Union[str, os.PathLike], wait: bool = True, ranks: Optional[Iterable[int]] = None,
+             seconds: float = 10) -> None:
         """Write the mean's state_dict to a file, once a machine; a tree's arrays go into a NumPy archive.
 
-        All workers call it, and return when the file is there.
+        All workers call it, and return when the file is there. Without wait, the worker that calls it writes the file.
+        Its options are those of average.
         """
-        with self.averaged():
-            if self.local_rank == 0 and self._leads:
+        with self.averaged(wait, ranks, seconds):
+            if (self.local_rank == 0 or not wait) and self._leads:
                 part = f"{os.fspath(path)}.{os.getpid()}.part"
                 try:
                     with open(part, "wb") as file:
@@ -639,7 +712,34 @@ class Peer:
                 finally:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(part)
-        self.barrier()
+        if wait:
+            self.barrier()
+
+    def stop(self, why: str) -> None:
+        """End the run for all workers, on purpose. Each takes the step under way, and all end after the same round.
+
+        The call returns when the run has ended: the model has its final values, peer.done is true, and peer.why is
+        stopped. A worker that waits in barrier or another call raises Stopped there, which ends its script well.
+
+        why: one line, for the record, the summary and the others.
+        """
+        self._check_usable()
+        why = " ".join(str(why).split())
+        if not 1 <= len(why.encode()) <= _REASON or not why.isprintable():
+            raise Error(f"stop takes a reason of 1 to {_REASON} bytes: {why[:40]!r}")
+        if self._done:
+            return
+        if self._finished:
+            raise Error("this worker has finished: call peer.stop(why) in place of peer.finish()")
+        if self._alone:
+            self._end("stopped")
+            return
+        with self._whole():
+            self._settle()
+            self._flush()
+            self._send(_link.STOP, {"why": why}, round=self.round)
+            self._turn()
+            self._await_place()
 
     # -- data
 
@@ -850,16 +950,30 @@ class Peer:
         """Tell the peer that the script ends well. The end of the with block, or of the script, does this."""
         if self._closed or self._values is None or os.getpid() != self._process:
             return
-        if self._link is None or not self._link.refused:
+        if not self._gone and (self._link is None or not self._link.refused):
             self._finish()
         self._say_last(_link.BYE, {})
 
     def leave(self) -> None:
-        """Give the peer back. In a run of one, join may follow in the same process."""
-        global _current, _left
-        self.close()
+        """Give the peer back. A later join in the same process comes back, and takes the values of the run.
+
+        Meanwhile the worker mixes without updates, and the run goes on until this process ends. A script that does not
+        come back calls finish before, so that the run need not wait for it.
+        """
+        global _current, _left, _away
+        if self._gone or not self._closed:
+            self._check_usable()
+        if self._alone or self._closed or self.done:
+            self.close()
+            _left = _left or bool(self._path)
+        else:
+            with self._whole():
+                self._settle()
+                self._flush()
+                self._send(_link.PAUSE, round=self.round)
+            self._values.disown()
+            _away = self
         self._gone = True
-        _left = _left or bool(self._path)
         _current = None
 
     def _fail(self, kind: type, problem: BaseException, trace: Any) -> None:
@@ -887,12 +1001,39 @@ class Peer:
             self._fail(kind, problem, trace)
 
 
+_ENDLESS = re.compile(r"\s*while\s+not\s+[\w.]+\.done\s*:")  # a loop without another condition
+
+
+def _tell_endless(frame: types.FrameType) -> bool:
+    """Say, where a loop waits for the end of a run whose length the scripts decide, that it never ends by itself."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    if not _ENDLESS.match(line):
+        return False
+    say("train.rounds is script, so this loop ends only when peer.finish(), peer.stop(why) or a condition of the run "
+        "ends it: loop over your batches, or set train.rounds to a number"
+        f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})")
+    return True
+
+
 def _finite(name: str, value: Any) -> Optional[float]:
     try:
         number = float(value)
     except (TypeError, ValueError) as problem:
         raise Error(f"{name} is no number ({problem}): log takes single numbers") from None
     return number if math.isfinite(number) else None  # as JSON can
+
+
+def _ranks(ranks: Optional[Iterable[int]], size: int) -> List[int]:
+    """Return the ranks of a mean in order; none: all."""
+    if ranks is None:
+        return []
+    try:
+        chosen = sorted(int(rank) for rank in ranks)
+    except (TypeError, ValueError):
+        raise Error(f"ranks={ranks!r}: want a list of workers") from None
+    if not chosen or chosen[0] < 0 or chosen[-1] >= size or len(set(chosen)) < len(chosen):
+        raise Error(f"ranks={chosen}: want different workers of 0 to {size - 1}")
+    return chosen
 
 
 def _flatten_numbers(x: Any) -> tuple:
@@ -914,12 +1055,14 @@ def _flatten_numbers(x: Any) -> tuple:
 def _watch_over(peer: Peer) -> None:
     """Tell the peer how the script ends, notice the end of the peer, and keep forked children from both."""
     link = peer._link
+    link.peer = peer
     threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
-    atexit.register(peer.close)
+    atexit.register(lambda: link.peer.close())
     os.register_at_fork(after_in_child=link.socket.close)
     earlier = sys.excepthook
 
     def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
+        peer = link.peer
         if os.getpid() != peer._process:
             earlier(kind, problem, trace)
         elif issubclass(kind, KeyboardInterrupt):
@@ -937,17 +1080,16 @@ def _watch_over(peer: Peer) -> None:
     sys.excepthook = uncaught
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _on_interrupt(peer))
+        signal.signal(signal.SIGINT, _on_interrupt(link))
 
 
-def _on_interrupt(peer: Peer) -> Callable:
+def _on_interrupt(link: _link.Link) -> Callable:
     """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
 
     One that comes just after the end waits for the script to leave its loop, and so for its last state.
     """
-    link = peer._link
-
     def handle(number: int, frame: Any) -> None:
+        peer = link.peer
         spared = link.busy or link.ending == "interrupted" or link.ending and peer._owed or peer._finished
         if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
             link.interrupted = True

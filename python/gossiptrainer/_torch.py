@@ -198,6 +198,13 @@ class Module:
         """Return how many elements the vector may have, when more of the model trains: all of it, and half as many."""
         everything = sum(each.numel() for each in itertools.chain(self.model.parameters(), self.model.buffers()))
         return max(self.elements, everything) * 3 // 2
+    def disown(self) -> None:
+        """Give tensors that are views of the vector memory of their own."""
+        for slot in self.slots:
+            if slot.tensor().data_ptr() == slot.address:
+                own = slot.view.clone()
+                for each in [slot.tensor()] + slot.twins:
+                    each.data = own
 
     def tensor(self) -> Any:
         """Return the vector as a tensor."""

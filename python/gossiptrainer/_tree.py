@@ -208,6 +208,9 @@ class Tree:
     def adopt(self) -> None:
         """Arrays never share the memory of the vector."""
 
+    def disown(self) -> None:
+        """Arrays never share the memory of the vector."""
+
     def at_forward(self, call: Callable) -> Callable:
         """There is no forward to wait for."""
         return nothing

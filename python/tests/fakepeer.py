@@ -20,7 +20,7 @@ import traceback
 import numpy
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH) = range(1, 16)
+ FINISH, STOP, PAUSE) = range(1, 18)
 HEADER = struct.Struct("<IIQQ")
 
 
@@ -98,8 +98,8 @@ class Connection:
         """Answer a call as in a run of one worker."""
         content, raw = parse(body)
         self.calls.append(content)
-        raw = self.vector.tobytes() if content["kind"] == "mean" else raw
-        self.result(number, {"kind": content["kind"], "round": 0, "moved": False}, raw)
+        raw = self.vector.tobytes() if content["kind"] in ("mean", "newest") else raw
+        self.result(number, {"kind": content["kind"], "round": 0, "moved": False, "rounds": {"0": 0}}, raw)
 
     def receive(self):
         kind, flags, number, length = HEADER.unpack(self._read(HEADER.size))
@@ -145,6 +145,7 @@ class Run:
         self.memory = options.pop("memory", "memfd")
         assert not options, options
         self.change = None  # round from which the vector is another one
+        self.stopped = ""  # why a script has stopped the run
         self.x = {}  # vectors before each round, by round, then rank
         self.returned, self.codes = [None] * n, [None] * n
 
@@ -233,9 +234,11 @@ class Run:
     def _round(self):
         everyone, stepped = self.connections, []
         for rank, c in enumerate(everyone):
-            if c.state == "turn" and self._hear(c, STEP) == STEP:
+            if c.state == "turn" and self._hear(c, STEP, STOP, PAUSE) == STEP:
                 stepped.append(rank)
-        if stepped:
+        if self.stopped:
+            self._stop()
+        elif stepped:
             after = numpy.array([c.vector if rank in stepped else self.now[rank] for rank, c in enumerate(everyone)])
             self.now = self._mixed(after).astype("float32")
             self.k += 1
@@ -266,11 +269,41 @@ class Run:
         if any(c.state == "call" for c in everyone):
             self._answer()
 
+    def _newest(self, c, body):
+        """Answer a call that waits for nobody. Workers that have ended do not answer."""
+        content, _ = parse(body)
+        c.calls.append(content)
+        ranks = content.get("ranks", range(self.n))
+        here = [rank for rank in ranks if self.connections[rank].state != "gone"]
+        missing = {rank: "it is silent" for rank in ranks if rank not in here}
+        raw = self.now[here].mean(0).astype("float32").tobytes() if here else b""
+        c.result(0, {"kind": "newest", "round": self.k, "moved": False, "rounds": dict.fromkeys(here, self.k),
+                     "missing": missing}, raw)
+
+    def _stop(self):
+        """End the run for all, whatever they do."""
+        for rank, c in enumerate(self.connections):
+            if c.state != "gone" and not c.ended:
+                c.give(END, self.k, self.now[rank], 0,
+                       {"why": "stopped", "message": "worker 0: " + self.stopped, "cut": c.state == "call"})
+                c.state, c.ended = "done", True
+        self.stopped = ""
+
     def _hear(self, c, *more):
         """Wait for what a worker does next, and note its state."""
         kind, number, body = c.until(COLLECT, FINISH, BYE, *more)
         if kind == STEP:
             assert number == self.k, (number, self.k)
+        elif kind == PAUSE:  # it comes back at once, or ends
+            if c.until(PAUSE, BYE)[0] == PAUSE:
+                self._go(self.connections.index(c))
+                return self._hear(c, *more)
+            c.state = "gone"
+        elif kind == STOP:
+            self.stopped, c.state = json.loads(body)["why"], "done"
+        elif kind == COLLECT and number == 0:
+            self._newest(c, body)
+            return self._hear(c, *more)
         elif kind == COLLECT:
             c.call, c.arrived, c.before = (number, *parse(body)), self.k, c.state
             c.calls.append(c.call[1])
@@ -316,7 +349,7 @@ class Run:
         elif content["kind"] == "broadcast":
             raw = self.connections[content["root"]].call[2]
         elif content["kind"] == "mean":
-            raw = self.now.mean(0).astype("float32").tobytes()
+            raw = self.now[content.get("ranks", slice(None))].mean(0).astype("float32").tobytes()
         more = {}
         if content["kind"] == "refresh":
             outlines = [parse(c.call[2]) for _, c in calling]

@@ -120,6 +120,43 @@ class Calls(unittest.TestCase):
         self.assertEqual([r[:2] for r in run.returned], [(3, True), (6, True)])
         self.assertEqual(run.returned[0][2], run.returned[1][2])
 
+    def test_stop(self):
+        """Worker 0 stops the run after two steps, worker 2 waits in a call, and all call average at the end."""
+        def worker(rank):
+            model = linear(rank)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            descend(model, opt)
+            if rank == 2:
+                text = io.StringIO()
+                with self.assertRaises(gossip.Stopped) as raised, contextlib.redirect_stderr(text):
+                    peer.barrier()
+                self.assertEqual(raised.exception.code, 0)
+                self.assertIn("stopped while this worker waited for others (worker 0: it overfits)", text.getvalue())
+            descend(model, opt) if rank == 1 else None
+            if rank == 0:
+                peer.stop("it\noverfits")
+                peer.stop("again")
+            while not peer.done:
+                descend(model, opt)
+            return peer.round, peer.done, peer.why, peer.average().weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(n=3, rounds=None, memory=memory)(worker)
+            self.assertEqual(run.codes, [0, 0, 0])
+            self.assertEqual(run.returned, [run.returned[0]] * 3)
+            self.assertEqual(run.returned[0][:3], (1, True, "stopped"))
+
+    def test_stop_alone_and_too_late(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            for why in ("", "x" * 201, "\x1b"):
+                with self.assertRaisesRegex(gossip.Error, "stop takes a reason of 1 to 200 bytes"):
+                    peer.stop(why)
+            peer.finish()
+            with self.assertRaisesRegex(gossip.Error, "call peer.stop.why. in place of peer.finish"):
+                peer.stop("late")
+        self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
+
     def test_mistakes(self):
         def worker(rank):
             peer = gossip.join(linear())
@@ -167,6 +204,42 @@ class Keeps(torch.nn.Module):
 
 
 class Mean(unittest.TestCase):
+    def test_over_some_workers_and_without_waiting(self):
+        """Worker 0 takes means of the newest values while the others wait or have ended."""
+        def worker(rank):
+            x = numpy.full(4, rank, "float32")
+            peer = gossip.join_array(x)
+            x += rank
+            peer.step()
+            two = peer.average(ranks=[2, 1]).tolist(), peer.mean_rounds
+            if rank == 0:
+                x += 1
+                peer.step()
+            if rank == 2:
+                return two
+            peer.barrier()
+            text = io.StringIO()
+            with contextlib.redirect_stderr(text):
+                newest = peer.average(wait=False).tolist(), peer.mean_rounds, text.getvalue()
+                with self.assertRaisesRegex(gossip.Error, "no worker of the mean has answered: worker 2: it is silent"):
+                    peer.average(False, ranks=[2])
+            for ranks, message in (([3], "ranks=.3.: want different workers of 0 to 2"), ([], "want different workers"),
+                                   ([1, 1], "want different workers"), ("x", "ranks='x': want a list of workers")):
+                with self.assertRaisesRegex(gossip.Error, message):
+                    peer.average(ranks=ranks)
+            with self.assertRaisesRegex(gossip.Error, "seconds=0: a mean that does not wait takes more than 0"):
+                peer.average(wait=False, seconds=0)
+            with tempfile.TemporaryDirectory() as folder:
+                peer.save(os.path.join(folder, "mean.npz"), wait=False, ranks=[0])
+                self.assertEqual(os.listdir(folder), ["mean.npz"])
+            return two, newest
+        run = Run(n=3, rounds=None, w=numpy.eye(3))(worker)
+        self.assertEqual(run.codes, [0, 0, 0])
+        self.assertEqual(run.returned[2], ([1.5] * 4, {1: 1, 2: 1}))
+        for two, newest in run.returned[:2]:
+            self.assertEqual((two, newest[:2]), (run.returned[2], ([1.0] * 4, {0: 2, 1: 2})))
+            self.assertIn("the mean lacks worker 2: it is silent", newest[2])
+
     def test_models_that_deepcopy_refuses(self):
         def worker(rank):
             model = torch.nn.Sequential(torch.nn.utils.weight_norm(linear(out=2)), Keeps())
@@ -556,10 +629,42 @@ class Alone(unittest.TestCase):
             self.assertEqual((got["w"].tolist(), got["n"], peer.params is got), ([1, 1], 3, True))
             peer.leave()
 
-    def test_a_peer_takes_one_script(self):
+    def test_leave_and_join_again(self):
         def worker(rank):
-            gossip.join(linear()).leave()
-            with self.assertRaisesRegex(gossip.Error, "has left its peer, which takes one script: start another run"):
+            model = linear(rank)
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            first = gossip.join(model, opt)
+            descend(model, opt)
+            kept = model.weight.tolist()
+            first.leave()
+            descend(model, opt)  # its optimizer is as before
+            left = model.weight.tolist()
+            for call in (first.barrier, first.leave):
+                with self.assertRaisesRegex(gossip.Error, "the script has left this peer: use the one that the next"):
+                    call()
+            with self.assertRaisesRegex(gossip.Error, "the run has other parameters than this model"):
+                gossip.join(linear(out=2))
+            other = linear(rank + 7)
+            opt = torch.optim.SGD(other.parameters(), 0.1)
+            peer = gossip.join(other, opt)
+            self.assertEqual((peer.round, peer.rank, peer.size), (1, rank, 2))
+            self.assertEqual(other.weight.tolist(), kept)
+            descend(other, opt)
+            self.assertEqual(model.weight.tolist(), left)
+            self.assertEqual(peer.all_reduce(1, "sum"), 2)
+            return peer.round, peer.average().weight.tolist()
+        for memory in ("memfd", "frames"):
+            run = Run(rounds=None, memory=memory)(worker)
+            self.assertEqual(run.codes, [0, 0])
+            self.assertEqual(run.returned, [run.returned[0]] * 2)
+            self.assertEqual(run.returned[0][0], 2)
+
+    def test_who_has_finished_does_not_come_back(self):
+        def worker(rank):
+            peer = gossip.join(linear())
+            peer.finish()
+            peer.leave()
+            with self.assertRaisesRegex(gossip.Error, "this process had finished when it left its peer"):
                 gossip.join(linear())
         self.assertEqual(Run(n=1, rounds=None)(worker).codes, [0])
 

@@ -235,15 +235,33 @@ class Endings(unittest.TestCase):
 
     def test_the_run_ends_while_the_script_waits_in_a_call(self):
         for why, code, line in (
-                ("stopped", 1, "the run has stopped while this worker waited for others: worker 2 is lost"),
+                ("stopped", 0, "the run has stopped while this worker waited for others (worker 2 is lost)"),
                 ("interrupted", -signal.SIGINT, "gossip: interrupted in round 0 (script.py, line 4)")):
             script = Script("peer = gossip.join_array(x)\npeer.barrier()\n")
             c = script.begin()
             c.until(COLLECT)
-            c.give(END, 0, c.vector.copy(), 0, {"why": why, "message": "worker 2 is lost"})
+            c.give(END, 0, c.vector.copy(), 0, {"why": why, "message": "worker 2 is lost", "cut": True})
             c.until(BYE, ERROR)
             self.assertEqual(script.process.wait(60), code)
             self.assertIn(line, script.end()[2])
+
+    def test_a_loop_that_never_ends_by_itself(self):
+        loops = {"while not peer.done:\n    peer.step()\n    if peer.round == 2: peer.finish()\n": 1,
+                 "while not peer.done and peer.round < 2:\n    peer.step()\n": 0,
+                 "for _ in range(2):\n    peer.step()\n    if peer.done: break\n": 0}
+        for loop, told in loops.items():
+            for rounds in (0, 2):
+                script = Script("peer = gossip.join_array(x)\n" + loop)
+                c = script.begin(rounds)
+                c.until(STEP)
+                c.give(GO, 1, c.vector.copy())
+                c.until(STEP)
+                c.give(END, 2, c.vector.copy(), 0, {"why": "finished", "message": ""})
+                c.until(BYE, ERROR)
+                code, _, err = script.end()
+                self.assertEqual(code, 0, err)
+                self.assertEqual(err.count("train.rounds is script, so this loop ends only when peer.finish(), peer.stop(why)"),
+                                 told if rounds == 0 else 0, err)
 
     def test_interrupt_at_the_end_lets_the_script_finish(self):
         script = Script(LOOP + "os.kill(os.getpid(), signal.SIGINT)\nprint('evaluated')\n")
