@@ -67,6 +67,17 @@ func TestLoopsOfTheGuideTakePart(t *testing.T) {
 	}
 }
 
+func TestLoopsOfFrameworksKeepTheirTrees(t *testing.T) {
+	venv := os.Getenv("PEER_VENV")
+	if venv == "" {
+		t.Skip("SKIPPED: PEER_VENV names no environment with frameworks: .ci/frameworks makes one")
+	}
+	if _, err := os.ReadFile("tests/test_frameworks.py"); err != nil { // so that a cached result is that of this file
+		t.Fatal(err)
+	}
+	run(t, filepath.Join(venv, "bin", "python"), "tests", "-W", "ignore", "-m", "unittest", "test_frameworks")
+}
+
 // exampleOf returns the text of an example with a loop of its own.
 func exampleOf(t *testing.T, name string) string {
 	t.Helper()
