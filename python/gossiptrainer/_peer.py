@@ -46,7 +46,7 @@ def init(*, seed: Optional[int] = None) -> Peer:
     return _current
 
 
-def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Optional[int] = None,
+def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True, rounds: Optional[int] = None,
          every: int = 1) -> Peer:
     """Make a model take part in the run, and return the peer.
 
@@ -55,7 +55,8 @@ def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Opt
 
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
     optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree.
-    buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm).
+    buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm), without tables that no
+    line of the model's files writes to. "all": tables as well. False: none.
     rounds: without a peer, the run ends after this number of steps.
     every: exchange after every so many steps.
     """
