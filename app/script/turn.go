@@ -380,7 +380,7 @@ func (t *turns) keepEnd(k int) {
 	if err == nil {
 		err = t.keep(blob)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, bridge.ErrFinished) {
 		t.log.Warn("the state of the script after its last round is not kept", "why", err)
 	}
 }
