@@ -19,7 +19,7 @@ gossip = GossipCallback(model)
 x, y = gossip.peer.part(x), gossip.peer.part(y)
 model.fit(x, y, batch_size=32, epochs=3, validation_split=0.1, verbose=0, callbacks=[gossip])
 
-with gossip.averaged():
+with gossip.peer.averaged():
     if gossip.peer.rank == 0:
         model.save("model.keras")
     total = sum(float(keras.ops.sum(weight)) for weight in model.get_weights())

@@ -623,7 +623,7 @@ class Peer:
             self._values.put(own)
 
     def _shown(self) -> Any:
-        return self._values.params if isinstance(self._values, _tree.Tree) else self._values.given
+        return self._values.params if not hasattr(self._values, "given") else self._values.given
 
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Write the mean's state_dict to a file, once a machine; a tree's arrays go into a NumPy archive.

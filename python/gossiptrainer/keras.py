@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sys
 from typing import Any, Iterator, Optional
@@ -23,7 +22,7 @@ class _Variables(_tree.Tree):
     def __init__(self, model: Any) -> None:
         if not model.built:
             raise Error("the model has no variables yet: give its first layer an Input, or call model.build")
-        self.keras = model
+        self.given = model
         learned = {id(v) for v in model.trainable_variables}
         frozen = {id(v) for layer in model._flatten_layers() if not layer.trainable for v in layer.variables}
         self.groups: dict = {"learned": {}, "statistics": {}, "still": {}}
@@ -32,24 +31,38 @@ class _Variables(_tree.Tree):
                 stays = id(variable) in frozen or "float" not in variable.dtype
                 group = self.groups["learned" if id(variable) in learned else "still" if stays else "statistics"]
                 group[variable.path if variable.path not in group else f"{variable.path} {index}"] = variable
-        super().__init__(self.read())
+        super().__init__(self.clone())
         self.exact = sum(part.last - part.first for part in self.parts if part.name.startswith("statistics"))
 
-    def read(self) -> dict:
+    def clone(self) -> dict:
         """Return the present values of what travels."""
-        return {kind: {name: _value(v).astype("float32", copy=False) for name, v in self.groups[kind].items()}
+        return {kind: {name: _value(v).astype("float32") for name, v in self.groups[kind].items()}
                 for kind in ("learned", "statistics")}
 
-    def write(self, tree: dict) -> None:
-        """Assign values to what travels."""
-        for kind, values in tree.items():
-            for name, value in values.items():
+    def _replace(self, values: Iterator) -> None:
+        super()._replace(values)
+        for kind, group in self.params.items():
+            for name, value in group.items():
                 self.groups[kind][name].assign(value)
+
+    def gather(self) -> None:
+        """Bring the vector up to date after a local step."""
+        self.params = self.clone()
+        super().gather()
+
+    def copy(self, mean: Optional[bytearray]) -> Any:
+        """Return a copy of the model, with the values of the vector mean if there is one."""
+        twin, own = keras.models.clone_model(self.given), self.clone()
+        if mean is not None:
+            self.hold(mean)
+        twin.set_weights(self.given.get_weights())
+        self.put(own)
+        return twin
 
     def contents(self) -> list:
         """Return what the vector does not hold, for the comparison with worker 0."""
-        still = {name: _value(v) for name, v in self.groups["still"].items()}
-        return [*super().contents(), *((name, v.shape, str(v.dtype), v.tobytes()) for name, v in still.items())]
+        still = ((name, _value(v)) for name, v in self.groups["still"].items())
+        return super().contents() + [(name, v.shape, str(v.dtype), v.tobytes()) for name, v in still]
 
     def receive(self, index: int, dtype: str, raw: Any) -> None:
         """Take the value of contents()[index] of worker 0."""
@@ -57,8 +70,8 @@ class _Variables(_tree.Tree):
         variable.assign(self.numpy.frombuffer(raw, dtype=dtype).reshape(tuple(variable.shape)))
 
     def _rest(self) -> list:
-        optimized = self.keras.optimizer.variables if self.keras.optimizer else []
-        return [*self.groups["still"].values(), *filter(_is_seed, self.keras.variables), *optimized]
+        optimized = self.given.optimizer.variables if self.given.optimizer else []
+        return [*self.groups["still"].values(), *filter(_is_seed, self.given.variables), *optimized]
 
     def state_dict(self) -> dict:
         """Return the state of the optimizer and of dropout, and the variables that do not travel."""
@@ -75,7 +88,7 @@ def _is_seed(variable: Any) -> bool:
 
 
 def _value(variable: Any) -> Any:
-    return keras.ops.convert_to_numpy(variable.value)
+    return keras.ops.convert_to_numpy(variable.value).copy()
 
 
 class GossipCallback(keras.callbacks.Callback):
@@ -99,11 +112,8 @@ class GossipCallback(keras.callbacks.Callback):
             model.optimizer.build(model.trainable_variables)
         self._variables = _Variables(model)
         self.peer = _peer._join(self._variables, [], None, 1)
-        self._variables.write(self.peer.params)
         for variable in filter(_is_seed, model.variables):  # each worker drops other values
-            seed = _value(variable).copy()
-            seed[0] = random.randrange(2 ** 31)
-            variable.assign(seed)
+            variable.assign([random.randrange(2 ** 31), int(_value(variable)[1])])
         if "tensorflow" in sys.modules:
             sys.modules["tensorflow"].random.set_seed(random.randrange(2 ** 31))
 
@@ -123,7 +133,7 @@ class GossipCallback(keras.callbacks.Callback):
 
     def _exchange(self) -> None:
         model = self.model  # JAX brings the variables back here
-        self._variables.write(self.peer.exchange(self._variables.read()))
+        self.peer.step()
         model.stop_training |= self.peer.done
 
     def on_epoch_end(self, epoch: int, logs: Optional[dict] = None) -> None:
@@ -137,14 +147,3 @@ class GossipCallback(keras.callbacks.Callback):
         if self._batches % self._every and not self.peer.done:
             self._exchange()
         self.peer.finish()
-
-    @contextlib.contextmanager
-    def averaged(self) -> Iterator[Any]:
-        """Make the model hold the mean over all workers inside the with block. All call it."""
-        own = self._variables.read()
-        with self.peer.averaged() as mean:
-            self._variables.write(mean)
-            try:
-                yield self._variables.keras
-            finally:
-                self._variables.write(own)
