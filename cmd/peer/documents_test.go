@@ -24,6 +24,7 @@ var marks = []string{
 	runnable,
 	torch,
 	nightly,
+	"loops",    // a test of the package python runs it, where the frameworks are
 	"data",     // needs a data set that is not built in
 	"machines", // needs several machines
 	"root",     // needs rights or an installed system

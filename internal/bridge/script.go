@@ -297,9 +297,11 @@ var errNoState = errors.New("the script had none to give: its output says why")
 func (s *Script) State(k int) ([]byte, error) {
 	for {
 		s.lock.Lock()
-		b := s.blobs.newest
+		b, finished := s.blobs.newest, s.turns.keeps()
 		s.lock.Unlock()
 		switch {
+		case b.round == k && len(b.data) == 0 && finished:
+			return nil, ErrFinished
 		case b.round == k && len(b.data) == 0:
 			return nil, errNoState
 		case b.round == k:
@@ -329,7 +331,7 @@ func (s *Script) End(e End, x []float32) error {
 	keeps := s.turns.keeps()
 	s.lock.Unlock()
 	if keeps {
-		_ = s.AskState(e.Round) // State then returns errNoState
+		_ = s.AskState(e.Round) // State then returns ErrFinished
 	} else if err := s.sendAhead(); err != nil {
 		return s.why(err)
 	}

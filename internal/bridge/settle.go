@@ -10,6 +10,9 @@ var (
 	errOrdered = errors.New("the script has been stopped")
 	// ErrLeft is the error of a call when the script has ended well. Its last acts may still be in Acts.
 	ErrLeft = errors.New("the script has ended")
+
+	// ErrFinished is the error of State when the script has said FINISH, and so takes no step that would need it.
+	ErrFinished = errors.New("the script has finished, and gives no further state")
 )
 
 // settle is the goroutine that finds out how the conversation ended. A program and its connection usually end at the

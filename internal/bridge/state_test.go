@@ -12,6 +12,10 @@ func TestAnEmptyStateIsNone(t *testing.T) {
 	if _, err := s.State(5); !errors.Is(err, errNoState) {
 		t.Errorf("error %v, want none there", err)
 	}
+	s.turns.phase = resting
+	if _, err := s.State(5); !errors.Is(err, ErrFinished) {
+		t.Errorf("after FINISH the error is %v, want that no step follows", err)
+	}
 	s.blobs.newest = blob{6, []byte("x")}
 	if got, err := s.State(6); err != nil || string(got) != "x" {
 		t.Errorf("state %q, error %v", got, err)

@@ -51,7 +51,7 @@ def init(*, seed: Optional[int] = None) -> Peer:
     return _current
 
 
-def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Optional[int] = None,
+def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True, rounds: Optional[int] = None,
          every: int = 1) -> Peer:
     """Make a model take part in the run, and return the peer.
 
@@ -60,7 +60,8 @@ def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Opt
 
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
     optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree.
-    buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm).
+    buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm), without tables that no
+    line of the model's files writes to. "all": tables as well. False: none.
     rounds: without a peer, the run ends after this number of steps.
     every: exchange after every so many steps.
     """
@@ -693,7 +694,7 @@ class Peer:
             self._values.put(own)
 
     def _shown(self) -> Any:
-        return self._values.params if isinstance(self._values, _tree.Tree) else self._values.given
+        return self._values.params if not hasattr(self._values, "given") else self._values.given
 
     def save(self, path: Union[str, os.PathLike], wait: bool = True, ranks: Optional[Iterable[int]] = None,
              seconds: float = 10) -> None:

@@ -8,11 +8,13 @@ import io
 import itertools
 import sys
 import types
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, Union
 
+from . import _still
 from ._link import Error, say
 from ._tree import note_doubles, shape_text
 
+TABLE = 1000  # values of a buffer that is worth a look at the code that uses it
 STAGE_ALL = False  # tests send parameters of the CPU through the staging buffer of accelerators
 WRAPPERS = ("DistributedDataParallel", "DataParallel")
 
@@ -67,7 +69,7 @@ class Module:
     copied: those of accelerators through one pinned buffer, and those of other types as differences.
     """
 
-    def __init__(self, given: Any, buffers: bool, before: Optional[Module] = None) -> None:
+    def __init__(self, given: Any, buffers: Union[bool, str], before: Optional[Module] = None) -> None:
         """Find the tensors that travel. Those that travelled before still do, if they exist."""
         self.torch = sys.modules["torch"]
         self.given, self.buffers = given, buffers
@@ -91,12 +93,12 @@ class Module:
         self.exact = sum(slot.count for slot in tail if slot in self.slots)
         self.structure = self._structure()
 
-    def _find(self, buffers: bool) -> tuple:
+    def _find(self, buffers: Union[bool, str]) -> tuple:
         """Return slots for the trainable parameters, and for the buffers that travel. Note what stays."""
         parameters, tail = [], []
         self.own: list = []  # buffers that a checkpoint holds but that do not travel
         self.frozen: list = []
-        self.still: list = []  # floating buffers of layers that do not learn
+        self.still: list = []  # floating buffers of layers that do not learn, and tables
         seen: set = set()
         for path, module in self.model.named_modules():
             prefix = (path + ".").replace("_orig_mod.", "") if path else ""
@@ -113,7 +115,10 @@ class Module:
                 if tensor is None or id(tensor) in seen or leaf in module._non_persistent_buffers_set:
                     continue
                 seen.add(id(tensor))
-                if (travels or prefix + leaf in self.travelled) and tensor.is_floating_point():
+                wanted = prefix + leaf in self.travelled or travels and not (
+                    buffers != "all" and tensor.numel() >= TABLE
+                    and _still.is_table(self.torch, self.model, module, leaf))
+                if wanted and tensor.is_floating_point():
                     tail.append(self._slot(prefix + leaf, tensor, module._buffers, leaf))
                     if not tensor.isfinite().all():
                         raise Error(f"the buffer {prefix + leaf} has values that are not finite, which have no mean: "
@@ -357,8 +362,9 @@ class Module:
         elif self.quiet and step & (step - 1) == 0:
             for name, holder, leaf in self.still:
                 if not self.torch.equal(holder[leaf], self.quiet[name]):
-                    say(f"{name} changes, but its layer was frozen or in eval mode at join, so it stays on this worker: "
-                        "call model.train() before join")
+                    say(f"{name} changes, but its layer was frozen or in eval mode at join, or no line of the model's "
+                        "files writes to it, so it stays on this worker: call model.train() before join, or give "
+                        "join(buffers=\"all\")")
                     self.quiet = {}
                     return
 

@@ -1,7 +1,8 @@
-"""Trees of arrays (nested dicts, lists, tuples and dataclasses) as the values that travel."""
+"""Trees of arrays as the values that travel: nested dicts, lists, tuples, dataclasses, and what JAX knows as a tree."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 import sys
@@ -29,11 +30,27 @@ def shape_text(shape: Any) -> str:
 
 
 def _is_node(value: Any) -> bool:
-    return isinstance(value, (Mapping, list, tuple)) or dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return isinstance(value, (Mapping, list, tuple)) or _is_registered(value) or \
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_registered(value: Any) -> bool:
+    """Tell whether JAX knows the value's class as a tree, such as those of flax and equinox."""
+    jax = sys.modules.get("jax")
+    if jax is None or value is None or isinstance(value, (dict, list, tuple)) or is_array(value):
+        return False
+    return not jax.tree_util.all_leaves([value])
+
+
+def _unfold(node: Any) -> tuple:
+    """Return the children of a registered tree with their paths, and what makes the tree of them."""
+    return sys.modules["jax"].tree_util.tree_flatten_with_path(node, is_leaf=lambda child: child is not node)
 
 
 def _children(node: Any) -> list:
     """Return keys and children in an order that does not depend on how a dictionary was made."""
+    if _is_registered(node):
+        return [(str(path[0]).strip(".[]'\"<>").replace("flat index ", ""), child) for path, child in _unfold(node)[0]]
     if isinstance(node, Mapping):
         return sorted(node.items(), key=lambda item: str(item[0]))
     if isinstance(node, (list, tuple)):
@@ -55,10 +72,14 @@ def rebuild(tree: Any, leaves: Iterator) -> Any:
     if not _is_node(tree):
         return next(leaves)
     made = [(key, rebuild(child, leaves)) for key, child in _children(tree)]
+    if _is_registered(tree):
+        return _unfold(tree)[1].unflatten([value for _, value in made])
+    if isinstance(tree, dict):
+        twin = copy.copy(tree)  # keeps the order, and the default of a defaultdict
+        twin.update(made)
+        return twin
     if isinstance(tree, Mapping):
-        found = dict(made)
-        ordered = {key: found[key] for key in tree}
-        return ordered if type(tree) is dict else type(tree)(ordered)
+        return type(tree)(dict(made))
     if isinstance(tree, (list, tuple)):
         values = [value for _, value in made]
         return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
@@ -261,8 +282,8 @@ class Tree:
 
     def kept(self) -> dict:
         """Return what a checkpoint holds beside the vector, by name."""
-        return {name: leaf if _type(leaf) not in FLOATS else _numpy(leaf) for name, leaf in walk(self.params)
-                if _type(leaf) != "float32"}
+        return {name: _numpy(leaf) if _type(leaf) in FLOATS else leaf for name, leaf in walk(self.params)
+                if _type(leaf) != "float32" and (_type(leaf) or isinstance(leaf, (bool, int, float, str, type(None))))}
 
     def restore(self, kept: dict) -> None:
         """Take the result of kept back."""

@@ -12,7 +12,7 @@ import torch
 
 import gossiptrainer as gossip
 from fakepeer import Run
-from gossiptrainer import _torch
+from gossiptrainer import _still, _torch
 
 torch.set_num_threads(1)
 
@@ -584,6 +584,40 @@ class Steps(unittest.TestCase):
                 descend(model, opt) if step < 4 else (model(torch.rand(3, 2)).sum().backward(), opt.step())
         said_there, = Run(n=1, rounds=None)(said(worker)).returned
         self.assertEqual(said_there.count("1.running_mean changes, but its layer was frozen or in eval mode at join"), 1)
+
+    def test_tables_stay(self):
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(1))
+                for name in ("read", "kept", "added", "passed"):
+                    self.register_buffer(name, torch.zeros(1000))
+
+            def forward(self, x):
+                self.kept = 0.9 * self.kept + x.mean()
+                self.added.add_(x.mean())
+                torch.nn.functional.batch_norm(x, self.passed, None)
+                return x * self.weight + self.read[:1].to(x.device)
+
+        self.assertEqual([t["name"] for t in _torch.Module(Layer(), True).tensors], ["weight", "kept", "added", "passed"])
+        self.assertEqual(_torch.Module(Layer(), "all").exact, 4000)
+        self.assertEqual(_torch.Module(Layer(), False).exact, 0)
+        self.assertEqual(_torch.Module(torch.nn.BatchNorm1d(1000), True).exact, 2000)
+
+    def test_which_lines_write_to_a_buffer(self):
+        reads = ("x + self.t[:x.size(1)]", "x @ self.t.to(x.device)[:3].unsqueeze(0)", "F.linear(x, self.t)", "x += self.t",
+                 "assert (self.t == 1).all()", "sum(float(b.sum()) for b in self.buffers())")
+        writes = ("F.batch_norm(x, self.t)", "self.t.mul_(0.9)", "self.t[0] = 1", "self.t += 1", "self.t = self.t * 2",
+                  "p = self.t", "return self.t", "self.t.data.add_(1)", "torch.add(x, 1, out=self.t)", "setattr(self, 'u', 1)",
+                  "getattr(self, n)", "getattr(self, 't').add_(1)", "self._buffers['u'] = 1", "dict(self.named_buffers())",
+                  "for b in self.buffers(): b.mul_(2)", "[b.add_(c) for b, c in zip(self.buffers(), x)]")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, line in enumerate(reads + writes):
+                path = os.path.join(folder, f"{number}.py")
+                with open(path, "w") as file:
+                    file.write(f"class A:\n  def __init__(self):\n    self.t[0] = 1\n  def forward(self, x):\n    {line}\n")
+                self.assertEqual(bool({"t", None} & _still._written(path)), line in writes, line)
+        self.assertIn(None, _still._written(os.path.join(folder, "absent")))
 
     def test_buffers_of_layers_that_do_not_learn_stay(self):
         model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2).eval(),

@@ -40,6 +40,8 @@ class Structure(unittest.TestCase):
         self.assertEqual(made, {"z": [4, Pair(5, 6)], "a": State(1, 2), 3: 0, "name": 3})
         self.assertEqual(list(made), ["z", "a", 3, "name"])
         self.assertIs(type(_tree.rebuild(collections.OrderedDict(a=1), iter([2]))), collections.OrderedDict)
+        made = _tree.rebuild(collections.defaultdict(list, a=1), iter([2]))
+        self.assertEqual((made["a"], made["b"]), (2, []))
 
 
 class Exchange(unittest.TestCase):
