@@ -37,6 +37,7 @@ var payloads = map[string]decoder{
 	"entropy":   coded,
 	"qsgd":      compressed(qsgd, 1, -4./7, 1./7, 0, -0.75),
 	"minmax":    compressed(minmax(2), 1, -0.75, -0.75+2*1.75/3, -0.75+1.75/3, -0.75),
+	"qsgd5":     compressed(qsgdOf5, 1, -0.5, 0, 0, -1),
 	"terngrad":  compressed(terngrad, 1, -1, 0, 0, -1),
 	"orq":       compressed(orq, 1, 0, 0, 0, -0.75),
 	"sign":      compressed(sign, 0.5, -0.5, 0.5, 0.5, -0.5),
@@ -49,6 +50,7 @@ var payloads = map[string]decoder{
 }
 
 func qsgd() (quant.Compressor, error)     { return quant.NewQSGD(4, 3, quant.LInf, stream) }
+func qsgdOf5() (quant.Compressor, error)  { return quant.NewQSGDLevels(5, 0, quant.LInf, stream) }
 func terngrad() (quant.Compressor, error) { return quant.NewTernGrad(0, stream) }
 func orq() (quant.Compressor, error)      { return quant.NewORQ(3, 0, stream) }
 func sign() (quant.Compressor, error)     { return quant.NewSign(0) }
