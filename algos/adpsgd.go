@@ -33,31 +33,15 @@ type ADPSGD struct {
 // Descend subtracts α_k·g.
 func (a *ADPSGD) Descend(k int, g []float32) { vec.Axpy(a.X, -a.Alpha(k), g) }
 
-// Offer appends the model to dst, encoded for exchange number with peer.
-func (a *ADPSGD) Offer(dst []byte, number int, peer topology.Rank) ([]byte, error) {
+// Encode appends the model to dst, encoded for exchange number with peer.
+func (a *ADPSGD) Encode(dst []byte, number int, peer topology.Rank) ([]byte, error) {
 	return a.Codec(peer).Encode(dst, number, a.X)
 }
 
-// Answer appends the present model to dst for the worker that has made the offer, and moves the model towards the
-// offered one. On error the model is unchanged. A *MismatchError means that the offer needs its Repair. The caller may
-// then answer it again, with the model of that time.
-func (a *ADPSGD) Answer(dst []byte, number int, offer Message) ([]byte, Mixed, error) {
-	start := len(dst)
-	dst, err := a.Codec(offer.From).Encode(dst, number, a.X)
-	if err != nil {
-		return dst, Mixed{}, err
-	}
-	mixed, err := a.move(number, a.X, dst[start:], offer)
-	return dst, mixed, err
-}
-
-// Settle moves the model by the difference between the answer and the offered model: at is the offered model, mine its
-// payload. On error the model is unchanged. A *MismatchError means that the answer needs its Repair.
-func (a *ADPSGD) Settle(number int, at []float32, mine []byte, answer Message) (Mixed, error) {
-	return a.move(number, at, mine, answer)
-}
-
-func (a *ADPSGD) move(number int, at []float32, mine []byte, theirs Message) (Mixed, error) {
+// Average moves the model by the share Weight of the difference between the other end's model and the own one. The
+// own one was encoded at the model at, as mine. On error the model is unchanged. A *MismatchError means that the
+// message needs its Repair.
+func (a *ADPSGD) Average(number int, at []float32, mine []byte, theirs Message) (Mixed, error) {
 	theirs.Weight = a.Weight
 	a.in[0] = theirs
 	mixed, err := a.Codec(theirs.From).Mix(a.X, number, at, mine, a.in[:])

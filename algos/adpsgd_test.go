@@ -8,24 +8,28 @@ import (
 	"gossiptrainer/topology"
 )
 
-// meet lets a worker at x offer an exchange to a worker at y. Both take a gradient step between the offer and the
-// reply.
+// meet lets workers at x and y exchange their models. Each takes a gradient step before it uses the other one.
 func meet(t *testing.T, weight float32, x, y, g []float32) (one, other *ADPSGD) {
 	t.Helper()
 	full := func(topology.Rank) Codec { return Full{} }
 	one = &ADPSGD{X: slices.Clone(x), Alpha: constantly(1), Codec: full, Weight: weight}
 	other = &ADPSGD{X: slices.Clone(y), Alpha: constantly(1), Codec: full, Weight: weight}
-	offer, err := one.Offer(nil, 0, 1)
+	offer, err := one.Encode(nil, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	reply, err := other.Encode([]byte("head"), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply = reply[len("head"):]
 	one.Descend(0, g)
-	reply, mixed, err := other.Answer([]byte("head"), 0, Message{From: 0, Payload: offer})
+	other.Descend(0, g)
+	mixed, err := other.Average(0, y, reply, Message{From: 0, Payload: offer})
 	if err != nil || mixed.Moved != len(x) {
 		t.Fatalf("%+v, %v", mixed, err)
 	}
-	other.Descend(0, g)
-	if _, err := one.Settle(0, x, offer, Message{From: 1, Payload: reply[len("head"):]}); err != nil {
+	if _, err := one.Average(0, x, offer, Message{From: 1, Payload: reply}); err != nil {
 		t.Fatal(err)
 	}
 	return one, other
@@ -52,11 +56,11 @@ func TestAnExchangeKeepsTheGradientsInBetween(t *testing.T) {
 func TestAnExchangeThatCannotBeUsedChangesNothing(t *testing.T) {
 	a := &ADPSGD{X: []float32{1, 2}, Codec: func(topology.Rank) Codec { return Full{} }, Weight: 0.5}
 	var bad *MessageError
-	if _, _, err := a.Answer(nil, 0, Message{From: 3, Payload: []byte{1, 2, 3}}); !errors.As(err, &bad) || bad.From != 3 {
-		t.Errorf("offer: %v", err)
-	}
-	if _, err := a.Settle(0, []float32{1, 2}, nil, Message{From: 3}); !errors.As(err, &bad) || bad.From != 3 {
-		t.Errorf("reply: %v", err)
+	for _, payload := range [][]byte{nil, {1, 2, 3}} {
+		_, err := a.Average(0, []float32{1, 2}, nil, Message{From: 3, Payload: payload})
+		if !errors.As(err, &bad) || bad.From != 3 {
+			t.Errorf("%v: %v", payload, err)
+		}
 	}
 	if !slices.Equal(a.X, []float32{1, 2}) {
 		t.Errorf("model %v", a.X)

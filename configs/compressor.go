@@ -13,6 +13,19 @@ var compressorRules = []rule{
 			wrong("algorithm.compressor.bits", "%s needs %d to %d bits, got %d", row.Name, r.Least, r.Most, bits)
 		}
 	}},
+	{[]string{"algorithm.compressor.levels", "algorithm.compressor.bits", "algorithm.compressor.name",
+		"algorithm.controller.name"}, func(c *Config, wrong complain) {
+		n, bits, row := c.Algorithm.Compressor.Levels, c.Algorithm.Compressor.Bits, c.compressor()
+		switch controller := c.Algorithm.Controller.Name; {
+		case !row.Has("levels") || !row.Has("bits") || n < 2:
+		case controller != "fix":
+			wrong("algorithm.controller.name",
+				"%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", controller, n)
+		case bits != bitsOf(n):
+			wrong("algorithm.compressor.levels", "%d levels need %d bits, but bits is %d: give one of the two", n, bitsOf(n),
+				bits)
+		}
+	}},
 	{[]string{"algorithm.compressor.refit_at"}, func(c *Config, wrong complain) {
 		for _, k := range c.Algorithm.Compressor.RefitAt {
 			if k < 0 {
@@ -20,7 +33,7 @@ var compressorRules = []rule{
 			}
 		}
 	}},
-	checked("levels"),
+	checked("levels", "variant"),
 	checked("table", "variant"),
 }
 

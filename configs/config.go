@@ -118,9 +118,9 @@ func (c Clip) On() bool { return c.Radius > 0 || c.Liars > 0 }
 type Compressor struct {
 	Name       string    `json:"name" jsonschema_description:"compressor"`
 	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"<takes bits>: bits per parameter; <ranges of bits>"`
-	Levels     int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"<takes levels>: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
+	Levels     int       `json:"levels" jsonschema:"minimum=0,maximum=256" jsonschema_description:"<takes levels>: values of a parameter. An odd number has one that is 0, an even one is for the variant sym; <levels without bits> take any number. The others take it instead of bits. 0 = by bits; 9 for <levels without bits>"`
 	Variant    string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"<takes variant>: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
-	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"<takes table>: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
+	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"<takes table>: the levels in ascending order; 2 to 128 from 0 to 1 for the variant zero, 2 to 256 from -1 to 1 for sym"`
 	Rule       string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"<takes rule>: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
 	Mode       string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"<takes mode>: nearest grid point, or an unbiased draw between two"`
 	Step       float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"<takes step>: distance of the grid points, in units of the parameters"`
@@ -307,7 +307,7 @@ func Default() Config {
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
 			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta",
 			Compressor: Compressor{
-				Name: "qsgd", Bits: 4, Levels: 9, Variant: "zero", Table: []float64{}, Rule: "mean",
+				Name: "qsgd", Bits: 4, Variant: "zero", Table: []float64{}, Rule: "mean",
 				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,
 				RefitAt: []int{100, 2000}, RefitEvery: 10000,
 			},

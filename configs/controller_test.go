@@ -23,6 +23,8 @@ func TestControllersThatDoNotFit(t *testing.T) {
 		{"a ring of full precision", "algorithm: {name: allreduce, controller: {name: oland-raj}}\n", 1, 49,
 			"allreduce sends full precision and has no bits to choose: must be fix, got oland-raj"},
 		{"levels", "algorithm: {levels: 5, controller: {name: oland-raj}}\n", 1, 43, "the run file gives levels"},
+		{"levels of a compressor", "algorithm: {name: allreduce, reduce: allgather, controller: {name: mqgrad}, " +
+			"compressor: {levels: 5}}\n", 1, 68, "the run file gives levels"},
 		{"full precision", "algorithm: {codec: full, controller: {name: oland-raj}}\n", 1, 45,
 			"dpsgd in full precision has no bits to choose"},
 		{"32 bits", "algorithm: {name: d2, bits: 32, controller: {name: mqgrad}}\n", 1, 52,

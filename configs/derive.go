@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/topology"
 )
@@ -40,11 +41,29 @@ func (l *Loaded) derive() {
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
+	deriveLevels(l)
 	if l.Config.External() && !l.Config.reweights() && l.level("train.rounds") == 0 {
 		follow(l, "train.rounds", &l.Config.Train.Rounds, ByScript)
 	}
 	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
+	}
+}
+
+// deriveLevels sets bits or levels of a compressor that takes either, and the levels of one that takes no bits.
+func deriveLevels(l *Loaded) {
+	const bits, levels = "algorithm.compressor.bits", "algorithm.compressor.levels"
+	c := &l.Config.Algorithm.Compressor
+	switch row := l.Config.compressor(); {
+	case !row.Has("levels"):
+	case !row.Has("bits"):
+		if c.Levels == 0 {
+			follow(l, levels, &c.Levels, registry.UsualLevels)
+		}
+	case l.outranks(levels, bits):
+		follow(l, levels, &c.Levels, 0)
+	case c.Levels > 1 && l.outranks(bits, levels):
+		follow(l, bits, &c.Bits, bitsOf(c.Levels))
 	}
 }
 

@@ -147,10 +147,18 @@ func TestBadFiles(t *testing.T) {
 			"amq needs 2 to 8 bits, got 9"},
 		{"a fit before the start", "algorithm: {name: choco, compressor: {name: alq, refit_at: [100, -1]}}\n", 1, 60,
 			"the levels cannot be fitted in round -1: rounds count from 0"},
-		{"4 levels for orq", "algorithm: {name: choco, compressor: {name: orq, levels: 4}}\n", 1, 58,
-			"orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got 4"},
+		{"2 levels for orq", "algorithm: {name: choco, compressor: {name: orq, levels: 2}}\n", 1, 58,
+			"orq needs 3 to 256 levels, got 2"},
+		{"4 levels for qsgd", "algorithm: {name: choco, compressor: {levels: 4}}\n", 1, 47,
+			"qsgd needs an odd number of levels, 3 to 255, for one is 0; or 0 for 2^bits − 1: got 4"},
+		{"5 levels for amq", "algorithm: {name: choco, compressor: {name: amq, levels: 5}}\n", 1, 58,
+			"amq without a level 0 needs an even number of levels, 4 to 256, or 0 for 2^bits: got 5"},
+		{"levels and other bits", "algorithm: {name: choco, compressor: {levels: 5, bits: 4}}\n", 1, 47,
+			"5 levels need 3 bits, but bits is 4: give one of the two"},
+		{"levels for sign", "algorithm: {name: choco, compressor: {name: sign, levels: 5}}\n", 1, 59,
+			"but algorithm.compressor.name is sign"},
 		{"levels without a table", "algorithm: {name: choco, compressor: {name: levels}}\n", 1, 45,
-			"a table of 0 levels: must be a power of two"},
+			"a table of 0 levels: must be 2 to 128"},
 		{"a table for magnitudes that is signed", "algorithm: {name: choco, compressor: {name: levels, table: [-1, 1]}}\n", 1,
 			60, "a table from -1 to 1: must be from 0 to 1"},
 		{"a table that descends",
@@ -482,6 +490,22 @@ func TestKeysThatFollowFromOthers(t *testing.T) {
 			func(c *Config) { c.Algorithm.Levels, c.Algorithm.Bits = 5, 3 }},
 		{"bits instead of the levels of a file", "algorithm: {levels: 5}", []string{"algorithm.bits=32"},
 			func(c *Config) { c.Algorithm.Bits = 32 }},
+		{"the bits of a compressor's levels", "algorithm: {name: naive, compressor: {levels: 5}}", nil,
+			func(c *Config) {
+				c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "naive", "full", 32
+				c.Algorithm.Compressor.Levels, c.Algorithm.Compressor.Bits = 5, 3
+			}},
+		{"bits instead of a compressor's levels", "algorithm: {name: naive, compressor: {levels: 5}}",
+			[]string{"algorithm.compressor.bits=2"},
+			func(c *Config) {
+				c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "naive", "full", 32
+				c.Algorithm.Compressor.Bits = 2
+			}},
+		{"the levels of a compressor without bits", "algorithm: {name: naive, compressor: {name: orq}}", nil,
+			func(c *Config) {
+				c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "naive", "full", 32
+				c.Algorithm.Compressor.Name, c.Algorithm.Compressor.Levels = "orq", 9
+			}},
 		{"another rule instead of a fixed theta", "algorithm: {theta: {rule: fixed, value: 2}}",
 			[]string{"algorithm.theta.rule=theorem"},
 			func(c *Config) { c.Algorithm.Theta.Rule = "theorem" }},

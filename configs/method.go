@@ -25,6 +25,8 @@ func (c *Config) Method() Method {
 		return fmt.Sprintf("%d-bit %s", bits, name)
 	}
 	switch {
+	case row.Compresses() && c.compressor().Has("levels") && a.Compressor.Levels > 0:
+		m.Messages = fmt.Sprintf("%d-level %s", a.Compressor.Levels, a.Compressor.Name)
 	case row.Compresses() && c.compressor().Has("bits"):
 		m.Messages = sized(a.Compressor.Bits, a.Compressor.Name)
 	case row.Compresses():

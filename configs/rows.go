@@ -141,6 +141,10 @@ func words(word string) string {
 		return each(registry.Names(reweights))
 	case "asynchronous":
 		return each(registry.Names(registry.Algorithm.Asynchronous))
+	case "levels without bits":
+		return each(slices.DeleteFunc(registry.CompressorNames("levels"), func(name string) bool {
+			return slices.Contains(registry.CompressorNames("bits"), name)
+		}))
 	case "ranges of bits":
 		return ranges()
 	}

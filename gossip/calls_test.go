@@ -118,11 +118,11 @@ func (c *caller) gradient(none *bool) []float32 {
 func (c *caller) frame() gossip.Frame {
 	f := gossip.Frame{
 		From: topology.Rank([]int{2, 7, called, -1, 3}[c.byte()%5]), To: called,
-		Kind: gossip.FrameKind(c.byte() % 4), Round: c.byte() % callRounds, Hop: c.byte() % 6,
+		Kind: gossip.FrameKind(c.byte() % 4), Round: c.byte() % callRounds, Hop: c.byte() % 8,
 		Note: uint64(c.byte()) << (8 * (c.byte() % 8)),
 	}
 	if c.byte()%2 == 0 {
-		f.Kind, f.Hop = gossip.Data, f.Hop%2
+		f.Kind, f.Hop = gossip.Data, []int{0, 1, 5, 6}[f.Hop%4]
 	}
 	if c.byte()%16 == 0 {
 		f.Round = []int{math.MaxInt, math.MinInt, -1, callRounds}[c.byte()%4]

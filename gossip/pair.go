@@ -12,42 +12,49 @@ import (
 
 // A PairWorker is the machine of asynchronous pairwise averaging (AD-PSGD, Lian et
 // al., 2018). It shares no rounds with other workers. Each of its steps takes one
-// gradient and, at the same time, offers one exchange to a random neighbour. It
-// answers the offers of others whenever they arrive.
+// gradient and, at the same time, asks a random neighbour for one exchange. It serves
+// the neighbours that ask it.
 //
 //	i                                  j
-//	offer:  snapshot z = x_i     ──►   reply x_j,  x_j += ½(ẑ − x̂_j)
-//	x_i += ½(x̂_j − ẑ)            ◄──
+//	ask                          ──►
+//	                             ◄──   agree, reply x_j
+//	offer x_i                    ──►   x_j += ½(x̂_i − x̂_j)
+//	x_i += ½(x̂_j − x̂_i)
+//
+// A question and its answer have no payload. So models travel only where both ends
+// want them, and they travel both ways at once. x̂ are the models as they were sent;
+// gradient steps in between are kept.
 //
 // A worker takes part in one exchange at a time, so each is the plain average of two
-// models, except for gradient steps. While its own offer is open, the worker holds an
-// offer from a higher rank until its own has ended, and declines an offer from a
-// lower rank. A declined worker offers to another neighbour at once. When all have
-// declined, the step ends without an exchange. The tables of exchangeState,
-// gradientState, pairEnd and pairPeer list the states.
+// models, except for gradient steps. While its own question is open, the worker holds
+// a question from a higher rank and declines one from a lower rank. While models
+// travel, it holds all questions. A declined worker asks another neighbour at once.
+// When all have declined, the step ends without an exchange. The tables of
+// exchangeState, gradientState, pairEnd, pairPeer and trade list the states.
 //
-// Every offer ends, and no workers wait in a circle: an offer is answered or declined
-// when it arrives unless it is held. A holder has a lower rank than the worker it
-// keeps waiting. So ranks fall along a chain of workers that wait for holders, and
-// the chain ends at an offer that is not held. Exchanges happen under any contention:
-// among workers with an open offer, no worker declines the highest rank.
+// Every question ends, and no workers wait in a circle: an exchange that both ends
+// want needs nothing but its two models. A worker whose own question is open holds
+// only those from higher ranks. So ranks fall along a chain of workers that wait for
+// holders, and the chain ends at a question that is not held. Exchanges happen under
+// any contention: among workers with an open question, no worker declines the
+// highest rank. Questions are served in the order in which they came. A worker that has
+// served a neighbour asks its own question before it serves another one.
 //
-// A lost link: an offer whose link breaks is in doubt, and the worker goes on with
-// another neighbour. On the next link it asks how the offer has ended. The other
-// end keeps its last reply to each neighbour and sends it again. If the offer never
-// arrived, the other end declines it for good. So in the end both have used an
-// exchange or neither, and the sum of the models moves only by the gradients. A late
-// reply still counts half of the old difference, on both sides.
+// A lost link: an exchange whose link breaks is in doubt, and the worker goes on with
+// another neighbour. On the next link each end asks for what it lacks: the answer to
+// its question, or the model. Each end keeps the last model that it has sent in
+// exchanges of either end, until the next such exchange. If the question never arrived, the
+// other end declines it for good. So in the end both have used an exchange or neither,
+// and the sum of the models moves only by the gradients. A late model still counts half
+// of the old difference, on both sides.
 //
-// A wrong message: an offer that was recovered wrongly counts as not yet arrived
-// until its repair is there, so it keeps no worker waiting. The answer then uses the
-// model of that time. A reply keeps its exchange open until it is certain. In both
-// cases the receiver asks for the repair, and the sender sends it at once.
+// A wrong message: a model that was recovered wrongly keeps its exchange open until it
+// is certain. The receiver asks for the repair, and the sender sends it at once.
 //
-// The end: messages carry the number of steps that each worker is known to have done.
-// The workers share a budget of Workers·Rounds steps; a fast worker does more of
-// them. A worker that knows the budget to be spent tells its neighbours that it has
-// finished, and serves them until they have finished too.
+// The end: models travel with the number of steps that each worker is known to have
+// done. The workers share a budget of Workers·Rounds steps; a fast worker does more of
+// them. A worker that knows the budget to be spent ends its exchanges, tells its
+// neighbours that it has finished, and then only repeats what they lack.
 type PairWorker struct {
 	self  topology.Rank
 	alg   *algos.ADPSGD
@@ -57,8 +64,7 @@ type PairWorker struct {
 	steps census // of all workers, as far as known
 	end   pairEnd
 
-	offer    offer       // to partner; its memory is used again
-	scratch  []byte      // for the next reply
+	spare    []float32   // memory of an exchange that has ended, nil if there is none
 	mixed    algos.Mixed // of the last exchange
 	guard    guard
 	repair   Repairs
@@ -78,14 +84,16 @@ type PairPlan struct {
 
 // The messages of an exchange are told apart by Frame.Hop; Frame.Round is the number
 // of the exchange. A Request or a Repair has the hop and the number of its message.
-// Each end numbers the exchanges that it offers: the lower rank 0, 2, 4, ..., the
+// Each end numbers the exchanges for which it asks: the lower rank 0, 2, 4, ..., the
 // higher rank 1, 3, 5, ...
 const (
-	hopOffer    = iota // the model and the census
-	hopReply           // the model and the census
+	hopAsk      = iota // for an exchange
+	hopAgree           // to an exchange: a reply follows
 	hopDecline         // there is no such exchange
-	hopQuery           // asks how this offer has ended
-	hopFinished        // the census; no offer or query follows
+	hopQuery           // the sender lacks the answer, or the model, of this exchange
+	hopFinished        // the census; no question or query follows
+	hopOffer           // the model of the end that has asked, and the census
+	hopReply           // the model of the other end, and the census
 	pairHops
 )
 
@@ -111,6 +119,7 @@ func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 			self, plan.Workers, plan.Rounds)
 	}
 	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
+	w.point = make([]float32, len(alg.X))
 	for _, rank := range row.Out {
 		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
 	}
@@ -154,12 +163,11 @@ func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	}
 	w.alg.Descend(w.clock, g)
 	w.gradient = applied
-	w.snapshot.move()
 	w.steps.count(w.self)
 	return w.advance()
 }
 
-// Receive uses f at once, or holds it until the open offer of this worker has ended.
+// Receive uses f at once, or holds a question until this worker is free.
 func (w *PairWorker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed
@@ -175,33 +183,43 @@ func (w *PairWorker) Receive(f Frame) error {
 	return errors.Join(err, w.advance())
 }
 
-// Link notes whether peer can be reached. An open offer to peer is in doubt in both
-// cases; on a new link the worker asks how it has ended.
+// Link notes whether peer can be reached. An open exchange with peer is in doubt in both
+// cases; on a new link the worker asks for what it lacks.
 func (w *PairWorker) Link(peer topology.Rank, up bool) {
 	p := w.peer(peer)
 	if p == nil {
 		return
 	}
 	p.relink(up)
-	if p.held.state != absent { // its sender asks about it, too
-		w.dispose(p)
-	}
 	if w.partner == p {
-		doubt := w.offer
-		p.doubt, w.offer, w.snapshot = &doubt, offer{}, snapshot{}
 		w.stop(seeking)
 	}
-	switch {
-	case !up || p.doubt == nil:
-	case p.doubt.reply.state == mistaken:
-		w.ask(p, &p.doubt.reply)
-	default:
-		w.send(p, hopQuery, p.doubt.number, nil)
+	if w.serving == p {
+		w.serving = nil
 	}
-	if up && w.end == told {
-		w.send(p, hopFinished, 0, w.steps.append(nil))
+	if up {
+		w.inquire(p)
 	}
 	_ = w.advance() // the next call returns the error that stops the machine
+}
+
+// inquire asks on a new link for all that this worker lacks, and says again that it has finished.
+func (w *PairWorker) inquire(p *pairPeer) {
+	if p.asked {
+		w.send(p, hopQuery, p.question(), nil)
+	}
+	for _, t := range []*trade{&p.mine, &p.theirs} {
+		switch {
+		case t.state != lacking:
+		case t.received.state == mistaken:
+			w.ask(p, &t.received)
+		default:
+			w.send(p, hopQuery, t.number, nil)
+		}
+	}
+	if w.end == told {
+		w.send(p, hopFinished, 0, w.steps.append(nil))
+	}
 }
 
 // Params returns the present model. Exchanges may change it at any call.
@@ -218,22 +236,22 @@ func (w *PairWorker) Codec() algos.Codec {
 	return w.peers[0].codec
 }
 
-// ExtraMemory returns the bytes of the snapshot, of the snapshots of offers in doubt,
-// of the payloads beyond the two of D-PSGD, and of verification.
+// ExtraMemory returns the bytes of the point of the gradient, of the models that were sent in open
+// exchanges, of the payloads beyond the two of D-PSGD, and of verification.
 func (w *PairWorker) ExtraMemory() int {
-	vectors, payloads, largest, verification := 1, cap(w.offer.payload)+cap(w.scratch), cap(w.offer.payload), 0
+	vectors, payloads, largest, verification := len(w.point)+len(w.spare), 0, 0, 0
 	for i := range w.peers {
 		p := &w.peers[i]
-		payloads += cap(p.reply.payload)
-		if p.doubt != nil {
-			payloads += cap(p.doubt.payload)
-			vectors++
+		for _, t := range []*trade{&p.mine, &p.theirs} {
+			vectors += len(t.at)
+			payloads += cap(t.payload)
+			largest = max(largest, cap(t.payload))
 		}
 		if p.verify != nil {
 			verification += p.verify.ExtraMemory()
 		}
 	}
-	return 4*vectors*len(w.alg.X) + max(0, payloads-2*largest) + verification
+	return 4*vectors + max(0, payloads-2*largest) + verification
 }
 
 // appendAwaited appends the neighbours that this worker waits for.
@@ -244,10 +262,10 @@ func (w *PairWorker) appendAwaited(dst []topology.Rank) []topology.Rank {
 		switch {
 		case w.end == told:
 			awaited = p.state != gone && !p.finished
-		case w.exchange == offering:
-			awaited = p == w.partner
+		case !w.free():
+			awaited = p == w.partner || p == w.serving
 		default:
-			awaited = p.doubt != nil || p.state == unreachable
+			awaited = p.unfinished() || p.state == unreachable
 		}
 		if awaited {
 			dst = append(dst, p.rank)

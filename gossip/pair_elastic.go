@@ -15,8 +15,8 @@ func (w *PairWorker) Whole() {}
 // Next returns 0: without rounds an edge is on or off at once.
 func (w *PairWorker) Next() int { return 0 }
 
-// Cut takes peer off the neighbours. It drops the offers of peer, and the offer to it
-// that is in doubt. If the other end has used that offer, it alone did.
+// Cut takes peer off the neighbours. It drops the open exchanges with it. If the other end
+// has used one of them, it alone did.
 func (w *PairWorker) Cut(peer topology.Rank) (exchange int, err error) {
 	p := w.peer(peer)
 	switch {
@@ -29,10 +29,8 @@ func (w *PairWorker) Cut(peer topology.Rank) (exchange int, err error) {
 	case p.state == reachable:
 		w.Link(peer, false)
 	}
-	if p.doubt != nil {
-		w.drop(&p.doubt.reply)
-	}
-	p.state, p.doubt = gone, nil
+	w.forget(p)
+	p.state = gone
 	return 0, w.advance()
 }
 
@@ -45,21 +43,24 @@ func (w *PairWorker) Open(e topology.Edge, _ int) error {
 		return fmt.Errorf("gossip: worker %d step %d: open an edge to worker %d: the edge exists, or it is this worker",
 			w.self, w.step, e.Peer)
 	}
-	var partner topology.Rank
-	if w.exchange == offering {
-		partner = w.partner.rank
-	}
+	partner, serving := rankOf(w.partner), rankOf(w.serving)
 	if i := w.gone(e.Peer); i >= 0 { // an edge that goes on and off must not take memory each time
 		w.peers = slices.Delete(w.peers, i, i+1)
 	}
 	w.peers = append(w.peers, newPairPeer(w.self, e.Peer, w.alg.Codec(e.Peer)))
-	if w.exchange == offering { // the peers may have moved
-		w.partner = w.peer(partner)
-	}
+	w.partner, w.serving = w.peer(partner), w.peer(serving) // the peers may have moved
 	if w.end == told {
 		w.send(&w.peers[len(w.peers)-1], hopFinished, 0, w.steps.append(nil))
 	}
 	return w.advance()
+}
+
+// rankOf returns the rank of a neighbour, −1 of none.
+func rankOf(p *pairPeer) topology.Rank {
+	if p == nil {
+		return -1
+	}
+	return p.rank
 }
 
 // gone returns the position in peers of a former neighbour, or −1 if the worker never was one.

@@ -23,37 +23,44 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 	case f.Kind != Data:
 		return nil, ErrUnasked
 	}
-	switch f.Hop {
-	case hopOffer:
-		if p.held.state != absent || f.Round == p.seen {
-			return nil, ErrDuplicate
-		}
-		return p, p.inOrder(f.Round)
-	case hopQuery:
-		switch {
-		case p.queried:
-			return nil, ErrDuplicate
-		case f.Round == p.seen:
-			return p, nil
-		}
-		return p, p.inOrder(f.Round)
-	case hopFinished:
-		if p.finished {
-			return nil, ErrDuplicate
-		}
-	default:
-		o := w.made(p, f.Round)
-		switch {
-		case o == nil:
-			return nil, ErrStale
-		case o.reply.state != absent && f.Hop == hopReply:
-			return nil, ErrDuplicate
-		}
-	}
-	return p, nil
+	return p, p.due(f)
 }
 
-// inOrder refuses the number of an offer that is not the next one of p.
+// due refuses a message that is not the next one of p.
+func (p *pairPeer) due(f Frame) error {
+	asked := p.asked && f.Round == p.question()
+	switch f.Hop {
+	case hopAsk:
+		if p.held || f.Round == p.seen {
+			return ErrDuplicate
+		}
+		return p.inOrder(f.Round)
+	case hopQuery:
+		return p.mayQuery(f.Round)
+	case hopFinished:
+		if p.finished {
+			return ErrDuplicate
+		}
+		return nil
+	case hopOffer:
+		return p.theirs.lacks(f.Round)
+	case hopReply:
+		if asked {
+			return nil
+		}
+		return p.mine.lacks(f.Round)
+	case hopAgree:
+		if !asked && p.mine.state != none && p.mine.number == f.Round {
+			return ErrDuplicate
+		}
+	}
+	if !asked {
+		return ErrStale
+	}
+	return nil
+}
+
+// inOrder refuses the number of a question that is not the next one of p.
 func (p *pairPeer) inOrder(number int) error {
 	switch {
 	case number > p.seen+2:
@@ -64,16 +71,43 @@ func (p *pairPeer) inOrder(number int) error {
 	return nil
 }
 
-// made returns the open offer to p of that number, nil if there is none.
-func (w *PairWorker) made(p *pairPeer, number int) *offer {
+// lacks refuses a model for which the exchange does not wait.
+func (t *trade) lacks(number int) error {
 	switch {
-	case w.partner == p && w.offer.number == number:
-		return &w.offer
-	case p.doubt != nil && p.doubt.number == number:
-		return p.doubt
+	case t.state == none || t.number != number:
+		return ErrStale
+	case t.state == used || t.received.state != absent:
+		return ErrDuplicate
 	}
 	return nil
 }
+
+// own reports whether this worker asks with that number.
+func (p *pairPeer) own(number int) bool { return (number-p.next)%2 == 0 }
+
+// mayQuery refuses a query for an exchange in which p lacks nothing. A neighbour may send one for an exchange of each
+// end on each link, so that queries cannot make this worker send for ever.
+func (p *pairPeer) mayQuery(number int) error {
+	which := 0
+	if p.own(number) {
+		which = 1
+	}
+	switch {
+	case p.queried[which]:
+		return ErrDuplicate
+	case p.own(number) && !(p.asked && number == p.question()) && !p.mine.sent(number):
+		return ErrStale
+	case !p.own(number) && number != p.seen:
+		if err := p.inOrder(number); err != nil {
+			return err
+		}
+	}
+	p.queried[which] = true
+	return nil
+}
+
+// sent reports whether this worker has sent its model in that exchange, the last one.
+func (t *trade) sent(number int) bool { return t.state != none && t.number == number }
 
 // accept uses a message that was admitted, or holds it.
 func (w *PairWorker) accept(p *pairPeer, f Frame) error {
@@ -81,20 +115,37 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	case f.Kind == Repair:
 		return w.mend(p, f)
 	case f.Kind == Data && f.Hop == hopOffer:
-		p.held = letter{Frame: f, state: arrived}
-		return w.consider(p)
+		p.theirs.received = letter{Frame: f, state: arrived}
+		return w.settle(p, &p.theirs)
 	case f.Kind == Data && f.Hop == hopReply:
-		o := w.made(p, f.Round)
-		o.reply = letter{Frame: f, state: arrived}
-		return w.settle(p, o)
+		if p.asked { // the agreement comes later, or was lost with an earlier link
+			if err := w.agreed(p); err != nil {
+				w.spend(f.Payload)
+				return err
+			}
+		}
+		p.mine.received = letter{Frame: f, state: arrived}
+		return w.settle(p, &p.mine)
 	}
 	w.spend(f.Payload) // its content stays until the next Ready
 	switch {
 	case f.Kind == Request: // admit has sent the repair
+	case f.Hop == hopAsk:
+		w.turn.arrivals++
+		p.held, p.arrival, p.note = true, w.turn.arrivals, uint32(f.Note)
+		if w.end == told || w.exchange == asking && p.rank < w.self {
+			w.decline(p)
+		}
+	case f.Hop == hopAgree:
+		return w.agreed(p)
 	case f.Hop == hopDecline:
-		w.declined(p, w.made(p, f.Round))
+		p.asked = false
+		if w.partner == p && w.exchange == asking {
+			p.declined = true
+			w.stop(seeking)
+		}
 	case f.Hop == hopQuery:
-		w.recall(p, f.Round)
+		return w.recall(p, f.Round)
 	case f.Hop == hopFinished:
 		model, counts, err := w.split(f)
 		if err == nil && len(model) > 0 {
@@ -109,144 +160,116 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	return nil
 }
 
-// consider answers or declines the held offer of p, unless the offer must wait until
-// the one of this worker has ended.
-func (w *PairWorker) consider(p *pairPeer) error {
-	switch {
-	case w.exchange != offering:
-		return w.answer(p)
-	case p.rank < w.self:
-		number := p.held.Round
-		w.dispose(p)
-		w.decline(p, number)
-	}
-	return nil
-}
-
-// answer averages with p, whose offer is held. It declines an offer that cannot be used.
-func (w *PairWorker) answer(p *pairPeer) error {
-	number, mended := p.held.Round, p.held.state == repaired
-	model, counts, err := w.split(p.held.Frame)
-	if err == nil {
-		err = w.average(p, model)
-	}
-	if w.suspect(p, &p.held, err) {
-		return nil
-	}
-	w.dispose(p)
-	if err != nil {
-		if err = w.judge(p, number, err); w.failed == nil {
-			w.decline(p, number)
-		}
-		return err
-	}
-	if mended {
-		w.repair.Repaired++
-	}
-	w.steps.join(w.self, counts)
-	w.scratch = w.steps.append(w.scratch)
-	p.reply, w.scratch = answer{state: sent, payload: w.scratch}, p.reply.payload
-	w.send(p, hopReply, number, p.reply.payload)
-	return nil
-}
-
-// average moves the model towards the one offered and leaves the reply in
-// scratch.
-func (w *PairWorker) average(p *pairPeer, model []byte) error {
+// agree agrees to the exchange for which p has asked, and sends the model. It declines one with a note that cannot be
+// used.
+func (w *PairWorker) agree(p *pairPeer) error {
+	number := p.seen + 2
 	if p.proposer != nil {
-		if err := p.proposer.Heed(p.held.Round, uint32(p.held.Note)); err != nil {
-			return &algos.MessageError{From: p.rank, Err: err}
+		if err := p.proposer.Heed(number, p.note); err != nil {
+			w.decline(p)
+			return w.judge(p, number, &algos.MessageError{From: p.rank, Err: err})
 		}
 	}
-	offer := algos.Message{From: p.rank, Payload: model, Repair: p.held.repair, Limit: w.guard.limit()}
-	reply, mixed, err := w.alg.Answer(w.scratch[:0], p.held.Round, offer)
-	if err != nil {
+	if err := w.encode(p, &p.theirs, number); err != nil {
+		if err = w.judge(p, number, err); w.failed == nil {
+			w.decline(p)
+		}
 		return err
 	}
-	w.scratch, w.mixed = reply, mixed
-	w.snapshot.move()
-	w.guard.mixed(mixed)
+	p.seen, p.held = number, false
+	w.serving, w.turn.served = p, true
+	w.send(p, hopAgree, number, nil)
+	w.send(p, hopReply, number, p.theirs.payload)
 	return nil
 }
 
-// settle uses the reply to offer o and ends the exchange. If the reply cannot be used,
-// the worker waits for it again, from another link.
-func (w *PairWorker) settle(p *pairPeer, o *offer) error {
-	var mixed algos.Mixed
-	model, counts, err := w.split(o.reply.Frame)
-	if err == nil {
-		reply := algos.Message{From: p.rank, Payload: model, Repair: o.reply.repair, Limit: w.guard.limit()}
-		mixed, err = w.alg.Settle(o.number, o.at, o.payload[:len(o.payload)-w.steps.size()], reply)
+// agreed sends the model to p, which has agreed to the exchange for which this worker has asked.
+func (w *PairWorker) agreed(p *pairPeer) error {
+	if err := w.encode(p, &p.mine, p.question()); err != nil {
+		return w.judge(p, p.question(), err)
 	}
-	if w.suspect(p, &o.reply, err) {
+	p.asked = false
+	if w.partner == p && w.exchange == asking {
+		w.exchange = trading
+	}
+	w.send(p, hopOffer, p.mine.number, p.mine.payload)
+	return nil
+}
+
+// encode makes the present model the own one of an exchange.
+func (w *PairWorker) encode(p *pairPeer, t *trade, number int) error {
+	payload, err := w.alg.Encode(t.payload[:0], number, p.rank)
+	if err != nil {
+		return err
+	}
+	*t = trade{number: number, state: lacking, at: w.spare, payload: w.steps.append(payload)}
+	w.spare = nil
+	if t.at == nil {
+		t.at = make([]float32, len(w.alg.X))
+	}
+	copy(t.at, w.alg.X)
+	return nil
+}
+
+// settle uses the model received in an exchange, which ends it. If the model cannot be used,
+// the worker waits for it again, from another link.
+func (w *PairWorker) settle(p *pairPeer, t *trade) error {
+	var mixed algos.Mixed
+	model, counts, err := w.split(t.received.Frame)
+	if err == nil {
+		theirs := algos.Message{From: p.rank, Payload: model, Repair: t.received.repair, Limit: w.guard.limit()}
+		mixed, err = w.alg.Average(t.number, t.at, t.payload[:len(t.payload)-w.steps.size()], theirs)
+	}
+	if w.suspect(p, &t.received, err) {
 		return nil
 	}
 	repairs := 0
-	if o.reply.state == repaired {
+	if t.received.state == repaired {
 		repairs++
 	}
-	w.drop(&o.reply)
+	w.drop(&t.received)
 	if err != nil {
-		return w.judge(p, o.number, err)
+		return w.judge(p, t.number, err)
 	}
 	w.repair.Repaired += int64(repairs)
 	w.mixed = mixed
-	w.snapshot.move()
 	w.guard.mixed(mixed)
 	w.steps.join(w.self, counts)
-	w.learn(p, o, mixed, repairs)
-	w.close(p, o, over)
+	t.state, t.at, w.spare = used, nil, t.at
+	switch {
+	case t == &p.theirs && w.serving == p:
+		w.serving = nil
+	case t == &p.mine && w.partner == p && w.exchange == trading:
+		w.learn(p, mixed, repairs)
+		w.stop(over)
+	}
 	return nil
 }
 
-// declined ends an offer of this worker without an exchange.
-func (w *PairWorker) declined(p *pairPeer, o *offer) {
-	p.declined = p.declined || o == &w.offer
-	w.drop(&o.reply)
-	if o.mended {
-		w.learn(p, o, algos.Mixed{}, 0)
-	}
-	w.close(p, o, seeking)
-}
-
-// close ends offer o to p. The state of this step's exchange changes to next, unless o
-// was in doubt and thus of an earlier attempt.
-func (w *PairWorker) close(p *pairPeer, o *offer, next exchangeState) {
-	if o == p.doubt {
-		p.doubt = nil
-		return
-	}
-	w.stop(next)
-}
-
-// stop ends the wait for the reply of partner.
+// stop ends the own exchange of the step.
 func (w *PairWorker) stop(next exchangeState) { w.partner, w.exchange = nil, next }
 
-// decline ends an offer of p without an exchange.
-func (w *PairWorker) decline(p *pairPeer, number int) {
-	p.seen, p.reply.state = number, none
-	w.send(p, hopDecline, number, nil)
+// decline answers the question of p that is held.
+func (w *PairWorker) decline(p *pairPeer) {
+	p.seen, p.held = p.seen+2, false
+	w.send(p, hopDecline, p.seen, nil)
 }
 
-// dispose drops the held offer of p as if it were declined. It sends nothing, for the
-// callers do so, or p asks about its offer.
-func (w *PairWorker) dispose(p *pairPeer) {
-	p.seen, p.reply.state = p.held.Round, none
-	w.drop(&p.held)
-}
-
-// recall says again how the last offer of p has ended. A held offer is declined now: p
-// has gone on without it, so it must not be answered later.
-func (w *PairWorker) recall(p *pairPeer, number int) {
-	p.queried = true
-	if p.held.state != absent && p.held.Round == number {
-		w.dispose(p)
+// recall sends p what it lacks of an exchange. A question of p that has not arrived is declined now: p has gone on
+// without it, so it must not be answered later.
+func (w *PairWorker) recall(p *pairPeer, number int) error {
+	switch {
+	case p.own(number) && p.asked && number == p.question():
+		return w.agreed(p)
+	case p.own(number):
+		w.send(p, hopOffer, number, slices.Clone(p.mine.payload))
+	case p.theirs.sent(number):
+		w.send(p, hopReply, number, slices.Clone(p.theirs.payload))
+	default:
+		p.seen, p.held = number, false
+		w.send(p, hopDecline, number, nil)
 	}
-	if number == p.seen && p.reply.state != none {
-		w.send(p, hopReply, number, slices.Clone(p.reply.payload))
-		return
-	}
-	w.decline(p, number)
+	return nil
 }
 
 // split divides a payload into the model and the census. It refuses a census in which a

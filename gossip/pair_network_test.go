@@ -263,7 +263,7 @@ func (c *crowd) link(i, j int, up bool) {
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),
-		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(4)),
+		Round: 2_000_000*choose(2) - 3, Hop: choose(9) - 1, Kind: gossip.FrameKind(choose(4)),
 		Payload: make([]byte, choose(8)),
 	})
 }

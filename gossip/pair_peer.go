@@ -7,24 +7,35 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A pairPeer is one neighbour: its link, the offers to it and the offers from it.
+// A pairPeer is one neighbour: its link, and the exchanges for which either end has asked.
 type pairPeer struct {
 	rank     topology.Rank
 	state    pairPeerState
-	declined bool // an offer of this step
-	finished bool // it has said that it makes no more offers
-	queried  bool // it has asked on this link how its offer has ended: once, as one offer can be in doubt
+	declined bool    // a question of this step
+	finished bool    // it has said that it asks no more
+	queried  [2]bool // it has asked on this link for what it lacks of an exchange of theirs, of mine
 
 	codec    algos.Codec // of the link
 	verify   Verifier    // nil unless codec verifies
 	proposer Proposer    // nil unless codec is one
 
-	next  int    // number of the next offer to it
-	doubt *offer // the offer whose link broke; nil if there is none
+	next  int  // number of the next question to it
+	asked bool // the last one has no answer
 
-	seen  int    // number of its last offer that was answered or declined
-	reply answer // to that offer
-	held  letter // its offer that waits for its repair, or for the end of the own offer
+	seen    int    // number of its last question that was answered
+	held    bool   // its question seen+2 waits until this worker is free
+	arrival int    // of that question, in the order of all questions
+	note    uint32 // of that question
+
+	mine, theirs trade // the last exchange for which this worker, and the neighbour, has asked
+}
+
+// question returns the number of the last question to p.
+func (p *pairPeer) question() int { return p.next - 2 }
+
+// unfinished reports whether p owes this worker an answer or a model.
+func (p *pairPeer) unfinished() bool {
+	return p.asked || p.mine.state == lacking || p.theirs.state == lacking
 }
 
 // A pairPeerState says whether a neighbour can be reached.
@@ -42,35 +53,29 @@ const (
 	gone
 )
 
-// An answer is the reply to the last offer of a neighbour. It was not lost if there is
-// a newer offer.
+// A trade is an exchange of models to which both ends have agreed. This worker keeps the model
+// that it has sent until it sends one in a later exchange of the same end: then the neighbour has used it.
 //
-//	state    meaning                             event                            next
-//	none     the last offer was declined         an offer is answered             sent
-//	sent     the reply was sent                  its repair is sent               mended
-//	mended   its repair was sent on this link    the link ends, or is a new one   sent
-//	sent, mended                                 a newer offer is declined        none
-type answer struct {
-	state   answerState
-	payload []byte
+//	state    meaning                                      event                     next
+//	none     there was none                               both ends agree           lacking
+//	lacking  the own model was sent                       the other one is used     used
+//	used     the neighbour may still lack the own model   both agree to a new one   lacking
+type trade struct {
+	number   int
+	state    tradeState
+	at       []float32 // the model sent, the reference for the received one; nil unless lacking
+	payload  []byte    // the model encoded, and the census
+	mended   bool      // its repair was sent on this link
+	received letter    // that waits for its repair
 }
 
-type answerState uint8
+type tradeState uint8
 
 const (
-	none answerState = iota
-	sent
-	mended
+	none tradeState = iota
+	lacking
+	used
 )
-
-// An offer is one that this worker has made.
-type offer struct {
-	number  int
-	at      []float32 // the model offered, the reference for the reply
-	payload []byte    // the model encoded, and the census
-	mended  bool      // its repair was sent
-	reply   letter    // that waits for its repair
-}
 
 // A letter is a message that is not used yet.
 //
@@ -110,13 +115,14 @@ func newPairPeer(self, rank topology.Rank, codec algos.Codec) pairPeer {
 
 // relink notes that the link has ended or that a new one was made.
 func (p *pairPeer) relink(up bool) {
-	p.state, p.queried = unreachable, false
+	p.state, p.queried = unreachable, [2]bool{}
 	if up {
 		p.state = reachable
 	}
-	if p.reply.state == mended {
-		p.reply.state = sent
+	if p.held { // its sender asks about it, too
+		p.seen, p.held = p.seen+2, false
 	}
+	p.mine.mended, p.theirs.mended = false, false
 }
 
 // peer returns the neighbour of that rank, nil if there is none.

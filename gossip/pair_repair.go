@@ -10,9 +10,7 @@ import (
 // both ends use the indices behind it. Only the two ends have to recover the same. The gain of one is the loss of the
 // other, so the mean of the models moves only by the gradients.
 //
-// The sender keeps the repair of a message as long as the receiver may ask for it. For an offer that is until it has
-// ended or its link broke, since the other end then forgets it. For a reply it is until the next offer of the other
-// end, which comes after the other end has used the reply.
+// The sender keeps the repair of a message as long as the message itself, see trade.
 
 // Repairs returns the counts of the run so far.
 func (w *PairWorker) Repairs() Repairs {
@@ -54,50 +52,51 @@ func (w *PairWorker) lacked(p *pairPeer, f Frame) error {
 
 // letter returns the message of p that f repairs, nil if it is not there.
 func (w *PairWorker) letter(p *pairPeer, f Frame) *letter {
-	if f.Hop == hopOffer && p.held.state != absent && p.held.Round == f.Round {
-		return &p.held
+	if t := p.trade(f.Hop, hopReply); t != nil && t.number == f.Round && t.received.state != absent {
+		return &t.received
 	}
-	if o := w.made(p, f.Round); f.Hop == hopReply && o != nil && o.reply.state != absent {
-		return &o.reply
+	return nil
+}
+
+// trade returns the exchange of a model, nil of another message. The models of the exchanges for which this worker has
+// asked have the hop mine.
+func (p *pairPeer) trade(hop, mine int) *trade {
+	switch {
+	case hop == mine:
+		return &p.mine
+	case hop == hopOffer, hop == hopReply:
+		return &p.theirs
 	}
 	return nil
 }
 
 // mend uses the message of p that f repairs.
 func (w *PairWorker) mend(p *pairPeer, f Frame) error {
-	m := w.letter(p, f)
-	m.state, m.repair = repaired, f.Payload
-	if m.repair == nil {
-		m.repair = []byte{}
+	t := p.trade(f.Hop, hopReply)
+	t.received.state, t.received.repair = repaired, f.Payload
+	if f.Payload == nil {
+		t.received.repair = []byte{}
 	}
-	if m == &p.held {
-		return w.consider(p)
-	}
-	return w.settle(p, w.made(p, f.Round))
+	return w.settle(p, t)
 }
 
 // grant sends the repair that p asks for, or returns the reason to refuse. It sends one
 // repair per message and link, so that requests cannot make this worker send for ever.
 func (w *PairWorker) grant(p *pairPeer, f Frame) error {
-	offered := f.Hop == hopOffer && w.partner == p && w.offer.number == f.Round
-	replied := f.Hop == hopReply && p.reply.state != none && p.seen == f.Round
+	t := p.trade(f.Hop, hopOffer)
 	switch {
 	case p.verify == nil:
 		return ErrUnasked
-	case !offered && !replied:
+	case t == nil || !t.sent(f.Round):
 		return ErrStale
-	case offered && w.offer.mended, replied && p.reply.state == mended:
+	case t.mended:
 		return ErrDuplicate
 	}
 	repair, ok := p.verify.AppendRepair(nil, f.Round, 0, f.Payload)
 	if !ok {
 		return ErrUnasked
 	}
-	if offered {
-		w.offer.mended = true
-	} else {
-		p.reply.state = mended
-	}
+	t.mended = true
 	w.post(p, Frame{Kind: Repair, Round: f.Round, Hop: f.Hop, Payload: repair})
 	return nil
 }
@@ -113,14 +112,14 @@ func (w *PairWorker) drop(m *letter) {
 	*m = letter{}
 }
 
-// learn tells the codec of a link how an offer has ended. It leaves out offers in doubt,
-// which may have been made long ago.
-func (w *PairWorker) learn(p *pairPeer, o *offer, mixed algos.Mixed, repairs int) {
-	if o != &w.offer || p.proposer == nil {
+// learn tells the codec of a link how an exchange has ended for which this worker has asked. It leaves out those in
+// doubt, which may be old.
+func (w *PairWorker) learn(p *pairPeer, mixed algos.Mixed, repairs int) {
+	if p.proposer == nil {
 		return
 	}
-	if o.mended {
+	if p.mine.mended {
 		repairs++
 	}
-	p.proposer.Ended(o.number, mixed, repairs)
+	p.proposer.Ended(p.mine.number, mixed, repairs)
 }

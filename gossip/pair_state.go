@@ -5,12 +5,19 @@ package gossip
 type pairStep struct {
 	step     int // steps finished
 	clock    int // steps per worker that were known when this step began
-	attempts int // offers made
+	attempts int // questions asked
 	gradient gradientState
 	exchange exchangeState
-	partner  *pairPeer // the receiver of the open offer; nil unless offering
+	partner  *pairPeer // of the own exchange; nil unless asking or trading
+	serving  *pairPeer // of the exchange that it has asked for, nil if there is none
+	turn     pairTurn
 	point    []float32 // where the gradient is taken
-	snapshot snapshot
+}
+
+// A pairTurn orders the questions of all workers.
+type pairTurn struct {
+	served   bool // a neighbour since the last own question
+	arrivals int  // questions of neighbours
 }
 
 // A gradientState is the progress of the gradient of a step.
@@ -27,62 +34,27 @@ const (
 	asked
 )
 
-// An exchangeState is the progress of the exchange that a worker offers in a step.
-// While it is offering, the worker answers no offer of a neighbour; in the other
-// states it answers them at once.
+// An exchangeState is the progress of the exchange for which a worker asks in a step.
+// A worker agrees to the exchanges of others while it is free: seeking or over, and
+// not serving.
 //
 //	state     meaning                                   event                                    next
-//	seeking   the step has had no exchange              the worker makes an offer                offering
+//	seeking   the step has had no exchange              the worker asks a neighbour              asking
 //	                                                    all neighbours have declined or are      over
 //	                                                    gone, or no step is left in the budget
-//	offering  an offer is open                          its reply is used                        over
-//	                                                    it is declined, or its link breaks       seeking
-//	over      the worker offers nothing more            a step begins                            seeking
+//	asking    a question is open                        the neighbour agrees                     trading
+//	                                                    it declines, or its link breaks          seeking
+//	trading   the own model is sent                     that of the neighbour is used            over
+//	                                                    its link breaks                          seeking
+//	over      the worker asks nobody                    a step begins                            seeking
 type exchangeState uint8
 
 const (
 	seeking exchangeState = iota
-	offering
+	asking
+	trading
 	over
 )
-
-// A snapshot is a copy of the model: the point of a gradient, and the model that an
-// offer sends.
-//
-//	state      meaning                                event                                  next
-//	givenAway  an offer in doubt owns the memory      the worker captures the model          exact
-//	exact      it equals the model                    a gradient or an exchange moves it     behind
-//	                                                  the link of the open offer breaks      givenAway
-//	behind     the model has moved since              the worker captures the model          exact
-//	                                                  the link of the open offer breaks      givenAway
-type snapshot struct {
-	state snapshotState
-	x     []float32 // nil if given away
-}
-
-type snapshotState uint8
-
-const (
-	givenAway snapshotState = iota
-	exact
-	behind
-)
-
-// capture makes the snapshot that of x.
-func (s *snapshot) capture(x []float32) {
-	if s.state == givenAway {
-		s.x = make([]float32, len(x))
-	}
-	copy(s.x, x)
-	s.state = exact
-}
-
-// move notes that the model has changed.
-func (s *snapshot) move() {
-	if s.state == exact {
-		s.state = behind
-	}
-}
 
 // A pairEnd is the end of the run as far as a worker has reached it.
 //
@@ -91,9 +63,9 @@ func (s *snapshot) move() {
 //	                                                              the budget is spent when   finished
 //	                                                              the step ends
 //	lastStep  the present step is the last one                    the step ends              finished
-//	finished  no step begins; offers may be in doubt              no offer is in doubt       told
-//	told      the neighbours know it; the worker serves them
-//	          until they have finished too
+//	finished  no step begins; exchanges may be open               no exchange is open        told
+//	told      the neighbours know it; the worker declines their
+//	          questions and repeats its models for them
 type pairEnd uint8
 
 const (

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/topology"
 )
 
 // begin begins a step, or the end of the run if no step is left.
@@ -13,8 +14,8 @@ func (w *PairWorker) begin() {
 		return
 	}
 	w.clock = w.steps.total / w.plan.Workers
-	w.snapshot.capture(w.alg.X)
-	w.point, w.gradient, w.exchange = w.snapshot.x, wanted, seeking
+	copy(w.point, w.alg.X)
+	w.gradient, w.exchange = wanted, seeking
 	for i := range w.peers {
 		w.peers[i].declined = false
 	}
@@ -28,7 +29,11 @@ func (w *PairWorker) spent() bool {
 // advance does all work that is possible without further input. It returns the error of
 // the first message that could not be used, or the error that stopped the machine.
 func (w *PairWorker) advance() (bad error) {
-	for w.failed == nil && w.exchange != offering {
+	for w.failed == nil {
+		if w.turn.served && w.exchange == seeking && w.seek() {
+			w.turn.served = false
+			continue
+		}
 		if err := w.serve(); bad == nil {
 			bad = err
 		}
@@ -41,7 +46,8 @@ func (w *PairWorker) advance() (bad error) {
 			if !w.seek() {
 				return bad
 			}
-		case w.gradient != applied:
+			w.turn.served = false
+		case w.exchange != over || w.gradient != applied:
 			return bad
 		default:
 			w.step++
@@ -57,30 +63,42 @@ func (w *PairWorker) advance() (bad error) {
 	return bad
 }
 
-// serve answers the offers that are held.
+// serve agrees to the exchange whose question has waited longest, if this worker is free.
 func (w *PairWorker) serve() (bad error) {
-	for i := range w.peers {
-		p := &w.peers[i]
-		if p.held.state == absent || p.held.state == mistaken || w.failed != nil {
-			continue
+	for w.free() && w.failed == nil && w.end != told {
+		var first *pairPeer
+		for i := range w.peers {
+			if p := &w.peers[i]; p.canServe() && (first == nil || p.arrival < first.arrival) {
+				first = p
+			}
 		}
-		if err := w.answer(p); bad == nil {
+		if first == nil {
+			return bad
+		}
+		if err := w.agree(first); bad == nil {
 			bad = err
 		}
 	}
 	return bad
 }
 
-// seek makes an offer to a random neighbour, or ends the exchange of the step. It
-// reports whether something has changed. If no neighbour can be reached, the step
-// waits. If the model has moved since the snapshot, the offer waits for the gradient,
-// which still needs the snapshot.
+// canServe reports whether p waits for an answer, and no model of its last exchange is under way to this worker.
+func (p *pairPeer) canServe() bool { return p.held && p.theirs.state != lacking }
+
+// free reports whether this worker takes part in no exchange and waits for no answer.
+func (w *PairWorker) free() bool {
+	return w.serving == nil && w.exchange != asking && w.exchange != trading
+}
+
+// seek asks a random neighbour, or ends the exchange of the step. It reports whether something
+// has changed. While this worker serves, or if no neighbour can be reached, the step waits.
 func (w *PairWorker) seek() bool {
 	eligible, declined, alone := 0, false, true
 	for i := range w.peers {
-		declined = declined || w.peers[i].declined
-		alone = alone && w.peers[i].state == gone
-		if w.peers[i].eligible() {
+		p := &w.peers[i]
+		declined = declined || p.declined || p.wouldDecline(w.self)
+		alone = alone && (p.state == gone || p.finished)
+		if p.eligible(w.self) {
 			eligible++
 		}
 	}
@@ -88,14 +106,14 @@ func (w *PairWorker) seek() bool {
 	case w.spent(), eligible == 0 && (declined || alone):
 		w.exchange = over
 		return true
-	case eligible == 0, w.gradient != applied && w.snapshot.state == behind:
+	case eligible == 0, w.serving != nil:
 		return false
 	}
 	pick := w.draw(eligible)
 	for i := range w.peers {
-		if p := &w.peers[i]; p.eligible() {
+		if p := &w.peers[i]; p.eligible(w.self) {
 			if pick == 0 {
-				w.propose(p)
+				w.request(p)
 				return true
 			}
 			pick--
@@ -104,10 +122,16 @@ func (w *PairWorker) seek() bool {
 	panic("internal error: gossip: fewer neighbours than counted")
 }
 
-// eligible reports whether this worker can make p an offer.
-func (p *pairPeer) eligible() bool { return p.state == reachable && p.doubt == nil && !p.declined }
+// eligible reports whether worker self can ask p.
+func (p *pairPeer) eligible(self topology.Rank) bool {
+	return p.state == reachable && !p.asked && p.mine.state != lacking && !p.declined && !p.finished &&
+		!p.wouldDecline(self)
+}
 
-// draw returns a random number in 0..n−1 for the next offer of this worker. Its seed is
+// wouldDecline reports whether p waits for the answer of worker self, of a lower rank: it would decline.
+func (p *pairPeer) wouldDecline(self topology.Rank) bool { return p.held && p.rank > self }
+
+// draw returns a random number in 0..n−1 for the next question of this worker. Its seed is
 // that of a link from the worker to itself, which no codec uses.
 func (w *PairWorker) draw(n int) int {
 	key := rng.At(rng.Edge(w.plan.Seed, int(w.self), int(w.self)), w.attempts)
@@ -115,34 +139,33 @@ func (w *PairWorker) draw(n int) int {
 	return int(key.Raw(0) % uint32(n))
 }
 
-// propose offers the model to p.
-func (w *PairWorker) propose(p *pairPeer) {
-	if w.snapshot.state != exact {
-		w.snapshot.capture(w.alg.X)
-	}
+// request asks p for an exchange, and declines the questions that would keep a lower rank waiting.
+func (w *PairWorker) request(p *pairPeer) {
 	var note uint64
 	if p.proposer != nil {
 		note = uint64(p.proposer.Propose(p.next, w.clock))
 	}
-	payload, err := w.alg.Offer(w.offer.payload[:0], p.next, p.rank)
-	if err != nil {
-		_ = w.judge(p, p.next, err)
-		return
+	w.partner, w.exchange = p, asking
+	w.post(p, Frame{Round: p.next, Hop: hopAsk, Note: note})
+	p.next, p.asked = p.next+2, true
+	for i := range w.peers {
+		if q := &w.peers[i]; q.held && q.rank < w.self {
+			w.decline(q)
+		}
 	}
-	w.offer = offer{number: p.next, at: w.snapshot.x, payload: w.steps.append(payload)}
-	w.partner, w.exchange = p, offering
-	p.next += 2
-	w.post(p, Frame{Round: w.offer.number, Hop: hopOffer, Note: note, Payload: w.offer.payload})
 }
 
-// tell tells all neighbours once that this worker has finished, when no offer is in doubt.
+// tell tells all neighbours once that this worker has finished, when no exchange is open.
 func (w *PairWorker) tell() {
-	if w.end == told || slices.ContainsFunc(w.peers, func(p pairPeer) bool { return p.doubt != nil }) {
+	if w.end == told || slices.ContainsFunc(w.peers, func(p pairPeer) bool { return p.unfinished() }) {
 		return
 	}
 	w.end = told
 	counts := w.steps.append(nil)
 	for i := range w.peers {
+		if w.peers[i].held {
+			w.decline(&w.peers[i])
+		}
 		w.send(&w.peers[i], hopFinished, 0, counts)
 	}
 }

@@ -103,7 +103,7 @@ func letThemRun(t *testing.T, wrong func(sender, receiver, number int) bool) {
 	}
 }
 
-// pairOf returns two workers that have offered to each other.
+// pairOf returns two workers that have asked each other.
 func pairOf(t *testing.T, rounds int) *crowd {
 	t.Helper()
 	c := newCrowd(t, rowsOf(t, topology.Ring, 2), rounds)
@@ -112,45 +112,121 @@ func pairOf(t *testing.T, rounds int) *crowd {
 	return c
 }
 
-func TestOffersThatCrossBecomeOneExchange(t *testing.T) {
+func TestQuestionsThatCrossBecomeOneExchange(t *testing.T) {
 	c := pairOf(t, 5)
 	c.deliver(1, 0, false) // the lower rank is declined
 	c.deliver(0, 0, false) // the higher is held
 	c.poll(0)
 	c.poll(1)
-	if len(c.ledgers[0].exchange) != 0 {
-		t.Fatal("an offer was answered while the own one was open")
+	if len(c.flight[1]) != 0 {
+		t.Fatal("a worker agreed while its own question was open")
+	}
+	c.deliver(0, 0, false) // declined: 0 agrees to the exchange of 1
+	c.poll(0)
+	c.deliver(1, 0, false)
+	c.poll(1) // the offer and the reply are on their way at once
+	if len(c.flight[0]) != 1 || len(c.flight[1]) != 1 || c.flight[0][0].Hop != 5 || c.flight[1][0].Hop != 6 {
+		t.Fatalf("on their way: %s; %s", describe(c.flight[0]), describe(c.flight[1]))
 	}
 	c.deliver(0, 0, false)
-	c.poll(0)
 	c.deliver(1, 0, false)
 	if got := []float32{c.algs[0].X[0], c.algs[1].X[0]}; !slices.Equal(got, []float32{50, 50}) {
 		t.Errorf("models %v, want both at 50", got)
 	}
 }
 
-func TestAReplyThatIsLostIsSentAgain(t *testing.T) {
+// A declined question costs no model.
+func TestModelsTravelOnlyWhereBothEndsAgree(t *testing.T) {
 	c := pairOf(t, 5)
+	for i := range c.workers {
+		if f := c.flight[i]; len(f) != 1 || f[0].Hop != 0 || len(f[0].Payload) != 0 {
+			t.Errorf("worker %d is sent %s with %d bytes, want a question", i, describe(f), len(f[0].Payload))
+		}
+	}
 	c.deliver(1, 0, false)
-	c.deliver(0, 0, false)
 	c.poll(1)
-	c.deliver(0, 0, false) // declined: 0 answers the offer of 1
-	c.poll(0)
-	c.link(0, 1, false) // the reply is lost
-	if got := []float32{c.algs[0].X[0], c.algs[1].X[0]}; !slices.Equal(got, []float32{50, 100}) {
-		t.Fatalf("models %v, want worker 0 alone at 50", got)
+	if f := c.flight[0][len(c.flight[0])-1]; f.Hop != 2 || len(f.Payload) != 0 {
+		t.Errorf("worker 1 answers %s, want a decline", describe([]gossip.Frame{f}))
 	}
-	c.link(0, 1, true)
-	c.poll(1)
-	for len(c.flight[0]) > 0 { // worker 1 asks how its offer has ended
+}
+
+// One of the two models is used, the other one is lost with the link: its sender sends it again on the next one.
+func TestAModelThatIsLostIsSentAgain(t *testing.T) {
+	for lost, name := range []string{"the offer", "the reply"} {
+		c := pairOf(t, 5)
+		c.deliver(1, 0, false)
 		c.deliver(0, 0, false)
+		c.poll(1)
+		c.deliver(0, 0, false) // declined: 0 agrees to the exchange of 1
+		c.poll(0)
+		c.deliver(1, 0, false)
+		c.poll(1)
+		c.deliver(1-lost, 0, false)
+		c.link(0, 1, false)
+		want := []float32{0, 100}
+		want[1-lost] = 50
+		if got := []float32{c.algs[0].X[0], c.algs[1].X[0]}; !slices.Equal(got, want) {
+			t.Fatalf("%s is lost: models %v, want %v", name, got, want)
+		}
+		c.link(0, 1, true)
+		c.poll(lost) // the end that lacks a model asks for it
+		for len(c.flight[1-lost]) > 0 {
+			c.deliver(1-lost, 0, false)
+		}
+		c.poll(1 - lost)
+		for range 3 { // no matter how often it comes
+			c.deliver(lost, 0, true)
+		}
+		if got := []float32{c.algs[0].X[0], c.algs[1].X[0]}; !slices.Equal(got, []float32{50, 50}) {
+			t.Errorf("%s: models %v, want both at 50", name, got)
+		}
 	}
-	c.poll(0)
-	for range 3 { // no matter how often the answer comes
-		c.deliver(1, 0, true)
+}
+
+// Questions are answered in the order in which they came: a fast neighbour does not keep the others waiting.
+func TestQuestionsAreServedInTurn(t *testing.T) {
+	c := newCrowd(t, rowsOf(t, topology.Star, 4), 5)
+	for i := range c.workers {
+		c.poll(i)
 	}
-	if got := []float32{c.algs[0].X[0], c.algs[1].X[0]}; !slices.Equal(got, []float32{50, 50}) {
-		t.Errorf("models %v, want both at 50", got)
+	var order []topology.Rank
+	for _, from := range []topology.Rank{3, 1, 2} {
+		at := slices.IndexFunc(c.flight[0], func(f gossip.Frame) bool { return f.From == from })
+		c.deliver(0, at, false) // held: the hub has asked one of them
+	}
+	for len(order) < 3 {
+		for i := 1; i < 4; i++ {
+			for len(c.flight[i]) > 0 {
+				if f := c.flight[i][0]; f.Hop == 1 {
+					order = append(order, f.To)
+				}
+				c.deliver(i, 0, false)
+			}
+			c.poll(i)
+		}
+		for len(c.flight[0]) > 0 {
+			c.deliver(0, 0, false)
+		}
+		c.poll(0)
+	}
+	if want := []topology.Rank{3, 1, 2}; !slices.Equal(order, want) {
+		t.Errorf("served in the order %v, want %v", order, want)
+	}
+}
+
+// A worker whom its neighbours ask all the time asks its own question in between.
+func TestAHubThatServesIsNotStarved(t *testing.T) {
+	c := newCrowd(t, rowsOf(t, topology.Star, 6), 40)
+	start := c.sum()
+	for slices.Contains(c.done, false) {
+		c.settle()
+		for i := range c.workers {
+			c.compute(i)
+		}
+	}
+	c.check(start)
+	if c.steps[0] < 10 {
+		t.Errorf("steps %v: the hub hardly takes part", c.steps)
 	}
 }
 
@@ -158,7 +234,7 @@ func TestALostNeighbourStopsNoWorker(t *testing.T) {
 	c := newCrowd(t, rowsOf(t, topology.Ring, 3), 10)
 	c.link(0, 1, false)
 	c.link(1, 2, false) // worker 1 is gone
-	for range 60 {
+	for range 120 {
 		for _, i := range []int{0, 2} {
 			c.poll(i)
 			c.compute(i)
@@ -359,7 +435,7 @@ func TestPairwiseErrorsAreNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var bad *algos.MessageError
-	err = w.Receive(gossip.Frame{From: 1, To: 0, Round: 0, Hop: 1, Payload: []byte{1, 2, 3}})
+	err = w.Receive(gossip.Frame{From: 1, To: 0, Round: 0, Hop: 6, Payload: []byte{1, 2, 3}})
 	if !errors.As(err, &bad) || bad.From != 1 || !strings.Contains(err.Error(), "exchange 0 with worker 1") {
 		t.Errorf("%v", err)
 	}

@@ -192,7 +192,8 @@ func anyControl(t fataler, rule int, start float64) *moniqua.PairControl {
 	return control
 }
 
-// offered returns two workers whose messages are both wrong. The lower rank holds the offer of the higher.
+// offered returns two workers whose models are both recovered wrongly. The lower rank holds the question of the higher,
+// and a decline is on its way to it.
 func offered(t *testing.T) *crowd {
 	t.Helper()
 	c := newDoubters(t, rowsOf(t, topology.Ring, 2), 5, wrongly(3))
@@ -220,11 +221,8 @@ func (c *crowd) want(models ...float32) {
 	}
 }
 
-// step delivers the one frame to worker i and compares the frames that it then sends.
+// step delivers the oldest frame to worker i and compares the frames that it then sends.
 func (c *crowd) step(i int, want string) {
-	if len(c.flight[i]) != 1 {
-		c.t.Fatalf("worker %d: %d frames are on their way", i, len(c.flight[i]))
-	}
 	c.deliver(i, 0, false)
 	before := len(c.flight[1-i])
 	c.poll(i)
@@ -233,18 +231,35 @@ func (c *crowd) step(i int, want string) {
 	}
 }
 
+// repairing is an exchange that worker 1 asks for, with both models wrong, frame by frame.
+var repairing = []struct {
+	to    int    // receives a frame
+	sends string // then
+	links [2]string
+}{
+	{0, "0→1 kind 0 message 1 of 1, 0→1 kind 0 message 6 of 1", [2]string{"0→1 kind 0 message 3 of 1",
+		"1→0 kind 0 message 3 of 1"}},
+	{1, "1→0 kind 0 message 5 of 1", [2]string{"0→1 kind 0 message 3 of 1", "1→0 kind 0 message 3 of 1"}},
+	{1, "1→0 kind 1 message 6 of 1", [2]string{"0→1 kind 0 message 3 of 1", "1→0 kind 1 message 6 of 1"}},
+	{0, "0→1 kind 1 message 5 of 1", [2]string{"0→1 kind 1 message 5 of 1", "1→0 kind 1 message 6 of 1"}},
+	{0, "0→1 kind 2 message 6 of 1", [2]string{"0→1 kind 1 message 5 of 1", "1→0 kind 1 message 6 of 1"}},
+	{1, "1→0 kind 2 message 5 of 1", [2]string{"0→1 kind 1 message 5 of 1", "1→0 kind 1 message 6 of 1"}},
+	{1, "", [2]string{"0→1 kind 1 message 5 of 1", ""}},
+	{0, "", [2]string{"", ""}},
+}
+
+// repaired plays the first steps of repairing.
+func (c *crowd) repaired(steps int) *crowd {
+	for _, s := range repairing[:steps] {
+		c.step(s.to, s.sends)
+	}
+	return c
+}
+
 func TestAnExchangeWaitsForItsRepairs(t *testing.T) {
-	c := offered(t)
-	c.step(0, "0→1 kind 1 message 0 of 1")
-	c.want(0, 100)
-	c.step(1, "1→0 kind 2 message 0 of 1")
-	c.want(0, 100)
-	c.step(0, "0→1 kind 0 message 1 of 1")
-	c.want(50, 100)
-	c.step(1, "1→0 kind 1 message 1 of 1")
-	c.want(50, 100)
-	c.step(0, "0→1 kind 2 message 1 of 1")
-	c.step(1, "")
+	offered(t).repaired(6).want(0, 100)
+	offered(t).repaired(7).want(0, 50)
+	c := offered(t).repaired(8)
 	c.want(50, 50)
 	for i, w := range c.workers {
 		if r := w.Repairs(); r != (gossip.Repairs{Violations: 1, Repaired: 1, Verified: true}) {
@@ -253,69 +268,41 @@ func TestAnExchangeWaitsForItsRepairs(t *testing.T) {
 	}
 }
 
-// The link breaks at each step of an exchange: both ends end it the same way.
+// The link breaks at each step of an exchange: on the next one each end asks for what it lacks, and both end it the
+// same way.
 func TestALinkBreaksDuringRepairs(t *testing.T) {
-	for lost, want := range [][]string{
-		{"1→0 kind 0 message 3 of 1", "0→1 kind 0 message 2 of 1"}, // the request for the offer
-		{"1→0 kind 0 message 3 of 1", "0→1 kind 0 message 2 of 1"}, // its repair
-		{"1→0 kind 0 message 3 of 1", "0→1 kind 0 message 1 of 1"}, // the reply
-		{"1→0 kind 1 message 1 of 1", "0→1 kind 2 message 1 of 1"}, // the request for the reply
-		{"1→0 kind 1 message 1 of 1", "0→1 kind 2 message 1 of 1"}, // its repair
-	} {
-		c := offered(t)
-		for k := range lost + 1 {
-			c.deliver(k%2, 0, false)
-			c.poll(k % 2)
-		}
+	for k, s := range repairing {
+		c := offered(t).repaired(k + 1)
 		c.link(0, 1, false)
 		c.link(0, 1, true)
-		c.poll(1)
-		if got := describe(c.flight[0][:1]); got != want[0] {
-			t.Errorf("%d: asks %q, want %q", lost, got, want[0])
+		for i, want := range s.links {
+			c.poll(i)
+			if got := describe(c.flight[1-i]); got != want {
+				t.Errorf("lost after step %d: worker %d asks %q, want %q", k, i, got, want)
+			}
 		}
-		c.deliver(0, 0, false)
-		c.poll(0)
-		if got := describe(c.flight[1][:1]); got != want[1] {
-			t.Errorf("%d: is told %q, want %q", lost, got, want[1])
-		}
-		start := 100
 		c.finish()
-		c.check(start)
+		c.check(100)
 	}
 }
 
 func TestAWrongRepairIsRefused(t *testing.T) {
-	c := offered(t)
-	c.step(0, "0→1 kind 1 message 0 of 1")
-	c.deliver(1, 0, false)
-	c.poll(1)
-	c.flight[0][0].Payload = []byte("nonsense")
-	var bad *algos.MessageError
-	if err := c.workers[0].Receive(c.flight[0][0]); !errors.As(err, &bad) || bad.From != 1 ||
-		!strings.Contains(err.Error(), "exchange 1 with worker 1: ") {
-		t.Fatalf("a wrong repair of an offer: %v", err)
+	for i, steps := range []int{7, 6} { // the repair of the offer, of the reply
+		c := offered(t).repaired(steps)
+		f := c.flight[i][0]
+		f.Payload = []byte("nonsense")
+		models := [2]float32{c.algs[0].X[0], c.algs[1].X[0]}
+		var bad *algos.MessageError
+		if err := c.workers[i].Receive(f); !errors.As(err, &bad) || int(bad.From) != 1-i ||
+			!strings.Contains(err.Error(), fmt.Sprintf("exchange 1 with worker %d: ", 1-i)) {
+			t.Fatalf("worker %d: a wrong repair: %v", i, err)
+		}
+		c.want(models[:]...)
+		c.taken[i]++
+		c.judge(i, bad) // a driver makes a new link
+		c.finish()
+		c.check(100)
 	}
-	c.want(0, 100)
-	if r := c.workers[0].Ready(); !strings.HasPrefix(describe(r.Send), "0→1 kind 0 message 2 of 1") || len(r.Spent) != 2 {
-		t.Errorf("sends %s and gives %d payloads back, want the offer declined, it and its repair", describe(r.Send),
-			len(r.Spent))
-	}
-
-	c = offered(t)
-	for k := range 5 {
-		c.deliver(k%2, 0, false)
-		c.poll(k % 2)
-	}
-	f := c.flight[1][0]
-	f.Payload = nil
-	if err := c.workers[1].Receive(f); !errors.As(err, &bad) || bad.From != 0 {
-		t.Fatalf("a wrong repair of a reply: %v", err)
-	}
-	c.want(50, 100)
-	c.taken[1]++
-	c.judge(1, &algos.MessageError{From: 0, Err: errors.New("as above")}) // a driver makes a new link
-	c.finish()
-	c.check(100)
 }
 
 func TestPairwiseRepairFramesAreRefused(t *testing.T) {
@@ -326,15 +313,16 @@ func TestPairwiseRepairFramesAreRefused(t *testing.T) {
 		want  error
 	}{
 		{"unrequested repair", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 1}, gossip.ErrUnasked},
-		{"repair of no reply", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 1}, gossip.ErrUnasked},
+		{"repair of no reply", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 6}, gossip.ErrUnasked},
 		{"repair of a decline", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 2}, gossip.ErrUnasked},
 		{"request where nothing is verified", 0, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 0},
 			gossip.ErrUnasked},
-		{"request of an offer not made", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 2}, gossip.ErrStale},
-		{"request of a reply not given", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: -1, Hop: 1},
+		{"request of an offer not made", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 2, Hop: 5},
+			gossip.ErrStale},
+		{"request of a reply not given", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: -1, Hop: 6},
 			gossip.ErrStale},
 		{"request of a census", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Hop: 4}, gossip.ErrStale},
-		{"request of no message", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Hop: 5}, gossip.ErrNoSuchHop},
+		{"request of no message", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Hop: 7}, gossip.ErrNoSuchHop},
 		{"unknown kind", 3, gossip.Frame{From: 1, To: 0, Kind: 7, Round: 1}, gossip.ErrUnasked},
 	} {
 		w := newDoubters(t, rowsOf(t, topology.Ring, 2), 5, wrongly(c.wrong)).workers[0]
@@ -346,9 +334,7 @@ func TestPairwiseRepairFramesAreRefused(t *testing.T) {
 			t.Errorf("%s: there is work to do: %+v", c.name, r)
 		}
 	}
-	c := offered(t)
-	c.deliver(0, 0, false)
-	c.poll(0)
+	c := offered(t).repaired(5)
 	c.deliver(1, 0, true)
 	if err := c.workers[1].Receive(c.flight[1][0]); !errors.Is(err, gossip.ErrDuplicate) {
 		t.Errorf("asked twice: %v", err)

@@ -167,17 +167,24 @@ func (w *PairWorker) Renew(peer topology.Rank) {
 	if p == nil {
 		return
 	}
-	w.drop(&p.held)
-	if p.doubt != nil {
-		w.drop(&p.doubt.reply)
-	}
-	if w.partner == p {
-		w.drop(&w.offer.reply)
-		w.offer = offer{} // a new one: the driver may still read the memory of the old one
-		w.stop(seeking)
-	}
+	w.forget(p)
 	state := p.state
-	*p = newPairPeer(w.self, peer, p.codec)
+	*p = newPairPeer(w.self, peer, p.codec) // with memory of its own: the driver may still read the old one
 	p.state = state
 	_ = w.advance() // the next call returns the error that stops the machine
+}
+
+// forget ends the open exchanges with p on this side.
+func (w *PairWorker) forget(p *pairPeer) {
+	for _, t := range []*trade{&p.mine, &p.theirs} {
+		w.drop(&t.received)
+		*t = trade{}
+	}
+	p.asked, p.held = false, false
+	if w.partner == p {
+		w.stop(seeking)
+	}
+	if w.serving == p {
+		w.serving = nil
+	}
 }

@@ -15,19 +15,26 @@ import (
 // workers need not agree on θ. The worker that offers an exchange chooses θ and sends it with the offer. The other end
 // recovers the offer and encodes its answer with the same θ, so that two values of θ never meet in one exchange.
 
-// A PairCodec is the codec of one worker on one link of AD-PSGD. Each end has at most one open exchange that it has
-// offered. Each of the two exchanges has a codec of its own, which keeps the quotients of that exchange.
+// A PairCodec is the codec of one worker on one link of AD-PSGD. Each end has at most one open exchange for which it
+// has asked. Each of the two exchanges has a codec of its own, which keeps the quotients of that exchange until the
+// model is encoded for the next one.
 type PairCodec struct {
 	peer     topology.Rank
 	control  *PairControl
-	offered  pairing // by this worker
-	answered pairing // by this worker, offered by peer
+	proposed terms   // of the last question of this worker
+	offered  pairing // asked for by this worker
+	answered pairing // asked for by peer
 }
 
-// A pairing is the last exchange that one end of a link has offered.
+// A pairing is the last exchange for which one end of a link has asked.
 type pairing struct {
 	Codec
-	number int
+	terms
+}
+
+// The terms of an exchange come with its question.
+type terms struct {
+	number int     // −1 before the first
 	theta  float64 // 0 in full precision
 	unit   float64 // θ is proportional to it
 }
@@ -39,7 +46,7 @@ func NewPair(codec Codec, peer topology.Rank, control *PairControl) (*PairCodec,
 	if err := codec.Rounding.Check(codec.Levels); err != nil {
 		return nil, err
 	}
-	c := &PairCodec{peer: peer, control: control}
+	c := &PairCodec{peer: peer, control: control, proposed: terms{number: -1}}
 	for _, p := range []*pairing{&c.offered, &c.answered} {
 		p.Codec, p.number = codec, -1
 		p.Theta = func(int) float64 { return p.theta }
@@ -47,16 +54,14 @@ func NewPair(codec Codec, peer topology.Rank, control *PairControl) (*PairCodec,
 	return c, nil
 }
 
-// Propose returns the note of the offer of exchange number: the bits of θ as a float32, 0 for full precision. The mean
-// number of steps per worker is clock.
+// Propose returns the note of the question for exchange number: the bits of θ as a float32, 0 for full precision. The
+// mean number of steps per worker is clock.
 func (c *PairCodec) Propose(number, clock int) uint32 {
-	p := &c.offered
-	p.number, p.unit = number, c.control.unit(clock)
-	p.theta = c.control.choose(clock)
-	return math.Float32bits(float32(p.theta))
+	c.proposed = terms{number: number, unit: c.control.unit(clock), theta: c.control.choose(clock)}
+	return math.Float32bits(float32(c.proposed.theta))
 }
 
-// Heed takes over the note of peer's offer of exchange number, or returns the reason why the note holds no θ.
+// Heed takes over the note of peer's question for exchange number, or returns the reason why the note holds no θ.
 func (c *PairCodec) Heed(number int, note uint32) error {
 	theta := float64(math.Float32frombits(note))
 	if err := checkPairTheta(theta); err != nil && !(note == 0 && c.control.measures()) {
@@ -91,6 +96,9 @@ func (c *PairCodec) exchange(number int) (*pairing, error) {
 // Encode appends the model, encoded for exchange number, to dst, see Codec.Encode. It returns an *algos.MessageError if
 // a finite model has no indices, because peer has chosen an absurd θ.
 func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) {
+	if number == c.proposed.number {
+		c.offered.terms = c.proposed
+	}
 	p, err := c.exchange(number)
 	if err != nil {
 		return dst, err
@@ -157,23 +165,22 @@ func (c *PairCodec) MaxPayload(d int) int {
 // State shows the state of the control. It leaves out open exchanges.
 func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }
 
-// Exchanges returns the last exchanges that the two ends have offered, with what their repairs need. It leaves out an
-// audit.
+// Exchanges returns the last exchanges for which the two ends have asked, with what their repairs need. It leaves out
+// an audit.
 func (c *PairCodec) Exchanges() state.Keeper { return (*openPairings)(c) }
 
 type openPairings PairCodec
 
-// State shows the exchange that each end has offered last.
+// State shows the last exchange of each end, and the terms of the last question.
 func (c *openPairings) State(v *state.Visit) {
+	v.Part("proposed", &c.proposed)
 	v.Part("offered", &c.offered)
 	v.Part("answered", &c.answered)
 }
 
 // State shows the number, θ and repair of an exchange, whose message is one piece.
 func (p *pairing) State(v *state.Visit) {
-	state.Int(v, "number", &p.number, -1, math.MaxInt)
-	v.Double("theta", &p.theta)
-	v.Double("unit", &p.unit)
+	p.terms.State(v)
 	if !p.Verify {
 		return
 	}
@@ -188,4 +195,11 @@ func (p *pairing) State(v *state.Visit) {
 	most := p.verification.extra()
 	state.Int(v, "most", &most, 0, math.MaxInt)
 	p.verification.most = most
+}
+
+// State shows the terms of an exchange.
+func (t *terms) State(v *state.Visit) {
+	state.Int(v, "number", &t.number, -1, math.MaxInt)
+	v.Double("theta", &t.theta)
+	v.Double("unit", &t.unit)
 }

@@ -68,7 +68,8 @@ const fitStream = 0xA19
 // AdaptiveOptions are the settings of Adaptive, except the rounds of Refit.
 type AdaptiveOptions struct {
 	Fit    Fit
-	Bits   int  // per coordinate, 2 to 8, sign included
+	Bits   int  // per coordinate, 2 to 8, sign included; without effect where Levels is given
+	Levels int  // 0: 2^Bits symbols; else odd from 3 to 255, or even from 4 to 256 if Symmetric
 	Bucket int  // coordinates of a bucket, 0: the whole vector
 	Norm   Norm // of a bucket
 	Form   Form // Symmetric for AMQ and AMQN
@@ -77,10 +78,17 @@ type AdaptiveOptions struct {
 // NewAdaptive returns the compressor. seed is the worker's own stream, rng.Stream(seed, rank). Its
 // table does not change before a call of Refit.
 func NewAdaptive(o AdaptiveOptions, seed uint64) (*Adaptive, error) {
-	if o.Bits < 2 || o.Bits > 8 {
+	h, symbols := (o.Levels+1)/2, o.Levels
+	switch {
+	case o.Levels != 0:
+		if err := checkLevels(o.Fit.String(), o.Levels, o.Form); err != nil {
+			return nil, err
+		}
+	case o.Bits < 2 || o.Bits > 8:
 		return nil, fmt.Errorf("quant: %v: %d bits: must be 2 to 8", o.Fit, o.Bits)
+	default:
+		h, symbols = 1<<(o.Bits-1), 1<<o.Bits
 	}
-	h := 1 << (o.Bits - 1)
 	start := levels.Uniform(levels.Form(o.Form), h)
 	if o.Fit == AMQ || o.Fit == AMQN {
 		if o.Form != Symmetric {
@@ -93,7 +101,7 @@ func NewAdaptive(o AdaptiveOptions, seed uint64) (*Adaptive, error) {
 	}
 	a := &Adaptive{fit: o.Fit, latest: -1, own: tableOf(o.Form, start), other: tableOf(o.Form, start)}
 	var err error
-	a.levels, err = newLevels(o.Fit.String(), a.own, o.Bucket, o.Norm, seed)
+	a.levels, err = newLevels(o.Fit.String(), a.own, symbols, design{size: o.Bucket, seed: seed}, o.Norm)
 	return a, err
 }
 
@@ -269,7 +277,7 @@ func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 		free[i] = float64(float32At(table, i))
 	}
 	a.other.mirror()
-	if _, err := a.other.Bits(); err != nil {
+	if err := a.other.Check(); err != nil {
 		return nil, fmt.Errorf("quant: %v: %w", a.fit, err)
 	}
 	return buckets, nil
@@ -279,7 +287,7 @@ func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 func (a *Adaptive) State(v *state.Visit) {
 	state.Int(v, "latest", &a.latest, -1, math.MaxInt)
 	v.Doubles("table", a.own.Levels)
-	if _, err := a.own.Bits(); err != nil {
+	if err := a.own.Check(); err != nil {
 		v.Fail("table", err)
 	}
 }

@@ -31,6 +31,10 @@ func fits() map[string]*Adaptive {
 			all[fit.String()+" zero"] = adaptive(fit, 3, 7, LInf, Zero)
 		}
 		all[fit.String()+" sym"] = adaptive(fit, 4, 1000, L2, Symmetric)
+		a, err := NewAdaptive(AdaptiveOptions{Fit: fit, Levels: 6, Bucket: 9, Form: Symmetric}, 1)
+		must(a, err)
+		must(a, a.Refit([]int{0}, 1000))
+		all[fit.String()+" of 6 levels"] = a
 	}
 	return all
 }
@@ -128,7 +132,7 @@ func TestAdaptiveLevelsOfAwkwardVectors(t *testing.T) {
 					t.Fatalf("%s of %s: coordinate %d became %v", name, what, i, v)
 				}
 			}
-			if _, err := c.Table().Bits(); err != nil {
+			if err := c.Table().Check(); err != nil {
 				t.Errorf("%s of %s: %v", name, what, err)
 			}
 		}
@@ -299,6 +303,8 @@ func TestAdaptiveLevelsRefuse(t *testing.T) {
 	}{
 		"1 bit":          {refused(AdaptiveOptions{Fit: ALQ, Bits: 1}), "alq: 1 bits: must be 2 to 8"},
 		"9 bits":         {refused(AdaptiveOptions{Fit: AMQN, Bits: 9, Form: Symmetric}), "amqn: 9 bits"},
+		"5 levels":       {refused(AdaptiveOptions{Fit: ALQ, Levels: 4}), "alq: 4 levels: must be an odd number from 3"},
+		"sym 5 levels":   {refused(AdaptiveOptions{Fit: ALQ, Levels: 5, Form: Symmetric}), "must be an even number"},
 		"amq with zero":  {refused(AdaptiveOptions{Fit: AMQ, Bits: 3, Form: Zero}), "the variant must be sym"},
 		"a bucket":       {refused(AdaptiveOptions{Fit: ALQ, Bits: 3, Bucket: -1}), "bucket of -1"},
 		"round -1":       {adaptive(ALQ, 3, 0, LInf, Zero).Refit([]int{-1}, 0), "a fit in round -1"},

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"gossiptrainer/internal/kernel"
@@ -85,6 +86,33 @@ func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful 
 		v.tier.Pack(packed, v.width, v.bytes[:len(z)])
 	}
 	return true
+}
+
+// minus returns what the symbol of a negative value adds to its level.
+func (p Packing) minus() uint16 { return uint16(p.levels / 2) }
+
+// The kernels mark negative values by a bit above all levels. For N = 2^b symbols it is the symbol's own
+// upper bit, N/2. For any other N, negative values add ⌊N/2⌋ to their level, so the mark is 128 and
+// unmark replaces it.
+
+// mark returns the mark of negative values.
+func (p Packing) mark() byte {
+	if p.width > 0 {
+		return byte(p.levels / 2)
+	}
+	return 1 << 7
+}
+
+// unmark makes symbols of levels with marks; their number is a multiple of 8.
+func (p Packing) unmark(symbols []byte) {
+	if p.width > 0 {
+		return
+	}
+	less := uint64(1<<7 - p.levels/2)
+	for ; len(symbols) >= 8; symbols = symbols[8:] {
+		word := binary.LittleEndian.Uint64(symbols)
+		binary.LittleEndian.PutUint64(symbols, word-(word>>7&0x0101010101010101)*less)
+	}
 }
 
 // drawn writes the packed symbols that cells draws.

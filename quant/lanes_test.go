@@ -33,11 +33,17 @@ func drawTiered(t *rapid.T) tiered {
 	form := Form(rapid.IntRange(0, 1).Draw(t, "form"))
 	seed := rapid.Uint64().Draw(t, "seed")
 	names := []string{
-		"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b",
+		"qsgd", "qsgd of levels", "nuqsgd of levels",
+		"minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b",
 	}
 	switch rapid.SampledFrom(names).Draw(t, "name") {
 	case "qsgd":
 		return laned(NewQSGD(bits, bucket, norm, seed))
+	case "qsgd of levels":
+		return laned(NewQSGDLevels(1+2*rapid.IntRange(1, 20).Draw(t, "parts"), bucket, norm, seed))
+	case "nuqsgd of levels":
+		n := rapid.IntRange(1, 20).Draw(t, "magnitudes")
+		return laned(NewNUQSGDLevels(2*n+1+int(form), bucket, norm, form, seed))
 	case "minmax":
 		return laned(NewMinMax(bits-rapid.IntRange(0, 1).Draw(t, "less"), bucket, Mode(norm), seed))
 	case "sign":
@@ -47,7 +53,7 @@ func drawTiered(t *rapid.T) tiered {
 	case "terngrad":
 		return laned(NewTernGrad(bucket, seed))
 	case "orq":
-		return laned(NewORQ(1+1<<min(bits-1, 5), bucket, seed))
+		return laned(NewORQ(rapid.IntRange(3, 40).Draw(t, "s"), bucket, seed))
 	case "linear_s":
 		return laned(NewQuantiles(rapid.IntRange(2, 40).Draw(t, "s"), bucket, seed))
 	case "bingrad_pb":
@@ -55,13 +61,13 @@ func drawTiered(t *rapid.T) tiered {
 	case "bingrad_b":
 		return laned(NewBinGradB(Threshold(norm), bucket))
 	}
-	table := drawTable(t, bits, form)
+	table := drawTable(t, rapid.IntRange(2, 128).Draw(t, "magnitudes"), form)
 	return laned(NewLevels(table, bucket, norm, seed))
 }
 
 // drawTable draws any table, including repeated levels and narrow cells.
-func drawTable(t *rapid.T, bits int, form Form) Table {
-	free := rapid.SliceOfN(rapid.Float64Range(0, 1), 1<<(bits-1), 1<<(bits-1)).Draw(t, "levels")
+func drawTable(t *rapid.T, h int, form Form) Table {
+	free := rapid.SliceOfN(rapid.Float64Range(0, 1), h, h).Draw(t, "levels")
 	if rapid.Bool().Draw(t, "narrow") {
 		for i := range free[1:] {
 			free[i+1] = math.Nextafter(free[i], 1)

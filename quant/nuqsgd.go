@@ -20,10 +20,19 @@ func NewNUQSGD(bits, bucket int, norm Norm, form Form, seed uint64) (*Levels, er
 	if bits < 2 || bits > 8 {
 		return nil, fmt.Errorf("quant: nuqsgd: %d bits: must be 2 to 8", bits)
 	}
-	return newLevels("nuqsgd", halving(bits, form), bucket, norm, seed)
+	return newLevels("nuqsgd", halving(1<<(bits-1), form), 1<<bits, design{size: bucket, seed: seed}, norm)
 }
 
-// halving returns the table of NUQSGD.
-func halving(bits int, form Form) Table {
-	return tableOf(form, levels.Exponential(levels.Form(form), 1<<(bits-1), 0.5))
+// NewNUQSGDLevels returns the compressor with a number of levels: odd from 3 to 255 for Zero, even from 4 to
+// 256 for Symmetric. Other arguments are those of NewNUQSGD.
+func NewNUQSGDLevels(n, bucket int, norm Norm, form Form, seed uint64) (*Levels, error) {
+	if err := checkLevels("nuqsgd", n, form); err != nil {
+		return nil, err
+	}
+	return newLevels("nuqsgd", halving((n+1)/2, form), n, design{size: bucket, seed: seed}, norm)
+}
+
+// halving returns the table of NUQSGD with h magnitudes.
+func halving(h int, form Form) Table {
+	return tableOf(form, levels.Exponential(levels.Form(form), h, 0.5))
 }

@@ -113,7 +113,7 @@ func TestLevelsOfBucketsByHand(t *testing.T) {
 		}
 	}
 	for what, err := range map[string]error{
-		"orq of 4":        second(NewORQ(4, 0, 1)),
+		"orq of 2":        second(NewORQ(2, 0, 1)),
 		"orq of 257":      second(NewORQ(257, 0, 1)),
 		"linear_s of 1":   second(NewQuantiles(1, 0, 1)),
 		"linear_s of 257": second(NewQuantiles(257, 0, 1)),

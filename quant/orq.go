@@ -5,9 +5,9 @@ import "fmt"
 // ORQ rounds at random to s levels that make the expected squared error small
 // (Xu, Huo and Huang, "Optimal Gradient Quantization Condition for
 // Communication-Efficient Distributed Training", 2019). The ends are the
-// smallest and the largest value of the bucket. With s = 2^K + 1, the level in
-// the middle is the best one between the ends, and so on in both halves. The
-// best level between a and c, over the m′ values w in [a, c], is
+// smallest and the largest value of the bucket. With s = 2^K + 1, as in the paper, the level in
+// the middle is the best one between the ends, and so on in both halves. For any other s the lower half
+// may have one level less. The best level between a and c, over the m′ values w in [a, c], is
 //
 //	w_(m′−⌊R⌋) in ascending order from 1,  R = Σ (w − a)/(c − a):
 //
@@ -22,14 +22,11 @@ type ORQ struct {
 	ascending ascending
 }
 
-// maxORQ is the largest s.
-const maxORQ = 129
-
-// NewORQ returns the compressor with s = 3, 5, 9, 17, 33, 65 or 129 levels. A bucket of 0 is the whole
-// vector. seed is the worker's own stream, rng.Stream(seed, rank).
+// NewORQ returns the compressor with s = 3 to 256 levels. A bucket of 0 is the whole vector. seed is
+// the worker's own stream, rng.Stream(seed, rank).
 func NewORQ(s, bucket int, seed uint64) (*ORQ, error) {
-	if s < 3 || s > maxORQ || (s-1)&(s-2) != 0 {
-		return nil, fmt.Errorf("quant: orq: %d levels: must be 3, 5, 9, 17, 33, 65 or %d", s, maxORQ)
+	if s < 3 || s > maxLevels {
+		return nil, fmt.Errorf("quant: orq: %d levels: must be 3 to %d", s, maxLevels)
 	}
 	o := &ORQ{}
 	var err error

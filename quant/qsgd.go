@@ -18,7 +18,8 @@ import (
 // this q.
 //
 // A bucket is the norm as a float, by which the sender decodes too, and the symbols as a bit stream: 4
-// + ⌈m·b/8⌉ bytes. A symbol is level_c + 2^(b−1)·[z_c < 0 and level_c > 0].
+// + ⌈m·b/8⌉ bytes. A symbol is level_c + 2^(b−1)·[z_c < 0 and level_c > 0]. Given 2s + 1 levels in place
+// of bits, it is level_c + s·[z_c < 0 and level_c > 0], in groups of symbols: about log₂(2s + 1) bits.
 type QSGD struct {
 	bucketed
 	norm   Norm
@@ -35,11 +36,26 @@ func NewQSGD(bits, bucket int, norm Norm, seed uint64) (*QSGD, error) {
 	if bits < 2 || bits > 8 {
 		return nil, fmt.Errorf("quant: qsgd: %d bits: must be 2 to 8", bits)
 	}
-	q := &QSGD{norm: norm, top: 1<<(bits-1) - 1}
+	return newQSGD(1<<(bits-1)-1, 1<<bits, bucket, norm, seed)
+}
+
+// NewQSGDLevels returns the compressor with an odd number of levels from 3 to 255, zero and as many on
+// either side: the QSGD-s of Xu, Huo and Huang, 2019. Other arguments are those of NewQSGD. By the largest
+// magnitude, 3 levels are those of TernGrad.
+func NewQSGDLevels(levels, bucket int, norm Norm, seed uint64) (*QSGD, error) {
+	if err := checkLevels("qsgd", levels, Zero); err != nil {
+		return nil, err
+	}
+	return newQSGD(levels/2, levels, bucket, norm, seed)
+}
+
+// newQSGD returns the compressor with top equal parts and a number of symbols.
+func newQSGD(top, symbols, bucket int, norm Norm, seed uint64) (*QSGD, error) {
+	q := &QSGD{norm: norm, top: uint16(top)}
 	var err error
 	q.bucketed, err = newBucketed(design{
 		name: "qsgd", rule: q, properties: Properties{Unbiased: true},
-		floats: 1, levels: 1 << bits, size: bucket, seed: seed,
+		floats: 1, levels: symbols, size: bucket, seed: seed,
 		telling: true, bound: q.variance,
 	})
 	return q, err
@@ -58,7 +74,7 @@ func (q *QSGD) fit(header, z []float32) {
 		q.length = 1 // every level is 0
 	}
 	q.laned = q.rounder.Set(kernel.Parts{
-		Unit: q.length / float64(q.top), Draw: kernel.Below, Magnitudes: true, Sign: byte(q.top + 1),
+		Unit: q.length / float64(q.top), Draw: kernel.Below, Magnitudes: true, Sign: q.packing.mark(),
 	})
 }
 
@@ -69,6 +85,7 @@ func (q *QSGD) ratio(m uint32) float64 {
 
 func (q *QSGD) round(symbols []uint16, z, u []float32) {
 	z, u = z[:len(symbols)], u[:len(symbols)]
+	minus := q.packing.minus()
 	for i, v := range z {
 		r := q.ratio(magnitude(v))
 		level := uint16(int32(r))
@@ -77,7 +94,7 @@ func (q *QSGD) round(symbols []uint16, z, u []float32) {
 		}
 		// A negative value of level 0 has no sign: −level has a top bit but for 0.
 		sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
-		symbols[i] = level + sign*(q.top+1)
+		symbols[i] = level + sign*minus
 	}
 }
 
@@ -87,6 +104,7 @@ func (q *QSGD) lanes(packed []byte, z []float32, first int) bool {
 	}
 	v := &q.vectors
 	done, doubtful := v.tier.Round(v.bytes[:len(z)], z, &q.rounder, kernel.Uniform{Key: q.key, First: first}, v.doubt[:])
+	q.packing.unmark(v.bytes[:done])
 	return q.settle(packed, z, first, done, doubtful)
 }
 
@@ -104,8 +122,9 @@ func (q *QSGD) spread(z []float32) float64 {
 func (q *QSGD) check(header []float32) error { return checkScale(header) }
 
 func (q *QSGD) open(header []float32, w float32) {
+	minus := q.packing.minus()
 	for level := range q.top + 1 {
 		point := float32(w * float32(float64(header[0])*float64(level)/float64(q.top)))
-		q.points[level], q.points[level+q.top+1] = point, -point
+		q.points[level], q.points[level+minus] = point, -point // the top level may replace −0
 	}
 }

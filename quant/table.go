@@ -3,7 +3,6 @@ package quant
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"gossiptrainer/internal/kernel"
@@ -14,9 +13,8 @@ import (
 // Data-Parallel SGD", NeurIPS 2020) have this form. A value between two levels becomes one of them at
 // random, such that its expectation is the value.
 //
-// A bucket is the norm as a float, by which the sender decodes too, and b bits
-// per coordinate: 4 + ⌈m·b/8⌉ bytes. Both ends need the same table; it is not in
-// the payload.
+// A bucket is the norm as a float, by which the sender decodes too, and one of N symbols per coordinate:
+// 4 + ⌈m·b/8⌉ bytes for N = 2^b. Both ends need the same table; it is not in the payload.
 type Levels struct {
 	bucketed
 	norm   Norm
@@ -29,7 +27,7 @@ type Levels struct {
 	laned  bool // drawer is set
 }
 
-// A Table is 2^(b−1) or 2^b ascending levels for values of −1 to 1, by form.
+// A Table is ascending levels for values of −1 to 1: 2 to 128 magnitudes or 2 to 256 levels, by form.
 type Table struct {
 	Form   Form
 	Levels []float64
@@ -39,12 +37,11 @@ type Table struct {
 type Form int
 
 const (
-	// Zero: for magnitudes. The table has 2^(b−1) levels from 0 to 1, and the
-	// symbol is the level, plus 2^(b−1) for a negative value that is not
-	// rounded to 0.
+	// Zero: for magnitudes. The table has h levels from 0 to 1, and the symbol is the level. A negative
+	// value that is not rounded to 0 adds h to it for N = 2h symbols, h − 1 for N = 2h − 1.
 	Zero Form = iota
-	// Symmetric: for values with their sign. The table has 2^b levels from −1
-	// to 1, none need be 0, and the symbol is the level.
+	// Symmetric: for values with their sign. The table has N levels from −1 to 1, none need be 0, and the
+	// symbol is the level.
 	Symmetric
 )
 
@@ -59,26 +56,53 @@ func ParseForm(name string) (Form, error) {
 	return 0, fmt.Errorf("quant: variant %q: must be zero or sym", name)
 }
 
-// Bits returns b, the bits of a symbol, or an error if t is no table for 1 to 8
-// bits, or 2 to 8 in the form Zero.
-func (t Table) Bits() (int, error) {
-	n, low, sign := len(t.Levels), -1.0, 0
+// Check returns an error unless t is a table of its form.
+func (t Table) Check() error {
+	n, low, most := len(t.Levels), -1.0, maxLevels
 	if t.Form == Zero {
-		low, sign = 0, 1
+		low, most = 0, maxLevels/2
 	}
-	b := bits.Len(uint(n)) - 1 + sign
 	switch {
-	case n < 2 || n&(n-1) != 0 || b > 8:
-		return 0, fmt.Errorf("quant: a table of %d levels: must be a power of two, from 2 to %d", n, maxLevels>>sign)
+	case n < 2 || n > most:
+		return fmt.Errorf("quant: a table of %d levels: must be 2 to %d", n, most)
 	case t.Levels[0] != low || t.Levels[n-1] != 1:
-		return 0, fmt.Errorf("quant: a table from %v to %v: must be from %v to 1", t.Levels[0], t.Levels[n-1], low)
+		return fmt.Errorf("quant: a table from %v to %v: must be from %v to 1", t.Levels[0], t.Levels[n-1], low)
 	}
 	for j := 1; j < n; j++ {
 		if !(t.Levels[j-1] <= t.Levels[j]) {
-			return 0, fmt.Errorf("quant: a table with level %v before %v: must be ascending", t.Levels[j-1], t.Levels[j])
+			return fmt.Errorf("quant: a table with level %v before %v: must be ascending", t.Levels[j-1], t.Levels[j])
 		}
 	}
-	return b, nil
+	return nil
+}
+
+// values returns the number of values that a coordinate can have.
+func (t Table) values() int {
+	if t.Form == Zero {
+		return 2*len(t.Levels) - 1
+	}
+	return len(t.Levels)
+}
+
+// symbols returns N for a table of which nothing else is given: without one for −0 unless it fills whole bits.
+func (t Table) symbols() int {
+	if n := len(t.Levels); t.Form == Zero && n&(n-1) == 0 {
+		return 2 * n
+	}
+	return t.values()
+}
+
+// checkLevels returns an error unless a table of h = ⌈levels/2⌉ magnitudes, h ≥ 2, has as many values as
+// levels says.
+func checkLevels(name string, levels int, form Form) error {
+	parity, least, most := "odd", 3, maxLevels-1
+	if form == Symmetric {
+		parity, least, most = "even", 4, maxLevels
+	}
+	if levels < least || levels > most || (levels-least)%2 != 0 {
+		return fmt.Errorf("quant: %s: %d levels: must be an %s number from %d to %d", name, levels, parity, least, most)
+	}
+	return nil
 }
 
 // tableOf returns the table with the given magnitudes, ascending up to 1.
@@ -121,19 +145,19 @@ func (t Table) mirror() {
 // NewLevels returns the compressor; a bucket of 0 is the whole vector. seed is
 // the worker's own stream, rng.Stream(seed, rank). The table is copied.
 func NewLevels(t Table, bucket int, norm Norm, seed uint64) (*Levels, error) {
-	return newLevels("levels", t, bucket, norm, seed)
+	return newLevels("levels", t, t.symbols(), design{size: bucket, seed: seed}, norm)
 }
 
-func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Levels, error) {
-	b, err := t.Bits()
-	if err != nil {
+// newLevels completes the design of a compressor with a number of symbols: t.values(), or one more for −0.
+func newLevels(name string, t Table, symbols int, d design, norm Norm) (*Levels, error) {
+	if err := t.Check(); err != nil {
 		return nil, err
 	}
 	l := &Levels{norm: norm, form: t.Form, levels: slices.Clone(t.Levels)}
-	l.bucketed, err = newBucketed(design{
-		name: name, rule: l, properties: Properties{Unbiased: true},
-		floats: 1, levels: 1 << b, size: bucket, seed: seed, telling: true,
-	})
+	d.name, d.rule, d.properties = name, l, Properties{Unbiased: true}
+	d.floats, d.levels, d.telling = 1, symbols, true
+	var err error
+	l.bucketed, err = newBucketed(d)
 	return l, err
 }
 
@@ -144,7 +168,7 @@ func (l *Levels) SetTable(t Table) error {
 		return fmt.Errorf("quant: %s: a table of %d levels cannot replace one of %d, or one of another form",
 			l.name, len(t.Levels), len(l.levels))
 	}
-	if _, err := t.Bits(); err != nil {
+	if err := t.Check(); err != nil {
 		return err
 	}
 	copy(l.levels, t.Levels)
@@ -161,13 +185,22 @@ func (l *Levels) fit(header, z []float32) {
 	l.cells.reset(l.levels, factor)
 	sign := byte(0)
 	if l.form == Zero {
-		sign = byte(len(l.levels))
+		sign = l.packing.mark()
 	}
 	l.laned = l.drawer.Set(l.cells.levels[:len(l.levels)], sign)
 }
 
 func (l *Levels) lanes(packed []byte, z []float32, first int) bool {
-	return l.laned && l.drawn(packed, z, first, &l.drawer)
+	if l.form == Symmetric {
+		return l.laned && l.drawn(packed, z, first, &l.drawer)
+	}
+	if !l.laned {
+		return false
+	}
+	v := &l.vectors
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, &l.drawer, kernel.Uniform{Key: l.key, First: first}, v.doubt[:])
+	l.packing.unmark(v.bytes[:done])
+	return l.settle(packed, z, first, done, doubtful)
 }
 
 func (l *Levels) round(symbols []uint16, z, u []float32) {
@@ -191,7 +224,7 @@ func (l *Levels) round(symbols []uint16, z, u []float32) {
 // no sign: −level has its top bit set unless level is 0.
 func (l *Levels) signed(level uint16, v float32) uint16 {
 	sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
-	return level + sign*uint16(len(l.levels))
+	return level + sign*l.packing.minus()
 }
 
 func (l *Levels) spread(z []float32) float64 {
@@ -217,7 +250,7 @@ func (l *Levels) open(header []float32, w float32) {
 		point := float32(w * float32(float64(header[0])*level))
 		l.points[j] = point
 		if l.form == Zero {
-			l.points[j+len(l.levels)] = -point
+			l.points[j+int(l.packing.minus())] = -point // the top level may replace −0
 		}
 	}
 }

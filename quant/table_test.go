@@ -21,14 +21,77 @@ func TestNUQSGDHalvesItsLevels(t *testing.T) {
 		{3, Symmetric, []float64{-1, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1}},
 	}
 	for _, test := range tests {
-		table := halving(test.bits, test.form)
+		table := halving(1<<(test.bits-1), test.form)
 		if !slices.Equal(table.Levels, test.want) {
 			t.Errorf("%d bits: %v, want %v", test.bits, table.Levels, test.want)
 		}
-		if b, err := table.Bits(); b != test.bits || err != nil {
-			t.Errorf("%d bits: %d, %v", test.bits, b, err)
+		if n, err := table.symbols(), table.Check(); n != 1<<test.bits || err != nil {
+			t.Errorf("%d bits: %d symbols, %v", test.bits, n, err)
 		}
 	}
+}
+
+// A number of levels that fills no whole bits is packed densely: the levels and then their negatives.
+func TestAnyNumberOfLevelsIsPackedDensely(t *testing.T) {
+	z := []float32{4, -4, 2, -2, 0, float32(math.Copysign(0, -1))}
+	symbols := []uint16{2, 4, 1, 3, 0, 0}
+	alq := func() Compressor {
+		a, err := NewAdaptive(AdaptiveOptions{Fit: ALQ, Levels: 5, Norm: LInf}, 1)
+		return must(a, err)
+	}
+	for name, test := range map[string]struct {
+		c       Compressor
+		symbols []uint16
+	}{
+		"qsgd of 5":   {must(NewQSGDLevels(5, 0, LInf, 1)), symbols},
+		"nuqsgd of 5": {must(NewNUQSGDLevels(5, 0, LInf, Zero, 1)), symbols},
+		"levels":      {must(NewLevels(Table{Zero, []float64{0, 0.5, 1}}, 0, LInf, 1)), symbols},
+		"levels sym": {
+			must(NewLevels(Table{Symmetric, []float64{-1, -0.5, 0, 0.5, 1}}, 0, LInf, 1)), []uint16{4, 0, 3, 1, 2, 2},
+		},
+		"alq of 5": {alq(), symbols},
+	} {
+		payload, err := test.c.Compress(nil, 0, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packing, err := NewPacking(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]uint16, len(z))
+		if err := packing.Unpack(got, payload[4:4+packing.Len(len(z))]); err != nil || !slices.Equal(got, test.symbols) {
+			t.Errorf("%s: symbols %v, want %v (%v)", name, got, test.symbols, err)
+		}
+		back := decoded(t, test.c, 0, len(z), payload)
+		if !slices.Equal(back, []float32{4, -4, 2, -2, 0, 0}) || test.c.Bits() != 3 {
+			t.Errorf("%s: decoded %v in %d bits", name, back, test.c.Bits())
+		}
+	}
+	// 32 bits make 2.32 of 5 levels, and 3.17 of 9: table 2 of Xu, Huo and Huang.
+	for levels, ratio := range map[int]float64{5: 13.8, 9: 10.1} {
+		c := must(NewQSGDLevels(levels, 0, LInf, 1))
+		if got := 32e6 / 8 / float64(c.Len(1e6)); math.Abs(got-ratio) > 0.03*ratio {
+			t.Errorf("%d levels: 1:%.2f, the paper has 1:%.1f", levels, got, ratio)
+		}
+	}
+}
+
+// By the largest magnitude, three levels are those of TernGrad, drawn alike.
+func TestQSGDOfThreeLevelsIsTernGrad(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		z, key := vectors(rt), rapid.Uint64().Draw(rt, "key")
+		qsgd, terngrad := must(NewQSGDLevels(3, 5, LInf, key)), must(NewTernGrad(5, key))
+		a, err := qsgd.Compress(nil, 1, z)
+		b, err2 := terngrad.Compress(nil, 1, z)
+		if err != nil || err2 != nil {
+			rt.Fatal(err, err2)
+		}
+		got, want := decoded(t, qsgd, 1, len(z), a), decoded(t, terngrad, 1, len(z), b)
+		if !slices.Equal(got, want) || len(a) != len(b) {
+			rt.Fatalf("%v in %d bytes of 3 levels, %v in %d by terngrad", got, len(a), want, len(b))
+		}
+	})
 }
 
 // On equally spaced levels Levels is QSGD, symbol by symbol.
@@ -36,9 +99,8 @@ func TestLevelsOnEqualPartsAreQSGD(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := vectors(rt)
 		u := uniforms(rt, len(z))
-		bits := rapid.IntRange(2, 8).Draw(rt, "bits")
 		norm := rapid.SampledFrom([]Norm{L2, LInf}).Draw(rt, "norm")
-		parts := make([]float64, 1<<(bits-1))
+		parts := make([]float64, rapid.IntRange(2, 128).Draw(rt, "magnitudes"))
 		for j := range parts {
 			parts[j] = float64(j) / float64(len(parts)-1)
 		}
@@ -46,7 +108,7 @@ func TestLevelsOnEqualPartsAreQSGD(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		qsgd, err := NewQSGD(bits, 5, norm, 1)
+		qsgd, err := NewQSGDLevels(2*len(parts)-1, 5, norm, 1)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -62,7 +124,7 @@ func TestLevelsOnEqualPartsAreQSGD(t *testing.T) {
 		for i, v := range decoded(t, levels, 0, len(z), a) {
 			// At a level, rounding may find either cell: only the draw decides then.
 			if math.Abs(float64(v)-float64(want[i])) > 1e-5*math.Abs(float64(want[i]))+1e-44 && u[i] != 0 {
-				rt.Fatalf("%d bits: coordinate %d: %v by levels, %v by qsgd", bits, i, v, want[i])
+				rt.Fatalf("%d magnitudes: coordinate %d: %v by levels, %v by qsgd", len(parts), i, v, want[i])
 			}
 		}
 		if a, b := levels.Variance(z), qsgd.Variance(z); math.Abs(a-b) > 1e-9*(a+b)+1e-80 {
@@ -119,9 +181,9 @@ func TestTablesAreChecked(t *testing.T) {
 		table Table
 		want  string
 	}{
-		{Table{Zero, nil}, "a table of 0 levels: must be a power of two, from 2 to 128"},
-		{Table{Zero, []float64{0, 0.5, 1}}, "a table of 3 levels"},
-		{Table{Symmetric, make([]float64, 512)}, "from 2 to 256"},
+		{Table{Zero, nil}, "a table of 0 levels: must be 2 to 128"},
+		{Table{Zero, make([]float64, 129)}, "a table of 129 levels"},
+		{Table{Symmetric, make([]float64, 257)}, "must be 2 to 256"},
 		{Table{Zero, []float64{0, 0.5}}, "a table from 0 to 0.5: must be from 0 to 1"},
 		{Table{Symmetric, []float64{0, 1}}, "must be from -1 to 1"},
 		{Table{Zero, []float64{0, 0.5, 0.4, 1}}, "level 0.5 before 0.4: must be ascending"},

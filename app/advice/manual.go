@@ -152,6 +152,11 @@ var fixes = []Fix{
 		"the links are not encrypted: all who are on the way can read and change models, on %s",
 		"links are not encrypted",
 	}},
+	{"levels-that-never-adapt", []string{
+		"the levels of %s are never fitted: set algorithm.compressor.refit_at to early rounds, such as [%d]",
+		"the levels of %s are never fitted: the first fit is in round %d, and the run has %d rounds: set " +
+			"algorithm.compressor.refit_at to early rounds, such as [%d]",
+	}},
 	{"unsuited-compressors", []string{"%s with %s: %s"}},
 }
 

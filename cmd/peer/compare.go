@@ -16,7 +16,8 @@ import (
 
 func newCompare(c *console) *cobra.Command {
 	var o compare.Options
-	var faults []string // refused
+	var faults, merge []string // faults are refused
+	var shard string
 	cmd := &cobra.Command{
 		Use:   "compare FILE [-- COMMAND...]",
 		Short: "run algorithms against each other on several networks",
@@ -34,21 +35,43 @@ words and the contents of the files among them belong to the settings of a cell.
 The folder gets a report, as "peer report" makes it, with what makes the comparison again
 with the same digests: comparison.yaml, the run files of all cells, and in REPRODUCE.md the
 version, the machine and the sums of the data. Keys, secrets and folders other than that of
-your data are left out. Real peers (lab) that end at a time or a target end in other rounds,
+your data are left out. With --shard, several machines make parts of the cells. With
+--merge, their folders become one, with the report of a single run. Real peers (lab) that
+end at a time or a target end in other rounds,
 and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
-  peer compare fig1/report/comparison.yaml -o again`,
+  peer compare fig1/report/comparison.yaml -o again
+  peer compare moniqua-fig1 -o fig1 --shard 2/4
+  peer compare moniqua-fig1 -o all --merge a/fig1 --merge b/fig1 --merge c/fig1 --merge d/fig1`,
 		Args: c.scripted(1, 1, &o.Script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(faults) > 0 {
 				return advice.Usagef("compare: --fault: cells play the script of their run file: " +
 					"use --set faults.script=[...], or a base with a script")
 			}
-			return runCompare(cmd.Context(), c, args[0], o)
+			var err error
+			if o.Shard, err = compare.ParseShard(shard); err != nil {
+				return err
+			}
+			return runCompare(cmd.Context(), c, args[0], o, merge)
 		},
 	}
+	addCells(cmd, &o)
+	cmd.Flags().StringVar(&shard, "shard", "", "run only a `part` of the cells, as in 2/4: the second of four")
+	cmd.Flags().StringArrayVar(&merge, "merge", nil,
+		"take the cells of this `folder`, a shard, instead of running them; may be repeated")
+	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
+	_ = cmd.Flags().MarkHidden("fault")
+	c.addJSON(cmd)
+	c.addDash(cmd)
+	cmd.ValidArgsFunction = completeNames(configs.Comparisons())
+	return cmd
+}
+
+// addCells adds the flags that say which cells are run, and how.
+func addCells(cmd *cobra.Command, o *compare.Options) {
 	cmd.Flags().StringVarP(&o.Dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run only the cells of this `label`; may be repeated")
@@ -57,25 +80,26 @@ and those of ` + asynchronous() + ` meet in another order: their digests differ.
 		"`path` of a file or folder where the data are now; may be repeated")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
 	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
-	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
-	_ = cmd.Flags().MarkHidden("fault")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"},
 		cobra.ShellCompDirectiveNoFileComp))
-	c.addJSON(cmd)
-	c.addDash(cmd)
-	cmd.ValidArgsFunction = completeNames(configs.Comparisons())
-	return cmd
 }
 
-func runCompare(ctx context.Context, c *console, name string, o compare.Options) error {
+func runCompare(ctx context.Context, c *console, name string, o compare.Options, merge []string) error {
 	file, err := configs.LoadComparison(name, os.Environ())
 	if err != nil {
 		return err
 	}
 	if err := c.runsCells(&o); err != nil {
 		return err
+	}
+	if len(merge) > 0 {
+		m, err := compare.Merge(ctx, file, o, merge)
+		if err != nil {
+			return err
+		}
+		return c.report([]string{m.Dir}, "")
 	}
 	if err := c.openDash(); err != nil {
 		return err

@@ -70,6 +70,75 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 	}
 }
 
+const shardedComparison = `
+name: sharded
+base: ring8
+compute: 5ms
+networks: [{name: slow, rate: 1mbit, latency: 1ms}, {name: fast}]
+algorithms:
+  - {label: A, name: dpsgd, bits: 8}
+  - {label: B, name: dpsgd, bits: 32}
+seeds: [1]
+budget: {rounds: 12}
+report: {targets: {loss: 2}}
+`
+
+// Shards of a comparison, each made in a folder of its own, have together the report of one run. Only the clock tells
+// them apart.
+func TestMergedShardsHaveTheReportOfOneRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts several processes")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	text := strings.ReplaceAll(shardedComparison, "bits: 8", "bits: 8, set: {output: {every: 2}}")
+	text = strings.ReplaceAll(text, "bits: 32", "bits: 32, set: {output: {every: 2}}")
+	if err := os.WriteFile(filepath.Join(dir, "sharded.yaml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	peer := func(in string, args ...string) {
+		t.Helper()
+		in = filepath.Join(dir, in)
+		if err := os.MkdirAll(in, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("peer", append([]string{"compare", "../sharded.yaml", "-o", "out"}, args...)...)
+		cmd.Dir = in
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, said)
+		}
+	}
+	peer("one")
+	peer("first", "--shard", "1/2")
+	peer("second", "--shard", "2/2")
+	peer("merged", "--merge", "../first/out", "--merge", "../second/out")
+	made := regexp.MustCompile(`made: +[-0-9T:]+Z`)
+	files := func(run string) map[string]string {
+		all := map[string]string{}
+		root := os.DirFS(filepath.Join(dir, run, "out", compare.ReportFolder))
+		if err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(path, ".pdf") { // which says when it was drawn
+				return err
+			}
+			text, err := fs.ReadFile(root, path)
+			all[path] = made.ReplaceAllString(string(text), "made")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want, got := files("one"), files("merged")
+	for path, text := range want {
+		if got[path] != text {
+			t.Errorf("%s differs from that of one run", path)
+		}
+	}
+	if len(got) != len(want) || len(want) < 10 {
+		t.Errorf("%d files, want the %d of one run", len(got), len(want))
+	}
+}
+
 const manyKills = `
 name: killed
 base: base.yaml

@@ -18,8 +18,8 @@ type event struct {
 	Delay         int
 }
 
-// Pairwise runs through the exchange that the machine of package gossip uses:
-// offer, answer, settle. The event is the number of the exchange.
+// Pairwise runs through the exchange that the machine of package gossip uses: both ends encode, then average. The
+// event is the number of the exchange.
 func TestConformancePairwise(t *testing.T) {
 	covered := 0
 	for _, file := range loadRuns(t) {
@@ -83,18 +83,21 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 	t.Helper()
 	i, j := event.Peer, event.Partner
 	one, other := r.algs[i], r.algs[j]
-	snapshot := slices.Clone(one.X)
-	offer, err := one.Offer(nil, e, j)
+	snapshots := [2][]float32{slices.Clone(one.X), slices.Clone(other.X)}
+	offer, err := one.Encode(nil, e, j)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answer []byte
-	r.recover(t, e, algos.Message{From: i, Payload: offer}, func(offer algos.Message) (err error) {
-		answer, _, err = other.Answer(nil, e, offer)
+	answer, err := other.Encode(nil, e, i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.recover(t, e, algos.Message{From: i, Payload: offer}, func(offer algos.Message) error {
+		_, err := other.Average(e, snapshots[1], answer, offer)
 		return err
 	})
 	r.recover(t, e, algos.Message{From: j, Payload: answer}, func(answer algos.Message) error {
-		_, err := one.Settle(e, snapshot, offer, answer)
+		_, err := one.Average(e, snapshots[0], offer, answer)
 		return err
 	})
 	r.bytes[i] += len(offer) - r.hashBytes()

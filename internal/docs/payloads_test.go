@@ -37,6 +37,7 @@ var payloads = map[string]decoder{
 	"entropy":   coded,
 	"qsgd":      compressed(qsgd, 1, -4./7, 1./7, 0, -0.75),
 	"minmax":    compressed(minmax(2), 1, -0.75, -0.75+2*1.75/3, -0.75+1.75/3, -0.75),
+	"qsgd5":     compressed(qsgdOf5, 1, -0.5, 0, 0, -1),
 	"terngrad":  compressed(terngrad, 1, -1, 0, 0, -1),
 	"orq":       compressed(orq, 1, 0, 0, 0, -0.75),
 	"sign":      compressed(sign, 0.5, -0.5, 0.5, 0.5, -0.5),
@@ -49,6 +50,7 @@ var payloads = map[string]decoder{
 }
 
 func qsgd() (quant.Compressor, error)     { return quant.NewQSGD(4, 3, quant.LInf, stream) }
+func qsgdOf5() (quant.Compressor, error)  { return quant.NewQSGDLevels(5, 0, quant.LInf, stream) }
 func terngrad() (quant.Compressor, error) { return quant.NewTernGrad(0, stream) }
 func orq() (quant.Compressor, error)      { return quant.NewORQ(3, 0, stream) }
 func sign() (quant.Compressor, error)     { return quant.NewSign(0) }
@@ -200,16 +202,19 @@ func offer(t *testing.T, d document, name string) {
 		t.Fatal(err)
 	}
 	own := w.Ready().Send[0]
-	if err := w.Receive(gossip.Frame{From: 0, To: 1, Round: own.Round, Hop: 2}); err != nil { // declined
-		t.Fatal(err)
-	}
-	if err := w.Receive(gossip.Frame{From: 0, To: 1, Payload: d.bytes(t, name)}); err != nil {
-		t.Fatal(err)
+	const ask, decline, model = 0, 2, 5
+	for _, f := range []gossip.Frame{
+		{Round: own.Round, Hop: decline}, {Hop: ask}, {Hop: model, Payload: d.bytes(t, name)}, {Round: 2, Hop: ask},
+	} {
+		f.From, f.To = 0, 1
+		if err := w.Receive(f); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if want := []float32{0.5, 0.25}; !slices.Equal(w.Params(), want) {
 		t.Errorf("model %v after the offer, want %v", w.Params(), want)
 	}
-	reply := w.Ready().Send[0]
+	reply := w.Ready().Send[3] // to the second question, after the agreement
 	steps := reply.Payload[len(reply.Payload)-gossip.CensusBytes(2):]
 	equal(t, "steps of worker 0", binary.LittleEndian.Uint32(steps), 5)
 	equal(t, "steps of worker 1, which knows best", binary.LittleEndian.Uint32(steps[4:]), 0)

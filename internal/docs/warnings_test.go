@@ -65,7 +65,7 @@ var speakers = map[string][]string{
 	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
 	"internal/shards/classes.go":      {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
 	"internal/experiment/clip.go":     {"checkClip"},
-	"internal/experiment/compress.go": {"checkCompressor"},
+	"internal/experiment/compress.go": {"checkCompressor", "neverFits"},
 	"internal/experiment/network.go":  {"checkSecurity"},
 	"app/session/session.go":          {"enter", "Abandon"},
 	"app/session/summary.go":          {"Summary"},

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/registry"
@@ -34,8 +35,31 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	if why := r.unsuited(c, made); why != "" {
 		warnings = append(warnings, fmt.Sprintf("%s with %s: %s", r.cfg.Algorithm.Name, c.Name, why))
 	}
-	return warnings, nil
+	return append(warnings, r.neverFits(c)...), nil
 }
+
+// neverFits warns if the run ends before the levels of c are fitted.
+func (r *Run) neverFits(c configs.Compressor) []string {
+	row, _ := registry.FindCompressor(c.Name)
+	rounds, first := int(r.cfg.Train.Rounds), c.RefitEvery
+	if len(c.RefitAt) > 0 {
+		first = slices.Min(c.RefitAt)
+	}
+	switch {
+	case !row.Has("refit_at") || rounds == 0 || first == 0 && len(c.RefitAt) > 0:
+		return nil
+	case first == 0:
+		return []string{fmt.Sprintf("the levels of %s are never fitted: set algorithm.compressor.refit_at to early rounds, "+
+			"such as [%d]", c.Name, earlyFit(rounds))}
+	case first >= rounds:
+		return []string{fmt.Sprintf("the levels of %s are never fitted: the first fit is in round %d, and the run has %d "+
+			"rounds: set algorithm.compressor.refit_at to early rounds, such as [%d]", c.Name, first, rounds, earlyFit(rounds))}
+	}
+	return nil
+}
+
+// earlyFit returns a round of a run in which gradients are no longer those of the first step.
+func earlyFit(rounds int) int { return min(10, rounds/10) }
 
 // unsuited returns why a compressor made from c does not suit the algorithm, and the fix. It returns "" if it does.
 func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {

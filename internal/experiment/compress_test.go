@@ -155,3 +155,27 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 			"algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
 	})
 }
+
+// A run that ends before its levels are fitted says so.
+func TestLevelsThatNeverAdaptAreTold(t *testing.T) {
+	for _, test := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"train.rounds=60"}, "the first fit is in round 100, and the run has 60 rounds: set " +
+			"algorithm.compressor.refit_at to early rounds, such as [6]"},
+		{[]string{"train.rounds=100"}, "the first fit is in round 100"},
+		{[]string{"train.rounds=101"}, ""},
+		{[]string{"train.rounds=60", "algorithm.compressor.refit_at=[2000, 59]"}, ""},
+		{[]string{"train.rounds=60", "algorithm.compressor.refit_at=[]"}, "the first fit is in round 10000"},
+		{[]string{"train.rounds=60", "algorithm.compressor={refit_at: [], refit_every: 0}"}, "never fitted: set"},
+		{[]string{"train.rounds=60", "algorithm.compressor.refit_at=[0]"}, ""},
+		{[]string{"train.rounds=60", "algorithm.compressor={name: orq}"}, ""},
+	} {
+		set := append([]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: alq}}"}, test.set...)
+		if got := strings.Join(assemble(t, set...).Warnings(), "\n"); !strings.Contains(got, test.want) ||
+			(got == "") != (test.want == "") {
+			t.Errorf("%v: warnings %q, want %q", test.set, got, test.want)
+		}
+	}
+}

@@ -20,8 +20,13 @@ func drawSettings(t *rapid.T, name string, d int) configs.Compressor {
 	c := configs.Default().Algorithm.Compressor
 	c.Name = name
 	c.Bits = rapid.IntRange(2, 8).Draw(t, "bits")
-	c.Levels = rapid.SampledFrom([]int{3, 5, 9, 17}).Draw(t, "levels")
+	c.Levels = rapid.SampledFrom([]int{0, 3, 5, 6, 9, 17, 18}).Draw(t, "levels")
 	c.Variant = rapid.SampledFrom([]string{"zero", "sym"}).Draw(t, "variant")
+	if row, _ := registry.FindCompressor(name); row.Check != nil {
+		if setting, _ := row.Check(registry.CompressorSettings(c)); setting == "levels" {
+			c.Levels = 0
+		}
+	}
 	c.Table = map[string][]float64{"zero": {0, 0.1, 0.3, 1}, "sym": {-1, -0.2, 0.1, 1}}[c.Variant]
 	c.Rule = rapid.SampledFrom([]string{"mean", "lloyd"}).Draw(t, "rule")
 	c.Mode = rapid.SampledFrom([]string{"nearest", "stochastic"}).Draw(t, "mode")

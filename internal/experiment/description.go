@@ -18,7 +18,7 @@ type Overlap string
 
 // The ways of an overlap.
 const (
-	overlaps     Overlap = "overlaps"     // messages depend on the model before the gradient
+	Overlaps     Overlap = "overlaps"     // messages depend on the model before the gradient
 	waits        Overlap = "waits"        // messages depend on the gradient
 	asynchronous Overlap = "asynchronous" // workers share no rounds
 )
@@ -34,7 +34,7 @@ func (r *Run) Describe() Description {
 	case r.Asynchronous():
 		d.Overlap = asynchronous
 	case r.method.Sends.Early && a.Order != "atc":
-		d.Overlap = overlaps
+		d.Overlap = Overlaps
 	}
 	return d
 }

@@ -10,7 +10,7 @@ import (
 
 // clipping returns settings with which a compressor that clips can be built.
 func clipping(c Compressor, bucket int) CompressorSettings {
-	s := CompressorSettings{Name: c.Name, Bucket: bucket, Bits: 4, Levels: 5, Variant: "zero", Norm: "linf",
+	s := CompressorSettings{Name: c.Name, Bucket: bucket, Bits: 4, Variant: "zero", Norm: "linf",
 		Mode: "stochastic", Rule: "mean", Table: []float64{0, 0.1, 0.4, 1}, RefitAt: []int{0}}
 	if c.Name == "amq" || c.Name == "amqn" {
 		s.Variant = "sym"

@@ -12,15 +12,18 @@ var compressors = []Compressor{
 		Name: "qsgd",
 		Text: CompressorText{
 			Paper:    "Alistarh et al., NeurIPS 2017",
-			Value:    "s = 2^(b−1) − 1, r = s·abs(z_c)/norm: norm·sign(z_c)·(⌊r⌋ + [u < r − ⌊r⌋])/s",
+			Value:    "s = 2^(b−1) − 1 or (levels − 1)/2, r = s·abs(z_c)/norm: norm·sign(z_c)·(⌊r⌋ + [u < r − ⌊r⌋])/s",
 			Unbiased: "yes", Contraction: "if scaled",
-			Header: "norm", Levels: "2^b", Payload: "level, plus 2^(b−1) where the value is negative and the level is not 0",
+			Header: "norm", Levels: counted, Payload: "level, plus ⌊N/2⌋ where the value is negative and the level is not 0",
 		},
-		Takes: []string{"bits", "norm", "bucket", "clip"}, Bits: Range{2, 8},
+		Takes: []string{"bits", "levels", "norm", "bucket", "clip"}, Bits: Range{2, 8}, Check: checkLevels,
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
 			norm, err := quant.ParseNorm(s.Norm)
 			if err != nil {
 				return nil, err
+			}
+			if s.Levels != 0 {
+				return quant.NewQSGDLevels(s.Levels, s.Bucket, norm, stream)
 			}
 			return quant.NewQSGD(s.Bits, s.Bucket, norm, stream)
 		},
@@ -79,14 +82,17 @@ var compressors = []Compressor{
 		Name: "nuqsgd",
 		Text: CompressorText{
 			Paper:    "Ramezani-Kebrya et al., 2019",
-			Value:    "h = 2^(b−1); stochastic on norm times 0, 2^−(h−2), …, 1/2, 1; `sym`: ±2^−(h−1), …, ±1",
-			Unbiased: "yes", Contraction: "if scaled", Header: "norm", Levels: "2^b", Payload: tabled,
+			Value:    "h = 2^(b−1) or ⌈levels/2⌉; stochastic on norm times 0, 2^−(h−2), …, 1/2, 1; `sym`: ±2^−(h−1), …, ±1",
+			Unbiased: "yes", Contraction: "if scaled", Header: "norm", Levels: counted, Payload: tabled,
 		},
-		Takes: []string{"bits", "variant", "norm", "bucket", "clip"}, Bits: Range{2, 8},
+		Takes: []string{"bits", "levels", "variant", "norm", "bucket", "clip"}, Bits: Range{2, 8}, Check: checkLevels,
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
 			norm, form, err := s.normAndForm()
 			if err != nil {
 				return nil, err
+			}
+			if s.Levels != 0 {
+				return quant.NewNUQSGDLevels(s.Levels, s.Bucket, norm, form, stream)
 			}
 			return quant.NewNUQSGD(s.Bits, s.Bucket, norm, form, stream)
 		},
@@ -95,7 +101,7 @@ var compressors = []Compressor{
 		Name: "levels",
 		Text: CompressorText{
 			Value: "stochastic on the norm times a table", Unbiased: "yes", Contraction: "if scaled",
-			Header: "norm", Levels: "2^b", Payload: tabled,
+			Header: "norm", Levels: "values in the table, plus 1 for −0 if that makes a power of two", Payload: tabled,
 		},
 		Takes: []string{"variant", "table", "norm", "bucket", "clip"}, Check: checkTable,
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
@@ -121,13 +127,13 @@ var compressors = []Compressor{
 		},
 		Takes: []string{"levels", "bucket", "clip"},
 		Check: func(s CompressorSettings) (setting, why string) {
-			if s.Levels < 3 || s.Levels > 129 || (s.Levels-1)&(s.Levels-2) != 0 {
-				return "levels", fmt.Sprintf("orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got %d", s.Levels)
+			if s.levels() < 3 {
+				return "levels", fmt.Sprintf("orq needs 3 to 256 levels, got %d", s.Levels)
 			}
 			return "", ""
 		},
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
-			return quant.NewORQ(s.Levels, s.Bucket, stream)
+			return quant.NewORQ(s.levels(), s.Bucket, stream)
 		},
 	},
 	{
@@ -139,8 +145,14 @@ var compressors = []Compressor{
 			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
 		},
 		Takes: []string{"levels", "bucket", "clip"},
+		Check: func(s CompressorSettings) (setting, why string) {
+			if s.levels() < 2 {
+				return "levels", fmt.Sprintf("linear_s needs 2 to 256 levels, got %d", s.Levels)
+			}
+			return "", ""
+		},
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
-			return quant.NewQuantiles(s.Levels, s.Bucket, stream)
+			return quant.NewQuantiles(s.levels(), s.Bucket, stream)
 		},
 	},
 	{
@@ -205,12 +217,15 @@ var compressors = []Compressor{
 	},
 }
 
-const tabled = "variant `zero`: as for `qsgd`; variant `sym`: number of the level"
+const (
+	counted = "2^b, or `levels`"
+	tabled  = "variant `zero`: as for `qsgd`; variant `sym`: number of the level"
+)
 
 // adaptive returns the row of a compressor that fits its levels. The levels of AMQ are symmetric in any variant.
 func adaptive(fit quant.Fit) Compressor {
 	symmetric := fit == quant.AMQ || fit == quant.AMQN
-	takes := []string{"bits", "norm", "bucket", "clip", "refit_at", "refit_every"}
+	takes := []string{"bits", "levels", "norm", "bucket", "clip", "refit_at", "refit_every"}
 	if !symmetric {
 		takes = append(takes, "variant")
 	}
@@ -219,9 +234,9 @@ func adaptive(fit quant.Fit) Compressor {
 		Text: CompressorText{
 			Paper: "Faghri et al., NeurIPS 2020",
 			Value: "the same with a [fitted table](#alq-and-amq)", Unbiased: "yes", Contraction: "if scaled",
-			Header: "norm", Levels: "2^b", Payload: "as for `levels`; a [table](#tables-that-travel) follows",
+			Header: "norm", Levels: counted, Payload: "as for `levels`; a [table](#tables-that-travel) follows",
 		},
-		Takes: takes, Bits: Range{2, 8},
+		Takes: takes, Bits: Range{2, 8}, Check: checkLevels,
 		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
 			norm, form, err := s.normAndForm()
 			if err != nil {
@@ -231,7 +246,7 @@ func adaptive(fit quant.Fit) Compressor {
 				form = quant.Symmetric
 			}
 			made, err := quant.NewAdaptive(quant.AdaptiveOptions{
-				Fit: fit, Bits: s.Bits, Bucket: s.Bucket, Norm: norm, Form: form,
+				Fit: fit, Bits: s.Bits, Levels: s.Levels, Bucket: s.Bucket, Norm: norm, Form: form,
 			}, stream)
 			if err != nil {
 				return nil, err
@@ -241,10 +256,27 @@ func adaptive(fit quant.Fit) Compressor {
 	}
 }
 
+// checkLevels checks the number of levels of a compressor that takes bits, too: 0 stands for the bits. A table with 0
+// has as many levels above it as below; one without 0 is symmetric.
+func checkLevels(s CompressorSettings) (setting, why string) {
+	n, adapted := s.Levels, s.Name == quant.AMQ.String() || s.Name == quant.AMQN.String()
+	even := s.Variant == "sym" && s.Name != "qsgd" || adapted
+	switch {
+	case n == 0:
+	case even && (n < 4 || n%2 != 0):
+		return "levels", fmt.Sprintf("%s without a level 0 needs an even number of levels, 4 to 256, or 0 for 2^bits: got %d",
+			s.Name, n)
+	case !even && (n < 3 || n%2 == 0):
+		return "levels", fmt.Sprintf("%s needs an odd number of levels, 3 to 255, for one is 0; or 0 for 2^bits − 1: got %d",
+			s.Name, n)
+	}
+	return "", ""
+}
+
 func checkTable(s CompressorSettings) (setting, why string) {
 	form, err := quant.ParseForm(s.Variant)
 	if err == nil {
-		_, err = quant.Table{Form: form, Levels: s.Table}.Bits()
+		err = quant.Table{Form: form, Levels: s.Table}.Check()
 	}
 	if err != nil {
 		return "table", "the compressor levels cannot use the table: " + err.Error()

@@ -45,7 +45,7 @@ type Range struct{ Least, Most int }
 type CompressorSettings struct {
 	Name       string
 	Bits       int
-	Levels     int
+	Levels     int // 0: by Bits; UsualLevels for compressors that take no bits
 	Variant    string
 	Table      []float64
 	Rule       string
@@ -132,6 +132,17 @@ func New(s CompressorSettings, d int, stream uint64) (quant.Compressor, error) {
 		return made, clipper.Clip(s.Clip)
 	}
 	return made, nil
+}
+
+// UsualLevels is the default of compressors that take levels but no bits.
+const UsualLevels = 9
+
+// levels returns the levels of a compressor that takes no bits.
+func (s CompressorSettings) levels() int {
+	if s.Levels == 0 {
+		return UsualLevels
+	}
+	return s.Levels
 }
 
 // kept returns the number of d parameters that a sparse compressor sends.

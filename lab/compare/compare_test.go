@@ -67,7 +67,7 @@ func (m *Matrix) all(ctx context.Context) error {
 // A disk without room for the results of a cell is refused before the first cell, with the way out.
 func TestAFullDiskIsRefusedBeforeTheFirstCell(t *testing.T) {
 	m := smallMatrix(t, "echo 'a cell has started' >&2\nexit 1\n")
-	m.leaves = 1 << 60
+	m.room.leaves = 1 << 60
 	err := m.Do(t.Context(), "")
 	full, ok := errors.AsType[*runfolder.SpaceError](err)
 	if !ok || full.Dir != m.Dir || !strings.Contains(full.Hint(), "set --output to a folder on a disk with more") {

@@ -41,13 +41,18 @@ type Matrix struct {
 	costs  map[string]cost.Costs // of sim, by label
 	links  cost.Costs            // of links, once they are measured
 	pace   *pace
-	needs  int64             // bytes of memory of the largest cell; 0: unknown
-	leaves int64             // bytes that the largest cell leaves on disk at least; 0: unknown
+	room   room
 	before report.Comparison // in the folder, from the same base; empty if there is none
 	result report.Comparison
 
 	mu    *sync.Mutex // of results and terminal, while cells run
 	shown Progress    // of the running cells; nil before they run
+}
+
+// A room is what the largest cell takes; 0: unknown.
+type room struct {
+	needs  int64 // bytes of memory
+	leaves int64 // bytes on disk, at least
 }
 
 // New checks the options and makes the folder.
@@ -234,7 +239,7 @@ func (m *Matrix) folder(cell configs.Cell) string {
 
 // noRoom is the error of a disk without room for the results of a cell.
 func (m *Matrix) noRoom(why error) *runfolder.SpaceError {
-	return &runfolder.SpaceError{Dir: m.Dir, Key: "--output", What: "the results of a cell", Need: m.leaves, Err: why}
+	return &runfolder.SpaceError{Dir: m.Dir, Key: "--output", What: "the results of a cell", Need: m.room.leaves, Err: why}
 }
 
 // Save writes the present state of the comparison, so that an interrupted comparison has a report.

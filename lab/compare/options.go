@@ -18,6 +18,7 @@ type Options struct {
 	Dir      string   // of the results; "": the name of the comparison
 	Mode     string   // sim or lab; "": that of the comparison
 	Only     []string // labels of the cells that are run; none: all
+	Shard    Shard    // of the cells that are run
 	Set      []string // keys of the run file, as key=value, for all cells
 	Data     Places
 	Script   []string // the command that trains external models; none: they are built in

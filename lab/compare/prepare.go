@@ -80,8 +80,8 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	if err := m.fingerprint(loaded.Config); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	m.needs = max(m.needs, int64(run.N())*run.Memory())
-	m.leaves = max(m.leaves, session.Least(run, m.file.Mode))
+	m.room.needs = max(m.room.needs, int64(run.N())*run.Memory())
+	m.room.leaves = max(m.room.leaves, session.Least(run, m.file.Mode))
 	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // such cells cannot share gradients
 	return run, nil
 }

@@ -79,14 +79,14 @@ func (m *Matrix) adopt() error {
 		}
 	}
 	m.cells = nil
-	others := false
+	others, mine := false, m.Shard.takes(m.file.Cells())
 	for _, cell := range m.file.Cells() {
 		cell = m.withoutSet(cell)
 		done, err := m.finishedBefore(cell)
 		if err != nil {
 			return err
 		}
-		asked := slices.Contains(m.Only, cell.Label)
+		asked := slices.Contains(m.Only, cell.Label) && mine[cell.ID()]
 		if done == nil {
 			if !asked {
 				continue
@@ -167,11 +167,11 @@ func (m *Matrix) configOf(cell configs.Cell) (configs.Config, error) {
 // bound lets fewer cells run side by side if they do not fit into memory.
 func (m *Matrix) bound() {
 	free := machine.FreeMemory()
-	if free == 0 || m.needs == 0 || m.Jobs == 1 {
+	if free == 0 || m.room.needs == 0 || m.Jobs == 1 {
 		return
 	}
 	const share = 2 // of what a process needs at least: estimates leave out what the runtime keeps
-	if fit := max(1, int(free/(share*m.needs))); fit < m.Jobs {
+	if fit := max(1, int(free/(share*m.room.needs))); fit < m.Jobs {
 		m.say("%s side by side: the memory has no room for more", plural.Of(fit, "cell"))
 		m.Jobs = fit
 	}

@@ -19,6 +19,9 @@ func rungs(candidates, first, all, affordable int) []halvingStage {
 		return nil
 	}
 	first = min(first, all)
+	if affordable < candidates*first {
+		first = min(first, least) // more of them show something
+	}
 	if candidates*all <= affordable {
 		return []halvingStage{{candidates, all}}
 	}

@@ -62,8 +62,78 @@ func TestAShortBudgetIsSpentOnTheBetterCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Counts.Untried == 0 || p.Counts.All != 13 {
-		t.Errorf("%+v, want some that were not tried", p.Counts)
+	if p.Counts.Estimated == 0 || p.Counts.Untried > 0 || p.Counts.All != 13 {
+		t.Errorf("%+v, want some that were only estimated", p.Counts)
+	}
+}
+
+// A clock advances with every look at it, as on a machine with other work.
+func clock(step time.Duration) (now func() time.Time, passed func() time.Duration) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := start
+	return func() time.Time {
+		at = at.Add(step)
+		return at
+	}, func() time.Duration { return at.Sub(start) }
+}
+
+// However slow the machine is, a plan ends with its budget, and all candidates have an answer. The budget goes to those
+// that bytes and links favour.
+func TestAPlanKeepsItsBudgetOnASlowMachine(t *testing.T) {
+	for _, step := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second} {
+		r := request("train.rounds=2000", "limit.rate=500kbit")
+		r.Budget = 20 * time.Second
+		var passed func() time.Duration
+		r.Clock, passed = clock(step)
+		p, err := Make(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The clock is read some times before the budget begins and after it has ended.
+		if most := r.Budget + 40*step; passed() > most {
+			t.Errorf("steps of %v: %v have passed, want at most %v", step, passed(), most)
+		}
+		if c := p.Counts; c.All != 13 || c.Untried > 0 || c.Estimated == 0 {
+			t.Errorf("steps of %v: %+v, want every candidate simulated or estimated", step, c)
+		}
+		best := p.Rows[0]
+		if best.Bits != 4 || best.Time == nil {
+			t.Errorf("steps of %v: the best is %+v, want one of 4 bits on a slow link", step, best)
+		}
+		for _, row := range p.Rows {
+			if row.Outcome == outcomeForeseen && row.Bits == 32 && row.Graph == "complete" && row.Steps == 1 {
+				t.Errorf("steps of %v: the budget went to %s, which bytes rule out", step, row)
+			}
+		}
+	}
+}
+
+// The estimate of a round is near that of its simulation where the link decides.
+func TestEstimatesAreNearSimulations(t *testing.T) {
+	r := request("limit.rate=500kbit")
+	p, err := Make(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := r
+	short.Clock, _ = clock(time.Minute)
+	guessed, err := Make(t.Context(), short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, row := range p.Rows {
+		i := slices.IndexFunc(guessed.Rows, func(g Row) bool { return g.String() == row.String() })
+		if guess := guessed.Rows[i]; guess.Outcome == outcomeEstimated {
+			compared++
+			if !near(guess.Round.Value, row.Round.Value, 0.3) || !near(guess.Bytes, row.Bytes, 0.15) {
+				t.Errorf("%s: estimated %v s and %v bytes, simulated %v s and %v", row.Candidate, guess.Round.Value, guess.Bytes,
+					row.Round.Value, row.Bytes)
+			}
+		}
+	}
+	if compared < 8 {
+		t.Errorf("%d estimates", compared)
 	}
 }
 

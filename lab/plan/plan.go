@@ -17,7 +17,10 @@ import (
 
 // Make makes a plan.
 func Make(ctx context.Context, r Request) (*Plan, error) {
-	began := time.Now()
+	if r.Clock == nil {
+		r.Clock = time.Now
+	}
+	began := r.Clock()
 	p := &planner{Request: r, costs: map[string]cost.Costs{}}
 	if err := p.open(); err != nil {
 		return nil, err
@@ -39,7 +42,7 @@ func Make(ctx context.Context, r Request) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p.began = time.Now()
+	p.window.began = p.Clock()
 	f, err := p.search(ctx, trials)
 	if err != nil {
 		return nil, err
@@ -50,7 +53,7 @@ func Make(ctx context.Context, r Request) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p.result.Took = time.Since(began).Seconds()
+	p.result.Took = p.Clock().Sub(began).Seconds()
 	return &p.result, p.keepBest()
 }
 
@@ -100,8 +103,8 @@ const (
 	Long  = Short + `
 
 The command measures gradient, messages and frames on this machine, lets real peers rehearse for
-some seconds, and simulates candidates: combinations of algorithm, bits, graph and local steps,
-the better ones for longer. The table shows the frontier: candidates that no other beats in time
+some seconds, and ranks candidates, combinations of algorithm, bits, graph and local steps, by
+bytes and links. It simulates the best of them, the better ones for longer. The table shows the frontier: candidates that no other beats in time
 and bytes both. Each time has the range in which it is expected.
 
 Without a roster the times are those of "peer lab": all workers share the cores of this machine,

@@ -96,7 +96,7 @@ func TestTheBudgetIsDividedByHalving(t *testing.T) {
 		want                               []halvingStage
 	}{
 		{5, 16, 100, 500, []halvingStage{{5, 100}}},
-		{40, 16, 300, 100, []halvingStage{{6, 16}}},
+		{40, 16, 300, 100, []halvingStage{{12, 8}}},
 		{0, 16, 300, 100, nil},
 	} {
 		got := rungs(test.candidates, test.first, test.all, test.affordable)

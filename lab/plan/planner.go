@@ -31,6 +31,7 @@ type Request struct {
 	Doctor   doctor.Request // of that measurement
 	Prove    bool           // the three best run with real peers
 	Progress func(text string, now time.Time)
+	Clock    func() time.Time // of the budget; nil: time.Now
 	// Links measures the costs of links; nil: they cost nothing.
 	Links rehearse.Links
 }
@@ -44,8 +45,14 @@ type planner struct {
 	gradient time.Duration
 	links    cost.Costs
 	costs    map[string]cost.Costs // by class of candidates
-	began    time.Time             // of the simulations, which share the budget
+	window   window
 	result   Plan
+}
+
+// A window is the time of the simulations, which share the budget.
+type window struct {
+	began    time.Time
+	deadline time.Time // of the present ones
 }
 
 // tell shows the present step, and how much of the budget is left.
@@ -53,9 +60,9 @@ func (p *planner) tell(text string) {
 	if p.Progress == nil {
 		return
 	}
-	now := time.Now()
+	now := p.Clock()
 	left := ""
-	if rest := p.Budget - now.Sub(p.began); !p.began.IsZero() && rest > 0 {
+	if rest := p.Budget - now.Sub(p.window.began); !p.window.began.IsZero() && rest > 0 {
 		left = fmt.Sprintf(", at most %s left", human.Clock(rest))
 	}
 	p.Progress("plan: "+text+left, now)
@@ -67,7 +74,9 @@ type trial struct {
 	every        int    // rounds between records of the run file
 	curve        *curve // nil before the first simulation
 	halvingStage int    // of the last simulation
-	diverged     string // why the run has no end; "" if it has one
+	sends        traffic
+	guess        *estimate // before a simulation; nil: none
+	diverged     string    // why the run has no end; "" if it has one
 }
 
 // load loads the run file with the changes of a candidate, and then with more. The changes are a layer of their own

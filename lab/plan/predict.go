@@ -38,7 +38,9 @@ const (
 	outcomeForeseen Outcome = "foreseen" // a shorter simulation was continued
 	outcomeMissed   Outcome = "missed"   // not within the rounds of the run file
 	outcomeDiverged Outcome = "diverged"
-	outcomeUntried  Outcome = "untried" // the budget did not allow a simulation
+	// outcomeEstimated: the budget did not allow a simulation; bytes and links say how long a round takes about
+	outcomeEstimated Outcome = "estimated"
+	outcomeUntried   Outcome = "untried" // there is no estimate either
 )
 
 // A Row is the prediction for a candidate.
@@ -71,6 +73,9 @@ func (f *forecaster) row(t *trial) Row {
 	}
 	c := t.curve
 	if c == nil || c.length() == 0 {
+		if t.diverged == "" && t.guess != nil {
+			return f.estimated(t)
+		}
 		return r
 	}
 	r.Simulated = c.length()

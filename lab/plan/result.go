@@ -51,18 +51,19 @@ func (t Target) targets() record.Targets {
 
 // Counts says what has become of the candidates.
 type Counts struct {
-	All      int `json:"all"`
-	Reached  int `json:"reached"`
-	Foreseen int `json:"foreseen"`
-	Missed   int `json:"missed"`
-	Diverged int `json:"diverged"`
-	Untried  int `json:"untried"`
+	All       int `json:"all"`
+	Reached   int `json:"reached"`
+	Foreseen  int `json:"foreseen"`
+	Missed    int `json:"missed"`
+	Diverged  int `json:"diverged"`
+	Estimated int `json:"estimated"`
+	Untried   int `json:"untried"`
 }
 
 func (c *Counts) count(o Outcome) {
 	c.All++
 	*map[Outcome]*int{outcomeReached: &c.Reached, outcomeForeseen: &c.Foreseen, outcomeMissed: &c.Missed,
-		outcomeDiverged: &c.Diverged, outcomeUntried: &c.Untried}[o]++
+		outcomeDiverged: &c.Diverged, outcomeEstimated: &c.Estimated, outcomeUntried: &c.Untried}[o]++
 }
 
 // reaches reports whether a candidate reaches the target.

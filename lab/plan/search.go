@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/app/describe"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
 )
 
 // admit builds the run of every candidate, without its workers, and refuses those that cannot be built. Candidates with
@@ -22,10 +23,14 @@ func (p *planner) admit() ([]*trial, error) {
 	var trials []*trial
 	var files [][]byte
 	for _, c := range all {
+		var sends traffic
 		loaded, err := p.load(c)
 		if err == nil {
 			c.Method = loaded.Config.Method().String()
-			_, err = session.AssembleHere(loaded, p.mode())
+			var run *experiment.Run
+			if run, err = session.AssembleHere(loaded, p.mode()); err == nil {
+				sends = trafficOf(run)
+			}
 		}
 		if err != nil {
 			if c.File {
@@ -45,7 +50,7 @@ func (p *planner) admit() ([]*trial, error) {
 		if c.File {
 			c = ofFile(loaded)
 		}
-		trials, files = append(trials, &trial{Candidate: c, every: p.every}), append(files, file)
+		trials, files = append(trials, &trial{Candidate: c, every: p.every, sends: sends}), append(files, file)
 	}
 	return trials, nil
 }
@@ -94,7 +99,29 @@ func (p *planner) search(ctx context.Context, trials []*trial) (*forecaster, err
 			t.curve, t.halvingStage = reference.curve, finished
 		}
 	}
+	if err := estimateAll(p, reference, trials); err != nil {
+		return nil, err
+	}
 	return f, p.halve(ctx, f, trials, speed)
+}
+
+// estimateAll estimates the trials by bytes and links, with the gradient of the reference.
+func estimateAll(p *planner, reference *trial, trials []*trial) error {
+	run, err := p.assemble(reference.Candidate)
+	if err != nil {
+		return err
+	}
+	gradient := p.scaled(p.costs[reference.class()]).Gradient
+	if cores := p.shared(); cores > 0 && run.N() > cores {
+		gradient = gradient * time.Duration(run.N()) / time.Duration(cores)
+	}
+	for _, t := range trials {
+		if t.sends.payload > 0 {
+			t.guess = &estimate{}
+			t.guess.seconds, t.guess.bytes = t.sends.round(gradient, run.Network().Uplink)
+		}
+	}
+	return nil
 }
 
 // finished is the rung of a trial that needs no further simulation.
@@ -115,11 +142,15 @@ const leastError = 0.1
 // halve carries out the rungs.
 func (p *planner) halve(ctx context.Context, f *forecaster, trials []*trial, speed *pace) error {
 	open := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.halvingStage == finished })
-	affordable := speed.affords(p.Budget - time.Since(p.began))
+	p.window.deadline = p.window.began.Add(p.Budget)
+	affordable := speed.affords(p.window.deadline.Sub(p.Clock()))
 	steps := rungs(len(open), first, p.result.Rounds, max(affordable, first))
 	for i, step := range steps {
 		open = f.best(open, step.keep)
 		for k, t := range open {
+			if !p.Clock().Before(p.window.deadline) {
+				return nil // the others keep their estimates or shorter curves
+			}
 			p.tell(fmt.Sprintf("simulates %d candidates for %d rounds, %d done%s", len(open), step.rounds, k,
 				stage(i, len(steps))))
 			if err := p.simulate(ctx, t, step.rounds, p.result.Target); err != nil {
@@ -142,11 +173,8 @@ func stage(i, of int) string {
 	return fmt.Sprintf(", step %d of %d", i+1, of)
 }
 
-// best returns the best of some trials: the first ones before any simulation. The run file as it is always goes on.
+// best returns the best of some trials, by bytes and links before any simulation. The run file as it is always goes on.
 func (f *forecaster) best(trials []*trial, keep int) []*trial {
-	if keep >= len(trials) {
-		return trials
-	}
 	points := make([]point, len(trials))
 	for i, t := range trials {
 		r := f.row(t)
@@ -162,10 +190,13 @@ func (f *forecaster) best(trials []*trial, keep int) []*trial {
 }
 
 // conclude makes the rows, the best first, and marks the frontier. A prediction from a rung before the last one is too
-// uncertain for the frontier.
+// uncertain for the frontier, and so is an estimate, unless there is nothing else.
 func (p *planner) conclude(trials []*trial, f *forecaster) {
-	last := 0
+	last, tried := 0, 0
 	for _, t := range trials {
+		if t.curve != nil && t.curve != f.reference {
+			tried++
+		}
 		if t.halvingStage != finished {
 			last = max(last, t.halvingStage)
 		}
@@ -175,7 +206,7 @@ func (p *planner) conclude(trials []*trial, f *forecaster) {
 	for _, t := range trials {
 		r := f.row(t)
 		at := r.point()
-		if t.halvingStage < last {
+		if t.halvingStage < last || r.Outcome == outcomeEstimated && tried > 0 {
 			at = point{inf, inf}
 		}
 		rows, points = append(rows, r), append(points, at)

@@ -16,7 +16,7 @@ import (
 )
 
 // simulate simulates the first rounds of a trial and keeps its curve. It ends where the target is reached, if there is
-// one. A run that diverges is a result.
+// one, and at the deadline. A run that diverges is a result.
 func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Target) error {
 	run, err := p.assemble(t.Candidate)
 	if err != nil {
@@ -43,7 +43,8 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Targ
 		for _, e := range log.scores() {
 			goal.See(e)
 		}
-		return s.Round >= rounds || s.Round%t.every == 0 && until.Metric != "" && goal.See(record.Event{Step: &s})
+		return s.Round >= rounds || !p.Clock().Before(p.window.deadline) ||
+			s.Round%t.every == 0 && until.Metric != "" && goal.See(record.Event{Step: &s})
 	}
 	_, err = sim.Run(ctx, tasks, opt)
 	if errors.Is(err, train.ErrDiverged) {

@@ -13,16 +13,18 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// arrange puts rows in their order: the frontier by time, then other rows with a time, then the rest.
+// arrange puts rows in their order: the frontier by time, then other rows with a time, then estimates, then the rest.
 func arrange(rows []Row) []Row {
 	class := func(r Row) int {
 		switch {
 		case r.Frontier:
 			return 0
-		case r.Time != nil:
+		case r.Time != nil && r.Outcome != outcomeEstimated:
 			return 1
+		case r.Time != nil:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		if d := cmp.Compare(class(a), class(b)); d != 0 || a.Time == nil {
@@ -108,7 +110,7 @@ func (p *Plan) counts() string {
 		n    int
 		what string
 	}{{c.Reached, "simulated to the target"}, {c.Foreseen, "foreseen"}, {c.Missed, "too slow"},
-		{c.Diverged, "diverged"}, {c.Untried, "not tried"}} {
+		{c.Diverged, "diverged"}, {c.Estimated, "only estimated by bytes and links"}, {c.Untried, "not tried"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}

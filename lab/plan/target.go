@@ -71,10 +71,11 @@ func (s *pace) affords(left time.Duration) int { return int(max(0, left) / max(1
 // refer simulates the reference: a few rounds for the pace, then as many as a share of the budget affords.
 func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 	t, speed := &trial{Candidate: p.reference(full), every: p.every}, &pace{}
+	p.window.deadline = p.window.began.Add(p.Budget / 2) // a slow machine must not spend all on it
 	rounds := min(p.result.Rounds, first)
 	for range 2 {
 		p.tell(fmt.Sprintf("simulates D-PSGD for %d of %d rounds", rounds, p.result.Rounds))
-		began := time.Now()
+		began := p.Clock()
 		if err := p.simulate(ctx, t, rounds, p.result.Target); err != nil {
 			return nil, nil, err
 		}
@@ -82,9 +83,10 @@ func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 			return nil, nil, advice.With(fmt.Errorf("plan: D-PSGD in full precision, the reference, diverges: %s", t.diverged),
 				"try a smaller train.step_size")
 		}
-		speed.measured(time.Since(began), t.curve.length())
+		speed.measured(p.Clock().Sub(began), t.curve.length())
 		rounds = min(p.result.Rounds, max(rounds, speed.affords(p.Budget/referenceShare)))
-		if rounds <= t.curve.length() || p.result.Target.Metric != "" && t.curve.reach(p.result.Target.Target) > 0 {
+		if rounds <= t.curve.length() || !p.Clock().Before(p.window.deadline) ||
+			p.result.Target.Metric != "" && t.curve.reach(p.result.Target.Target) > 0 {
 			break
 		}
 	}
