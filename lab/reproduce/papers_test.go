@@ -60,7 +60,7 @@ printed:
 		{"    quote", "    words: B.\n    quote", `papers/x.yaml:7: mapping key "words" already defined`},
 		{"by: 2", "by: two", "papers/x.yaml:8: "},
 		{"  - words", "  words", "papers/x.yaml:6: "},
-		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, sooner`},
+		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, above-then`},
 		{"on: slow", "on: fast", `claim "A is better.": on: "fast": want one of slow`},
 		{"in: [fig1], on", "in: [fig2], on", `claim "A is better.": in: "fig2": no size has this part`},
 		{"what: final", "what: first", `printed "91 %": what: "first accuracy": want one of final accuracy`},
@@ -102,11 +102,11 @@ var loadedParts = map[string]*configs.Comparison{}
 
 func loadPart(t *testing.T, p Part) *configs.Comparison {
 	t.Helper()
-	settings := fmt.Sprint(p.Comparison, p.Loss)
+	settings := fmt.Sprint(p.Comparison, p.Loss, p.Seeds)
 	if file, ok := loadedParts[settings]; ok {
 		return file
 	}
-	file, err := (&Run{}).load(p)
+	file, err := p.load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,11 +177,11 @@ func wantRows(t *testing.T, c Claim, check Check, file *configs.Comparison) {
 	if check.Network != "" && !slices.ContainsFunc(file.Networks, named) {
 		t.Errorf("%q: %s has no network %q", c.Words, file.Name, check.Network)
 	}
-	alone := check.Kind == Converges || check.Kind == Diverges || check.Kind == NoMemory
-	if len(check.A) == 0 || alone != (len(check.B) == 0) {
+	if len(check.A) == 0 || check.Kind.single() != (len(check.B) == 0) {
 		t.Errorf("%q: a check of %v against %v", c.Words, check.A, check.B)
 	}
-	timed := check.Kind == Sooner || check.Kind == FewerTo || check.Kind == Alike || check.Kind == Converges
+	timed := check.Kind == Sooner || check.Kind == FewerTo || check.Kind == Alike || check.Kind == Converges ||
+		check.Kind == Misses
 	if timed && file.Targets == (configs.Targets{}) {
 		t.Errorf("%q: %s has no target", c.Words, file.Name)
 	}
