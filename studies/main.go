@@ -59,6 +59,7 @@ func studies() []study {
 			[]string{fashion}, 25},
 		{"claims-night", "studies/reproduce.sh night moniqua",
 			below("docs/results/claims/", "moniqua-night.md", "moniqua-night.tar.gz"), []string{cifar, fashion}, 2500},
+		comparison("alq-figure7", 90, fashion),
 		comparison("alq-table1", 5, fashion),
 		comparison("moniqua-fig1", 30, cifar),
 		comparison("moniqua-fig1-lab", 10, fashion, idle),
