@@ -139,7 +139,8 @@ var claims = map[string][]claim{
 	},
 	"docs/choosing.md stragglers": {
 		{"Gradients of 4 ms, 20 Mbit/s: %s s (%s to %s) by D-PSGD, Moniqua at 8 bit %s s (%s to %s), %s s " +
-			"(%s to %s) by AD-PSGD, Moniqua-AD at 8 bit %s s (%s to %s)", study("moniqua-fig2b"), "results/moniqua-fig2b/table.txt",
+			"(%s to %s) by AD-PSGD, Moniqua-AD at 8 bit %s s (%s to %s)", study("moniqua-fig2b"),
+			"results/moniqua-fig2b/table.txt",
 			`seconds to` + timeTo("D-PSGD") + timeTo("Moniqua 8b") + timeTo("AD-PSGD") + timeTo("Moniqua-AD 8b")},
 		{"Gradients of 100 ms, 100 Mbit/s: %s s (%s to %s) by D-PSGD, Moniqua at 8 bit %s s (%s to %s), %s s " +
 			"(%s to %s) by AD-PSGD, Moniqua-AD at 8 bit %s s (%s to %s)", study("moniqua-fig2b-gradients"),
@@ -147,7 +148,8 @@ var claims = map[string][]claim{
 			`seconds to` + timeTo("D-PSGD") + timeTo("Moniqua 8b") + timeTo("AD-PSGD") + timeTo("Moniqua-AD 8b")},
 	},
 	"docs/choosing.md quantizers": {
-		quantized("QSGD by the largest magnitude", "QSGD, max norm", "7"), quantized("QSGD by the 2-norm", "QSGD, 2-norm", "7"),
+		quantized("QSGD by the largest magnitude", "QSGD, max norm", "7"),
+		quantized("QSGD by the 2-norm", "QSGD, 2-norm", "7"),
 		quantized("NUQSGD by the 2-norm", "NUQSGD", "7"), quantized("ALQ by the largest magnitude", "ALQ, max norm", "7"),
 		quantized("ORQ with 9 levels", "ORQ-9", "9"), quantized("quantiles with 9 levels", "Linear-9", "9"),
 		quantized("ORQ with 5 levels", "ORQ-5", "5"), quantized("quantiles with 5 levels", "Linear-5", "5"),

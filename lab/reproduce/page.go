@@ -205,7 +205,8 @@ func (p *part) write(w *strings.Builder, dir string) {
 func (p *Page) markdown() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s: claims at size %s\n\n%s,\n<%s>\n\n%s\n\n%s.\n%s\n\n", p.Paper.Name, p.Size.Name,
-		p.Paper.Title, p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally(), p.chance())
+		p.Paper.Title, p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally(),
+		strings.ReplaceAll(p.chance(), ". ", ".\n"))
 	fmt.Fprint(&b, "| claim | place | measured | verdict | from |\n|---|---|---|---|---|\n")
 	for _, j := range p.Claims {
 		words, place, measured, from := j.Words, j.Place, j.measured(), []string{}
@@ -239,7 +240,7 @@ func (p *Page) versions() string {
 		}
 		all = append(all, part.Name+" "+strings.TrimSpace(string(text)))
 	}
-	return versionsAre + strings.Join(all, ", ") + "."
+	return versionsAre + "\n\n* " + strings.Join(all, "\n* ")
 }
 
 // chance says how likely it is that an interval of so many misleads.

@@ -200,3 +200,31 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// The version of a part follows the settings of its cells, its targets and its seeds, and nothing else.
+func TestVersionsOfParts(t *testing.T) {
+	version := func(p Part) string {
+		t.Helper()
+		v, err := p.Version()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	part := Part{Name: "a", Comparison: "moniqua-theorem1"}
+	first := version(part)
+	if again := version(Part{Name: "b", Comparison: part.Comparison}); again != first {
+		t.Errorf("versions %s and %s of the same comparison", first, again)
+	}
+	for _, other := range []Part{
+		{Comparison: part.Comparison, Set: []string{"train.rounds=9"}}, {Comparison: part.Comparison, Seeds: 2},
+		{Comparison: part.Comparison, Loss: 0.1}, {Comparison: "moniqua-ecd"},
+	} {
+		if v := version(other); v == first {
+			t.Errorf("%+v has the version %s, too", other, v)
+		}
+	}
+	if _, err := presetVersion("nothing", nil); err == nil {
+		t.Error("a preset that does not exist has a version")
+	}
+}

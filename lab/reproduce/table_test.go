@@ -141,17 +141,17 @@ func keptOf(t *testing.T, name string) kept {
 	if err != nil {
 		t.Fatal(err)
 	}
+	listed := false
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 		if strings.HasPrefix(line, "| ") && len(cells) == 5 {
 			words, _, _ := strings.Cut(strings.TrimSpace(cells[0]), "<br>")
 			k.claims[words] = cells
 		}
-		if list, ok := strings.CutPrefix(strings.TrimSpace(line), versionsAre); ok {
-			for entry := range strings.SplitSeq(strings.TrimSuffix(list, "."), ", ") {
-				part, version, _ := strings.Cut(entry, " ")
-				k.versions[part], k.results[part], _ = strings.Cut(version, "/")
-			}
+		listed = listed || strings.TrimSpace(line) == versionsAre
+		if entry, ok := strings.CutPrefix(strings.TrimSpace(line), "* "); ok && listed {
+			part, version, _ := strings.Cut(entry, " ")
+			k.versions[part], k.results[part], _ = strings.Cut(version, "/")
 		}
 	}
 	return k

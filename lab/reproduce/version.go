@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/goccy/go-yaml"
+
 	"gossiptrainer/configs"
 )
 
@@ -40,22 +42,25 @@ func (p Part) Version() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return digest(base, file.Mode, file.Cells(), file.Tuning, file.Targets, file.Levels), nil
+	text, err := json.Marshal([]any{base, file.Mode, file.Cells(), file.Tuning, file.Targets, file.Levels})
+	return digest(string(text)), err
 }
 
-// presetVersion is the version of runs from a run file with some settings.
-func presetVersion(file string, set []string) (string, error) {
-	loaded, err := configs.Load(configs.Source{File: file, Env: os.Environ(), Set: set})
-	if err != nil {
-		return "", fmt.Errorf("reproduce: %w", err)
+// presetVersion is the version of runs from a preset with some settings. It follows what the preset says, and neither
+// its comments nor the defaults of other keys.
+func presetVersion(name string, set []string) (string, error) {
+	for _, p := range configs.Presets() {
+		if p.Name != name {
+			continue
+		}
+		var says any
+		if err := yaml.Unmarshal(p.Text, &says); err != nil {
+			return "", fmt.Errorf("reproduce: %s: %w", name, err)
+		}
+		text, err := json.Marshal(says)
+		return digest(string(text), set), err
 	}
-	of := loaded.Config
-	of.Data.Dir, of.Checkpoint.Dir = "", ""
-	text, err := json.Marshal(of)
-	if err != nil {
-		return "", fmt.Errorf("reproduce: %w", err)
-	}
-	return digest(string(text)), nil
+	return "", fmt.Errorf("reproduce: %s is no preset", name)
 }
 
 // claimsVersion names the checks of all claims.
@@ -67,5 +72,5 @@ func (p Paper) claimsVersion() string {
 	return digest(all...)
 }
 
-// versionsAre begins the line of versions in a table of claims.
-const versionsAre = "Versions of the claims and of the parts that ran: "
+// versionsAre stands above the list of versions below a table of claims.
+const versionsAre = "Versions of the claims and of the parts that ran:"
