@@ -50,6 +50,30 @@ func onGraph(label string) claim {
 		measured(label, "accuracy") + strings.TrimPrefix(measured(label, "mb to accuracy 0.8"), "(?s)")}
 }
 
+// timeTo returns a pattern for the time to the target of an algorithm in the table of a comparison, with its interval.
+func timeTo(algorithm string) string {
+	return `(?s:.*?)\n +` + regexp.QuoteMeta(algorithm) + ` +([\d.]+) \[([\d.]+), ([\d.]+)\]`
+}
+
+// quantizer returns a pattern for bits, error and accuracy of a quantizer with some levels.
+func quantizer(name, levels string) string {
+	return `\| ` + regexp.QuoteMeta(name) + ` +\| +` + levels + ` \| +([\d.]+) \|[^|]*\| +([\d.]+) \| +([\d.]+) \|`
+}
+
+// ratio returns a pattern for the variance of a quantizer over that of ALQ, and what stands before it.
+func ratio(name string) string { return `.*?\| ` + name + ` [^\n]*\| +([\d.]+) \| +\d+ \|` }
+
+// then returns a pattern for the accuracy of bits after as long as two bits take, and at the end of their own run.
+func then(bits string) string {
+	return `.*?\| ` + bits + ` +(?:\|[^|\n]*){3}\| +([\d.]+) \|[^|]*\| +([\d.]+) \|`
+}
+
+// quantized returns the claim about a quantizer in the table of quantizers.
+func quantized(words, name, levels string) claim {
+	return claim{words + ": %s bits, error %s, accuracy %s %%", study("quantizers"), "results/quantizers.md",
+		quantizer(name, levels)}
+}
+
 // distance returns a pattern for the distance from the optimum in a reference run, and what follows.
 func distance(algorithm, field string) string {
 	return `.*?"algorithm": \{"name": "` + algorithm + `"[^{]*\}, [^{]*"` + field + `": ([\d.]+)`
@@ -103,6 +127,46 @@ var claims = map[string][]claim{
 		{"D² in full precision: %s", study("one-label10"), "results/one-label10.txt", `\n +d2 +\d+ +([\d.]+)`},
 		{"D² with Moniqua at 8 bit: %s", study("one-label10"), "results/one-label10.txt", `moniqua-d2 +\d+ +([\d.]+)`},
 		{"D-PSGD in full precision: %s", study("one-label10"), "results/one-label10.txt", `dpsgd +\d+ +([\d.]+)`},
+	},
+	"docs/choosing.md plan": {
+		{"Predicted times to a target beside real peers: off by %s %% in the median, at most by %s %%", study("plan"),
+			"results/plan.md", `time to the target, all pairs \| \d+ \| ([\d.]+) % \| (\d+) %`},
+	},
+	"docs/choosing.md uncompressed": {
+		{"Gradients of 100 ms at 100 Mbit/s, three seeds: D-PSGD reaches the target in %s s (%s to %s), with Moniqua at " +
+			"8 bit in %s s (%s to %s)", study("moniqua-fig2b-gradients"), "results/moniqua-fig2b-gradients/table.txt",
+			`seconds to` + timeTo("D-PSGD") + timeTo("Moniqua 8b")},
+	},
+	"docs/choosing.md stragglers": {
+		{"Gradients of 4 ms, 20 Mbit/s: %s s (%s to %s) by D-PSGD, Moniqua at 8 bit %s s (%s to %s), %s s " +
+			"(%s to %s) by AD-PSGD, Moniqua-AD at 8 bit %s s (%s to %s)", study("moniqua-fig2b"),
+			"results/moniqua-fig2b/table.txt",
+			`seconds to` + timeTo("D-PSGD") + timeTo("Moniqua 8b") + timeTo("AD-PSGD") + timeTo("Moniqua-AD 8b")},
+		{"Gradients of 100 ms, 100 Mbit/s: %s s (%s to %s) by D-PSGD, Moniqua at 8 bit %s s (%s to %s), %s s " +
+			"(%s to %s) by AD-PSGD, Moniqua-AD at 8 bit %s s (%s to %s)", study("moniqua-fig2b-gradients"),
+			"results/moniqua-fig2b-gradients/table.txt",
+			`seconds to` + timeTo("D-PSGD") + timeTo("Moniqua 8b") + timeTo("AD-PSGD") + timeTo("Moniqua-AD 8b")},
+	},
+	"docs/choosing.md quantizers": {
+		quantized("QSGD by the largest magnitude", "QSGD, max norm", "7"),
+		quantized("QSGD by the 2-norm", "QSGD, 2-norm", "7"),
+		quantized("NUQSGD by the 2-norm", "NUQSGD", "7"), quantized("ALQ by the largest magnitude", "ALQ, max norm", "7"),
+		quantized("ORQ with 9 levels", "ORQ-9", "9"), quantized("quantiles with 9 levels", "Linear-9", "9"),
+		quantized("ORQ with 5 levels", "ORQ-5", "5"), quantized("quantiles with 5 levels", "Linear-5", "5"),
+		quantized("TernGrad", "TernGrad", "3"), quantized("TernGrad with clipping", "TernGrad, clipped", "3"),
+		quantized("BinGrad-b", "BinGrad-b", "2"), quantized("BinGrad-b with feedback", "BinGrad-b with feedback", "2"),
+		{"Along a run, variance over that of ALQ: %s for NUQSGD and %s for QSGD by the largest magnitude, " +
+			"%s and %s by the 2-norm", study("variance"), "results/variance.md",
+			`(?s)` + ratio("NUQSGD-inf") + ratio("QSGD-inf") + ratio("NUQSGD-2") + ratio("QSGD-2")},
+	},
+	"docs/choosing.md controllers": {
+		{"Three seeds, to the target: 4 bits %s s (%s to %s), 8 bits %s s (%s to %s), the rule of Øland and Raj %s s " +
+			"(%s to %s), MQGrad %s s (%s to %s)", study("mqgrad"), "results/mqgrad/table.txt",
+			`seconds to` + timeTo("Fix-4") + timeTo("Fix-8") + timeTo("Øland-Raj") + timeTo("MQGrad")},
+		{"One seed, accuracy after as long as 2 bits take, and in the end: %s %% and %s %% with 2 bits, %s %% and %s %% " +
+			"with 8, %s %% and %s %% with MQGrad",
+			study("controllers"), "results/controllers.md",
+			`(?s)` + then("Fix-2") + then("Fix-8") + then("MQGrad")},
 	},
 	"docs/choosing.md momentum": {
 		{"Momentum on a ring: %.3f by D-PSGD with it, %.3f by QG-DSGDm and %.3f by DecentLaM",
@@ -209,7 +273,7 @@ var settled = []string{
 	"Dirichlet 0.1", "accuracy 0.8", "95 % interval", "20 ms per gradient", "and 1 ms", "10 MB/s", "0.6 epochs",
 	"half an epoch", "takes 50 ms of virtual time", "four times slower", "Go 1.26", "Apache-2.0",
 	"cross the link three times", "How much sooner the first algorithm reaches the target", "twice the bytes",
-	"at 4 bit or more, or a graph with a larger gap", "one worker is slower", "with Moniqua first",
+	"at 4 bit or more, or a graph with a larger gap",
 	"With fewer than 3 bits D² is refused", "so its models are equal", "a larger θ also means",
 	"more noise", "What messages of each compressor cost", "accuracy that all-reduce reaches with each quantizer",
 }

@@ -141,7 +141,8 @@ func (t tree) prose(name string) []string {
 
 // cites reports whether a file is read by people: code, documents, scripts.
 func cites(name string) bool {
-	if strings.HasPrefix(name, "docs/reference/") || strings.HasPrefix(name, "docs/results/claims/") { // by the program
+	made := regexp.MustCompile(`^docs/(reference/|results/claims/|papers/\w+\.md$)`) // by the program
+	if made.MatchString(name) {
 		return false
 	}
 	switch path.Ext(name) {

@@ -278,3 +278,34 @@ func (g *Group) ended(how CellStatus) int {
 	}
 	return n
 }
+
+// AccuracyAt returns the last accuracy that the run of a seed had at a virtual or real time in seconds, a share. It is
+// nil where the record has none by then.
+func (g *Group) AccuracyAt(seed uint64, seconds float64) *float64 {
+	run := g.runs[seed]
+	if run == nil {
+		return nil
+	}
+	round := -1.0
+	for _, m := range run.moments {
+		if m.Time <= time.Duration(seconds*float64(time.Second)) {
+			round = m.Round
+		}
+	}
+	var last *float64
+	for i := range run.curve {
+		if float64(run.curve[i].Round) <= round {
+			last = record.Number(run.curve[i].Accuracy)
+		}
+	}
+	return last
+}
+
+// BitsOf returns the bits per parameter in the first and in the last record of the run of a seed; zeros: it has none.
+func (g *Group) BitsOf(seed uint64) (first, last float64) {
+	run := g.runs[seed]
+	if run == nil || len(run.moments) == 0 {
+		return 0, 0
+	}
+	return run.moments[0].Bits, run.moments[len(run.moments)-1].Bits
+}

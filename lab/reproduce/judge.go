@@ -30,7 +30,7 @@ func (p *part) examine(c Check) []Evidence {
 		case !ok:
 			all = append(all, p.missing(label, c.Network))
 			continue
-		case c.Kind == Converges || c.Kind == Diverges || c.Kind == NoMemory:
+		case c.Kind.single():
 			all = append(all, a.alone(c))
 			continue
 		}
@@ -57,13 +57,19 @@ func (a row) alone(c Check) Evidence {
 	switch c.Kind {
 	case Converges:
 		e.Words, e.Verdict = a.converges()
+	case Misses:
+		e.Words, e.Verdict = a.misses()
+	case Rises:
+		e.Words, e.Verdict = a.rises()
+	case Repairs:
+		e.Words, e.Verdict = a.repairs()
 	case Diverges:
 		e.Words, e.Verdict = a.diverges(c.By)
 	case NoMemory:
 		e.Words, e.Verdict = a.noMemory()
 	}
 	if n := len(a.Cells); n < 2 && e.Verdict != Untested {
-		e.Words, e.Verdict = e.Words+"; one seed decides nothing", Undecided
+		e.Words, e.Verdict = e.Words+"; one seed is not judged", Untested
 	}
 	return e
 }
@@ -80,6 +86,10 @@ func (a row) against(b row, c Check) Evidence {
 		e.Words, e.Verdict = a.accuracy(b, -c.By)
 	case Above:
 		e.Words, e.Verdict = a.accuracy(b, c.By)
+	case AboveThen:
+		e.Words, e.Verdict = a.then(b, c.By)
+	case Closer:
+		e.Words, e.Verdict = a.closer(b, c.By)
 	case Sooner, FewerTo, Alike:
 		e.Words, e.Verdict = a.toTarget(b, c)
 	case Fewer:

@@ -69,6 +69,16 @@ func heavy(label string, sent, memory int64) *report.Group {
 	return rowOf(label, 3, func(_ int, c *report.Cell) { c.BytesPerPeer.Wire, c.ExtraMemory = sent, memory })
 }
 
+// hashed returns a row of two runs that found wrong messages and repaired some.
+func hashed(label string, found, repaired int64) *report.Group {
+	return rowOf(label, 2, func(_ int, c *report.Cell) { c.Theta = record.Theta{Violations: &found, Repaired: repaired} })
+}
+
+// apart returns a row of distances between replicas.
+func apart(label string, values ...float64) *report.Group {
+	return rowOf(label, len(values), func(seed int, c *report.Cell) { c.Consensus = &values[seed-1] })
+}
+
 // Results of the paper stand beside ours, with the difference where both are numbers.
 func TestResultsBesideThePaper(t *testing.T) {
 	parts := map[string]*part{"made": made(accurate("A", 0.9, 0.92), ended("B", diverged, diverged), heavy("C", 1, 2e6),
@@ -116,7 +126,7 @@ func TestKinds(t *testing.T) {
 		"better is within": {Within, 0.5, accurate("a", 0.9, 0.91, 0.905), near, Supported, ""},
 		"far below":        {Within, 0.5, accurate("a", 0.85, 0.853, 0.852), near, Contradicted, ""},
 		"perhaps below":    {Within, 0.5, accurate("a", 0.87, 0.89, 0.88), near, Undecided, ""},
-		"one seed":         {Within, 0.5, accurate("a", 0.88), near, Undecided, "(one seed decides nothing)"},
+		"one seed":         {Within, 0.5, accurate("a", 0.88), near, Untested, "(one seed is not judged)"},
 		"no accuracy":      {Within, 0.5, ended("a", done, done), near, Untested, ""},
 		"diverged":         {Within, 0.5, ended("a", diverged, diverged), near, Contradicted, "2 of 2 runs of a diverged"},
 		"some diverged":    {Within, 0.5, ended("a", diverged, done), near, Undecided, ""},
@@ -159,10 +169,25 @@ func TestKinds(t *testing.T) {
 		"memory, diverged":  {LessMemory, 0, heavy("a", 1, 1e6), ended("b", diverged, diverged, diverged), Undecided, ""},
 		"no memory":         {NoMemory, 0, heavy("a", 1, 0), nil, Supported, "a needs at most 0 MB in 3 of 3 runs"},
 		"some memory":       {NoMemory, 0, heavy("a", 1, 1000), nil, Contradicted, ""},
-		"memory, one seed":  {NoMemory, 0, ended("a", done), nil, Undecided, "one seed decides nothing"},
+		"memory, one seed":  {NoMemory, 0, ended("a", done), nil, Untested, "one seed is not judged"},
 		"converges":         {Converges, 0, timed("a", 50, 55), nil, Supported, "2 of 2 runs of a reached training loss 0.5"},
 		"converges, partly": {Converges, 0, timed("a", 50, 0), nil, Undecided, "1 of 2 runs"},
 		"no convergence":    {Converges, 0, ended("a", diverged, done), nil, Contradicted, "1 of 2 runs of a diverged"},
+		"misses":            {Misses, 0, timed("a", 0, 0), nil, Supported, "2 of 2 runs of a did not reach training"},
+		"one reaches":       {Misses, 0, timed("a", 0, 50), nil, Contradicted, "1 of 2 runs"},
+		"misses, diverged":  {Misses, 0, ended("a", diverged, diverged), nil, Supported, ""},
+		"misses, failed":    {Misses, 0, ended("a", failed, done), nil, Untested, ""},
+		"misses, one seed":  {Misses, 0, timed("a", 0), nil, Untested, "one seed is not judged"},
+		"no bits":           {Rises, 0, timed("a", 50, 55), nil, Untested, "have no record of bits"},
+		"repairs": {Repairs, 0, hashed("a", 4, 4), nil, Supported,
+			"a found 8 wrong messages in 2 runs and repaired 8"},
+		"repairs some":      {Repairs, 0, hashed("a", 4, 3), nil, Contradicted, ""},
+		"nothing to repair": {Repairs, 0, hashed("a", 0, 0), nil, Untested, ""},
+		"unhashed":          {Repairs, 0, timed("a", 50, 55), nil, Untested, "do not look for wrong messages"},
+		"closer":            {Closer, 0, apart("a", 0.1, 0.11, 0.09), apart("b", 0.2, 0.22, 0.18), Supported, "2 times less"},
+		"not so close":      {Closer, 3, apart("a", 0.1, 0.11, 0.09), apart("b", 0.2, 0.22, 0.18), Contradicted, ""},
+		"no distance":       {Closer, 0, timed("a", 1, 2), near, Untested, "have no distance between replicas"},
+		"no curves":         {AboveThen, 0, accurate("a", 0.9, 0.91), near, Untested, "no accuracy at equal times"},
 		"diverges":          {Diverges, 0.15, ended("a", diverged, diverged), nil, Supported, "2 of 2 runs of a diverged"},
 		"at chance": {Diverges, 0.15, accurate("a", 0.1, 0.15), nil, Supported,
 			"0 of 2 runs of a diverged, 2 ended at 15 % accuracy or less"},
@@ -224,5 +249,43 @@ func TestEvidenceNamesItsCells(t *testing.T) {
 	}
 	if other := made(accurate("a", 0.5)).examine(Check{Network: "fast", A: []string{"a"}}); other[0].Verdict != Untested {
 		t.Errorf("cells of another network: %+v", other)
+	}
+}
+
+// Every kind of check says in words what counts for a claim and what counts against it.
+func TestRules(t *testing.T) {
+	for _, kind := range kinds {
+		rule := Check{Kind: kind, By: 0.15}.Rule()
+		if !strings.Contains(rule, "supported if") || !strings.Contains(rule, "not supported if") {
+			t.Errorf("%s: %q", kind, rule)
+		}
+	}
+	for _, test := range []struct {
+		check Check
+		want  string
+	}{
+		{Check{Kind: Within, By: 0.5}, "accuracies lies above -0.5 points; not"},
+		{Check{Kind: Sooner, By: 2}, "lies above 2; not"},
+		{Check{Kind: Diverges, By: 0.15}, "15 % accuracy"},
+	} {
+		if got := test.check.Rule(); !strings.Contains(got, test.want) {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// A page says how many of its verdicts chance alone may have made.
+func TestChance(t *testing.T) {
+	var page Page
+	if got := page.chance(); got != "No comparison is decided." {
+		t.Error(got)
+	}
+	page.Claims = []Judgement{{Evidence: []Evidence{{Verdict: Supported}, {Verdict: Untested}}},
+		{Evidence: []Evidence{{Verdict: Contradicted}, {Verdict: Undecided}}}}
+	got := page.chance()
+	for _, want := range []string{"2 comparisons are decided", "about 0.1 would", "probability of 10 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
 	}
 }

@@ -42,7 +42,7 @@ func tested(all ...row) string {
 // words writes the interval, or that there is none.
 func (i interval) words(format string) string {
 	if i.N < 2 {
-		return " (one seed decides nothing)"
+		return " (one seed is not judged)"
 	}
 	high := fmt.Sprintf(format, i.High)
 	if math.IsInf(i.High, 0) {
@@ -57,7 +57,7 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 	if !ok {
 		return "the comparison has no target", Untested
 	}
-	if words, v, ended := a.misses(b, target, c.Kind); ended {
+	if words, v, ended := a.lacks(b, target, c.Kind); ended {
 		return words, v
 	}
 	var ours, theirs cost
@@ -133,7 +133,7 @@ func costOf(r *record.Reached, kind Kind) float64 {
 func (i interval) between(low, high float64) Verdict {
 	switch {
 	case i.N < 2:
-		return Undecided
+		return Untested
 	case i.Low >= low && i.High <= high:
 		return Supported
 	case i.High < low || i.Low > high:
@@ -142,9 +142,9 @@ func (i interval) between(low, high float64) Verdict {
 	return Undecided
 }
 
-// misses decides a comparison in which runs miss the target, and reports whether it could. A row that reaches it in all
+// lacks decides a comparison in which runs miss the target, and reports whether it could. A row that reaches it in all
 // runs is ahead of one whose runs all miss it, if these went on for longer than it took.
-func (a row) misses(b row, target record.Target, kind Kind) (words string, v Verdict, ended bool) {
+func (a row) lacks(b row, target record.Target, kind Kind) (words string, v Verdict, ended bool) {
 	ours, theirs := a.missed(target), b.missed(target)
 	if ours == 0 && theirs == 0 {
 		return "", 0, false

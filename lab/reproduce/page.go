@@ -3,9 +3,12 @@ package reproduce
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html"
 	"io"
+	"io/fs"
+	"math"
 	"path"
 	"path/filepath"
 	"strings"
@@ -13,7 +16,10 @@ import (
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/stats"
 	"gossiptrainer/lab/compare"
 )
 
@@ -105,7 +111,7 @@ func (p *Page) html() string {
 	return strings.NewReplacer(
 		"{{title}}", html.EscapeString(p.Paper.Title), "{{source}}", html.EscapeString(p.Paper.Source),
 		"{{name}}", html.EscapeString(p.Paper.Name), "{{size}}", html.EscapeString(p.Size.Name),
-		"{{about}}", html.EscapeString(p.Size.About), "{{tally}}", html.EscapeString(p.Tally()),
+		"{{about}}", html.EscapeString(p.Size.About), "{{tally}}", html.EscapeString(p.Tally()+". "+p.chance()),
 		"{{rows}}", rows.String(), "{{beside}}", p.besideHTML(), "{{parts}}", parts.String(),
 	).Replace(page)
 }
@@ -125,8 +131,10 @@ func (p *Page) row(w *strings.Builder, j Judgement) {
 	for _, line := range j.measured() {
 		fmt.Fprintf(w, "<p>%s</p>", html.EscapeString(line))
 	}
-	if c.Note != "" {
-		fmt.Fprintf(w, "<p class=\"place\">%s</p>", html.EscapeString(c.Note))
+	for _, words := range []string{c.Note, c.rules()} {
+		if words != "" {
+			fmt.Fprintf(w, "<p class=\"place\">%s</p>", html.EscapeString(words))
+		}
 	}
 	fmt.Fprintf(w, "</td>\n<td class=\"v%d\">%s</td>\n<td>", j.Verdict, j.Verdict)
 	for _, s := range sources(j.Evidence) {
@@ -196,8 +204,9 @@ func (p *part) write(w *strings.Builder, dir string) {
 // markdown returns the claims as a table. Every sentence above it has a line of its own.
 func (p *Page) markdown() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s: claims at size %s\n\n%s,\n<%s>\n\n%s\n\n%s.\n\n", p.Paper.Name, p.Size.Name, p.Paper.Title,
-		p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally())
+	fmt.Fprintf(&b, "# %s: claims at size %s\n\n%s,\n<%s>\n\n%s\n\n%s.\n%s\n\n", p.Paper.Name, p.Size.Name,
+		p.Paper.Title, p.Paper.Source, strings.ReplaceAll(p.Size.About, ". ", ".\n"), p.Tally(),
+		strings.ReplaceAll(p.chance(), ". ", ".\n"))
 	fmt.Fprint(&b, "| claim | place | measured | verdict | from |\n|---|---|---|---|---|\n")
 	for _, j := range p.Claims {
 		words, place, measured, from := j.Words, j.Place, j.measured(), []string{}
@@ -207,8 +216,10 @@ func (p *Page) markdown() string {
 		if j.Reported != "" {
 			place += ": " + j.Reported
 		}
-		if j.Note != "" {
-			measured = append(measured, "*"+j.Note+"*")
+		for _, words := range []string{j.Note, j.rules()} {
+			if words != "" {
+				measured = append(measured, "*"+words+"*")
+			}
 		}
 		for _, s := range sources(j.Evidence) {
 			from = append(from, fmt.Sprintf("[%s, %s](%s)", s.part, s.network, s.table))
@@ -216,5 +227,44 @@ func (p *Page) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", words, place, strings.Join(measured, "<br>"), j.Verdict,
 			strings.Join(from, "<br>"))
 	}
-	return b.String() + p.besideMarkdown()
+	return b.String() + p.besideMarkdown() + "\n" + p.versions() + "\n"
+}
+
+// versions lists the versions of the claims and of the finished parts.
+func (p *Page) versions() string {
+	all := []string{"claims " + p.Paper.claimsVersion()}
+	for _, part := range p.Size.Parts {
+		text, err := regular.Read(filepath.Join(p.Dir, part.Name, versionFile), maxMarker)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		all = append(all, part.Name+" "+strings.TrimSpace(string(text)))
+	}
+	return versionsAre + "\n\n* " + strings.Join(all, "\n* ")
+}
+
+// chance says how likely it is that an interval of so many misleads.
+func (p *Page) chance() string {
+	n := 0
+	for _, j := range p.Claims {
+		for _, e := range j.Evidence {
+			if e.Verdict == Supported || e.Verdict == Contradicted {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return "No comparison is decided."
+	}
+	share := 1 - stats.Confidence
+	return fmt.Sprintf("%s decided, each by itself, at %.0f %%. If they were independent, about %.1f would be "+
+		"wrong by chance, and at least one with a probability of %.0f %%.", comparisons(n), 100*stats.Confidence,
+		share*float64(n), 100*(1-math.Pow(stats.Confidence, float64(n))))
+}
+
+func comparisons(n int) string {
+	if n == 1 {
+		return "1 comparison is"
+	}
+	return plural.Of(n, "comparison") + " are"
 }

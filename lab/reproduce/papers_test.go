@@ -60,7 +60,7 @@ printed:
 		{"    quote", "    words: B.\n    quote", `papers/x.yaml:7: mapping key "words" already defined`},
 		{"by: 2", "by: two", "papers/x.yaml:8: "},
 		{"  - words", "  words", "papers/x.yaml:6: "},
-		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, sooner`},
+		{"is: above", "is: over", `papers/x.yaml: claim "A is better.": is: "over": want one of within, above, above-then`},
 		{"on: slow", "on: fast", `claim "A is better.": on: "fast": want one of slow`},
 		{"in: [fig1], on", "in: [fig2], on", `claim "A is better.": in: "fig2": no size has this part`},
 		{"what: final", "what: first", `printed "91 %": what: "first accuracy": want one of final accuracy`},
@@ -102,11 +102,11 @@ var loadedParts = map[string]*configs.Comparison{}
 
 func loadPart(t *testing.T, p Part) *configs.Comparison {
 	t.Helper()
-	settings := fmt.Sprint(p.Comparison, p.Loss)
+	settings := fmt.Sprint(p.Comparison, p.Loss, p.Seeds)
 	if file, ok := loadedParts[settings]; ok {
 		return file
 	}
-	file, err := (&Run{}).load(p)
+	file, err := p.load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,11 +177,11 @@ func wantRows(t *testing.T, c Claim, check Check, file *configs.Comparison) {
 	if check.Network != "" && !slices.ContainsFunc(file.Networks, named) {
 		t.Errorf("%q: %s has no network %q", c.Words, file.Name, check.Network)
 	}
-	alone := check.Kind == Converges || check.Kind == Diverges || check.Kind == NoMemory
-	if len(check.A) == 0 || alone != (len(check.B) == 0) {
+	if len(check.A) == 0 || check.Kind.single() != (len(check.B) == 0) {
 		t.Errorf("%q: a check of %v against %v", c.Words, check.A, check.B)
 	}
-	timed := check.Kind == Sooner || check.Kind == FewerTo || check.Kind == Alike || check.Kind == Converges
+	timed := check.Kind == Sooner || check.Kind == FewerTo || check.Kind == Alike || check.Kind == Converges ||
+		check.Kind == Misses
 	if timed && file.Targets == (configs.Targets{}) {
 		t.Errorf("%q: %s has no target", c.Words, file.Name)
 	}
@@ -198,5 +198,33 @@ func TestFind(t *testing.T) {
 		if _, _, err := Find(test[0], test[1]); err == nil || !strings.Contains(err.Error(), test[2]) {
 			t.Errorf("%s at size %s: %v, want %s", test[0], test[1], err, test[2])
 		}
+	}
+}
+
+// The version of a part follows the settings of its cells, its targets and its seeds, and nothing else.
+func TestVersionsOfParts(t *testing.T) {
+	version := func(p Part) string {
+		t.Helper()
+		v, err := p.Version()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	part := Part{Name: "a", Comparison: "moniqua-theorem1"}
+	first := version(part)
+	if again := version(Part{Name: "b", Comparison: part.Comparison}); again != first {
+		t.Errorf("versions %s and %s of the same comparison", first, again)
+	}
+	for _, other := range []Part{
+		{Comparison: part.Comparison, Set: []string{"train.rounds=9"}}, {Comparison: part.Comparison, Seeds: 2},
+		{Comparison: part.Comparison, Loss: 0.1}, {Comparison: "moniqua-ecd"},
+	} {
+		if v := version(other); v == first {
+			t.Errorf("%+v has the version %s, too", other, v)
+		}
+	}
+	if _, err := presetVersion("nothing", nil); err == nil {
+		t.Error("a preset that does not exist has a version")
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/lab/compare"
 )
@@ -75,7 +78,7 @@ func (r *Run) Do(ctx context.Context) (*Page, error) {
 
 // part runs the comparison of a part, and writes its report.
 func (r *Run) part(ctx context.Context, p Part) error {
-	file, err := r.load(p)
+	file, err := p.load()
 	if err != nil {
 		return err
 	}
@@ -91,7 +94,10 @@ func (r *Run) part(ctx context.Context, p Part) error {
 	if err := r.report(p); err != nil {
 		return err
 	}
-	return m.Failed()
+	if err := m.Failed(); err != nil {
+		return err
+	}
+	return r.stamp(p)
 }
 
 func (r *Run) folder(p Part) string { return filepath.Join(r.Dir, p.Name) }
@@ -105,20 +111,25 @@ func (r *Run) report(p Part) error {
 	return err
 }
 
-// load reads the comparison of a part.
-func (r *Run) load(p Part) (*configs.Comparison, error) {
-	file, err := configs.LoadComparison(p.Comparison, os.Environ())
-	if err == nil && p.Loss > 0 {
-		file.Targets.Loss, file.Levels.Loss = p.Loss, nil
+// stamp writes the version of a finished part, and the version of results of the program after a slash.
+func (r *Run) stamp(p Part) error {
+	version, err := p.Version()
+	if err != nil {
+		return err
 	}
-	return file, err
+	file := filepath.Join(r.folder(p), versionFile)
+	text := fmt.Appendf(nil, "%s/%d\n", version, experiment.ResultsVersion)
+	if err := atomicfile.Write(file, text, runfolder.Readable); err != nil {
+		return fmt.Errorf("reproduce: %w", err)
+	}
+	return nil
 }
 
 // findData looks for the data sets of all parts, and fetches those that are missing.
 func (r *Run) findData(ctx context.Context) error {
 	var seen []string
 	for _, p := range r.size.Parts {
-		file, err := r.load(p)
+		file, err := p.load()
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 package levels
 
-// The settings of the paper's fits.
+// Settings of the fits. The paper has fewer than 10 sweeps for coordinate descent, and names no rate.
 const (
 	alqSweeps     = 10
 	alqgSweeps    = 30
