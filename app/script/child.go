@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -75,7 +76,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
-		Command: o.Command, Rank: -1, Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
+		Command: o.Command, Rank: -1, TCP: overTCP(), Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
 		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
 		Loss: c.Late.Loss, Values: c.noteValues, Score: c.note,
 	})
@@ -102,6 +103,10 @@ func (c *Child) Close() {
 	c.Late.Flush()
 	_ = os.RemoveAll(c.folder) // a leftover file does no harm
 }
+
+// overTCP reports whether scripts call a port of this machine: where Python has no Unix sockets, and where the user has
+// set PEER_SOCKET=tcp for the peer.
+func overTCP() bool { return runtime.GOOS == "windows" || os.Getenv("PEER_SOCKET") == "tcp" }
 
 // Outline returns the names and shapes of the vector.
 func (c *Child) Outline() *model.Outline { return outlineOf(c.turns.shape) }

@@ -39,7 +39,7 @@ func actor(role string, args ...string) []string {
 
 // A stage is a script's end of the conversation.
 type stage struct {
-	c      *net.UnixConn
+	c      net.Conn
 	frames bool
 	x      []float32 // the region
 }
@@ -53,7 +53,12 @@ func must[T any](v T, err error) T {
 }
 
 func call() *stage {
-	return &stage{c: must(net.DialUnix("unix", nil, &net.UnixAddr{Name: os.Getenv("PEER_SOCKET"), Net: "unix"}))}
+	if port, ok := strings.CutPrefix(os.Getenv("PEER_SOCKET"), "tcp://"); ok {
+		c := must(net.Dial("tcp", port))
+		must(io.WriteString(c, os.Getenv("PEER_TOKEN")))
+		return &stage{c: c}
+	}
+	return &stage{c: must(net.Dial("unix", os.Getenv("PEER_SOCKET")))}
 }
 
 func message(kind Kind, round int, body any) []byte {
@@ -73,6 +78,9 @@ func plain(n int) Outline {
 
 // join says HELLO with a start vector of 1, 2, 3, ...
 func (s *stage) join(memory Memory, o Outline) {
+	if memory == overTCP {
+		memory = Frames
+	}
 	s.frames = memory == Frames
 	hello := message(KindHello, 0, Hello{Version, "test", memory, o})
 	if s.frames {
@@ -81,7 +89,7 @@ func (s *stage) join(memory Memory, o Outline) {
 		region, fd, err := makeRegion(max(4*o.Elements, minRegion), bothSeals)
 		s.x = must(region, err)[:o.Elements]
 		defer release(fd)
-		defer func() { must(0, sendWith(s.c, hello, fd)) }()
+		defer func() { must(0, sendWith(s.c.(*net.UnixConn), hello, fd)) }()
 	}
 	for i := range s.x {
 		s.x[i] = float32(i + 1)
@@ -261,7 +269,7 @@ func playJoined(s *stage, role string, memory Memory) {
 	case "forks", "escapes":
 		worker := exec.Command(os.Args[0], roleFlag+"sleeper")
 		worker.Stdout = os.Stdout
-		file := must(s.c.File())
+		file := must(s.c.(*net.UnixConn).File())
 		worker.ExtraFiles = []*os.File{file}
 		if role == "escapes" {
 			detach(worker)
@@ -341,7 +349,7 @@ func playBad(role string, args []string) {
 	if fds == 0 {
 		must(s.c.Write(text))
 	} else {
-		must(0, sendWith(s.c, text, []int{fd, fd}[:fds]...))
+		must(0, sendWith(s.c.(*net.UnixConn), text, []int{fd, fd}[:fds]...))
 	}
 	s.hear()
 }

@@ -43,8 +43,8 @@ type pipe struct {
 	end  func()
 }
 
-// spawn starts the program of the options, which finds the socket at a path.
-func spawn(o Options, socket string) (*child, error) {
+// spawn starts the program of the options. The environment says where it calls.
+func spawn(o Options, socket []string) (*child, error) {
 	c := &child{linger: o.linger, exited: make(chan struct{}), silent: make(chan struct{})}
 	c.cmd = exec.Command(o.Command[0], o.Command[1:]...)
 	c.cmd.Env = environment(append(os.Environ(), o.Env...), o.PythonPath, socket)
@@ -91,7 +91,7 @@ func spawn(o Options, socket string) (*child, error) {
 }
 
 // environment returns the program's environment.
-func environment(inherited []string, pythonPath, socket string) []string {
+func environment(inherited []string, pythonPath string, socket []string) []string {
 	get := func(name string) (value string) {
 		for _, entry := range inherited {
 			if v, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -100,7 +100,7 @@ func environment(inherited []string, pythonPath, socket string) []string {
 		}
 		return value
 	}
-	env := append(slices.Clip(inherited), "PEER_SOCKET="+socket)
+	env := append(slices.Clip(inherited), socket...)
 	if pythonPath != "" {
 		if old := get("PYTHONPATH"); old != "" {
 			pythonPath += string(os.PathListSeparator) + old
@@ -138,7 +138,7 @@ func (c *child) live(started chan<- error) {
 		c.stopTimer()
 	}
 	c.lock.Unlock()
-	_ = kill(c.cmd.Process) // the rest of its group
+	sweep(c.cmd.Process) // the rest of its group
 	close(c.exited)
 	for _, p := range c.pipes {
 		_ = p.from.SetReadDeadline(time.Now().Add(c.linger))

@@ -14,7 +14,7 @@ import (
 
 // A conn carries messages. One goroutine reads; any may write.
 type conn struct {
-	socket *net.UnixConn
+	socket net.Conn
 	in     *bufio.Reader
 	first  bool            // no message is read yet
 	fd     int             // came with the first message; −1: none
@@ -25,7 +25,7 @@ type conn struct {
 	out     [HeaderLen]byte // of the message being written
 }
 
-func newConn(socket *net.UnixConn) *conn {
+func newConn(socket net.Conn) *conn {
 	return &conn{socket: socket, in: bufio.NewReaderSize(socket, chunkLen), first: true, fd: -1}
 }
 
@@ -33,7 +33,7 @@ func newConn(socket *net.UnixConn) *conn {
 func (c *conn) next() (Header, error) {
 	var err error
 	if c.first {
-		c.fd, err = readFirst(c.socket, c.header[:])
+		c.fd, err = readHead(c.socket, c.in, c.header[:])
 		c.first = false
 	} else {
 		_, err = io.ReadFull(c.in, c.header[:])

@@ -32,6 +32,7 @@ type Options struct {
 	Out, Err   io.Writer // of the script's two outputs; nil: discarded
 	PythonPath string    // put before PYTHONPATH; "": nothing
 	Env        []string  // more of its environment, as name=value
+	TCP        bool      // the script calls a port of this machine, with a token, in place of a Unix socket
 	Log        *slog.Logger
 	Grace      time.Duration // from Interrupt to the kill; 0: defaultGrace
 	// Loss hears of each finite loss and the round that it belongs to, in order. All losses of round k have been heard

@@ -116,17 +116,17 @@ type Spent struct {
 	Rounds int
 }
 
-// Start listens and starts the program with PEER_SOCKET in its environment. The end of ctx kills it.
+// Start listens and starts the program, which finds PEER_SOCKET in its environment. The end of ctx kills it.
 func Start(ctx context.Context, o Options) (*Script, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("the command of the script is empty: give it after --")
 	}
 	o = o.withDefaults()
-	e, err := listen()
+	e, err := listen(o.TCP)
 	if err != nil {
 		return nil, err
 	}
-	c, err := spawn(o, e.path)
+	c, err := spawn(o, e.environment())
 	if err != nil {
 		e.close()
 		return nil, err

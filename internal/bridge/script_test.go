@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ func memories() []Memory {
 	return []Memory{Frames}
 }
 
+// overTCP stands for frames over a port.
+const overTCP Memory = "tcp"
+
 // begin has a script join and welcomes it to a run of 4 rounds.
 func begin(t *testing.T, s *Script, blob []byte) []float32 {
 	t.Helper()
@@ -80,11 +84,12 @@ func begin(t *testing.T, s *Script, blob []byte) []float32 {
 }
 
 func TestAScriptTrains(t *testing.T) {
-	for _, memory := range memories() {
+	for _, memory := range append(memories(), overTCP) {
 		t.Run(string(memory), func(t *testing.T) {
 			var out page
 			var losses, rates, scores []string
 			s := start(t, Options{Command: actor("trains", string(memory)), Rank: 3, Out: &out, Err: &out,
+				TCP:    memory == overTCP,
 				Loss:   func(k int, loss float64) { losses = append(losses, fmt.Sprint(k, " ", loss)) },
 				Values: func(k int, v map[string]*float64) { rates = append(rates, fmt.Sprint(k, " ", len(v), " ", *v["lr"])) },
 				Score: func(k int, v map[string]*float64) {
@@ -288,9 +293,9 @@ func TestScriptsMayEndEarly(t *testing.T) {
 
 // A script calls in its turn, and after FINISH, when it keeps its vector.
 func TestAScriptCalls(t *testing.T) {
-	for _, memory := range memories() {
+	for _, memory := range append(memories(), overTCP) {
 		var out page
-		s := start(t, Options{Command: actor("calls", string(memory)), Rank: 0, Out: &out})
+		s := start(t, Options{Command: actor("calls", string(memory)), Rank: 0, Out: &out, TCP: memory == overTCP})
 		if err := s.End(End{}, nil); err == nil || !strings.Contains(err.Error(), "not the peer's turn") {
 			t.Errorf("End before HELLO: %v", err)
 		}
@@ -514,12 +519,12 @@ func TestTheScriptDiesWithItsPeer(t *testing.T) {
 }
 
 func TestEnvironmentOfTheScript(t *testing.T) {
-	env := environment([]string{"PYTHONPATH=a", "PYTHONPATH=b"}, "ours", "sock")
+	env := environment([]string{"PYTHONPATH=a", "PYTHONPATH=b"}, "ours", []string{"PEER_SOCKET=sock"})
 	want := []string{"PEER_SOCKET=sock", "PYTHONPATH=ours" + string(os.PathListSeparator) + "b", "PYTHONUNBUFFERED=1"}
 	if !slices.Equal(env[2:], want) {
 		t.Errorf("environment %q, want %q at its end", env, want)
 	}
-	env = environment([]string{"PYTHONUNBUFFERED=x"}, "", "sock")
+	env = environment([]string{"PYTHONUNBUFFERED=x"}, "", []string{"PEER_SOCKET=sock"})
 	if want := []string{"PYTHONUNBUFFERED=x", "PEER_SOCKET=sock"}; !slices.Equal(env, want) {
 		t.Errorf("environment %q, want %q", env, want)
 	}
@@ -551,12 +556,12 @@ func TestTheSocketIsPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: files have other permissions")
 	}
-	e, err := listen()
+	e, err := listen(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.close()
-	for path, want := range map[string]os.FileMode{e.folder: 0o700, e.path: 0o600} {
+	for path, want := range map[string]os.FileMode{e.folder: 0o700, e.address: 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v: want %v", path, info, err, want)
 		}
@@ -565,8 +570,60 @@ func TestTheSocketIsPrivate(t *testing.T) {
 	if err := os.MkdirAll(os.Getenv("TMPDIR"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listen(); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+	if _, err := listen(false); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("a long path: %v", err)
+	}
+}
+
+// All users of this machine may call a port. Callers with another token, or none, get no answer. None of them holds up
+// the script with the right one.
+func TestAPortNeedsItsToken(t *testing.T) {
+	e, err := listen(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	address, ok := strings.CutPrefix(e.address, "tcp://127.0.0.1:")
+	if !ok || len(e.token) != 64 {
+		t.Fatalf("address %s, a token of %d characters", e.address, len(e.token))
+	}
+	dial := func(token string) net.Conn {
+		c, err := net.Dial("tcp", "127.0.0.1:"+address)
+		if err == nil {
+			_, err = io.WriteString(c, token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	found := make(chan error, 1)
+	var told []string
+	refused := make(chan error)
+	go func() {
+		c, err := e.accept(os.Getuid(), func(err error) { refused <- err })
+		if err == nil {
+			_, err = io.WriteString(c, "hello")
+		}
+		found <- err
+	}()
+	silent := dial("")
+	defer silent.Close()
+	for _, wrong := range []string{strings.Repeat("0", 64), strings.ToUpper(e.token[:63]) + "z"} {
+		c := dial(wrong)
+		told = append(told, (<-refused).Error())
+		if got, err := io.ReadAll(c); len(got) > 0 || err != nil && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("a caller with another token reads %q: %v", got, err)
+		}
+	}
+	c := dial(e.token)
+	if err := <-found; err != nil {
+		t.Fatal(err)
+	}
+	if got := make([]byte, 5); len(told) != 2 || !strings.Contains(told[0], "it gave another token") {
+		t.Errorf("told %q", told)
+	} else if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -574,12 +631,12 @@ func TestOtherUsersAreRefused(t *testing.T) {
 	if !haveMemfd {
 		t.Skip("SKIPPED: only Linux tells the user of a call")
 	}
-	e, err := listen()
+	e, err := listen(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.close()
-	stranger, err := net.Dial("unix", e.path)
+	stranger, err := net.Dial("unix", e.address)
 	if err != nil {
 		t.Fatal(err)
 	}

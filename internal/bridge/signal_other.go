@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package bridge
 
@@ -13,6 +13,8 @@ func attributes() *syscall.SysProcAttr { return nil }
 
 // interrupt fails: the system cannot interrupt another program.
 func interrupt(p *os.Process) error { return errors.ErrUnsupported }
+
+func sweep(*os.Process) {}
 
 func kill(p *os.Process) error { return p.Kill() }
 

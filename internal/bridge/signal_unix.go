@@ -14,6 +14,9 @@ func interrupt(p *os.Process) error { return ignoreGone(syscall.Kill(-p.Pid, sys
 // kill ends all processes of a group.
 func kill(p *os.Process) error { return ignoreGone(syscall.Kill(-p.Pid, syscall.SIGKILL)) }
 
+// sweep ends the other processes of a group.
+func sweep(p *os.Process) { _ = kill(p) }
+
 func ignoreGone(err error) error {
 	if errors.Is(err, syscall.ESRCH) {
 		return nil

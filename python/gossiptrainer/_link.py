@@ -7,10 +7,12 @@ import json
 import mmap
 import os
 import select
+import selectors
 import socket
 import struct
 import sys
 import threading
+import time
 import traceback
 import types
 from typing import Any, Iterator, NamedTuple, Optional
@@ -67,12 +69,19 @@ class Link:
     """Messages to and from the peer, and the vector, in memory that both map or in the messages themselves."""
 
     def __init__(self, path: str, elements: int, most: int) -> None:
-        if not hasattr(socket, "AF_UNIX"):
-            raise Error("this Python has no Unix sockets: run the script with Linux or macOS")
-        self.socket = socket.socket(socket.AF_UNIX)
+        self.tcp = path.startswith("tcp://")
+        if not self.tcp and not hasattr(socket, "AF_UNIX"):
+            raise Error(f"this Python has no Unix sockets, and the peer listens at {path}: set PEER_SOCKET=tcp for the peer")
+        self.socket = socket.socket(socket.AF_INET if self.tcp else socket.AF_UNIX)
         try:
-            self.socket.connect(path)
-        except OSError as problem:
+            if self.tcp:
+                host, _, port = path[len("tcp://"):].rpartition(":")
+                self.socket.connect((host, int(port)))
+                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.socket.sendall(os.environ.get("PEER_TOKEN", "").encode())
+            else:
+                self.socket.connect(path)
+        except (OSError, ValueError) as problem:
             self.socket.close()
             raise Error(f"no peer answers at PEER_SOCKET={path} ({problem}): the peer has ended, or a process of this "
                         "script has joined it already. Processes of one peer call "
@@ -87,7 +96,7 @@ class Link:
 
     def _make(self) -> tuple:
         """Make the memory of the vector, which neither side can shrink or grow once it is sealed."""
-        if MEMORY == "memfd":
+        if MEMORY == "memfd" and not self.tcp:
             import fcntl
             length = max(self.room, 4096)  # pages that are never touched cost nothing
             try:
@@ -198,11 +207,21 @@ class Link:
 
     def watch(self) -> None:
         """End the process when the peer is gone, also while the script computes. Runs in a thread of its own."""
-        poll = select.poll()
-        poll.register(self.socket, 0)  # a hang-up is always reported
-        while not poll.poll(500):
-            pass
+        if self.tcp:
+            self._watch_port()
+        else:
+            poll = select.poll()
+            poll.register(self.socket, 0)  # a hang-up is always reported
+            while not poll.poll(500):
+                pass
         self.mourn()
+
+    def _watch_port(self) -> None:
+        """Return when the peer is gone. A port tells so only to those who read."""
+        with selectors.DefaultSelector() as selector, contextlib.suppress(OSError):
+            selector.register(self.socket, selectors.EVENT_READ)
+            while not selector.select(0.5) or self.socket.recv(1, socket.MSG_PEEK):
+                time.sleep(0.1)  # what has come is for others
 
     def mourn(self) -> None:
         """End the process for the reason that the peer has given, unless the script knows already."""

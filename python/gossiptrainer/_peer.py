@@ -1059,7 +1059,8 @@ def _watch_over(peer: Peer) -> None:
     link.peer = peer
     threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
     atexit.register(lambda: link.peer.close())
-    os.register_at_fork(after_in_child=link.socket.close)
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=link.socket.close)
     earlier = sys.excepthook
 
     def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
@@ -1082,6 +1083,8 @@ def _watch_over(peer: Peer) -> None:
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _on_interrupt(link))
+        if hasattr(signal, "SIGBREAK"):  # by which a peer on Windows interrupts its script
+            signal.signal(signal.SIGBREAK, _on_interrupt(link))
 
 
 def _on_interrupt(link: _link.Link) -> Callable:

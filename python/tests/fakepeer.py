@@ -22,6 +22,7 @@ import numpy
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
  FINISH, STOP, PAUSE) = range(1, 18)
 HEADER = struct.Struct("<IIQQ")
+TOKEN = "0123456789abcdef" * 4
 
 
 class Gone(Exception):
@@ -37,6 +38,8 @@ class Connection:
         self.socket.settimeout(60)
         self.logs, self.scores, self.states, self.others = [], [], {}, []
         self.calls = []  # the JSON of each COLLECT
+        if self.socket.family == socket.AF_INET:
+            assert self._read(len(TOKEN)) == TOKEN.encode()
         header, descriptors = self._first()
         kind, _, _, length = HEADER.unpack(header)
         assert kind == HELLO, kind
@@ -154,10 +157,12 @@ class Run:
         try:
             listeners = []
             for rank in range(self.n):
-                listeners.append(socket.socket(socket.AF_UNIX))
-                listeners[rank].bind(os.path.join(folder, str(rank)))
+                listeners.append(socket.socket(socket.AF_INET if self.memory == "tcp" else socket.AF_UNIX))
+                listeners[rank].bind(("127.0.0.1", 0) if self.memory == "tcp" else os.path.join(folder, str(rank)))
                 listeners[rank].listen(1)
-            children = [self._fork(worker, rank, os.path.join(folder, str(rank))) for rank in range(self.n)]
+            paths = ["tcp://127.0.0.1:%d" % each.getsockname()[1] if self.memory == "tcp" else each.getsockname()
+                     for each in listeners]
+            children = [self._fork(worker, rank, paths[rank]) for rank in range(self.n)]
             try:
                 self.connections = [Connection(listener) for listener in listeners]
                 self._serve()
@@ -180,9 +185,9 @@ class Run:
             return child, reading
         code = 70
         try:
-            os.environ["PEER_SOCKET"] = path
+            os.environ.update(PEER_SOCKET=path, PEER_TOKEN=TOKEN)
             from gossiptrainer import _link, _peer
-            _link.MEMORY = self.memory
+            _link.MEMORY = "memfd" if self.memory == "tcp" else self.memory
             with os.fdopen(writing, "wb") as file:
                 pickle.dump(worker(rank), file)
             _peer._current.close()

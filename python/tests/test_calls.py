@@ -62,7 +62,7 @@ class Calls(unittest.TestCase):
                 peer.step()
             mean = peer.average()
             return peer.round, model.weight.tolist(), mean.weight.tolist()
-        for memory in ("memfd", "frames"):
+        for memory in ("memfd", "frames", "tcp"):
             run = Run(rounds=None, memory=memory)(worker)
             self.assertEqual([r[0] for r in run.returned], [5, 5])
             for rank in range(2):
@@ -97,7 +97,7 @@ class Calls(unittest.TestCase):
             mean = peer.average()
             descend(model, opt)
             return peer.round, peer.why, mean.weight.tolist(), model.weight.tolist()
-        for memory in ("memfd", "frames"):
+        for memory in ("memfd", "frames", "tcp"):
             run = Run(rounds=4, memory=memory)(worker)
             self.assertEqual([r[:2] for r in run.returned], [(4, "finished")] * 2)
             self.assertEqual(run.returned[0][2], run.returned[1][2])
@@ -140,7 +140,7 @@ class Calls(unittest.TestCase):
             while not peer.done:
                 descend(model, opt)
             return peer.round, peer.done, peer.why, peer.average().weight.tolist()
-        for memory in ("memfd", "frames"):
+        for memory in ("memfd", "frames", "tcp"):
             run = Run(n=3, rounds=None, memory=memory)(worker)
             self.assertEqual(run.codes, [0, 0, 0])
             self.assertEqual(run.returned, [run.returned[0]] * 3)
@@ -687,7 +687,7 @@ class Alone(unittest.TestCase):
             self.assertEqual(model.weight.tolist(), left)
             self.assertEqual(peer.all_reduce(1, "sum"), 2)
             return peer.round, peer.average().weight.tolist()
-        for memory in ("memfd", "frames"):
+        for memory in ("memfd", "frames", "tcp"):
             run = Run(rounds=None, memory=memory)(worker)
             self.assertEqual(run.codes, [0, 0])
             self.assertEqual(run.returned, [run.returned[0]] * 2)
