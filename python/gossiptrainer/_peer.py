@@ -964,6 +964,8 @@ class Peer:
         global _current, _left, _away
         if self._gone or not self._closed:
             self._check_usable()
+        if not self._alone and not self._closed and self._values.next is not None:
+            raise Error("the parameters are about to change: take a step before peer.leave()")
         if self._alone or self._closed or self.done:
             self.close()
             _left = _left or bool(self._path)
