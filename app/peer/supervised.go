@@ -96,6 +96,11 @@ func (p *Supervised) environment(cfg configs.Config) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the folder of the script of worker %s: %w", rank, err)
 	}
+	output, err := os.OpenFile(filepath.Join(dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the output of the script of worker %s: %w", rank, err)
+	}
+	p.Script.Keep = output // until this process ends
 	return []string{"PEER_RANK=" + rank, "PEER_SIZE=" + size, "PEER_LOCAL_RANK=" + rank, "PEER_LOCAL_SIZE=" + size,
 		"PEER_DIR=" + dir}, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"os"
 	"runtime"
@@ -20,24 +18,6 @@ import (
 	"gossiptrainer/python"
 	"gossiptrainer/topology"
 )
-
-// Options say how a script is started.
-type Options struct {
-	Command []string
-	Seed    uint64    // of the run
-	Env     []string  // more of its environment, as name=value
-	Out     io.Writer // gets its output
-	Quiet   bool      // only its errors
-	Log     *slog.Logger
-}
-
-// said returns where the standard output of the script goes.
-func (o Options) said() io.Writer {
-	if o.Quiet {
-		return io.Discard
-	}
-	return o.Out
-}
 
 // A Child is the script that trains one worker, as a child of this process. Its methods may be called from several
 // goroutines.
@@ -76,7 +56,8 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
-		Command: o.Command, Rank: -1, TCP: overTCP(), Out: o.said(), Err: o.Out, PythonPath: c.folder, Log: o.Log,
+		Command: o.Command, Rank: -1, TCP: overTCP(),
+		Out: o.kept(o.said()), Err: o.kept(o.Out), Live: o.live(), PythonPath: c.folder, Log: o.Log,
 		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
 		Loss: c.Late.Loss, Values: c.noteValues, Score: c.note,
 	})

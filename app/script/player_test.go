@@ -121,6 +121,12 @@ func (p *player) do(word string) error {
 			return err
 		}
 		return p.turn()
+	case "bar":
+		for i := range 100_000 {
+			fmt.Printf("\rstep %d of 100000", i+1)
+		}
+		fmt.Println("\nafter")
+		return nil
 	case "end":
 		if p.ended {
 			return nil

@@ -63,7 +63,7 @@ func spawn(o Options, socket []string) (*child, error) {
 		if stream.to == nil {
 			continue
 		}
-		if file, ok := stream.to.(*os.File); ok && o.Rank < 0 {
+		if file, ok := stream.to.(*os.File); ok && o.Rank < 0 && o.Live == nil {
 			*stream.file = file // a terminal stays one
 			continue
 		}
@@ -75,8 +75,13 @@ func spawn(o Options, socket []string) (*child, error) {
 		theirs = append(theirs, to)
 		*stream.file = to
 		p := &pipe{from: from, to: stream.to, end: func() {}}
-		if o.Rank >= 0 {
-			l := newLines(stream.to, fmt.Sprintf("[%d] ", o.Rank), &lock)
+		if o.Rank >= 0 || o.Live != nil {
+			prefix := ""
+			if o.Rank >= 0 {
+				prefix = fmt.Sprintf("[%d] ", o.Rank)
+			}
+			l := newLines(stream.to, prefix, &lock)
+			l.live = o.Live
 			p.to, p.end = l, l.end
 		}
 		c.pipes = append(c.pipes, p)

@@ -30,6 +30,7 @@ type Options struct {
 	// they are.
 	Rank       int
 	Out, Err   io.Writer // of the script's two outputs; nil: discarded
+	Live       io.Writer // gets the newest state of a line that begins over, once a second; nil: nothing does
 	PythonPath string    // put before PYTHONPATH; "": nothing
 	Env        []string  // more of its environment, as name=value
 	TCP        bool      // the script calls a port of this machine, with a token, in place of a Unix socket

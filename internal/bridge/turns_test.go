@@ -181,8 +181,10 @@ func TestLinesOfOutput(t *testing.T) {
 		{[]string{"10%\r", "20%\r30%", "\n"}, "[7] 30%\n"},
 		{[]string{"10%\r"}, "[7] 10%\n"},
 		{[]string{long, "\n"}, "[7] " + long + "\n"},
-		{[]string{long + "yz\n"}, "[7] " + long + "\n[7] yz\n"},
-		{[]string{"10%\r" + long, "y\n"}, "[7] " + long + "\n[7] y\n"},
+		{[]string{long + "yz\n", "a\n"}, "[7] " + long + "... (65538 bytes)\n[7] a\n"},
+		{[]string{"10%\r" + long, "y\n"}, "[7] " + long + "... (65537 bytes)\n"},
+		{[]string{"\r10%", "\r", "\r20%", "\r"}, "[7] 20%\n"},
+		{[]string{long + "y\r", "10%\n"}, "[7] 10%\n"},
 		{[]string{strings.Repeat("10%\r", maxLine), "done\n"}, "[7] done\n"},
 		{nil, ""},
 	} {
