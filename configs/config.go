@@ -132,6 +132,7 @@ type Compressor struct {
 	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds that fit the levels to the values sent, in any order. A round without messages counts for the next round with messages"`
 	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
+	Layers     []string  `json:"layers" jsonschema:"maxItems=1000" jsonschema_description:"tensors of the model that are compressed, by name or pattern, like dense*; the others travel in full precision. Empty = all"`
 }
 
 // Controller chooses bits while a run goes on.
@@ -309,7 +310,7 @@ func Default() Config {
 			Compressor: Compressor{
 				Name: "qsgd", Bits: 4, Variant: "zero", Table: []float64{}, Rule: "mean",
 				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,
-				RefitAt: []int{100, 2000}, RefitEvery: 10000,
+				RefitAt: []int{100, 2000}, RefitEvery: 10000, Layers: []string{},
 			},
 			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
 			Update: Update{Momentum: 0.9, Eta: 1}, Reduce: "ring",

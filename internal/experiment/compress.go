@@ -3,11 +3,14 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/model"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -20,7 +23,10 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	}
 	c := r.cfg.Algorithm.Compressor
 	row, _ := registry.FindCompressor(c.Name)
-	if d := r.dim - r.exact; row.Has("k") && r.dim > 0 && c.K > d {
+	if _, err = r.chosenLayers(); err != nil {
+		return nil, err
+	}
+	if d := r.compressed(); row.Has("k") && r.dim > 0 && c.K > d {
 		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model with %d parameters",
 			c.Name, c.K, d).
 			With("algorithm.compressor.name", "model.name", "model.hidden", "model.dim", "data.name")
@@ -88,11 +94,68 @@ func (r *Run) compressed() int {
 	if r.dim == 0 {
 		return max(sample, r.cfg.Algorithm.Compressor.K)
 	}
-	return r.dim - r.exact
+	chosen, _ := r.chosenLayers() // checkCompressor returns the error
+	if chosen == nil {
+		return r.dim - r.exact
+	}
+	n := 0
+	for _, s := range chosen {
+		n += s.End - s.First
+	}
+	return n
 }
 
-// exactly returns a compressor that leaves out the exact elements, from one for the others.
+// chosenLayers returns where in the vector the tensors are that match a pattern; nil if there are no patterns.
+func (r *Run) chosenLayers() ([]quant.Span, error) {
+	const key = compressorKey + "layers"
+	patterns := r.cfg.Algorithm.Compressor.Layers
+	var spans []quant.Span
+	used := map[string]bool{}
+	for _, tensor := range r.files.layers {
+		matches := false
+		for _, pattern := range patterns {
+			ok, err := path.Match(pattern, tensor.Name)
+			if err != nil {
+				return nil, configs.Errorf(key, "%q is no pattern: %v", pattern, err)
+			}
+			used[pattern] = used[pattern] || ok
+			matches = matches || ok
+		}
+		if end := min(tensor.Off+tensor.Len(), r.dim-r.exact); matches && tensor.Off < end {
+			spans = append(spans, quant.Span{First: tensor.Off, End: end})
+		}
+	}
+	for _, pattern := range patterns {
+		if !used[pattern] {
+			return nil, configs.Errorf(key, "no tensor of the model has the name %q: %s", pattern, tensorNames(r.files.layers)).
+				With("model.name", "model.hidden")
+		}
+	}
+	return spans, nil
+}
+
+// tensorNames lists the tensors of a model.
+func tensorNames(layers []model.Param) string {
+	var names []string
+	for _, tensor := range layers {
+		names = append(names, tensor.Name)
+	}
+	const most = 12
+	if len(names) == 0 {
+		return "its tensors are not known before its script runs"
+	}
+	if len(names) > most {
+		names = append(names[:most], "...")
+	}
+	return "it has " + strings.Join(names, ", ")
+}
+
+// exactly returns a compressor that leaves out the exact elements and the layers that are not chosen, from one for the
+// others.
 func (r *Run) exactly(c quant.Compressor, err error) (quant.Compressor, error) {
+	if chosen, _ := r.chosenLayers(); err == nil && chosen != nil {
+		c, err = quant.NewPartial(c, chosen, r.dim-r.exact)
+	}
 	if err != nil || r.exact == 0 {
 		return c, err
 	}

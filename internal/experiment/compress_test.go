@@ -179,3 +179,47 @@ func TestLevelsThatNeverAdaptAreTold(t *testing.T) {
 		}
 	}
 }
+
+// Only the chosen layers are compressed. The others travel in full precision, as in MQGrad, also where a controller
+// chooses the bits.
+func TestChosenLayersAreCompressed(t *testing.T) {
+	base := []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: minmax, bucket: 0}}",
+		"train.rounds=8", "model.hidden=[8, 6]"}
+	whole := assemble(t, base...)
+	for _, test := range []struct {
+		layers string
+		chosen []int // tensors
+	}{
+		{"[" + whole.files.layers[0].Name + "]", []int{0}},
+		{"[" + whole.files.layers[2].Name + ", " + whole.files.layers[4].Name + "]", []int{2, 4}},
+	} {
+		for _, controller := range []string{"fix", "mqgrad"} {
+			set := append(slices.Clone(base), "algorithm.compressor.layers="+test.layers)
+			more := 0
+			if controller != "fix" {
+				set, more = append(set, "algorithm.controller={name: mqgrad, min_bits: 4, max_bits: 4}"), 1 // the bits
+			}
+			r, n := assemble(t, set...), 0
+			for _, i := range test.chosen {
+				n += r.files.layers[i].Len()
+			}
+			c, err := r.Compressor(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := 8 + (4*n+7)/8 + 4*(r.Dim()-n) + more; c.Len(r.Dim()) != want {
+				t.Errorf("%s, %s: %d bytes, want %d", test.layers, controller, c.Len(r.Dim()), want)
+			}
+			_, res := simulate(t, r, workers(t, r))
+			if sum := summarize(t, r, res); sum.Digest == "" {
+				t.Errorf("%s, %s: no end", test.layers, controller)
+			}
+		}
+	}
+	areFound(t, []mistake{
+		{"a layer that is not there", append(slices.Clone(base), "algorithm.compressor.layers=[conv*]"),
+			"--set algorithm.compressor.layers", `no tensor of the model has the name "conv*": it has ` + whole.files.layers[0].Name},
+		{"a wrong pattern", append(slices.Clone(base), `algorithm.compressor.layers=["[a"]`),
+			"--set algorithm.compressor.layers", "is no pattern"},
+	})
+}

@@ -180,5 +180,6 @@ func (r *Run) measure() (extent, error) {
 	if o := r.cfg.Model.Outline; o != nil {
 		e.exact = o.Exact
 	}
+	e.files.layers = size.Layout
 	return e, err
 }

@@ -15,8 +15,9 @@ import (
 
 // modelFiles says how files hold the model of a run, and reads the one from which workers start.
 type modelFiles struct {
-	form  model.Form
-	start func() (startingPoint, error) // reads train.from once
+	layers []model.Param // of the vector
+	form   model.Form
+	start  func() (startingPoint, error) // reads train.from once
 }
 
 // A startingPoint is a model from a file.

@@ -13,7 +13,7 @@ import (
 type Compressor struct {
 	Name string
 	Text CompressorText
-	// Takes lists the keys below algorithm.compressor that have an effect. All compressors take name and scaled.
+	// Takes lists the keys below algorithm.compressor that have an effect. All compressors take name, scaled and layers.
 	Takes []string
 	Bits  Range // of rows that take bits
 	// Fixed: its error does not scale with the input, so error feedback cannot make it grow.
@@ -59,6 +59,7 @@ type CompressorSettings struct {
 	RefitAt    []int
 	RefitEvery int
 	Scaled     bool
+	Layers     []string
 }
 
 // Compressors returns all rows.
@@ -84,9 +85,9 @@ func CompressorNames(setting string) []string {
 	return names
 }
 
-// Has says whether a setting has an effect on the compressor. All take name and scaled.
+// Has says whether a setting has an effect on the compressor. All take name, scaled and layers.
 func (c Compressor) Has(setting string) bool {
-	return setting == "name" || setting == "scaled" || slices.Contains(c.Takes, setting)
+	return setting == "name" || setting == "scaled" || setting == "layers" || slices.Contains(c.Takes, setting)
 }
 
 // A SettingError names an invalid setting of a compressor.
