@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs the program and the loops for a machine without Go and without a network:
 #
-#     test/gpu/pack.sh gpu.tar.xz      # there: tar xf gpu.tar.xz && PEER=./peer test/gpu/run.sh gpu.md
+#     test/gpu/pack.sh gpu.tar.xz      # there: tar xf gpu.tar.xz && PEER=./peer test/gpu/run.sh OUT
 set -euo pipefail
 out=$(realpath -m "${1:?usage: pack.sh FILE.tar.xz}")
 cd "$(dirname "$0")/../.."

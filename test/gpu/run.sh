@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Measures scripts on a machine with an NVIDIA GPU, torch 2 and no network, in at most eight minutes:
 #
-#     test/gpu/run.sh [OUT]        # writes OUT, docs/results/gpu.md by default
-#     DEVICE=cpu test/gpu/run.sh /tmp/gpu.md     # the same with small sizes, without a GPU
+#     test/gpu/run.sh OUT                # writes a page for docs/results
+#     DEVICE=cpu test/gpu/run.sh OUT     # the same with small sizes, without a GPU
 #
 # Bits are compared with those of the CPU. Steps of 1, 28 and 350 million numbers measure the hand-over. A LoRA of a
 # random transformer in bfloat16 runs in two scripts without peers, and by two peers at 1 Gbit/s. PEER names the program where there is no Go;
 # test/gpu/pack.sh packs it with this folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-out=$(realpath -m "${1:-docs/results/gpu.md}")
+out=$(realpath -m "${1:?usage: run.sh OUT}")
 export DEVICE=${DEVICE:-cuda}
 [ "$DEVICE" = cuda ] || export OMP_NUM_THREADS=1 # as a lab with few cores sets it
 python=${PEER_PYTHON:-python3}
