@@ -23,28 +23,22 @@ func newCompare(c *console) *cobra.Command {
 		Short: "run algorithms against each other on several networks",
 		Long: `run algorithms against each other on several networks
 
-FILE is a comparison file or the name of an embedded one. It names a run file to start
-from, networks, algorithms and seeds; every combination is a cell and is run by lab or
-sim. Started again with the same folder, it goes on: cells that are finished and whose
-settings have not changed are not run again, and simulated cells go on from checkpoints.
-A cell that diverges is a result; if a cell fails, the others are run nevertheless and the
-command exits with ` + fmt.Sprint(exitCells) + `.
-COMMAND is your own script, for cells with model.name: external; they need the mode lab. Its
-words and the contents of the files among them belong to the settings of a cell.
+FILE is a comparison file or the name of an embedded one: networks, algorithms and seeds from
+one run file. Every combination is a cell and is run by lab or sim. Started again with the
+same folder, it goes on: cells that are finished, with the same settings, are not run again.
+A cell that diverges is a result; if one fails, the others still run and the command exits
+with ` + fmt.Sprint(exitCells) + `. COMMAND is your own script, for cells with model.name: external, in mode lab.
 
-The folder gets a report, as "peer report" makes it, with what makes the comparison again
-with the same digests: comparison.yaml, the run files of all cells, and in REPRODUCE.md the
-version, the machine and the sums of the data. Keys, secrets and folders other than that of
-your data are left out. With --shard, several machines make parts of the cells. With
---merge, their folders become one, with the report of a single run. Real peers (lab) that
-end at a time or a target end in other rounds,
-and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
+The folder gets a report, with what makes the comparison again with the same digests. Keys,
+secrets and other folders are left out. With --shard, several machines make parts of the
+cells; with --merge, their folders become one, with the report of a single run. Real peers
+that end at a time or a target end in other rounds, and those of
+` + asynchronous() + ` meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
-  peer compare fig1/report/comparison.yaml -o again
-  peer compare moniqua-fig1 -o fig1 --shard 2/4
-  peer compare moniqua-fig1 -o all --merge a/fig1 --merge b/fig1 --merge c/fig1 --merge d/fig1`,
+  peer compare moniqua-fig1 -o fig1 --shard 1/2
+  peer compare moniqua-fig1 -o all --merge a/fig1 --merge b/fig1`,
 		Args: c.scripted(1, 1, &o.Script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(faults) > 0 {
@@ -61,7 +55,7 @@ and those of ` + asynchronous() + ` meet in another order: their digests differ.
 	addCells(cmd, &o)
 	cmd.Flags().StringVar(&shard, "shard", "", "run only a `part` of the cells, as in 2/4: the second of four")
 	cmd.Flags().StringArrayVar(&merge, "merge", nil,
-		"take the cells of this `folder`, a shard, instead of running them; may be repeated")
+		"take the cells of this shard's `folder` instead of running them; repeated")
 	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
 	_ = cmd.Flags().MarkHidden("fault")
 	c.addJSON(cmd)
