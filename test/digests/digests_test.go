@@ -27,8 +27,8 @@ func TestListIsWhole(t *testing.T) {
 	}
 }
 
-// Results that are kept note the version of results. Programs of one version have the same digests, but for AD-PSGD: its
-// pairs have come to ask first within version 2, and its kept results were made again.
+// Results that are kept note the version of results. Programs of one version have the same digests, but for AD-PSGD:
+// its pairs have come to ask first within version 2, and its kept results were made again.
 func TestOtherDigestsAreAnotherVersion(t *testing.T) {
 	const version, sum = 2, "874a7b1f8748251144f4ea0dcf0ffec549d994713a954d4d84834067d70afd43"
 	got := sha256.Sum256([]byte(readList(t)))
