@@ -75,8 +75,8 @@ type Program struct {
 	Notice func(from topology.Rank, text []byte) func()
 	// Newest returns what other workers Fetch under the tag Newest. Several goroutines may call it.
 	Newest func() ([]float32, error)
-	// Change returns the change of the vector that the program has made in the round of its newest gradient, nil if there
-	// is none. It returns each once. Nil: the vector never changes.
+	// Change returns the change of the vector that followed from the newest gradient. It returns each change once, else
+	// nil. Without the function, the vector never changes.
 	Change func() (*work.Change, error)
 
 	links *link.Links // that know the vector

@@ -184,7 +184,8 @@ func (c *Child) AtEnd(keep func(blob []byte) error) { c.turns.keep = keep }
 // Cost is how much longer the last step with a state took than the one before.
 func (c *Child) Cost() time.Duration { return time.Duration(c.turns.timing.cost.Load()) }
 
-// Change returns the change that the newest gradient has brought, nil if there is none. It returns each once.
+// Change returns the change of the vector that followed from the newest gradient. It returns each change once, and nil
+// otherwise.
 func (c *Child) Change() *Change {
 	t := c.turns
 	t.mu.Lock()

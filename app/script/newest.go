@@ -131,7 +131,7 @@ func (t *turns) seekNewest(r bridge.Request, now moment) {
 // mostAtOnce bounds the vectors that come at once, for which there is memory.
 const mostAtOnce = 4
 
-// fetchNewest adds the newest model of another worker, or why there is none.
+// fetchNewest adds the newest model of another worker to m. If none comes, it notes why.
 func (t *turns) fetchNewest(ctx context.Context, rank int, m *total) {
 	y, why := make([]float32, len(m.of)+2), ""
 	if t.room.silent(topology.Rank(rank)) {

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
 
@@ -46,12 +47,13 @@ func (t *turns) refresh(call int, parts map[topology.Rank]pace.Call, k int) ([]b
 			return nil, err
 		}
 	}
-	vector, err := successor(t.shape, shape, fresh)
+	next := outlineOf(shape)
+	vector, err := successor(outlineOf(t.shape), next, fresh)
 	if err != nil {
 		return nil, err
 	}
 	from := t.place.After(k)
-	t.heir = heir{from, shape, &Change{From: from, Outline: outlineOf(shape), Vector: vector}}
+	t.heir = heir{from, shape, &Change{From: from, Outline: next, Vector: vector}}
 	return fresh, nil
 }
 
@@ -88,16 +90,16 @@ func (t *turns) reach(k int) error {
 
 // sameOutline names the first tensor in which two outlines differ.
 func sameOutline(own bridge.Outline, self int, theirs bridge.Outline, root int) error {
-	mine := tensorsOf(own)
+	mine := tensorsOf(outlineOf(own))
 	for _, t := range theirs.Tensors {
 		have, there := mine[t.Name]
 		switch {
 		case !there:
 			return fmt.Errorf("worker %d does not train %s, which worker %d trains now: all workers make the same change",
 				self, t.Name, root)
-		case !slices.Equal(have.tensor.Shape, t.Shape):
+		case !slices.Equal(have.Shape, t.Shape):
 			return fmt.Errorf("%s is %s on worker %d and %s on worker %d: all workers make the same change", t.Name,
-				sizes(have.tensor.Shape), self, sizes(t.Shape), root)
+				sizes(have.Shape), self, sizes(t.Shape), root)
 		}
 		delete(mine, t.Name)
 	}
@@ -119,56 +121,44 @@ func sizes(shape []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", "x"), "[]")
 }
 
-// A placed tensor begins at an offset of the vector.
-type placed struct {
-	tensor bridge.Tensor
-	at     int
-}
-
-func (p placed) size() int {
-	size := 1
-	for _, d := range p.tensor.Shape {
-		size *= d
-	}
-	return size
-}
-
 // tensorsOf returns the tensors of an outline by name.
-func tensorsOf(o bridge.Outline) map[string]placed {
-	all, at := map[string]placed{}, 0
-	for _, t := range o.Tensors {
-		p := placed{t, at}
-		all[t.Name] = p
-		at += p.size()
+func tensorsOf(o *model.Outline) map[string]model.Param {
+	all := map[string]model.Param{}
+	for _, p := range o.Params {
+		all[p.Name] = p
 	}
 	return all
 }
 
 // successor returns what makes the vector of another outline, with the values of the tensors that are new in it.
-func successor(old, next bridge.Outline, fresh []byte) (func(x []float32) ([]float32, error), error) {
-	had, wanted := tensorsOf(old), 0
-	for _, t := range next.Tensors {
-		if was, there := had[t.Name]; !there || !slices.Equal(was.tensor.Shape, t.Shape) {
-			wanted += placed{tensor: t}.size()
+func successor(old, next *model.Outline, fresh []byte) (func(x []float32) ([]float32, error), error) {
+	had := tensorsOf(old)
+	keeps := func(p model.Param) bool {
+		was, there := had[p.Name]
+		return there && slices.Equal(was.Shape, p.Shape)
+	}
+	wanted := 0
+	for _, p := range next.Params {
+		if !keeps(p) {
+			wanted += p.Len()
 		}
 	}
 	if 4*wanted != len(fresh) {
 		return nil, fmt.Errorf("the new tensors have %d elements, but %d bytes of values came", wanted, len(fresh))
 	}
 	return func(x []float32) ([]float32, error) {
-		if len(x) != old.Elements {
-			return nil, fmt.Errorf("a vector of %d elements, want %d", len(x), old.Elements)
+		if len(x) != old.Dim() {
+			return nil, fmt.Errorf("a vector of %d elements, want %d", len(x), old.Dim())
 		}
-		y, rest := make([]float32, 0, next.Elements), fresh
-		for _, t := range next.Tensors {
-			size := placed{tensor: t}.size()
-			if was, there := had[t.Name]; there && slices.Equal(was.tensor.Shape, t.Shape) {
-				y = append(y, x[was.at:was.at+size]...)
+		y, rest := make([]float32, next.Dim()), fresh
+		for _, p := range next.Params {
+			to := y[p.Off : p.Off+p.Len()]
+			if keeps(p) {
+				copy(to, x[had[p.Name].Off:])
 				continue
 			}
-			y = y[:len(y)+size]
-			vec.ReadLE(y[len(y)-size:], rest)
-			rest = rest[4*size:]
+			vec.ReadLE(to, rest)
+			rest = rest[4*len(to):]
 		}
 		return y, nil
 	}, nil

@@ -13,7 +13,7 @@ import (
 func outline(exact int, tensors ...bridge.Tensor) bridge.Outline {
 	o := bridge.Outline{Tensors: tensors, Exact: exact}
 	for _, t := range tensors {
-		o.Elements += placed{tensor: t}.size()
+		o.Elements += outlineOf(bridge.Outline{Tensors: []bridge.Tensor{t}}).Dim()
 	}
 	return o
 }
@@ -25,24 +25,22 @@ func tensor(name string, shape ...int) bridge.Tensor {
 func TestASuccessorKeepsTensorsByNameAndShape(t *testing.T) {
 	old := outline(1, tensor("a", 2), tensor("b", 2, 2), tensor("c"))
 	next := outline(1, tensor("new", 1), tensor("b", 2, 2), tensor("a", 3), tensor("c"))
-	make, err := successor(old, next, vec.AppendLE(nil, []float32{9, 1, 2, 3}))
+	join, err := successor(outlineOf(old), outlineOf(next), vec.AppendLE(nil, []float32{9, 1, 2, 3}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := make([]float32{10, 11, 20, 21, 22, 23, 30})
+	y, err := join([]float32{10, 11, 20, 21, 22, 23, 30})
 	if want := []float32{9, 20, 21, 22, 23, 1, 2, 3, 30}; err != nil || !slices.Equal(y, want) {
 		t.Errorf("%v, error %v, want %v", y, err, want)
 	}
-	if _, err := make([]float32{1}); err == nil {
+	if _, err := join([]float32{1}); err == nil {
 		t.Error("a vector of another length passes")
 	}
-	if _, err := successor(old, next, make16(3)); err == nil || err.Error() !=
+	if _, err := successor(outlineOf(old), outlineOf(next), make([]byte, 12)); err == nil || err.Error() !=
 		"the new tensors have 4 elements, but 12 bytes of values came" {
 		t.Errorf("too few values: %v", err)
 	}
 }
-
-func make16(numbers int) []byte { return make([]byte, 4*numbers) }
 
 func TestChangesOfTheParametersMustBeTheSame(t *testing.T) {
 	root := outline(0, tensor("head.weight", 7, 30), tensor("body.weight", 5))

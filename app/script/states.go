@@ -105,7 +105,7 @@ func (s *states) text() ([]byte, error) {
 	return json.Marshal(notice{s.pace.Own(), s.likeness.own})
 }
 
-// unshared reports whether the others need steps of this worker of which they have not been told.
+// unshared reports whether other workers need to hear of steps that this one has not told them.
 func (s *states) unshared() bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -119,7 +119,7 @@ type view struct {
 	verdict    pace.Verdict    // where the script takes no step
 	call       int             // of the verdict Meet
 	changed    <-chan struct{} // closed when this may have changed
-	stopper    topology.Rank   // whose script has stopped the run
+	stopper    topology.Rank   // worker whose script has stopped the run
 	stop       string          // why; "": none has
 	cuts       bool            // the script is to take the end of a stopped run
 }

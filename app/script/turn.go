@@ -335,7 +335,7 @@ func (t *turns) keepEnd(k int) {
 	if err == nil {
 		err = t.keep(blob)
 	}
-	gone := errors.Is(err, bridge.ErrLeft) || errors.Is(err, bridge.ErrFinished) // who has ended resumes nothing
+	gone := errors.Is(err, bridge.ErrLeft) || errors.Is(err, bridge.ErrFinished) // a script that has ended resumes nothing
 	if err != nil && !gone {
 		t.log.Warn("the state of the script after its last round is not kept", "why", err)
 	}

@@ -53,10 +53,10 @@ func (c Call) agrees(d Call) bool {
 	return same && (c.Kind != Reduce || len(c.Body) == len(d.Body))
 }
 
-// ranked reports whether the ranks of a call are those of a run of some workers, in ascending order.
-func (c Call) ranked(size int) bool {
-	for i, rank := range c.Ranks {
-		if rank < 0 || rank >= size || i > 0 && rank <= c.Ranks[i-1] {
+// Ascending reports whether ranks are workers of a run of size workers, in ascending order.
+func Ascending(ranks []int, size int) bool {
+	for i, rank := range ranks {
+		if rank < 0 || rank >= size || i > 0 && rank <= ranks[i-1] {
 			return false
 		}
 	}
@@ -100,7 +100,8 @@ func (s State) Check(size, rounds int) error {
 		return fmt.Errorf("%d pauses, a stop of %d bytes, calls cut at %d", s.Pauses, len(s.Stop), s.Cut)
 	}
 	for _, c := range s.Newest {
-		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 || !c.ranked(size) {
+		if !c.Kind.Valid() || c.At < 0 || c.At > rounds || c.Root < 0 || c.Root >= size || c.Size < 0 ||
+			!Ascending(c.Ranks, size) {
 			return fmt.Errorf("call %q at round %d, root %d", c.Kind, c.At, c.Root)
 		}
 	}

@@ -242,12 +242,9 @@ func (r Request) Check(self, size int, raw []byte) error {
 
 // checkMean checks what only means have.
 func (r Request) checkMean(size int) error {
-	for i, rank := range r.Ranks {
-		if rank < 0 || rank >= size || i > 0 && rank <= r.Ranks[i-1] {
-			return fmt.Errorf("%s of workers %v: want ranks below %d in ascending order", r.Kind, r.Ranks, size)
-		}
-	}
 	switch {
+	case !pace.Ascending(r.Ranks, size):
+		return fmt.Errorf("%s of workers %v: want ranks below %d in ascending order", r.Kind, r.Ranks, size)
 	case len(r.Ranks) > 0 && r.Kind != pace.Mean && r.Kind != Newest:
 		return fmt.Errorf("%s of workers %v: only means have some", r.Kind, r.Ranks)
 	case r.Kind == Newest && !(r.Seconds > 0 && r.Seconds <= mostSeconds):

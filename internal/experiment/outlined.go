@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"fmt"
+	"errors"
 
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
@@ -42,5 +42,5 @@ func (r *Run) Change(w *Worker, from int, start func(x []float32) ([]float32, er
 
 // noGradient stands for that of a program in an heir, which takes none.
 func noGradient([]float32, int, []float32) (float32, error) {
-	return 0, fmt.Errorf("internal error: experiment: a gradient of an heir")
+	return 0, errors.New("internal error: experiment: a gradient of an heir")
 }

@@ -54,7 +54,7 @@ type extent struct {
 type Program struct {
 	// Start is x_0, of the length of the outline; the worker keeps it. Nil where the worker begins from a saved state.
 	Start []float32
-	// Heir says that the worker only gives its algorithm to one that trains already, see gossip.Worker.Succeed.
+	// Heir says that the worker only gives its algorithm to one that trains already, see gossip.Succeed.
 	Heir bool
 	// Gradient writes g = x − y. It returns the loss that the program has told last, 0 before any.
 	Gradient work.Gradient

@@ -30,9 +30,8 @@ var ErrOver = errors.New("no further round takes place")
 type Change struct {
 	From       int // round
 	MaxPayload int // bytes of payload in a frame, from then on
-	// Next returns the task with the vector, made of the model at that round. Its machine is an heir, see
-	// gossip.Worker.Succeed. The driver takes over its Recording and Layout too.
-	// It calls Next between two gradients.
+	// Next returns the task with the vector, made of the model at that round. Its machine is an heir, see gossip.Succeed.
+	// The driver takes over its Recording and Layout too, and calls Next between two gradients.
 	Next func(x []float32) (*Task, error)
 }
 
