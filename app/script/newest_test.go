@@ -18,8 +18,8 @@ func TestMeansOfSomeModels(t *testing.T) {
 			[]string{`"round":1,"moved":false,"rounds":{"0":1,"1":1,"2":1}}`}},
 		"some wait or have finished": {Place{Most: 100}, "step newest1 barrier|step barrier|step finish barrier",
 			[]string{`"round":1,"moved":false,"rounds":{"1":1}}`}},
-		"after the end": {Place{Most: 1, Rounds: 1}, "step newest newest|step|step",
-			[]string{"END 1", "newest 1 ", "newest 1 "}},
+		"after the end": {Place{Most: 1, Rounds: 1}, "step barrier newest newest|step barrier|step barrier",
+			[]string{"END 1", "barrier ", "newest 1 ", "newest 1 "}}, // the barrier: all others have come to their end
 		"one is dead": {Place{Most: 100, Sheds: true}, "step barrier newest newest1|step die|step barrier",
 			[]string{"barrier ", `newest `,
 				`newest1 {"kind":"newest","round":1,"moved":false,"missing":{"1":"it is sil`}},
