@@ -286,8 +286,8 @@ func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 		} {
 			for _, value := range values {
 				set := key + "=" + value.(string)
-				if value == "local" {
-					continue // of files that no preset has
+				if value == "local" || p.Name == "script" && key == "data.partition" {
+					continue // of files that no preset has, and of data that the script reads itself
 				}
 				l, err := Load(Source{File: p.Name, Set: []string{set}})
 				if err != nil {

@@ -210,7 +210,7 @@ func (c *console) summarize(s *session.Session, models score.Replicas) error {
 		if err := s.WriteFinals(w, finals, c.out.Width()); err != nil {
 			return err
 		}
-		return explained.Write(human.Folded(w, c.out.Width()))
+		return explained.Urgent().Write(human.Folded(w, c.out.Width()))
 	})
 	if err := errors.Join(s.Keep(summary), err); err != nil { // it is kept even if the terminal is gone
 		return err

@@ -25,9 +25,9 @@ func newLab(c *console) *cobra.Command {
 		Short: "train with all peers of a run as processes on this machine",
 		Long: `train with all peers of a run as processes on this machine
 
-FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. The peers are
-libp2p hosts that talk over local sockets, as they would on a LAN. One that dies is
-started again and goes on from its newest checkpoint; the others wait for it.
+FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `, or ` + scriptPreset + ` where a
+COMMAND follows. The peers are libp2p hosts that talk over local sockets, as they would on a
+LAN. One that dies is started again and goes on from its newest checkpoint; the others wait.
 
 A run may end before its rounds are over: when it has trained for a time, or when it has
 reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
@@ -39,7 +39,7 @@ it once, and its output stands above the table behind the rank of the peer.`,
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --until loss=0.4 --until time=10m
-  peer lab torch.yaml -- python3 train.py --lr 0.1
+  peer lab -- python3 train.py --lr 0.1
   peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
 		Args: c.scripted(0, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -44,6 +44,17 @@ func run(args []string, c *console) int {
 	return exitCode(err)
 }
 
+// greeting is what the program says when it is called without a command.
+const greeting = `Many machines train one model without a server: each averages with its neighbours.
+
+  try it         peer lab                      eight peers on this machine learn built-in data, in seconds
+  your script    peer lab -- python3 train.py  four copies of a PyTorch script train one model
+  your LAN       peer init                     five questions, and a token for the other machines
+  a paper        peer reproduce moniqua        its claims, run again and judged
+
+peer --help lists all commands, and peer COMMAND --help explains one.
+`
+
 func newRoot(c *console) *cobra.Command {
 	root := parent(&cobra.Command{
 		Use:   "peer",
@@ -56,6 +67,14 @@ func newRoot(c *console) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	others := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return others(cmd, args)
+		}
+		_, err := fmt.Fprint(c.out, greeting)
+		return err
+	}
 	root.CompletionOptions.DisableDefaultCmd = true // we have our own
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(flagError)

@@ -35,9 +35,12 @@ func (f *runFile) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 }
 
-// load reads the run file: the argument, or the preset ring8 where there is none.
+// load reads the run file: the argument, or a preset where there is none.
 func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	f.name = defaultPreset
+	if len(f.script) > 0 {
+		f.name = scriptPreset
+	}
 	if args = args[:len(args)-len(f.script)]; len(args) > 0 {
 		f.name = args[0]
 	}
@@ -54,8 +57,11 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set, Faults: f.faults})
 }
 
-// defaultPreset is the run file of commands without one.
-const defaultPreset = "ring8"
+// The run files of commands without one. The second is for the user's own script.
+const (
+	defaultPreset = "ring8"
+	scriptPreset  = "script"
+)
 
 // command returns a command line for the same run with other words. It shows no secret.
 func (f *runFile) command(words ...string) string {

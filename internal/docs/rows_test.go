@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the tables of algorithms and comp
 func TestTablesAreTheRows(t *testing.T) {
 	for _, made := range []struct{ name, head, table string }{
 		{"math.md", "| name | algorithm |", algorithmTable()},
-		{"../README.md", "| algorithm | `algorithm.name` |", choiceTable()},
+		{"choosing.md", "| algorithm | `algorithm.name` |", choiceTable()},
 		{"math.md", "| name | C(z), per bucket |", compressorTable()},
 		{"format/payloads.md", "| name | header of a bucket |", bucketTable()},
 		{"format/payloads.md", "| name | payload |", plainTable()},

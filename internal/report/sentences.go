@@ -25,6 +25,17 @@ func (e Explained) Write(w io.Writer) error {
 	return WriteSentences(w, e.Sentences)
 }
 
+// Urgent returns the same without notes, upon which no user needs to act.
+func (e Explained) Urgent() Explained {
+	var urgent []explain.Sentence
+	for _, s := range e.Sentences {
+		if s.Severity != explain.Note {
+			urgent = append(urgent, s)
+		}
+	}
+	return Explained{e.Summary, urgent}
+}
+
 // WriteSentences prints a line for each sentence.
 func WriteSentences(w io.Writer, all []explain.Sentence) error {
 	for _, s := range all {
