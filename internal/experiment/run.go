@@ -64,6 +64,7 @@ type Program struct {
 type network struct {
 	graph *topology.Graph
 	rows  []topology.Sequence // by rank
+	hops  int                 // messages of an exchange that a worker keeps for each neighbour
 	links shape.Network
 }
 
