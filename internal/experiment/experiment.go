@@ -53,7 +53,6 @@ func (r *Run) assemble() (*Run, error) {
 		return nil, err
 	}
 	r.rows = r.method.Neighbours(r.graph)
-	r.hops = r.method.Sends.Hops(r.N())
 	if r.links, err = linksOf(cfg, r.graph.Spec(), r.rows); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (r *Run) Sizes(rank topology.Rank) budget.Worker {
 		},
 	}
 	if !r.Asynchronous() {
-		w.Hops = r.hops
+		w.Hops = r.method.Sends.Hops(r.N())
 	}
 	if ahead := r.rows[rank].Ahead(); ahead > 1 {
 		w.Slots = ahead + 1
