@@ -16,7 +16,7 @@ import (
 
 // A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
 // reduce, broadcast (from worker 0), mean, newest, finish, end (waits for END),
-// leave, return, stop and die. With loop it steps until END. Bars separate
+// leave, return, stop and die. Bar and lines print. With loop it steps until END. Bars separate
 // workers.
 type player struct {
 	conn  net.Conn
@@ -127,6 +127,11 @@ func (p *player) do(word string) error {
 		}
 		fmt.Println("\nafter")
 		return nil
+	case "lines": // and an error
+		for i := range 50 {
+			fmt.Println("line", i)
+		}
+		return errors.New("fails")
 	case "end":
 		if p.ended {
 			return nil
