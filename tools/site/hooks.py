@@ -52,7 +52,7 @@ def navigation(text):
             continue
         others = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / folder).rglob("*.md"))
         pages.append({title: [page] + [other for other in others if other != page]})
-    return tabs
+    return [tab for tab in tabs if all(tab.values())]
 
 
 def on_files(files, config):
