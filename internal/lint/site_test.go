@@ -48,7 +48,9 @@ func TestEveryPageIsListed(t *testing.T) {
 
 func TestUnlistedPagesAreFound(t *testing.T) {
 	text := "[F](faq.md)\n| [L](lan.md) | a user |\n| [R](results/README.md) | all |\n"
-	pages := []string{"docs/README.md", "docs/faq.md", "docs/lan.md", "docs/papers/d2.md", "docs/results/claims/d2-minutes.md"}
+	pages := []string{
+		"docs/README.md", "docs/faq.md", "docs/lan.md", "docs/papers/d2.md", "docs/results/claims/d2-minutes.md",
+	}
 	if got, want := unlisted(pages, text), []string{"docs/faq.md", "docs/papers/d2.md"}; !slices.Equal(got, want) {
 		t.Errorf("unlisted %q, want %q", got, want)
 	}
