@@ -32,6 +32,9 @@ generate: ## write the assembly, the tables of the documents, the references, th
 	go test ./internal/docs -run 'Rows|Claims' -update
 	go test ./cmd/peer -run 'Reference|Outputs' -update
 
+site: ## build the documentation as a site: site/html/index.html
+	@tools/site/build.sh
+
 bench: ## measure the codec, links, the simulator and a step on this machine
 	go run ./cmd/peer bench codec
 	go run ./cmd/peer bench link
@@ -50,7 +53,7 @@ uninstall: ## remove what install has installed
 	for page in release/man/*.1; do rm -f $(DESTDIR)$(PREFIX)/share/man/man1/$$(basename $$page); done
 
 clean: ## remove what was built
-	rm -rf peer dist
+	rm -rf peer dist site
 
-.PHONY: help build test check vuln nightly ci generate bench release install uninstall clean
+.PHONY: help build test check vuln nightly ci generate site bench release install uninstall clean
 .DEFAULT_GOAL := help

@@ -67,7 +67,7 @@ var repository = sync.OnceValues(func() (tree, error) {
 		name = filepath.ToSlash(name)
 		found.files[name] = true
 		switch {
-		case entry.IsDir() && (name == ".git" || name == "runs" || entry.Name() == "node_modules"):
+		case entry.IsDir() && (name == ".git" || name == "runs" || name == "site" || entry.Name() == "node_modules"):
 			return filepath.SkipDir
 		case !entry.Type().IsRegular() || name == ".git" || name == "peer" || strings.HasSuffix(name, ".prof"):
 			return nil
