@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -222,6 +223,60 @@ func TestReductionsSendNoNaN(t *testing.T) {
 			}
 			if out, err := a.Send(0, 0, []byte{7}); err == nil || !slices.Equal(out, []byte{7}) {
 				t.Errorf("%s: worker %d sent %v, %v", r.name, i, out, err)
+			}
+		}
+	}
+}
+
+// heavy is heavy-ball momentum with a decay.
+type heavy struct{ v []float32 }
+
+func (h *heavy) Direct(g, x []float32) {
+	for i := range g {
+		h.v[i] = 0.9*h.v[i] + g[i] + 0.01*x[i]
+		g[i] = h.v[i]
+	}
+}
+
+func (h *heavy) State(v *state.Visit) { v.Vector("v", &h.v, len(h.v)) }
+
+// An optimizer after the reduction takes the step of a single machine with the mean gradient, whatever the form.
+func TestTheOptimizerTakesTheMean(t *testing.T) {
+	const n, d = 4, 24
+	forms := map[string]*field{}
+	for _, r := range reductions {
+		made := r.make
+		r.make = func(i int, x []float32, c algos.Compression, mean quant.Compressor) algorithm {
+			a := made(i, x, c, mean)
+			switch a := a.(type) {
+			case *algos.AllGather:
+				a.After = &heavy{make([]float32, d)}
+			case *algos.Server:
+				a.After = &heavy{make([]float32, d)}
+			}
+			return a
+		}
+		forms[r.name] = r.field(t, n, d, exact)
+	}
+	for name, f := range forms {
+		x, v := mean(f.workers, f.params), make([]float64, d)
+		for k := range 30 {
+			for c, g := range mean(f.workers, f.gradient) {
+				v[c] = 0.9*v[c] + g + 0.01*x[c]
+				x[c] -= stepSize * v[c]
+			}
+			if err := f.round(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, w := range f.workers {
+			for c, got := range w.Params() {
+				if math.Abs(float64(got)-x[c]) > 1e-4 {
+					t.Fatalf("%s: worker %d coordinate %d: %v, want %v", name, i, c, got, x[c])
+				}
+			}
+			if !slices.Equal(w.Params(), f.workers[0].Params()) {
+				t.Errorf("%s: worker %d is not where worker 0 is", name, i)
 			}
 		}
 	}

@@ -78,6 +78,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"train.optimizer.beta1", []need{ownSteps, only("train.optimizer.name", "adamw", "lion")}},
 	{"train.optimizer.beta2", []need{ownSteps, only("train.optimizer.name", "adamw", "lion")}},
 	{"train.optimizer.eps", []need{ownSteps, only("train.optimizer.name", "adamw")}},
+	{"algorithm.mean_gradients", []need{of(hasForms).or(false), ownSteps.or(false)}},
 	{"train.optimizer.clip_norm", []need{ownSteps.or(0.)}},
 	{"train.momentum", []need{ownSteps.rest(0.), plainMomentum.or(0.), only("train.optimizer.name", "sgd").or(0.)}},
 	{"train.weight_decay", []need{ownSteps}},
@@ -143,7 +144,6 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 var algorithmEffects = []effect{
 	{"algorithm.name", always},
 	{"algorithm.reduce", []need{of(hasForms)}},
-	{"algorithm.mean_gradients", []need{of(hasForms).or(false), ownSteps.or(false)}},
 	{"algorithm.error_feedback", []need{of(feedsBack).or(false), lossyReduce.or(false)}},
 	{"algorithm.controller.name", always},
 	{"algorithm.controller.min_bits", []need{controlled}},
