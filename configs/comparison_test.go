@@ -46,7 +46,7 @@ func TestATargetOfAccuracySetsTheEvaluation(t *testing.T) {
 		"report: {targets: {loss: 1, accuracy: 0.01}}": "seed=1 train.rounds=300 output.evaluate=7 algorithm.name=dpsgd",
 	} {
 		c, err := LoadComparison(writeFile(t, `name: fig
-base: ring8-fashion
+base: ring8
 networks: [{name: fast}]
 algorithms: [{label: D-PSGD, name: dpsgd}]
 seeds: [1]

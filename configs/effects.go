@@ -137,6 +137,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"output.every", always},
 	{"output.evaluate", []need{ownScores}},
 	{"output.evaluate_samples", []need{samples.or(0)}},
+	{"output.replica_samples", []need{ownScores, samples}},
 })
 
 var algorithmEffects = []effect{

@@ -277,12 +277,14 @@ type path interface {
 func (r *round) path(in []algos.Message) path {
 	mending := repaired(in)
 	switch {
-	case r.width == 0, len(in) > mostInLanes, mending && r.width == 8:
+	case r.width == 0, mending && (r.width == 8 || len(in) > usual):
 		return anyPath{}
 	case mending:
 		return mendPath{}
 	case r.width == 1:
 		return bitPath{}
+	case len(in) > usual:
+		return manyPath{}
 	}
 	return bytePath{}
 }

@@ -13,8 +13,10 @@ type bitPath struct{ bytePath }
 func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		low     [laneBlock / 8]byte
-		theirs  [mostInLanes][]byte
-		scales  [mostInLanes]float32
+		views   [usual][]byte
+		factors [usual]float32
+		theirs  = room(views[:], len(g.in))
+		scales  = room(factors[:], len(g.in))
 		saw     kernel.Mixed
 		acc, x  = g.acc, g.x
 		in      = g.in
@@ -31,7 +33,7 @@ func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
 		for j := range in {
 			theirs[j] = in[j].Payload[first/8:]
 		}
-		one := r.tier.MixBits(acc[first:end], g.mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)])
+		one := r.tier.MixBits(acc[first:end], g.mine[first/8:], low[:], theirs, scales)
 		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 	}
 	return r.mixed(saw.Largest, saw.Moved), nil

@@ -93,9 +93,9 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 func (r *round) mixBytes(g *gathered, memory []byte, block int) (algos.Mixed, error) {
 	var (
 		windows   [laneBlock]byte
-		theirs    [mostInLanes][]byte
-		rest      [mostInLanes][]byte
-		scales    [mostInLanes]float32
+		theirs    [usual][]byte
+		rest      [usual][]byte
+		scales    [usual]float32
 		quantizer kernel.Quantizer
 		lows      = laner{rounder: &r.windows, width: r.width, tier: r.tier} // without q before the first tie
 		saw       kernel.Mixed

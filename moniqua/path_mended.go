@@ -18,7 +18,7 @@ type mendPath struct{ bytePath }
 type mendMixer struct {
 	laneChecker
 	any    mixer
-	theirs [mostInLanes][blockLen]byte // the last bytes of their indices
+	theirs [usual][blockLen]byte // the last bytes of their indices
 }
 
 // mix implements path.
@@ -31,8 +31,8 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 		in      = g.in
 		owns    = r.encode.lanes(&q, kernel.OfIndices, r.width, len(x))
 		m       = mendMixer{laneChecker: newLaneChecker(&r, len(x), owns, coding{indices[:], bytes[:]})}
-		theirs  [mostInLanes][]byte
-		scales  [mostInLanes]float32
+		theirs  [usual][]byte
+		scales  [usual]float32
 		saw     kernel.Mixed
 	)
 	for j := range in {
@@ -40,7 +40,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	}
 	for first := 0; first < len(x); first += blockLen {
 		end := min(first+blockLen, len(x))
-		var before [mostInLanes][]byte
+		var before [usual][]byte
 		copy(before[:], g.repairs)
 		near, err := m.near(&g, first, end)
 		var one kernel.Mixed

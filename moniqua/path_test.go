@@ -142,13 +142,16 @@ func encoders(r *round) []path {
 func mixers(r *round, in []algos.Message) []path {
 	paths := []path{anyPath{}}
 	switch mending := repaired(in); {
-	case r.width == 0 || len(in) > mostInLanes:
+	case r.width == 0 || mending && len(in) > usual:
 	case mending && r.width < 8:
 		paths = append(paths, mendPath{})
 	case !mending && r.width == 1:
-		paths = append(paths, bitPath{}, bytePath{})
+		paths = append(paths, bitPath{}, manyPath{})
 	case !mending:
-		paths = append(paths, bytePath{})
+		paths = append(paths, manyPath{})
+		if len(in) <= usual {
+			paths = append(paths, bytePath{})
+		}
 	}
 	return paths
 }
@@ -157,7 +160,8 @@ func TestEveryPathGivesTheBitsOfPlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, r := drawAnyRound(t)
 		var (
-			all     = drawModels(t, &r, rapid.IntRange(2, 6).Draw(t, "models"))
+			few     = rapid.IntRange(2, 6)
+			all     = drawModels(t, &r, rapid.OneOf(few, few, few, rapid.SampledFrom([]int{33, 133})).Draw(t, "models"))
 			x       = all[0]
 			mending = rapid.Bool().Draw(t, "mending")
 			senders []sent
@@ -268,9 +272,11 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 		{2, []algos.Message{broken}, mendPath{}},
 		{256, []algos.Message{broken}, anyPath{}},
 		{3, []algos.Message{broken}, anyPath{}},
-		{16, slices.Repeat([]algos.Message{whole}, mostInLanes), bytePath{}},
-		{16, slices.Repeat([]algos.Message{whole}, mostInLanes+1), anyPath{}},
-		{16, slices.Repeat([]algos.Message{broken}, mostInLanes+1), anyPath{}},
+		{16, slices.Repeat([]algos.Message{whole}, usual), bytePath{}},
+		{16, slices.Repeat([]algos.Message{whole}, 5*usual), manyPath{}},
+		{2, slices.Repeat([]algos.Message{whole}, 5*usual), bitPath{}},
+		{16, slices.Repeat([]algos.Message{broken}, usual), mendPath{}},
+		{16, slices.Repeat([]algos.Message{broken}, usual+1), anyPath{}},
 	} {
 		r, err := mustCodec(t, test.levels, Nearest, 1, 1).round(0, 0)
 		if err != nil {

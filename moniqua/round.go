@@ -58,12 +58,20 @@ func repaired(in []algos.Message) bool {
 	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
-// mostInLanes is the largest number of neighbours that lanes can mix.
-const mostInLanes = 31
+// usual is the number of neighbours up to which the working memory of mixing is on the stack.
+const usual = 31
+
+// room returns n elements: of few if it has as many, else new ones.
+func room[T any](few []T, n int) []T {
+	if n > len(few) {
+		return make([]T, n)
+	}
+	return few[:n]
+}
 
 // mixedInLanes reports whether lanes alone can mix the messages in.
 func (r *round) mixedInLanes(in []algos.Message) bool {
-	return r.width > 0 && len(in) > 0 && len(in) <= mostInLanes && !repaired(in)
+	return r.width > 0 && len(in) > 0 && !repaired(in)
 }
 
 // sent returns n symbols of payload from coordinate first on, in the upper bits of

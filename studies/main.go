@@ -78,6 +78,7 @@ func studies() []study {
 		comparison("scaling", 5),
 		{"one-label10", "studies/one-label10.sh",
 			below("docs/results/", "one-label10.png", "one-label10.txt"), []string{fashion}, 10},
+		{"tables", "studies/tables/tables.py", []string{"docs/results/tables.md"}, []string{fashion, "scikit-learn"}, 10},
 		{"starts", "studies/pytorch/starts.py --jobs 2", []string{"docs/results/starts.md"},
 			[]string{cifar, torch}, 20},
 		{"bigmodel", "studies/bigmodel/run.sh", []string{"docs/results/bigmodel.md"}, []string{"optdigits"}, 20},

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +19,15 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
@@ -35,12 +39,15 @@ MODEL is a safetensors file, of a run or of another program: docs/models.md has 
 and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
 file FILE. Without it they are those that the metadata of MODEL name, or, for a checkpoint,
 the run.yaml of its run folder. The score is that of their test split. With --data and a file
-of your own it is that of all its rows, unless --set names data.test or data.test_share.`
+of your own it is that of all its rows, unless --set names data.test or data.test_share.
+
+A table has the accuracy of each class, and the class that most of its other rows are taken
+for. --output draws all of them: the rows of each class by the class that the model says.`
 
 // ExampleEvaluate has examples of it.
 const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors
   peer evaluate trained.safetensors --data fashion-mnist --json
-  peer evaluate trained.safetensors --data new.csv
+  peer evaluate trained.safetensors --data new.csv -o confusion.png
   peer evaluate trained.safetensors my-run.yaml
   peer evaluate runs/ring8-20260726-093015/checkpoints/rank-0/round-00000200`
 
@@ -62,6 +69,7 @@ type Request struct {
 	RunFile string   // names model and data; "": the metadata of the model file do
 	Data    string   // name of another data set, or a file of samples; "" for none
 	Set     []string // further keys of the run file, as in key=value
+	Picture string   // file for the picture of the classes, "" for none
 }
 
 // Of returns the request for the arguments of the command: the model file, and perhaps a run file.
@@ -84,6 +92,8 @@ type Score struct {
 	Loss     *float64       `json:"loss"`
 	Accuracy *float64       `json:"accuracy"` // null where it has no meaning
 	Settings map[string]any `json:"settings"` // the section model, only keys with effect
+	Classes  []ClassScore   `json:"classes,omitempty"`
+	Picture  string         `json:"picture,omitempty"`
 	Notes    []string       `json:"notes,omitempty"`
 }
 
@@ -132,7 +142,33 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 			done.Rows = r.Data
 		}
 	}
-	return done, nil
+	return done, r.byClass(&done, run, x, statistics)
+}
+
+// byClass adds the scores of the classes, where there are some, and draws them.
+func (r Request) byClass(done *Score, run *experiment.Run, x, statistics []float32) error {
+	counts, err := run.Scorer().Confusion(x, statistics)
+	if errors.Is(err, score.ErrNoClasses) {
+		if r.Picture != "" {
+			return advice.Usage(fmt.Errorf("evaluate: --output: %w to draw", err), "")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	names := run.Data().Info().Classes
+	done.Classes = classScores(names, counts)
+	if r.Picture == "" {
+		return nil
+	}
+	var picture bytes.Buffer
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(r.Picture)), ".")
+	if err := report.WriteConfusion(&picture, names, counts, format); err != nil {
+		return advice.Usage(fmt.Errorf("evaluate: --output %s: %w", r.Picture, err), "end the name in .png, .svg or .pdf")
+	}
+	done.Picture = r.Picture
+	return atomicfile.Write(r.Picture, picture.Bytes(), 0o644)
 }
 
 // run assembles the run that evaluates a file.
@@ -334,10 +370,16 @@ func (s Score) Write(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%.4f\n", v.name, *v.value)
 		}
 	}
+	if s.Picture != "" {
+		fmt.Fprintf(t, "picture\t%s\n", s.Picture)
+	}
 	for _, note := range s.Notes {
 		fmt.Fprintf(t, "note\t%s\n", note)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return writeClasses(w, s.Classes)
 }
 
 // assemble builds the run of a run file, or of none for "", with settings and the environment. The data are read as the

@@ -64,7 +64,7 @@ type Lab struct {
 	Verbose  int           // how much more each peer logs
 	Lost     int           // exit code of a peer that has lost the others
 	Still    <-chan func() // delivers functions during which the peers stand still
-	Script   []string      // the command of the script that each peer starts; none for a built-in model
+	Script   Scripts
 }
 
 // Run starts the peers, attends them to their end, and returns their final models by rank.
@@ -76,6 +76,9 @@ func (l *Lab) Run(ctx context.Context) (models score.Replicas, err error) {
 		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
 	}
 	run := l.Session.Run
+	if where := l.Script.where(l.Folder.Dir, run.N()); where != "" && !l.Quiet {
+		fmt.Fprintln(l.Display, where)
+	}
 	err = fleet.Run(ctx, fleet.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
 		Command:    func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
@@ -105,7 +108,7 @@ const ScriptGrace = bridge.Ending + fleet.DefaultGrace
 
 // grace returns the time from the order to stop to the kill.
 func (l *Lab) grace() time.Duration {
-	if len(l.Script) > 0 {
+	if len(l.Script.Command) > 0 {
 		return ScriptGrace
 	}
 	return fleet.DefaultGrace
@@ -114,20 +117,23 @@ func (l *Lab) grace() time.Duration {
 // peer returns the command that starts a peer; life counts its earlier starts.
 func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
-		"--supervised"}, l.words()...)
+		"--supervised"}, l.words(rank)...)
 	if l.Resume || life > 0 {
 		args = append(args, "--resume")
 	}
-	cmd := exec.Command(program, append(args, script.After(l.Script)...)...)
+	cmd := exec.Command(program, append(args, script.After(l.Script.Command)...)...)
 	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
-	if len(l.Script) > 0 {
+	if len(l.Script.Command) > 0 {
 		cmd.Env = machine.ShareThreads(cmd.Env, l.Session.Run.N())
 	}
 	return cmd
 }
 
-// words returns the flags with which a peer logs as much as this process.
-func (l *Lab) words() (words []string) {
+// words returns the flags with which a peer logs as much as this process, and its script too.
+func (l *Lab) words(rank int) (words []string) {
+	if l.Script.hides(rank) {
+		words = append(words, "--hide-script")
+	}
 	if l.Quiet {
 		words = append(words, "--quiet")
 	}

@@ -38,7 +38,11 @@ func TestAPeerIsStartedWithItsRankAndGoesOnLater(t *testing.T) {
 	if again := l.peer("program", 3, 1); !slices.Equal(again.Args, append(want, "--resume")) {
 		t.Errorf("%q in its second life", again.Args)
 	}
-	l.Script = []string{"python3", "train.py"}
+	l.Script = Scripts{[]string{"python3", "train.py"}, 2}
+	if hides := slices.Contains(l.peer("program", 3, 0).Args, "--hide-script"); !hides {
+		t.Error("a script whose output is not asked for is shown")
+	}
+	l.Script.Shown = ofAll
 	if cmd = l.peer("program", 3, 0); !slices.Equal(cmd.Args, append(want, "--", "python3", "train.py")) {
 		t.Errorf("%q with a script", cmd.Args)
 	}

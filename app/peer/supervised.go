@@ -92,11 +92,11 @@ func (p *Supervised) environment(cfg configs.Config) ([]string, error) {
 		return nil, nil
 	}
 	rank, size := strconv.Itoa(p.Rank), strconv.Itoa(cfg.Topology.Size)
-	dir := filepath.Join(filepath.Dir(p.Path), "scripts", rank)
+	dir := scriptFolder(filepath.Dir(p.Path), rank)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the folder of the script of worker %s: %w", rank, err)
 	}
-	output, err := os.OpenFile(filepath.Join(dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	output, err := os.OpenFile(outputOf(filepath.Dir(p.Path), rank), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the output of the script of worker %s: %w", rank, err)
 	}

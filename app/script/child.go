@@ -29,6 +29,7 @@ type Child struct {
 	start  []float32 // of the script; after Meet that of the run
 	folder string    // of the Python package
 	after  func(time.Duration, func()) (stop func() bool)
+	last   *tail // of a hidden script; nil: its output is shown
 	turns  *turns
 	scores
 }
@@ -55,9 +56,14 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if err := python.InstallShort(c.folder); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
+	said, failed := o.said(), o.Out
+	if o.Hidden {
+		c.last = new(tail)
+		said, failed = c.last, c.last
+	}
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, TCP: overTCP(),
-		Out: o.kept(o.said()), Err: o.kept(o.Out), Live: o.live(), PythonPath: c.folder, Log: o.Log,
+		Out: o.kept(said), Err: o.kept(failed), Live: o.live(), PythonPath: c.folder, Log: o.Log,
 		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
 		Loss: c.Late.Loss, Values: c.noteValues, Score: c.note,
 	})
@@ -80,9 +86,18 @@ func (c *Child) Close() {
 		return
 	}
 	c.script.Kill()
-	_ = c.script.Wait()
+	if err := c.script.Wait(); err != nil {
+		c.reveal()
+	}
 	c.Late.Flush()
 	_ = os.RemoveAll(c.folder) // a leftover file does no harm
+}
+
+// reveal shows the last lines of a script whose output is hidden.
+func (c *Child) reveal() {
+	if c.last != nil {
+		c.last.show(c.o.Out)
+	}
 }
 
 // overTCP reports whether scripts call a port of this machine: where Python has no Unix sockets, and where the user has

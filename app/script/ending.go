@@ -66,9 +66,13 @@ func (c *Child) hurry(allowed time.Duration) (stop func() bool) {
 // Stop ends the script of a worker that ends because of an error, after that many rounds with vector x, nil if it has
 // none. The script hears why, may save what it has, and is killed if it takes longer than bridge.DefaultGrace.
 func (c *Child) Stop(ctx context.Context, why error, rounds int, x []float32) {
+	_, failed := errors.AsType[*Error](why)
+	if failed {
+		defer c.reveal()
+	}
 	defer c.Close()
 	close(c.turns.stopping)
-	if _, failed := errors.AsType[*Error](why); failed || x == nil {
+	if failed || x == nil {
 		return
 	}
 	end := bridge.End{Why: bridge.Stopped, Message: why.Error(), Round: rounds}

@@ -140,12 +140,13 @@ func (h *hub) end(rank int, err error) {
 // live is a worker: it does its rounds and ends its script.
 func (h *hub) live(ctx context.Context, rank int) {
 	c, x, k := h.children[rank], []float32{0}, 0
+	change := &Change{From: -1} // of the vector
 	fail := func(err error) {
 		h.end(rank, err)
 		c.Stop(ctx, err, k, x)
 	}
 	for ; k < h.place.Most; k++ {
-		g, computed := make([]float32, 1), make(chan error, 1)
+		g, computed := make([]float32, len(x)), make(chan error, 1)
 		go func() {
 			_, err := c.Gradient(g, k, x)
 			computed <- err
@@ -164,12 +165,22 @@ func (h *hub) live(ctx context.Context, rank int) {
 			fail(err)
 			return
 		}
+		if told := c.Change(); told != nil {
+			change = told
+		}
+		y := slices.Clone(x) // x is that of other calls
+		for i := range g {
+			y[i] -= g[i]
+		}
 		if h.place.Free {
-			x = []float32{x[0] - g[0]}
+			x = y
 			continue
 		}
-		h.put(fmt.Sprint("round ", k), rank, []float32{x[0] - g[0]})
-		if x, err = h.meet(ctx, fmt.Sprint("round ", k)); err != nil {
+		h.put(fmt.Sprint("round ", k), rank, y)
+		if x, err = h.meet(ctx, fmt.Sprint("round ", k)); err == nil && k+1 == change.From {
+			x, err = change.Vector(x)
+		}
+		if err != nil {
 			fail(err)
 			return
 		}
@@ -202,7 +213,7 @@ func (place Place) run(t *testing.T, words string) (printed [][]string, failed e
 	if err != nil {
 		t.Fatal(err)
 	}
-	place.Size = strings.Count(words, "|") + 1
+	place.Size, place.After = strings.Count(words, "|")+1, func(k int) int { return k + 2 }
 	h := &hub{place: place, lost: make([]bool, place.Size), parts: map[string]map[int][]float32{},
 		fresh: make(chan struct{}), failed: make(chan struct{})}
 	for range place.Size {

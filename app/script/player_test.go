@@ -15,8 +15,8 @@ import (
 )
 
 // A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
-// reduce, broadcast (from worker 0), mean, newest, finish, end (waits for END),
-// leave, return, stop and die. With loop it steps until END. Bars separate
+// reduce, broadcast (from worker 0), mean, newest, refresh (adds a tensor), finish, end (waits for END),
+// leave, return, stop and die. Bar and lines print. With loop it steps until END. Bars separate
 // workers.
 type player struct {
 	conn  net.Conn
@@ -24,6 +24,7 @@ type player struct {
 	calls int
 	ended bool // END is there
 	round int  // of the last GO
+	size  int  // of its vector
 }
 
 // errOver says that the run has ended in a call of the player.
@@ -99,7 +100,10 @@ func (p *player) do(word string) error {
 		if p.ended {
 			return nil
 		}
-		step := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(p.rank)))
+		var step []byte
+		for range p.size {
+			step = binary.LittleEndian.AppendUint32(step, math.Float32bits(float32(p.rank)))
+		}
 		if err := p.send(bridge.KindStep, 0, step); err != nil {
 			return err
 		}
@@ -127,6 +131,11 @@ func (p *player) do(word string) error {
 		}
 		fmt.Println("\nafter")
 		return nil
+	case "lines": // and an error
+		for i := range 50 {
+			fmt.Println("line", i)
+		}
+		return errors.New("fails")
 	case "end":
 		if p.ended {
 			return nil
@@ -164,6 +173,11 @@ func (p *player) call(kind string) error {
 		if p.rank == 0 {
 			raw = []byte("root")
 		}
+	case "refresh":
+		next := `{"tensors":[{"name":"w","shape":[1],"dtype":"float32"},{"name":"v","shape":[1],"dtype":"float32"}],` +
+			`"elements":2,"exact":0}`
+		raw = append(binary.LittleEndian.AppendUint32(nil, uint32(len(next))), next...)
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(p.rank)+0.5))
 	}
 	number := 0
 	if !strings.HasPrefix(kind, "newest") {
@@ -190,6 +204,8 @@ func (p *player) call(kind string) error {
 			what := kind
 			switch got := body[length:]; {
 			case strings.HasPrefix(kind, "mean") || strings.HasPrefix(kind, "newest") && len(got) > 0:
+				what += fmt.Sprintf(" %g", math.Float32frombits(binary.LittleEndian.Uint32(got)))
+			case kind == "refresh":
 				what += fmt.Sprintf(" %g", math.Float32frombits(binary.LittleEndian.Uint32(got)))
 			case kind == "reduce":
 				what += fmt.Sprintf(" %g", math.Float64frombits(binary.LittleEndian.Uint64(got)))
@@ -231,7 +247,7 @@ func (p *player) read() (bridge.Header, []byte, error) {
 	}
 	switch h.Kind {
 	case bridge.KindGo:
-		p.round = int(h.Round)
+		p.round, p.size = int(h.Round), int(h.Length)/4
 	case bridge.KindError:
 		return h, nil, fmt.Errorf("the peer refuses: %s", body)
 	}

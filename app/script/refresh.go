@@ -52,6 +52,10 @@ func (t *turns) refresh(call int, parts map[topology.Rank]pace.Call, k int) ([]b
 	if err != nil {
 		return nil, err
 	}
+	// A worker whose script has left hears of the call at any time before it is over. So it is over when all know it.
+	if _, err := t.room.Average(t.room.ctx, call, []float32{0}); err != nil {
+		return nil, err
+	}
 	from := t.place.After(k)
 	t.heir = heir{from, shape, &Change{From: from, Outline: next, Vector: vector}}
 	return fresh, nil

@@ -14,6 +14,7 @@ type Step struct{ Command, Why string }
 // evaluate the mean, and predict classes.
 func (s *Session) Next() (all []Step) {
 	cfg, model := s.Run.Config(), runfolder.AveragePath(s.Folder.Dir)
+	picture := cfg.Name + "-classes.png"
 	lan := s.Mode == "run"
 	if lan && s.Run.N() > 1 {
 		files := filepath.Join(advice.Command(s.Folder.Dir), "peer-*.safetensors") // the shell expands it
@@ -25,9 +26,11 @@ func (s *Session) Next() (all []Step) {
 	case lan && cfg.Data.Partition == "local": // no machine has the test rows of all
 	case cfg.Data.Own():
 		file := filepath.Join(s.Folder.Dir, runfolder.RunFile)
-		all = append(all, Step{advice.Command("peer", "evaluate", model, file), "its accuracy on the test split"})
+		all = append(all, Step{advice.Command("peer", "evaluate", model, file, "-o", picture),
+			"its accuracy by class, and a picture"})
 	default:
-		all = append(all, Step{advice.Command("peer", "evaluate", model), "its accuracy on the test split"})
+		all = append(all, Step{advice.Command("peer", "evaluate", model, "-o", picture),
+			"its accuracy by class, and a picture"})
 	}
 	if s.Mode != "sim" && cfg.LearnsFromData() && cfg.Data.Name == "file" {
 		file := cfg.Data.OfRank(0).Path

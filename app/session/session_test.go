@@ -251,13 +251,14 @@ func TestNextStepsAreThoseThatWork(t *testing.T) {
 	}{
 		{"run", nil, []string{"peer average D/peer-*.safetensors -o D/model.safetensors"}},
 		{"run", images, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
-			"peer evaluate D/model.safetensors"}},
+			"peer evaluate D/model.safetensors -o small-classes.png"}},
 		{"run", own, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
-			"peer evaluate D/model.safetensors D/run.yaml", "peer predict D/model.safetensors " + table + " -o classes.csv"}},
+			"peer evaluate D/model.safetensors D/run.yaml -o small-classes.png",
+			"peer predict D/model.safetensors " + table + " -o classes.csv"}},
 		{"run", append(own, "data.partition=local"), []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
 			"peer predict D/model.safetensors " + table + " -o classes.csv"}},
 		{"lab", nil, nil},
-		{"lab", images, []string{"peer evaluate D/model.safetensors"}},
+		{"lab", images, []string{"peer evaluate D/model.safetensors -o small-classes.png"}},
 		{"sim", own, nil},
 	} {
 		s, _ := started(t, small(t, test.set...), test.mode, "")

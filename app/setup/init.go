@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gossiptrainer/app/advice"
@@ -53,18 +52,14 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 		return "", err
 	}
 	text := a.RunFile()
-	err = tryOut(text, func(name string) error {
-		loaded, err := configs.Load(configs.Source{File: name})
-		if err == nil {
-			_, err = held(loaded)
-		}
-		return err
-	})
-	if err != nil {
+	if err := loads(text); err != nil {
 		return "", err
 	}
 	if ctx.Err() != nil { // Ctrl-C leaves nothing
 		return "", context.Cause(ctx)
+	}
+	if a.alone() {
+		return b.here(files, text)
 	}
 	secret := make([]byte, 32)
 	rand.Read(secret)
@@ -85,11 +80,34 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	return files.runFile, b.Invite.with(ctx, p)
 }
 
+// loads checks that a run file can be read, and that this machine has its data.
+func loads(text string) error {
+	return tryOut(text, func(name string) error {
+		loaded, err := configs.Load(configs.Source{File: name})
+		if err == nil {
+			_, err = held(loaded)
+		}
+		return err
+	})
+}
+
+// here ends a beginning on one machine alone: no machine joins, so there is no secret.
+func (b *Beginning) here(files paths, text string) (runFile string, err error) {
+	if err := files.write(text, "", b.Overwrite); err != nil {
+		return "", err
+	}
+	b.say("%s is the run file", files.runFile)
+	b.Alone = true
+	advice.Next(b.Talk, advice.Command("peer", "lab", files.runFile), "trains on this machine")
+	return files.runFile, nil
+}
+
 // checkData says what a check of the user's own data finds, and follows its advice.
 func (b *Beginning) checkData(a *answers) error {
 	if !a.Own {
 		return nil
 	}
+	a.suit.batch = 1 // fits all data
 	err := tryOut(a.RunFile(), func(name string) error {
 		loaded, err := configs.Load(configs.Source{File: name})
 		if err != nil {
@@ -102,14 +120,10 @@ func (b *Beginning) checkData(a *answers) error {
 		for _, note := range check.Notes {
 			b.say("note: %s", note)
 		}
-		if a.Standardise = check.Standardise; a.Standardise {
-			b.say("the run file has data.standardise: true")
-		}
-		if check.Split == nil {
-			return nil
-		}
-		if a.Batch = min(usualBatch, slices.Min(check.Split.Sizes)); a.Batch < usualBatch {
-			b.say("the run file has train.batch: %d", a.Batch)
+		a.suit = suit{}
+		if check.Split != nil {
+			a.suit = suits(check, a.workers(), a.Rounds)
+			b.say("%s", a.suit.why)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +22,21 @@ type answers struct {
 	Data     string // of a data set, or a path
 	Own      bool   // Data is a path
 	Link     string // rate of the slowest link, like 100mbit
-	Rounds   int
+	Rounds   int    // 0: as many as suit the data
 
-	Standardise bool // the check of the data advises it
-	Batch       int  // the largest that fits the data; 0: the usual one
+	suit suit // of data of the user
+}
+
+// alone reports whether one machine has all workers.
+func (a answers) alone() bool { return a.Machines == 1 }
+
+// workers returns the number of workers of the run. A machine alone has some, so that there is gossip.
+func (a answers) workers() int {
+	const own = 4
+	if a.alone() {
+		return own
+	}
+	return a.Machines
 }
 
 // A Question is one of peer init. Its flag answers it as well.
@@ -46,13 +56,14 @@ func Questions() []Question {
 	return []Question{
 		{"name", "`name` of the run and of its two files (default: lan)", "Name of the run and of its files",
 			func(_ int, free func(string) bool) string { return freeName(free) }, takeName},
-		{"machines", "`number` of machines that take part, this one included", "Machines that take part, this one included",
-			usualMachines, takeMachines},
+		{"machines", "`number` of machines that take part, this one included",
+			"Machines that take part, this one included; 1 is this one alone", usualMachines, takeMachines},
 		{"data", "`name` of a data set, or of a file or folder of yours (default: glyphs)",
 			"Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", always("glyphs"), takeData},
 		{"link", "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
 			"Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit", always("100mbit"), takeLink},
-		{"rounds", "`number` of rounds of training (default: 300)", "Rounds of training", always("300"), takeRounds},
+		{"rounds", "`number` of rounds of training (default: auto, as many as suit the data)", "Rounds of training",
+			always(suitable), takeRounds},
 	}
 }
 
@@ -86,14 +97,17 @@ func takeName(a *answers, text string) error {
 }
 
 func takeMachines(a *answers, text string) (err error) {
-	a.Machines, err = number(text, 2, 1+handover.MostSeats)
-	if err != nil && text == "1" {
-		return errors.New("1: for one machine there is peer lab, with many peers on it: want 2 or more")
-	}
+	a.Machines, err = number(text, 1, 1+handover.MostSeats)
 	return err
 }
 
+// suitable is the answer that leaves the number of rounds to the program.
+const suitable = "auto"
+
 func takeRounds(a *answers, text string) (err error) {
+	if a.Rounds = 0; text == suitable {
+		return nil
+	}
 	a.Rounds, err = number(text, 1, 1_000_000_000)
 	return err
 }
@@ -160,26 +174,63 @@ func (a answers) bits() int {
 	return 2
 }
 
-// usualBatch is the batch of a run file whose data are large enough.
-const usualBatch = 32
+// Run files for built-in data have these.
+const (
+	usualBatch  = 32
+	usualRounds = 300
+)
+
+// A commented is a run file with comments beside its keys.
+type commented struct{ strings.Builder }
+
+func (c *commented) line(text, comment string) {
+	if comment != "" {
+		text = fmt.Sprintf("%-32s # %s", text, comment)
+	}
+	c.WriteString(strings.TrimRight(text, " ") + "\n")
+}
+
+// training writes the sections of the model and of its training.
+func (a answers) training(line func(text, comment string)) {
+	s := a.suit
+	if s == (suit{}) {
+		s.hidden = narrow
+	}
+	line("\nmodel:", "")
+	if s.hidden == 0 {
+		line("  name: logistic", "with few rows of two classes, more learns them by heart")
+	} else {
+		line("  name: mlp", "")
+		line(fmt.Sprintf("  hidden: [%d]", s.hidden), "units of the hidden layers")
+	}
+	line("\ntrain:", "")
+	line(fmt.Sprintf("  rounds: %d", cmp.Or(s.rounds, a.Rounds, usualRounds)), "")
+	line(fmt.Sprintf("  batch: %d", cmp.Or(s.batch, usualBatch)), "samples of a worker in a round")
+	line("  step_size: 0.05", "")
+	if a.Own {
+		line("  momentum: 0.9", "")
+		line("  weight_decay: 0.01", "keeps a model from learning rows by heart")
+	}
+}
 
 // RunFile returns a run file with comments.
 func (a answers) RunFile() string {
-	var b strings.Builder
-	line := func(text, comment string) {
-		if comment != "" {
-			text = fmt.Sprintf("%-32s # %s", text, comment)
-		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
-	}
+	var b commented
+	line := b.line
 	file := a.Name + runEnding
-	line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s\" on each of them starts it.", a.Machines,
-		file), "")
-	line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s\" hands it over.", file), "")
+	parts := "machines that take part"
+	if a.alone() {
+		parts = "processes on this machine"
+		line(fmt.Sprintf("# A run on one machine, made by peer init. \"peer lab %s\" starts it.", file), "")
+	} else {
+		line(fmt.Sprintf("# A run of %d machines, made by peer init. \"peer run %s\" on each of them starts it.", a.Machines,
+			file), "")
+		line(fmt.Sprintf("# All have the same file, but for the section node: \"peer invite %s\" hands it over.", file), "")
+	}
 	line("name: "+a.Name, "peers of one name look for each other")
 	line("\ntopology:", "")
-	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.Machines))
-	line(fmt.Sprintf("  size: %d", a.Machines), "machines that take part")
+	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.workers()))
+	line(fmt.Sprintf("  size: %d", a.workers()), parts)
 	line("\nalgorithm:", "")
 	line("  name: dpsgd", "peer config reference has the others")
 	line(fmt.Sprintf("  bits: %d", a.bits()), fmt.Sprintf("per parameter, for links of %s and more; 32 = full precision",
@@ -188,21 +239,17 @@ func (a answers) RunFile() string {
 	if a.Own {
 		line("  name: file", "samples of your own")
 		line("  path: "+strconv.Quote(a.Data), "on this machine")
-		if a.Standardise {
-			line("  standardise: true", "the deviations of its columns differ widely")
+		if a.suit.standardise {
+			line("  standardise: true", "columns get mean 0 and deviation 1")
 		}
 	} else {
 		line("  name: "+a.Data, "peer data list names all")
 	}
-	line("\nmodel:", "")
-	line("  name: mlp", "")
-	line("  hidden: [64]", "units of the hidden layers")
-	line("\ntrain:", "")
-	line(fmt.Sprintf("  rounds: %d", a.Rounds), "")
-	line(fmt.Sprintf("  batch: %d", cmp.Or(a.Batch, usualBatch)), "samples of a worker in a round")
-	line("  step_size: 0.05", "")
-	line("\nnode:", "")
-	line("  join_secret_file: "+a.Name+secretEnding, "the machines that hold it belong to the run: keep it secret")
+	a.training(line)
+	if !a.alone() {
+		line("\nnode:", "")
+		line("  join_secret_file: "+a.Name+secretEnding, "the machines that hold it belong to the run: keep it secret")
+	}
 	line("\n# All other keys: peer config reference", "")
 	return b.String()
 }

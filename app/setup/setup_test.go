@@ -17,10 +17,13 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/status"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/model/sample"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )
@@ -114,7 +117,7 @@ func TestARunOnOwnDataIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		advised := name == "wide.csv"
-		if loaded.Config.Data.Standardise != advised ||
+		if !loaded.Config.Data.Standardise || loaded.Config.Train.Rounds != 9 ||
 			strings.Contains(talk.String(), "data.standardise: true helps training") != advised {
 			t.Errorf("%s: standardise: %v; %s", name, loaded.Config.Data.Standardise, talk)
 		}
@@ -149,7 +152,7 @@ func TestARunOnOwnDataIsChecked(t *testing.T) {
 	}
 	s, talk := screen("")
 	b = Beginning{Screen: s, Alone: true, Given: map[string]string{"name": "few", "machines": "2", "data": "few.csv"}}
-	if _, err := b.Begin(t.Context()); err != nil || !strings.Contains(talk.String(), "run file has train.batch: 4") {
+	if _, err := b.Begin(t.Context()); err != nil || !strings.Contains(talk.String(), "logistic regression") {
 		t.Errorf("few rows: %s, error %v", talk, err)
 	}
 	if strings.Contains(names(t, dir), "lan") {
@@ -160,8 +163,8 @@ func TestARunOnOwnDataIsChecked(t *testing.T) {
 func TestWrongAnswersSayWhatIsWanted(t *testing.T) {
 	folder(t)
 	for _, test := range []struct{ flag, text, want string }{
-		{"name", "a/b", "want letters"}, {"name", "", "want letters"}, {"machines", "1", "peer lab"},
-		{"machines", "many", "want a number from 2"}, {"machines", "", "want a number"}, {"data", "glyph", "want one of"},
+		{"name", "a/b", "want letters"}, {"name", "", "want letters"}, {"machines", "0", "want a number from 1"},
+		{"machines", "many", "want a number from 1"}, {"machines", "", "want a number"}, {"data", "glyph", "want one of"},
 		{"data", "", "want one of"}, {"link", "fast", "want a rate"}, {"link", "", "want a rate"}, {"rounds", "0", "from 1"},
 	} {
 		for _, q := range Questions() {
@@ -453,5 +456,54 @@ func TestNoTokenForARunThatIsFull(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the run lan is full: its 2 machines have met") ||
 		!strings.Contains(hintOf(err), "topology.size") {
 		t.Errorf("error %v, want that the run is full", err)
+	}
+}
+
+// The model, the batch and the rounds follow rows, values and classes.
+func TestTheModelSuitsTheData(t *testing.T) {
+	check := func(rows, inputs, classes int) *describe.DataCheck {
+		first := &data.Survey{Shape: sample.Shape{H: 1, W: 1, C: inputs}, Classes: make([]data.ClassCount, classes)}
+		sizes := []int{rows / 4, rows / 4, rows / 4, rows - 3*(rows/4)}
+		return &describe.DataCheck{Files: []*data.Survey{first}, Train: rows, Split: &describe.Split{Sizes: sizes}}
+	}
+	for _, test := range []struct {
+		rows, inputs, classes, asked int
+		hidden, batch, rounds        int
+	}{
+		{400, 7, 2, 0, 0, 16, 600},
+		{400, 7, 3, 0, 64, 16, 600},
+		{40, 4, 3, 0, 64, 10, 600},
+		{4500, 64, 10, 0, 64, 32, 703},
+		{60000, 784, 10, 0, 128, 32, 3000},
+		{60000, 784, 10, 50, 128, 32, 50},
+	} {
+		s := suits(check(test.rows, test.inputs, test.classes), 4, test.asked)
+		if s.hidden != test.hidden || s.batch != test.batch || s.rounds != test.rounds || !s.standardise {
+			t.Errorf("%+v: %+v", test, s)
+		}
+		if want := fmt.Sprintf("%d rounds", s.rounds); !strings.Contains(s.why, want) {
+			t.Errorf("%q does not say %s", s.why, want)
+		}
+	}
+}
+
+// One machine alone gets a run of several processes, without a secret.
+func TestOneMachineNeedsNoSecret(t *testing.T) {
+	dir := folder(t)
+	s, talk := screen("")
+	b := Beginning{Screen: s, Given: map[string]string{"machines": "1"}}
+	file, err := b.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := configs.Load(configs.Source{File: file})
+	if err != nil || loaded.Config.Topology.Size != 4 || loaded.Config.Train.Rounds != usualRounds {
+		t.Errorf("%+v, error %v", loaded, err)
+	}
+	if got := names(t, dir); got != "lan.yaml" {
+		t.Errorf("files %s, want the run file alone", got)
+	}
+	if !strings.Contains(talk.String(), "next: peer lab lan.yaml") {
+		t.Errorf("no next step: %s", talk)
 	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -17,9 +19,7 @@ import (
 )
 
 func newLab(c *console) *cobra.Command {
-	var file runFile
-	var restart string
-	var until []string
+	var l labFlags
 	cmd := &cobra.Command{
 		Use:   "lab [FILE] [-- COMMAND...]",
 		Short: "train with all peers of a run as processes on this machine",
@@ -34,48 +34,74 @@ reached a loss or an accuracy as a report sees it. All peers then finish the rou
 one of them has begun; the result is that of a run of that many rounds.
 
 COMMAND is your own script, where the run file says model.name: external. Each peer starts
-it once, and its output stands above the table behind the rank of the peer.`,
+it once, and its output stands above the table behind the rank of the peer. A terminal
+shows that of worker 0, files and pipes get all. Folder scripts of the run has all of it.`,
 		Example: `  peer lab
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --until loss=0.4 --until time=10m
   peer lab -- python3 train.py --lr 0.1
   peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
-		Args: c.scripted(0, 1, &file.script),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			restarts, err := peer.ParseRestart(restart)
-			if err != nil {
-				return err
-			}
-			ends, err := session.ParseUntil("lab", until)
-			if err != nil {
-				return err
-			}
-			run, err := during(c, "preparing the run", func(*screen.Task) (*experiment.Run, error) {
-				return file.assembleFor("lab", args)
-			})
-			if err != nil {
-				return err
-			}
-			return c.runLab(cmd.Context(), &file, run, restarts, ends)
-		},
+		Args: c.scripted(0, 1, &l.file.script),
+		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), c, args) },
 	}
-	file.addFlags(cmd)
-	file.addFaults(cmd)
-	file.addResume(cmd)
+	l.file.addFlags(cmd)
+	l.file.addFaults(cmd)
+	l.file.addResume(cmd)
 	c.addJSON(cmd)
 	c.addDash(cmd)
-	addUntil(cmd, &until)
-	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
+	addUntil(cmd, &l.until)
+	cmd.Flags().StringVar(&l.restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
+	cmd.Flags().StringVar(&l.shown, "output", "",
+		"scripts to show, `which`: all, none or a rank (default: 0 on a terminal)")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(peer.DefaultRestart)
 	return cmd
 }
 
-func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run, restarts int,
-	ends session.Until) error {
+// labFlags are what the user asks of a lab.
+type labFlags struct {
+	file           runFile
+	restart, shown string
+	until          []string
+}
+
+// run trains with all peers.
+func (l *labFlags) run(ctx context.Context, c *console, args []string) error {
+	all := peer.Lab{Resume: l.file.resume, Lost: exitNetwork, Script: peer.Scripts{Command: l.file.script},
+		Quiet: c.quiet, Verbose: c.verbose}
+	var err error
+	if all.Restarts, err = peer.ParseRestart(l.restart); err != nil {
+		return err
+	}
+	ends, err := session.ParseUntil("lab", l.until)
+	if err != nil {
+		return err
+	}
+	if l.shown != "" && l.file.script == nil {
+		return advice.Usage(errors.New("--output without a script"),
+			"leave it out, or name your script after --, as in peer lab FILE -- python3 train.py")
+	}
+	run, err := during(c, "preparing the run", func(*screen.Task) (*experiment.Run, error) {
+		return l.file.assembleFor("lab", args)
+	})
+	if err != nil {
+		return err
+	}
+	shown := "all"
+	if screen.Interactive(c.in, c.err) { // where several that say the same hide each other
+		shown = "0"
+	}
+	if all.Script.Shown, err = peer.ParseShown(cmp.Or(l.shown, shown), run.N()); err != nil {
+		return err
+	}
 	if err := ends.Check(run); err != nil {
 		return err
 	}
+	return c.runLab(ctx, &l.file, run, &all, ends)
+}
+
+func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run, all *peer.Lab,
+	ends session.Until) error {
 	dir, err := file.folderOf(run, runfolder.OfLab)
 	if err != nil {
 		return err
@@ -91,8 +117,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		s.SayResumed()
 	}
 	s.EndAt(ends)
-	all := peer.Lab{Session: s, Restarts: restarts, Resume: file.resume, Lost: exitNetwork, Script: file.script,
-		Quiet: c.quiet, Verbose: c.verbose}
+	all.Session = s
 	still := screen.NewStandstill()
 	c.job.Add(still.Part)
 	all.Still = still.C

@@ -24,6 +24,7 @@ func newEvaluate(c *console) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&r.Data, "data", "", "`name` of the data set, as data.name of a run file, or a file of your own")
 	cmd.Flags().StringArrayVar(&r.Set, "set", nil, "override a key of the run file, as in `key=value`; may be repeated")
+	cmd.Flags().StringVarP(&r.Picture, "output", "o", "", "draw the classes into a `file`: png, svg or pdf")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	c.addJSON(cmd)
 	return cmd

@@ -19,7 +19,7 @@ import (
 func newRun(c *console) *cobra.Command {
 	var file runFile
 	var rank int
-	var supervised bool
+	var supervised, hidden bool
 	cmd := &cobra.Command{
 		Use:   "run FILE [-- COMMAND...]",
 		Short: "take part in a run as one peer, on a LAN",
@@ -41,7 +41,8 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 		Args: c.scripted(1, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if supervised {
-				return runSupervised(cmd.Context(), c, &file, args[0], rank)
+				return runSupervised(cmd.Context(), c, &file, &peer.Supervised{Path: args[0], Rank: rank,
+					Script: script.Options{Hidden: hidden}})
 			}
 			return runPeer(cmd.Context(), c, &file, args, rank)
 		},
@@ -54,7 +55,9 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 	c.addDash(cmd)
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
+	cmd.Flags().BoolVar(&hidden, "hide-script", false, "keep the output of the script in its file")
 	_ = cmd.Flags().MarkHidden("supervised")
+	_ = cmd.Flags().MarkHidden("hide-script")
 	cmd.Flags().Lookup("rank").DefValue = "any"
 	return cmd
 }

@@ -16,14 +16,13 @@ import (
 
 // runSupervised is a peer under the supervisor "peer lab": it takes commands on standard input and reports on standard
 // output. The run file is resolved, so that neither environment nor flags count again.
-func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
-	from := worker.Fresh
+func runSupervised(ctx context.Context, c *console, file *runFile, one *peer.Supervised) error {
 	if file.resume {
-		from = worker.Return
+		one.From = worker.Return
 	}
-	one := peer.Supervised{Path: path, Rank: rank, From: from, Log: c.logger(c.err), Out: c.err}
-	one.Script = script.Options{Command: file.script, Out: c.err, Quiet: c.quiet, Log: one.Log}
-	return supervised(ctx, c, rank, one.Run)
+	one.Log, one.Out = c.logger(c.err), c.err
+	one.Script.Command, one.Script.Out, one.Script.Quiet, one.Script.Log = file.script, c.err, c.quiet, one.Log
+	return supervised(ctx, c, one.Rank, one.Run)
 }
 
 // supervised runs the work of a process that a supervisor has started, and reports a failure to it.

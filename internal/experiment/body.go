@@ -24,13 +24,27 @@ type Worker struct {
 	// external model.
 	Statistics func() []float32
 
+	later later
+}
+
+// later is what its builder leaves for later.
+type later struct {
 	again  func(s *state.Snapshot) (*Worker, error)
 	oracle *train.Oracle // nil: it takes no gradients
+	score  scoring       // nil for an external model
 }
+
+// A scoring is Evaluate on chosen rows.
+type scoring func(x []float32, rows score.Rows, watch func(done, all int)) (model.Score, error)
 
 // Restart returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a
 // worker from Workers supports it.
-func (w *Worker) Restart(s *state.Snapshot) (*Worker, error) { return w.again(s) }
+func (w *Worker) Restart(s *state.Snapshot) (*Worker, error) { return w.later.again(s) }
+
+// evaluate scores x on all test rows that the run uses.
+func (w *Worker) evaluate(x []float32, watch func(done, all int)) (model.Score, error) {
+	return w.later.score(x, score.All, watch)
+}
 
 // Model returns the replica as it is now, in the memory of the worker.
 func (w *Worker) Model() score.InMemoryModel {
@@ -61,17 +75,17 @@ func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) 
 	if err != nil {
 		return nil, err
 	}
-	w.oracle = oracle
+	w.later.oracle = oracle
 	w.Save = func(s *state.Snapshot) {
 		s.Begin()
 		s.Save("machine", w.Machine)
-		s.Save("oracle", w.oracle)
+		s.Save("oracle", w.later.oracle)
 	}
 	if b.method.Reads {
 		w.Momentum = oracle.Momentum()
 	}
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
-		loss, err := w.oracle.Gradient(g, k, x)
+		loss, err := w.later.oracle.Gradient(g, k, x)
 		if err != nil {
 			err = b.Diverged(err)
 		}
@@ -103,18 +117,18 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	}, nil
 }
 
-// Scored wraps the gradient next of the worker. In every round k with an evaluation it first evaluates the replica x_k
-// and tells observe. The objective of a worker has one scratch memory, so evaluation and gradient follow each other in
-// one goroutine.
+// Scored wraps the gradient next of the worker. In every round k with an evaluation it first scores the replica x_k on
+// a sample of the test rows, and tells observe. The objective of a worker has one scratch memory, so evaluation and
+// gradient follow each other in one goroutine.
 func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if r.scorer.Due(k) {
-			score, err := w.Evaluate(x, nil)
+			s, err := w.later.score(x, score.Sample, nil)
 			if err != nil {
 				return 0, err
 			}
 			observe(record.Event{Score: &record.Score{
-				Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
+				Rank: int(w.Rank), Round: k, Loss: s.Loss, Accuracy: s.Accuracy,
 			}})
 		}
 		return next(g, k, x)

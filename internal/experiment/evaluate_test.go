@@ -50,7 +50,10 @@ func TestAReplicaIsScoredBeforeItsGradient(t *testing.T) {
 	broken := errors.New("no test set")
 	w := &Worker{}
 	w.Rank = 2
-	w.Evaluate = func(x []float32, _ func(done, all int)) (model.Score, error) {
+	w.later.score = func(x []float32, rows score.Rows, _ func(done, all int)) (model.Score, error) {
+		if rows != score.Sample {
+			t.Error("a replica is scored on all rows while the run goes on")
+		}
 		told = append(told, "score")
 		if x[0] < 0 {
 			return model.Score{}, broken
@@ -117,6 +120,33 @@ func TestEvaluationsCanBeLimited(t *testing.T) {
 	whole, err := assemble(t, quick...).scorer.Evaluate(x)
 	if err != nil || whole.Samples <= 50 {
 		t.Errorf("without a limit: %+v, error %v", whole, err)
+	}
+}
+
+// While a run goes on a replica is scored on a sample, and its final model on all rows. The mean takes all of them.
+func TestReplicasAreScoredOnASample(t *testing.T) {
+	r := assemble(t, append(slices.Clone(quick), "output={evaluate: 5, replica_samples: 40}")...)
+	w := workers(t, r)[0]
+	x := w.Machine.Params()
+	during, err := w.later.score(x, score.Sample, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := r.scorer.Evaluate(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := w.Evaluate(x, nil)
+	if err != nil || during.Samples != 40 || end != mean || end.Samples <= 40 {
+		t.Errorf("during the run %+v, at its end %+v, the mean %+v, error %v", during, end, mean, err)
+	}
+	fewer := assemble(t, append(slices.Clone(quick), "output={evaluate_samples: 30, replica_samples: 40}")...)
+	if got, err := workers(t, fewer)[0].later.score(x, score.Sample, nil); err != nil || got.Samples != 30 {
+		t.Errorf("%d samples, error %v, want the 30 of all evaluations", got.Samples, err)
+	}
+	all := assemble(t, append(slices.Clone(quick), "output={replica_samples: 0}")...)
+	if got, err := workers(t, all)[0].later.score(x, score.Sample, nil); err != nil || got != end {
+		t.Errorf("scores %+v, error %v, want %+v of all rows", got, err, end)
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *Run) Change(w *Worker, from int, start func(x []float32) ([]float32, er
 		if err != nil {
 			return nil, err
 		}
-		w.oracle.Succeed(next.oracle)
+		w.later.oracle.Succeed(next.later.oracle)
 		w.MeanBits, w.Bound = next.MeanBits, next.Bound
 		return &next.Task, nil
 	}}, nil

@@ -97,6 +97,7 @@ func (r *Run) newScorer() *score.Scorer {
 	return score.New(score.Setup{
 		Data: r.data, Spec: func(batch int) model.Spec { return r.modelSpec(0, batch) }, Workers: r.N(), Dim: r.dim,
 		Batch: r.cfg.Train.Batch, Most: r.cfg.Output.EvaluateSamples, Every: r.cfg.Output.Evaluate,
+		Sampled: r.cfg.Output.ReplicaSamples,
 		Means:   !kind.External && !(kind.Has("norm") && m.Norm == "batch") && !r.Asynchronous(),
 		Scripts: r.cfg.External(), Memory: r.activations(),
 	})

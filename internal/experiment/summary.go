@@ -55,6 +55,9 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 	}
 	if s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N()); s.Data != nil {
 		s.Data.BySamples, s.Data.LabelNoise = r.cfg.Data.Weighted(), r.cfg.Data.LabelNoise
+		if most := r.cfg.Output.ReplicaSamples; r.cfg.Output.Evaluate > 0 && slices.Max(s.Data.Test) > most {
+			s.Data.Sampled = most
+		}
 	}
 	if s.Steps < len(res.Finals)*int(r.cfg.Train.Rounds) {
 		s.Ended = res.Ended

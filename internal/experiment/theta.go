@@ -120,6 +120,24 @@ const (
 	startLevels = 256
 )
 
+// Gaps grow while no news of them can arrive: differences of gradients add up, at most as the fourth root of the
+// exchanges so far, see docs/math.md#adaptive. So the start is larger where news takes more than soon exchanges, by
+// that root and a margin. With fewer than fineLevels levels a coarser grid would cost more than repairs.
+const (
+	soon       = 16
+	margin     = 1.25
+	fineLevels = 64
+)
+
+// lateNews returns the factor on the start of theta with so many levels.
+func (r *Run) lateNews(levels int) float64 {
+	news := 2 * (r.reach() + 1) // the epoch in which gaps are seen, and that in which they travel
+	if r.Reweights() || news <= soon || levels < fineLevels {
+		return 1
+	}
+	return margin * math.Sqrt(math.Sqrt(float64(news)))
+}
+
 // usualUpdate is a guess at the change of a parameter in a step of an external model. It takes the place of the step
 // size, so that theta starts on the small side there too.
 const usualUpdate = 1. / 1024
@@ -174,8 +192,9 @@ func (r *Run) otherPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) 
 	start := grid
 	start.Levels = max(grid.Levels, startLevels)
 	return moniqua.ControlPlan{
-		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / start.Step(), Step: grid.Step(),
-		Unit: func(int) float64 { return 1 },
+		Diameter: r.reach(), Every: a.LocalSteps, Step: grid.Step(),
+		Start: r.lateNews(grid.Levels) * (startStep / start.Step()),
+		Unit:  func(int) float64 { return 1 },
 	}, nil
 }
 

@@ -92,6 +92,32 @@ func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
 	}
 }
 
+// Where news travels far, gaps grow before anybody knows of them. Rounds are too few for a change of theta there.
+func TestThetaStartsLargerWhereNewsIsLate(t *testing.T) {
+	start := func(set ...string) float64 {
+		r := assemble(t, append(set, "model={name: quadratic, dim: 20}", "algorithm.theta.rule=adaptive")...)
+		control, err := r.control(registry.Lane{Models: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return control.Theta(0)
+	}
+	near := start("topology.size=8")
+	for _, same := range [][]string{{"topology.size=15"}, {"topology.kind=complete", "topology.size=40"},
+		{"topology.size=256", "algorithm.bits=5"}} {
+		if got := start(same...); got != near {
+			t.Errorf("%v: theta starts at %v, want %v", same, got, near)
+		}
+	}
+	// On a ring of 256 a note crosses 128 edges, and 2L = 258.
+	if got := start("topology.size=256") / near; math.Abs(got-5.01) > 0.01 {
+		t.Errorf("a ring of 256: theta starts %v times as large, want 5.01", got)
+	}
+	if got := start("topology.size=64", "faults.on_lost_neighbor=reweight"); got != near {
+		t.Errorf("a ring that loses workers: theta starts at %v, want %v", got, near)
+	}
+}
+
 func TestPortableRoundsUp(t *testing.T) {
 	for _, exact := range []float64{1, 0.1, 1e-3, math.Pi, 1e-40} {
 		got := portable(func(int) float64 { return exact })(0)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
@@ -69,11 +70,12 @@ func Together(runs []*Run) ([][]*Worker, error) {
 		return all, nil
 	}
 	for i, w := range first {
-		s := &shared{rank: w.Rank, users: len(runs), gradient: w.Gradient, evaluate: w.Evaluate,
+		s := &shared{rank: w.Rank, users: len(runs), gradient: w.Gradient, score: w.later.score,
 			gradients: map[int]*sharedGradient{}}
 		for _, workers := range all {
-			workers[i].Gradient, workers[i].Evaluate = s.takeGradient, s.takeScore
-			workers[i].Statistics = w.Statistics
+			own := workers[i]
+			own.Gradient, own.later.score, own.Evaluate = s.takeGradient, s.takeScore, own.evaluate
+			own.Statistics = w.Statistics
 		}
 	}
 	return all, nil
@@ -85,7 +87,7 @@ type shared struct {
 	rank     topology.Rank
 	users    int
 	gradient func(g []float32, k int, x []float32) (float32, error)
-	evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
+	score    scoring
 
 	mu        sync.Mutex
 	gradients map[int]*sharedGradient // by round: those that a run still needs
@@ -102,6 +104,7 @@ type sharedGradient struct {
 
 type sharedScore struct {
 	x     []float32
+	rows  score.Rows
 	score model.Score
 	err   error
 	left  int
@@ -140,14 +143,16 @@ func (s *shared) room(dim int) *sharedGradient {
 	return e
 }
 
-func (s *shared) takeScore(x []float32, watch func(done, all int)) (model.Score, error) {
+func (s *shared) takeScore(x []float32, rows score.Rows, watch func(done, all int)) (model.Score, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := slices.IndexFunc(s.scores, func(e *sharedScore) bool { return slices.Equal(e.x, x) })
+	at := slices.IndexFunc(s.scores, func(e *sharedScore) bool {
+		return e.rows == rows && slices.Equal(e.x, x)
+	})
 	if at < 0 {
 		at = len(s.scores)
-		e := &sharedScore{x: slices.Clone(x), left: s.users}
-		e.score, e.err = s.evaluate(x, watch)
+		e := &sharedScore{x: slices.Clone(x), rows: rows, left: s.users}
+		e.score, e.err = s.score(x, rows, watch)
 		s.scores = append(s.scores, e)
 	}
 	e := s.scores[at]

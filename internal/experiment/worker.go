@@ -70,7 +70,7 @@ func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s 
 	if err := w.count(audit, s); err != nil {
 		return nil, err
 	}
-	w.again = func(s *state.Snapshot) (*Worker, error) { return r.again(rank, shard, audit, s) }
+	w.later.again = func(s *state.Snapshot) (*Worker, error) { return r.again(rank, shard, audit, s) }
 	return w, nil
 }
 
@@ -132,9 +132,10 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
-		return b.scorer.Own(b.rank, objective, x, watch)
+	w.later.score = func(x []float32, rows score.Rows, watch func(done, all int)) (model.Score, error) {
+		return b.scorer.Own(b.rank, objective, x, rows, watch)
 	}
+	w.Evaluate = w.evaluate
 	w.Statistics = func() []float32 { return score.Statistics(objective) }
 	return w, nil
 }

@@ -11,6 +11,7 @@ import (
 // Thresholds of sentences about codecs.
 const (
 	wrong  = 1e-3 // of the messages
+	felt   = 0.01 // of the messages, from which the cost of repairs is worth a sentence
 	many   = 0.05 // of the messages, from which repairs are felt
 	bulk   = 0.8  // of the violations are in the rounds that a sentence names
 	extra  = 0.05 // of the bytes are no messages
@@ -67,7 +68,11 @@ func (r *Record) theta() []Sentence {
 	fate := "they were used as they were: set algorithm.theta.verify: true, or a larger theta"
 	switch {
 	case v.repaired >= v.wrong:
-		fate, severity = "all were repaired, which costs bytes and time", Note
+		if v.wrong < felt*v.messages {
+			return nil
+		}
+		severity = Note
+		fate = "all were repaired, which costs bytes and time: a larger theta fits, and the rule measured begins with one"
 		if v.wrong >= many*v.messages {
 			severity = Warning
 		}

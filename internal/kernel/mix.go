@@ -31,10 +31,14 @@ type Own struct {
 func (t Tier) Mix(acc []float32, own Own, theirs [][]byte, scales []float32) Mixed {
 	var (
 		saw    Mixed
-		scaled [maxTheirs]float32
+		few    [usual]float32
+		scaled = few[:]
 		n      = 0
 	)
-	if t != Off && scale(scaled[:], scales, own.Width) {
+	if len(scales) > usual {
+		scaled = make([]float32, len(scales))
+	}
+	if t != Off && scale(scaled, scales, own.Width) {
 		n = len(acc) &^ 63
 	}
 	switch {
@@ -90,13 +94,13 @@ func (t Tier) mixTail(acc []float32, own Own, theirs [][]byte, scales []float32,
 	saw.Done, saw.Largest, saw.Moved = at+done, max(saw.Largest, one.Largest), saw.Moved+one.Moved
 }
 
-// maxTheirs is the largest number of neighbours mixed in lanes.
-const maxTheirs = 32
+// usual is the largest number of neighbours that are mixed without an allocation.
+const usual = 32
 
 // scale writes the factors of the numbers in the lanes, which are differences times 2²⁴ and
 // 2^(8−width). It reports whether the factors are as exact as the scales.
 func scale(scaled, scales []float32, width int) bool {
-	if len(scales) == 0 || len(scales) > maxTheirs {
+	if len(scales) == 0 {
 		return false
 	}
 	unit := math.Float32frombits(uint32(127+width-32) << 23) // a power of two

@@ -14,6 +14,7 @@ type Split struct {
 	Test      []int  `json:"test_rows_per_worker"` // the same
 	TestSets  int    `json:"test_sets"`            // different ones
 	Evaluated string `json:"evaluated_on"`         // for users
+	Sampled   int    `json:"sampled,omitempty"`    // test rows that scored each replica during the run; 0: all of them
 
 	BySamples  bool      `json:"by_samples,omitempty"`  // workers count by their rows, not equally
 	LabelNoise []float64 `json:"label_noise,omitempty"` // shares of labels replaced on purpose, of all or by rank
@@ -53,7 +54,11 @@ func (s Split) String() string {
 	if len(s.LabelNoise) > 0 && slices.Max(s.LabelNoise) > 0 {
 		text += fmt.Sprintf(", %s %% of the labels replaced", spread(s.LabelNoise))
 	}
-	return text + "; evaluated on " + s.Evaluated
+	text += "; evaluated on " + s.Evaluated
+	if s.Sampled > 0 {
+		text += fmt.Sprintf("; scores of replicas during the run are of %d rows", s.Sampled)
+	}
+	return text
 }
 
 // spread writes shares as per cent for users: one if all are equal, else a range.

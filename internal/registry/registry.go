@@ -88,6 +88,9 @@ type Frames struct {
 
 // Hops returns how many messages of an exchange a worker of n keeps for each neighbour.
 func (s Sends) Hops(n int) int {
+	if s.Spans == nil { // only chunks of a model have more hops among more workers
+		n = 1
+	}
 	// Rows without neighbours have hops, too, and no messages that take time to count.
 	return len(s.Frames(slices.Repeat([]topology.Sequence{topology.Row{}}, n)).Most)
 }

@@ -10,7 +10,6 @@ import (
 
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/cores"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -35,6 +34,7 @@ type Setup struct {
 	Dim     int   // parameters of a model
 	Batch   int   // samples
 	Most    int   // test rows that are used; 0: all
+	Sampled int   // test rows that score a replica while the run goes on; 0: Most
 	Every   int   // rounds between two evaluations while a run goes on; 0: none
 	Means   bool  // the mean of models is a model
 	Scripts bool  // the script of an external model evaluates it
@@ -86,28 +86,48 @@ func (s *Scorer) Score(x, statistics []float32, watch func(done, all int)) (mode
 	if err := SetStatistics(objective, statistics); err != nil {
 		return model.Score{}, fmt.Errorf("evaluate: %w", err)
 	}
-	return s.score(objective, x, s.Data.Tests, watch)
-}
-
-// Own scores x with a worker's objective and its running statistics, on its test rows.
-func (s *Scorer) Own(rank topology.Rank, f model.Objective, x []float32, watch func(done, all int)) (model.Score,
-	error) {
-	if s.Data == nil {
-		return s.Evaluate(x)
-	}
-	return s.score(f, x, func() (data.Set, error) { return s.Data.Test(rank) }, watch)
-}
-
-// score scores x on the chosen rows of a test set, with all cores that the process has for itself. The scores of
-// batches are added in the order of the set, so the number of cores changes no bit.
-func (s *Scorer) score(
-	objective model.Objective, x []float32, rows func() (data.Set, error), watch func(done, all int),
-) (model.Score, error) {
-	test, err := rows()
+	tests, err := s.Data.Tests()
 	if err != nil {
 		return model.Score{}, fmt.Errorf("evaluate: %w", err)
 	}
-	chosen := train.Spread(test, s.Most)
+	return s.score(objective, x, train.Spread(tests, s.most(All)), watch)
+}
+
+// Rows says which test rows score a replica.
+type Rows bool
+
+// Rows of a replica.
+const (
+	All    Rows = true  // that the run uses: for final models
+	Sample Rows = false // few of them, for a curve: scores of all replicas must not take longer than their training
+)
+
+// most returns how many rows are used, 0 for all.
+func (s *Scorer) most(rows Rows) int {
+	if rows == All || s.Sampled == 0 || s.Most > 0 && s.Most < s.Sampled {
+		return s.Most
+	}
+	return s.Sampled
+}
+
+// Own scores x with a worker's objective and its running statistics, on its test rows.
+func (s *Scorer) Own(rank topology.Rank, f model.Objective, x []float32, rows Rows, watch func(done, all int)) (
+	model.Score, error) {
+	if s.Data == nil {
+		return s.Evaluate(x)
+	}
+	test, err := s.Data.Test(rank)
+	if err != nil {
+		return model.Score{}, fmt.Errorf("evaluate: %w", err)
+	}
+	return s.score(f, x, train.Spread(test, s.most(rows)), watch)
+}
+
+// score scores x on test rows, with all cores that the process has for itself. The scores of batches are added in the
+// order of the rows, so the number of cores changes no bit.
+func (s *Scorer) score(
+	objective model.Objective, x []float32, chosen train.Set, watch func(done, all int),
+) (model.Score, error) {
 	evaluators, err := s.evaluators(objective, chosen)
 	if err != nil {
 		return model.Score{}, fmt.Errorf("evaluate: %w", err)

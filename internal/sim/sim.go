@@ -79,7 +79,11 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
 	s.keeper.watch(s)
-	if err := s.begin(); err != nil {
+	if l := s.newLockstep(); l != nil {
+		if over, err := l.run(ctx); over || err != nil {
+			return err
+		}
+	} else if err := s.begin(); err != nil {
 		return err
 	}
 	s.keeper.start()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import os
 import sys
-from typing import Any, Callable, Iterable, Iterator, Optional
+from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 from ._link import Error, say
 from ._seeds import get_state, number, set_state
@@ -18,6 +19,48 @@ def check_part(peer: Any, count: int) -> None:
     """Raise an Error if this worker's part of so many samples has none."""
     if count <= peer._worker:
         raise Error(f"part {peer._worker} of {peer._workers} has no sample: the data has {count}")
+
+
+class Feed:
+    """What a worker has seen of its data."""
+
+    def __init__(self, peer: Any) -> None:
+        self.peer = peer
+        self.shard: Optional[Shard] = None  # the one that runs
+        self.epoch = 0  # of the shard's next pass over the data
+        self.placed = True  # the shard is where the checkpoint says
+        self.batch_round: Optional[int] = None  # the round that began with this batch of the shard
+        self._passes: List[Passes] = []  # of each loader
+
+    def loader(self, given: Any) -> Any:
+        """Return a loader over this worker's part, whose place belongs to the checkpoints."""
+        passes = Passes(self.peer, len(self._passes))
+        made = loader(self.peer, given, passes)
+        self._passes.append(passes)
+        return made
+
+    def fetch(self) -> None:
+        """Do what is due before the next batch."""
+        peer = self.peer
+        if peer._values is None or peer._closed or os.getpid() != peer._process:
+            return
+        peer._steps.check()
+        peer._saves.give_owed()
+
+    def leave(self) -> None:
+        """Leave the shard: the script has left its loop, perhaps before the next batch."""
+        if self.peer.done and not self.peer._closed:
+            self.peer._saves.give_owed()
+        self.shard, self.batch_round = None, None
+
+    def place(self) -> dict:
+        """Return what a checkpoint holds."""
+        shard = self.shard.place() if self.shard else {"epoch": self.epoch, "position": 0, "random": {}}
+        return {"shard": shard, "loaders": [passes.place() for passes in self._passes]}
+
+    def resume(self, loaded: dict) -> None:
+        """Go on from a checkpoint."""
+        self.epoch, self.placed = loaded["shard"]["epoch"], False
 
 
 # ---- one pass --------------------------------------------------------------------------------------------------------
@@ -36,12 +79,13 @@ class Passes:
 
     def _resumed(self) -> Optional[dict]:
         """Return the place of a checkpoint, before the first pass."""
-        saved = self.peer._checkpoint["loaders"] if self.peer._checkpoint and not self.start else []
+        loaded = self.peer._saves.loaded
+        saved = loaded["loaders"] if loaded and not self.start else []
         return saved[self.index] if self.index < len(saved) else None
 
     def run(self, batches: Callable[[], Iterator], order: Optional[Sampler] = None) -> Iterator:
         """Yield the batches of one pass. It ends early after a step beyond the end of the run."""
-        peer, steps = self.peer, self.peer._steps
+        peer, steps = self.peer, self.peer._steps.count
         resumed, skip = self._resumed(), 0
         if resumed:
             self.epoch, skip = resumed["epoch"], resumed["position"]
@@ -54,10 +98,10 @@ class Passes:
         for _ in itertools.islice(opened, skip):  # what was seen before the checkpoint
             self.position += 1
         if skip:
-            set_state(peer._checkpoint["random"])
+            set_state(peer._saves.loaded["random"])
         while True:
-            peer._fetch()
-            if peer.done and peer._steps != steps:
+            peer._feed.fetch()
+            if peer.done and peer._steps.count != steps:
                 break
             try:
                 batch = next(opened)
@@ -278,14 +322,14 @@ class Shard:
     def __iter__(self) -> Iterator:
         peer = self.peer
         idle = 0  # batches since the last step
-        peer._shard = self
+        peer._feed.shard = self
         try:
             while not peer.done:
                 round, passed = peer.round, 0
                 for batch in self._pass():
                     idle = 0 if peer.round != round else idle + 1
                     round, passed = peer.round, passed + 1
-                    peer._batch_round = round
+                    peer._feed.batch_round = round
                     yield batch
                 if peer.done or peer._alone and peer.rounds is None:
                     return
@@ -295,15 +339,16 @@ class Shard:
                     raise Error(f"{idle} batches went by without a step: call step of the optimizer that join got, "
                                 "or peer.step()")
         finally:
-            if peer._shard is self:
-                peer._leave_shard()
+            if peer._feed.shard is self:
+                peer._feed.leave()
 
     def _pass(self) -> Iterator:
         """Iterate over the batches of one pass. Each state is given before the next batch is fetched."""
         peer = self.peer
-        resumed = None if peer._placed else peer._checkpoint
-        self.epoch, self.position, self.start = peer._epoch, 0, get_state()
-        peer._epoch, peer._placed = peer._epoch + 1, True
+        feed = peer._feed
+        resumed = None if feed.placed else peer._saves.loaded
+        self.epoch, self.position, self.start = feed.epoch, 0, get_state()
+        feed.epoch, feed.placed = feed.epoch + 1, True
         skip = resumed["shard"]["position"] if resumed else 0
         if resumed:
             self.start = resumed["shard"]["random"] or self.start
@@ -315,7 +360,7 @@ class Shard:
         if resumed:
             set_state(resumed["random"])
         while True:
-            peer._fetch()
+            peer._feed.fetch()
             if peer.done:
                 return
             try:

@@ -22,7 +22,7 @@ def equalize(peer: Any, values: Any) -> None:
     differ = _differ(peer, own)
     if any(differ[:3]):
         root = json.dumps(outline).encode() if peer.rank == 0 else b""
-        _compare(peer.rank, json.loads(bytes(peer._send_bytes(root, 0))), outline)
+        _compare(peer.rank, json.loads(bytes(peer._calls.send(root, 0))), outline)
     if not any(differ[3:]):
         return
     chosen = [i for i, unequal in enumerate(_differ(peer, [int.from_bytes(d, "little") for d in digests])) if unequal]
@@ -31,7 +31,7 @@ def equalize(peer: Any, values: Any) -> None:
         say(f"{_size(size)} of frozen tensors, buffers or float64 differ; worker 0 sends them once: seed the script")
     head = json.dumps([[i, contents[i][2], len(contents[i][3])] for i in chosen]).encode()
     raw = struct.pack("<I", len(head)) + head + b"".join(contents[i][3] for i in chosen)
-    came = memoryview(peer._send_bytes(raw if peer.rank == 0 else b"", 0))
+    came = memoryview(peer._calls.send(raw if peer.rank == 0 else b"", 0))
     at = 4 + struct.unpack("<I", came[:4])[0]
     for index, dtype, length in json.loads(bytes(came[4:at])):
         if length:
@@ -54,7 +54,7 @@ def _differ(peer: Any, numbers: List[int]) -> List[bool]:
     found: List[bool] = []
     for first in range(0, len(numbers), _CHUNK):
         part = numbers[first:first + _CHUNK]
-        most = peer._reduce([float(n) for n in part] + [-float(n) for n in part], "max")
+        most = peer._calls.reduce([float(n) for n in part] + [-float(n) for n in part], "max")
         found += [most[i] != -most[i + len(part)] for i in range(len(part))]
     return found
 

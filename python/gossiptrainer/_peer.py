@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import linecache
-import math
 import os
 import re
-import signal
 import struct
 import sys
-import threading
 import traceback
 import types
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Union
+from typing import Any, Iterable, Iterator, Optional, Union
 
-from . import _data, _equal, _link, _seeds, _torch, _tree
-from ._link import Error, Refusal, Stopped, say, script_line
+from . import _data, _equal, _link, _process, _seeds, _torch, _tree
+from ._calls import Calls
+from ._link import Error, say, script_line
+from ._saves import Saves
+from ._steps import Steps
+from ._told import Told
 from ._version import __version__
 
-_HIDDEN_STEPS = 20  # changes of the parameters without a step, before the script is told that none is seen
-_TEXT = 64 << 10  # bytes of what broadcast takes
-_NUMBERS = 8192  # of what all_reduce takes
-_SECONDS = 600  # of a mean that does not wait
-_REASON = 200  # of why a script stops the run
+_REASON = 200  # bytes of why a script stops the run
 
 _current: Optional[Peer] = None  # one per process
 _away: Optional[Peer] = None  # the peer that the process has left, if join can come back to it
@@ -129,41 +125,18 @@ class Peer:
         self.mean_rounds: dict = {}
         self._done = False  # the run has ended
         self._finished = False  # this worker steps no more
-        self._told_undone = self._told_endless = False
+        self._told_endless = False
         self._values: Any = None
-        self._objects: list = []
         self._link: Optional[_link.Link] = None
         self._group: Optional[_torch.Group] = None
         self._process = os.getpid()
         self._closed = False
         self._gone = False  # the script has called leave, so its optimizer steps without a peer
         self._reseeded: set = set()
-        # steps
-        self._by_hand = True  # the script calls step itself
-        self._every, self._since = 1, 0  # steps of a round, and those since the last one
-        self._steps = 0  # all that were seen, undone ones included
-        self._local = 0  # depth of no_sync
-        self._held: Any = None  # the values that an undone step gets back
-        self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
         self._equal = False  # what does not travel is that of worker 0
         self._from = 0  # the round in which other tensors begin to travel
-        self._calls = 0  # collectives, by which all workers recognise the same one
-        # checkpoints
-        self._owed = False  # the peer waits for the state before this round
-        self._random: Optional[dict] = None  # numbers at the end of the last step, where the state is owed
-        self._spare: Optional[bytes] = None  # the state at the end of that step, of a script that steps by hand
-        self._forget: Callable = _tree.nothing  # stops waiting for the next forward
-        self._named = False  # the script calls boundary
-        self._unable = False  # the last state could not be taken
-        self._checkpoint: Optional[dict] = None  # what _send_state gave, if the run goes on from there
-        self._restored = self._placed = True  # the objects, and the shard, are as the checkpoint says
-        # data and logs
-        self._shard: Optional[_data.Shard] = None  # the one that runs
-        self._passes: List[_data.Passes] = []  # of each loader
-        self._epoch = 0  # of the shard's next pass over the data
-        self._batch_round: Optional[int] = None  # the round that began with this batch
-        self._last_logged, self._logged_at = -1, -1
-        self._pending: list = []  # logged values that are still on an accelerator
+        self._steps, self._calls, self._saves = Steps(self), Calls(self), Saves(self)
+        self._feed, self._told = _data.Feed(self), Told(self)
 
     # -- joining
 
@@ -176,9 +149,8 @@ class Peer:
             _seeds.reseed(self._reseeded, self._seed_text, self._rank, group.part if group else 0)
 
     def _join(self, values: Any, optimizers: list, rounds: Optional[int], every: int) -> None:
-        self._every = every
-        self._by_hand = not optimizers
-        self._objects = ([values.model] if values.model is not None else []) + optimizers
+        self._steps.every, self._steps.by_hand = every, not optimizers
+        self._saves.objects = ([values.model] if values.model is not None else []) + optimizers
         if self._path:
             if _left:
                 raise Error("this process had finished when it left its peer, which gives it no further turn: start "
@@ -195,9 +167,9 @@ class Peer:
                 "data, and peer.done needs join(rounds=...); with others: peer lab FILE -- python3 "
                 + os.path.basename(sys.argv[0] or "train.py"))
         for optimizer in optimizers[:-1]:
-            _torch.watch(optimizer, _tree.nothing, self._see)
+            _torch.watch(optimizer, _tree.nothing, self._steps.see)
         for optimizer in optimizers[-1:]:
-            _torch.watch(optimizer, self._before_step, self._after_step)
+            _torch.watch(optimizer, self._steps.before, self._steps.after)
 
     def _connect(self, values: Any) -> None:
         self._group = _torch.find_group()
@@ -205,7 +177,8 @@ class Peer:
             link = self._link = _link.Link(self._path, values.elements, values.most())
             values.attach(link.memory)
             self._values = values
-            _watch_over(self)
+            link.peer = self
+            _process.watch_over(link)
             link.hello({"version": _link.VERSION, "client": "gossiptrainer " + __version__,
                         "elements": values.elements, "exact": values.exact, "tensors": values.tensors,
                         "memory": link.kind})
@@ -220,24 +193,19 @@ class Peer:
         self._rank, self._size, self.rounds = welcome["rank"], welcome["size"], welcome["rounds"] or None
         self.run, self.round, self.seed = welcome["run"], welcome["round"], welcome["seed"]
         if message.flags & _link.WITH_STATE:
-            self._checkpoint = values.load(self._receive(_link.STATE).body)
-            self._restored = self._placed = False
+            self._saves.resume(self._receive(_link.STATE).body)
         values.adopt()
         if welcome.get("finished"):  # before a restart this worker had finished, so it gets no turn
             values.scatter()
             self._finished = True
-            self._held = values.clone()
+            self._steps.hold()
         else:
             self._turn()
         self._reseed()
-        if self._checkpoint is not None and not self._checkpoint["equal"]:
-            self._checkpoint, self._restored, self._placed = None, True, True  # of the moment before the first start
-        if self._checkpoint is not None:
-            self._resume(self._checkpoint)
-        else:
+        if not self._resume():
             _equal.equalize(self, self._values)
             self._equal = True
-        self._await_place()
+        self._saves.await_place()
 
     def _return(self, before: Peer, values: Any) -> None:
         """Take the turns of a peer that this process has left. The values are those that its worker has by now."""
@@ -250,7 +218,7 @@ class Peer:
         link = self._link = before._link
         self._group = before._group
         values.attach(link.memory if link is not None else bytearray(4 * values.elements))
-        self._values, self._equal, self._calls = values, True, before._calls
+        self._values, self._equal, self._calls = values, True, Calls(self, before._calls.count)
         self._rank, self._size, self.rounds, self.run, self.seed = (before.rank, before.size, before.rounds, before.run,
                                                                     before.seed)
         before._closed, _away = True, None
@@ -260,18 +228,22 @@ class Peer:
         with self._whole():
             self._send(_link.PAUSE, round=before.round)
             self._turn()
-        self._last_logged = self.round - 1
+        self._told.round = self.round - 1
         say(f"this worker goes on with the values of round {self.round} of the run, not with those of the model")
-        self._await_place()
+        self._saves.await_place()
 
-    def _resume(self, checkpoint: dict) -> None:
-        self._last_logged = self.round - 1
-        self._calls, self._equal = checkpoint["calls"], True
-        self._epoch = checkpoint["shard"]["epoch"]
-        self._values.restore(checkpoint["own"])
-        if checkpoint["names"] == self._names(self._objects):
-            self.state(*self._objects)
-        _seeds.set_state(checkpoint["random"])
+    def _resume(self) -> bool:
+        """Go on from the state of a checkpoint, if there is one of after the first start."""
+        loaded = self._saves.begin()
+        if loaded is None:
+            return False
+        self._told.round = self.round - 1
+        self._calls.count, self._equal = loaded["calls"], True
+        self._feed.resume(loaded)
+        self._values.restore(loaded["own"])
+        self._saves.restore_same()
+        _seeds.set_state(loaded["random"])
+        return True
 
     @property
     def _leads(self) -> bool:
@@ -320,8 +292,8 @@ class Peer:
     @property
     def done(self) -> bool:
         """Tell whether this worker steps no more. The script that looks has come to the end of its last round."""
-        if self._done and self._owed and self._shard is None:
-            self._send_state(self._state_now(None))
+        if self._done and self._feed.shard is None:
+            self._saves.give_owed()
         if self.rounds is None and not self._told_endless and not self._alone:
             self._told_endless = _tell_endless(sys._getframe(1))
         return self._done or self._finished
@@ -340,66 +312,35 @@ class Peer:
 
         join(model, optimizer) makes optimizer.step() do this. After the end of the run, a step is undone.
         """
-        self._before_step()
-        self._after_step()
+        self._steps.before()
+        self._steps.after()
 
     def exchange(self, tree: Any, loss: Any = None) -> Any:
         """Hand over a tree of arrays, which the local step has made, and return the tree of the mixed ones.
 
         Structure, types and shapes stay. Leaves that are not float arrays come back as they are given.
         """
-        self._before_step()
+        self._steps.before()
         if not isinstance(self._values, _tree.Tree):
             raise Error("exchange needs the tree of arrays that join got: of a module, call peer.step()")
         if loss is not None:
             self.log(loss)
         self._values.take(tree)
-        self._after_step()
+        self._steps.after()
         return self._values.params
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
         """Make the steps inside local: they exchange nothing, and end no round."""
-        self._local += 1
+        self._steps.local += 1
         try:
             yield
         finally:
-            self._local -= 1
-
-    def _before_step(self) -> None:
-        if self._gone:
-            return
-        self._check_usable()
-        if not self._restored:
-            raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}: "
-                        "call peer.state with the same objects before the first step")
-        if not self.done:
-            if not self._local and self._values.next is None and self._values.changed(self.round):
-                self._refresh()
-            self._settle()
-        elif not self._by_hand or self._held is None:
-            self._held = self._values.clone()
-
-    def _after_step(self) -> None:
-        if self._gone:
-            return
-        self._see()
-        if self.done:
-            self._undo()
-        elif not self._local:
-            self._since += 1
-            if self._since == self._every:
-                self._since = 0
-                self._end_round()
-
-    def _see(self) -> None:
-        """Note that a step was seen."""
-        self._steps += 1
-        self._seen, self._changes = self._values.changes(), 0
+            self._steps.local -= 1
 
     def _end_round(self) -> None:
         self._values.keep_back()
-        self._values.check_buffers(self._steps)
+        self._values.check_buffers(self._steps.count)
         if self._alone:
             self.round += 1
             if self.round == self.rounds:
@@ -407,10 +348,10 @@ class Peer:
             return
         with self._whole():
             self._values.gather()
-            self._flush()
+            self._told.flush()
             self._send(_link.STEP, round=self.round)
             self._turn()
-            self._await_place()
+            self._saves.await_place()
 
     def refresh(self) -> None:
         """Say that other parameters train from now on than at join: some were unfrozen, or replaced.
@@ -419,7 +360,12 @@ class Peer:
         the values of worker 0, and travel a few rounds later. Until then, steps do not change them.
         """
         self._check_usable()
-        if not self.done and self._values.next is None and self._values.changed(self.round):
+        if not self.done:
+            self._notice_change()
+
+    def _notice_change(self) -> None:
+        """Begin to train other parameters, if the script has changed their set."""
+        if self._values.next is None and self._values.changed(self.round):
             self._refresh()
 
     def _refresh(self) -> None:
@@ -432,30 +378,10 @@ class Peer:
         outline = json.dumps({"tensors": values.next.tensors, "elements": values.next.elements,
                               "exact": values.next.exact}).encode()
         self._from = sys.maxsize  # until the result says it
-        values.start(self._collect({"kind": "refresh"}, struct.pack("<I", len(outline)) + outline + fresh))
+        values.start(self._calls.collect({"kind": "refresh"}, struct.pack("<I", len(outline)) + outline + fresh))
         if self.rank == 0 and names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             say(f"{names[0]}{more} train from now on: new tensors travel from round {self._from} on")
-
-    def _undo(self) -> None:
-        """Take the result back after a step beyond the end."""
-        self._values.put(self._held)
-        if not self._by_hand:
-            self._held = None
-        if self.why == "interrupted":
-            raise KeyboardInterrupt
-        if self._told_undone:
-            return
-        self._told_undone = True
-        if not self._done:
-            text = "this worker has finished, so further steps change nothing: leave the loop when peer.done"
-        elif self.why in ("", "finished"):
-            text = (f"the run's {self.round} rounds are done: further steps change nothing; leave the loop when "
-                    "peer.done, or set train.rounds: script")
-        else:
-            text = (f"the run has ended after {self.round} rounds ({self.why}): further steps change nothing; leave the "
-                    "loop when peer.done")
-        say(text + script_line())
 
     def _turn(self) -> None:
         """Wait until the vector is the script's again, for the next round or for good."""
@@ -468,8 +394,8 @@ class Peer:
         if self._group is not None:
             self._group.share_vector(self._values.tensor())
         self._values.scatter()
-        self._seen = self._values.changes()
-        self._owed = bool(message.flags & _link.WITH_STATE)
+        self._steps.note()
+        self._saves.owed = bool(message.flags & _link.WITH_STATE)
         if message.kind == _link.END:
             self._end(json.loads(message.body).get("why", ""))
 
@@ -489,20 +415,7 @@ class Peer:
         self._done, self.why = True, why
         if self._link is not None:
             self._link.ending = self.why
-        if self._by_hand:
-            self._held = self._values.clone()
-
-    def _settle(self) -> None:
-        """Give the state that the peer waits for, at the last moment."""
-        if not self._owed:
-            return
-        if self._done:
-            self._send_state(self._state_now(None))
-        elif self._named:
-            self._tell_unable("this round did not begin at a call of peer.boundary()")
-            self._send_state(None)
-        else:  # no place has come: the objects are at least as they were before the local step
-            self._send_state(self._spare if self._by_hand and self._spare else self._state_now(self._random))
+        self._steps.hold()
 
     def _check_usable(self) -> None:
         if os.getpid() != self._process:
@@ -513,17 +426,6 @@ class Peer:
             raise Error("the peer is closed: use it inside the with block, or before the script ends")
         if self._values is None:
             raise Error("this process has not joined yet: call gossiptrainer.join(model, optimizer) first")
-
-    def _check_steps(self) -> None:
-        """Raise an Error if the parameters change, but no step of the optimizer is seen."""
-        if self._by_hand or self._local:
-            return
-        seen = self._values.changes()
-        if seen != self._seen:
-            self._seen, self._changes = seen, self._changes + 1
-        if self._changes >= _HIDDEN_STEPS:
-            raise Error(f"the model's parameters changed {self._changes} times, but no step of the optimizer that join "
-                        "got was seen: join before accelerator.prepare, or call peer.step()")
 
     # -- messages
 
@@ -539,130 +441,23 @@ class Peer:
     def _whole(self) -> Any:
         return self._link.whole() if self._link is not None else contextlib.nullcontext()
 
-    def _collect(self, content: dict, raw: Any = b"") -> memoryview:
-        """Call a collective, and return the bytes of its result. The peer may stand in meanwhile."""
-        self._calls += 1
-        return self._call(self._calls, content, raw)[1]
-
-    def _call(self, number: int, content: dict, raw: Any = b"") -> tuple:
-        """Make a call, and return the text and the bytes of its result. Collectives have numbers from 1."""
-        with self._whole():
-            self._settle()
-            self._flush()
-            if self._link is not None:
-                self._link.collect(number, content, raw)
-            message = self._result(number)
-            body = memoryview(message.body)
-            start = 4 + struct.unpack("<I", body[:4])[0]
-            result = json.loads(bytes(body[4:start]))
-            if message.round != number:
-                raise Error(f"the peer answered call {message.round} where {number} was due: use the package that "
-                            "`peer python path` names")
-            self._from = result.get("from") or self._from
-            if result.get("moved"):
-                self._turn()
-                self._await_place()
-            elif self._finished:
-                self._succeed(result["round"])
-        return result, body[start:]
-
-    def _result(self, number: int) -> _link.Message:
-        """Wait for the RESULT of the call. Meanwhile the peer may ask for a state, and the run may end."""
-        while True:
-            message = self._receive(_link.RESULT, _link.STATE, *([] if self._done else [_link.END]))
-            if message.kind == _link.RESULT:
-                return message
-            if message.kind == _link.END:
-                self._end_while_waiting(message, number)
-                continue
-            self.round = message.round
-            self._calls -= 1  # who goes on from here makes this call again
-            self._send_state(self._state_now(None))
-            self._calls += 1
-
-    def _end_while_waiting(self, message: _link.Message, number: int) -> None:
-        """Take the end of the run. The RESULT follows, unless the run ends before the others come to the call."""
-        end = json.loads(message.body)
-        if self._finished:  # without a vector, which is the script's for good
-            self.round = message.round
-            self._end(end.get("why", ""))
-        else:
-            self._take(message)
-        if not end.get("cut"):
-            return
-        self._calls -= 1 if number else 0
-        if self.why == "interrupted":
-            raise KeyboardInterrupt
-        say(f"the run has stopped while this worker waited for others ({end.get('message') or self.why})" + script_line())
-        raise Stopped(0)
-
     # -- what all workers do together
 
     def barrier(self) -> None:
         """Wait until all workers have called this. Others train on meanwhile."""
         self._check_usable()
         if not self._alone:
-            self._collect({"kind": "barrier"})
+            self._calls.collect({"kind": "barrier"})
 
     def all_reduce(self, x: Any, op: str = "mean") -> Any:
         """Return the mean, sum, min or max of x over all workers: a number, a list or a small array (8192 numbers)."""
         self._check_usable()
-        if op not in ("mean", "sum", "min", "max"):
-            raise Error(f"all_reduce knows mean, sum, min and max, not {op}")
-        flat, back = _flatten_numbers(x)
-        if not 1 <= len(flat) <= _NUMBERS:
-            raise Error(f"all_reduce takes 1 to {_NUMBERS} numbers, not {len(flat)}: the parameters travel with step")
-        return back(flat if self._alone else self._reduce(flat, op))
-
-    def _reduce(self, values: List[float], op: str) -> List[float]:
-        if self._group is not None:
-            values = self._group.combine(values, op)
-        raw = self._collect({"kind": "reduce", "op": op}, struct.pack(f"<{len(values)}d", *values))
-        return list(struct.unpack(f"<{len(values)}d", raw))
+        return self._calls.all_reduce(x, op)
 
     def broadcast(self, thing: Any, root: int = 0) -> Any:
         """Return what worker root gives: numbers, text, lists and dictionaries, up to 64 KiB as JSON."""
         self._check_usable()
-        if not 0 <= root < self.size:
-            raise Error(f"broadcast from worker {root}: the run has workers 0 to {self.size - 1}")
-        raw = b""
-        if self.rank == root:
-            try:
-                raw = json.dumps(thing).encode()
-            except (TypeError, ValueError) as problem:
-                raise Error(f"broadcast takes what JSON can hold ({problem})") from None
-            if len(raw) > _TEXT:
-                raise Error(f"broadcast takes up to {_TEXT} bytes, not {len(raw)}: put large things into files or the "
-                            "model")
-        return json.loads(raw if self._alone else bytes(self._send_bytes(raw, root)))
-
-    def _send_bytes(self, raw: bytes, root: int) -> memoryview:
-        return self._collect({"kind": "broadcast", "root": root}, raw)
-
-    def _mean(self, wait: bool, ranks: Optional[Iterable[int]], seconds: float) -> Optional[bytearray]:
-        """Return the vector of the mean over workers; None for a run of one."""
-        self._check_usable()
-        chosen = _ranks(ranks, self.size)
-        everyone = chosen or range(self.size)
-        if self._alone:
-            self.mean_rounds = {0: self.round}
-            return None
-        content = {"kind": "mean" if wait else "newest", **({"ranks": chosen} if chosen else {})}
-        if wait:
-            self._calls += 1
-            result, mean = self._call(self._calls, content)
-            self.mean_rounds = dict.fromkeys(everyone, result["round"])
-            return bytearray(mean)
-        if not 0 < seconds <= _SECONDS:
-            raise Error(f"seconds={seconds}: a mean that does not wait takes more than 0 and up to {_SECONDS} seconds")
-        result, mean = self._call(0, dict(content, seconds=seconds))
-        missing = "; ".join(f"worker {rank}: {why}" for rank, why in result.get("missing", {}).items())
-        if not mean:
-            raise Error("no worker of the mean has answered: " + missing)
-        if missing:
-            say("the mean lacks " + missing + script_line())
-        self.mean_rounds = {int(rank): round for rank, round in result["rounds"].items()}
-        return bytearray(mean)
+        return self._calls.broadcast(thing, root)
 
     def average(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Any:
         """Return a copy of the model (or tree, or array) with the mean over all workers.
@@ -673,8 +468,8 @@ class Peer:
         ranks: the workers of the mean. The others call it, too, if it waits.
         seconds: how long it takes at most without wait.
         """
-        mean = self._mean(wait, ranks, seconds)
-        return self._values.copy(mean)
+        self._check_usable()
+        return self._values.copy(self._calls.mean(wait, ranks, seconds))
 
     @contextlib.contextmanager
     def averaged(self, wait: bool = True, ranks: Optional[Iterable[int]] = None, seconds: float = 10) -> Iterator[Any]:
@@ -682,7 +477,8 @@ class Peer:
 
         Its options are those of average. No copy of the module is made.
         """
-        mean = self._mean(wait, ranks, seconds)
+        self._check_usable()
+        mean = self._calls.mean(wait, ranks, seconds)
         if mean is None:
             yield self._shown()
             return
@@ -736,11 +532,11 @@ class Peer:
             self._end("stopped")
             return
         with self._whole():
-            self._settle()
-            self._flush()
+            self._saves.settle()
+            self._told.flush()
             self._send(_link.STOP, {"why": why}, round=self.round)
             self._turn()
-            self._await_place()
+            self._saves.await_place()
 
     # -- data
 
@@ -750,10 +546,7 @@ class Peer:
         It has the batch size and the options of the given one. Where that shuffles, the order follows from the run's
         seed, the rank and the pass. The pass in which the run ends is the last one that is complete.
         """
-        passes = _data.Passes(self, len(self._passes))
-        made = _data.loader(self, loader, passes)
-        self._passes.append(passes)
-        return made
+        return self._feed.loader(loader)
 
     def sampler(self, dataset: Any, shuffle: bool = True) -> _data.Sampler:
         """Return a sampler over this worker's part of a dataset, for a DataLoader of the script's own."""
@@ -777,19 +570,6 @@ class Peer:
             raise Error("peer.shard never ends when train.rounds is script: loop over peer.loader")
         return _data.Shard(self, data)
 
-    def _fetch(self) -> None:
-        """Do what is due before the next batch."""
-        if self._values is None or self._closed or os.getpid() != self._process:
-            return
-        self._check_steps()
-        if self._owed:
-            self._send_state(self._state_now(None))
-
-    def _leave_shard(self) -> None:
-        if self._owed and self.done and not self._closed:  # the script left its loop before the next batch
-            self._send_state(self._state_now(None))
-        self._shard, self._batch_round = None, None
-
     # -- what is told
 
     def log(self, loss: Any = None, **values: Any) -> None:
@@ -798,44 +578,16 @@ class Peer:
         Values that are not finite are recorded as missing. No value ends a run.
         """
         self._check_usable()
-        self._check_steps()
-        told = dict({} if loss is None else {"loss": loss}, **values)
-        if not 1 <= len(told) <= 64 or any(len(name.encode()) > 64 for name in told):
-            raise Error("log takes 1 to 64 values, with names of at most 64 bytes")
-        if self._batch_round is not None:
-            round = self._batch_round  # the step of this batch may be done already
-        elif self._logged_at == self._steps:
-            round = self._last_logged  # one more value of the same moment
-        else:  # the step just done, unless its loss is known
-            round = self.round - 1 if self._last_logged < self.round - 1 else self.round
-        self._last_logged, self._logged_at = round, self._steps
-        away = [v for v in told.values() if getattr(getattr(v, "device", None), "type", "cpu") != "cpu"]
-        self._pending.append((round, {name: v.detach() if hasattr(v, "detach") else v for name, v in told.items()}))
-        if not away:
-            with self._whole():
-                self._flush()
-
-    def _flush(self) -> None:
-        """Send the logged values. Those of accelerators wait for the next step, which waits for the accelerator anyway."""
-        pending, self._pending = self._pending, []
-        for round, told in pending:
-            self._send(_link.LOG, {"values": {name: _finite(name, v) for name, v in told.items()}}, round=round)
+        self._steps.check()
+        self._told.log(dict({} if loss is None else {"loss": loss}, **values))
 
     def evaluate(self, accuracy: Any = None, loss: Any = None, **values: Any) -> None:
         """Tell the peer the accuracy (0 to 1), the loss or other scores of the model on data held out."""
         self._check_usable()
-        told = {name: v for name, v in dict(values, accuracy=accuracy, loss=loss).items() if v is not None}
-        if not 1 <= len(told) <= 64 or any(len(name.encode()) > 64 for name in told):
-            raise Error("evaluate takes 1 to 64 values, such as accuracy or loss, with names of at most 64 bytes")
-        score = {name: _finite(name, v) for name, v in told.items()}
-        with self._whole():
-            self._send(_link.SCORE, {"values": score}, round=self.round)
+        told = dict(values, accuracy=accuracy, loss=loss)
+        self._told.score({name: value for name, value in told.items() if value is not None})
 
     # -- checkpoints
-
-    # What a loop does after its step belongs to the round that has ended: it moves schedulers and counters. So the peer
-    # asks for the state in its answer to a step, and gets it when the loop has come to the next batch, forward or
-    # boundary.
 
     def boundary(self) -> None:
         """Say that each round begins here, at the top of the loop: a checkpoint holds the states as they are here.
@@ -845,13 +597,8 @@ class Peer:
         at the end of the step. A loop over peer.shard needs no boundary, and there it does nothing.
         """
         self._check_usable()
-        if self._shard is not None:
-            return
-        if self._checkpoint is not None and not self._steps and not self._named:
-            _seeds.set_state(self._checkpoint["random"])  # lines between join and the loop may have drawn some
-        self._named = True
-        if self._owed:
-            self._send_state(self._state_now(None))
+        if self._feed.shard is None:
+            self._saves.boundary()
 
     def state(self, *objects: Any) -> None:
         """Say which objects' states a checkpoint holds beside the parameters, and restore them after a resume.
@@ -861,70 +608,7 @@ class Peer:
         NumPy and Python, and the places in loaders. Call it before the first step.
         """
         self._check_usable()
-        for each in objects:
-            if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")) and not _tree.is_array(each):
-                raise Error(f"{type(each).__name__} has no state_dict and load_state_dict, which state needs")
-        self._objects = list(objects)
-        if self._checkpoint is None or self._steps:
-            return
-        names = self._names(objects)
-        if self._checkpoint["names"] != names:
-            raise Error(f"the checkpoint holds the states of {self._checkpoint['names']}, not of {names}: "
-                        "resume with the script that wrote it")
-        for each, saved in zip(objects, self._checkpoint["objects"]):
-            if _tree.is_array(each):
-                each[...] = saved
-            elif not self._values.owns(each):
-                each.load_state_dict(saved)
-        self._restored = True
-
-    def _names(self, objects: Iterable) -> str:
-        models = (self._values.model if self._values.owns(each) else each for each in objects)
-        return ", ".join(type(each).__name__ for each in models) or "nothing"
-
-    def _await_place(self) -> None:
-        """Prepare for the place of the loop at which the state is due, if the peer waits for it."""
-        if not self._owed:
-            return
-        self._random = _seeds.get_state()
-        if self._by_hand and self._steps and not self._named:
-            self._spare = self._state_now(self._random)
-        if not self._named:
-            self._forget = self._values.at_forward(lambda: self._send_state(self._state_now(self._random)))
-
-    def _state_now(self, numbers: Optional[dict]) -> Optional[bytes]:
-        """Return the state, with these random numbers or those of now. None: an object has none to give."""
-        if not self._leads:
-            return None
-        if self._values.next is not None:  # an older checkpoint serves: the vector changes in a moment
-            return None
-        try:
-            states = [each.copy() if _tree.is_array(each) else None if self._values.owns(each) else each.state_dict()
-                      for each in self._objects]
-            shard = self._shard.place() if self._shard else {"epoch": self._epoch, "position": 0, "random": {}}
-            blob = self._values.dump({
-                "names": self._names(self._objects), "objects": states, "own": self._values.kept(),
-                "random": numbers or _seeds.get_state(), "shard": shard, "calls": self._calls, "equal": self._equal,
-                "loaders": [passes.place() for passes in self._passes]})
-        except Exception as problem:  # costs a checkpoint, and not the run
-            what = traceback.format_exception_only(type(problem), problem)[-1].strip()
-            self._tell_unable(what + script_line(problem.__traceback__))
-            return None
-        self._unable = False
-        return blob
-
-    def _tell_unable(self, why: str) -> None:
-        if not self._unable:
-            say(f"no checkpoint of round {self.round}, as there is no state of this script: {why}. The run goes on; "
-                "from an older checkpoint it would repeat more rounds")
-        self._unable = True
-
-    def _send_state(self, blob: Optional[bytes]) -> None:
-        """Give the peer the state that it waits for. An empty one says that there is none."""
-        self._forget()
-        self._owed, self._spare, self._forget = False, None, _tree.nothing
-        with self._whole():
-            self._send(_link.STATE, blob or b"", round=self.round)
+        self._saves.choose(objects)
 
     # -- the end
 
@@ -935,14 +619,13 @@ class Peer:
         """
         self._check_usable()
         if not self.done:
-            self._held = self._values.clone() if self._by_hand else None
+            self._steps.hold()
             self._finish()
 
     def _finish(self) -> None:
         with self._whole():
-            if self._owed:
-                self._send_state(self._state_now(None if self._named else self._random))
-            self._flush()
+            self._saves.give_last()
+            self._told.flush()
             if not self.done:
                 self._finished = True
                 self._send(_link.FINISH, round=self.round)
@@ -971,8 +654,8 @@ class Peer:
             _left = _left or bool(self._path)
         else:
             with self._whole():
-                self._settle()
-                self._flush()
+                self._saves.settle()
+                self._told.flush()
                 self._send(_link.PAUSE, round=self.round)
             self._values.disown()
             _away = self
@@ -1016,91 +699,3 @@ def _tell_endless(frame: types.FrameType) -> bool:
         "ends it: loop over your batches, or set train.rounds to a number"
         f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})")
     return True
-
-
-def _finite(name: str, value: Any) -> Optional[float]:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as problem:
-        raise Error(f"{name} is no number ({problem}): log takes single numbers") from None
-    return number if math.isfinite(number) else None  # as JSON can
-
-
-def _ranks(ranks: Optional[Iterable[int]], size: int) -> List[int]:
-    """Return the ranks of a mean in order; none: all."""
-    if ranks is None:
-        return []
-    try:
-        chosen = sorted(int(rank) for rank in ranks)
-    except (TypeError, ValueError):
-        raise Error(f"ranks={ranks!r}: want a list of workers") from None
-    if not chosen or chosen[0] < 0 or chosen[-1] >= size or len(set(chosen)) < len(chosen):
-        raise Error(f"ranks={chosen}: want different workers of 0 to {size - 1}")
-    return chosen
-
-
-def _flatten_numbers(x: Any) -> tuple:
-    """Return the numbers of x, and what makes a value of its kind of them."""
-    if hasattr(x, "detach"):
-        return x.detach().cpu().double().reshape(-1).tolist(), lambda flat: x.detach().clone().copy_(
-            sys.modules["torch"].tensor(flat).reshape(x.shape))
-    if _tree.is_array(x):
-        numpy = sys.modules["numpy"]
-        kind = x.dtype if x.dtype.kind == "f" else "float64"
-        return x.ravel().tolist(), lambda flat: numpy.array(flat, dtype=kind).reshape(x.shape)
-    if isinstance(x, (list, tuple)):
-        return [float(each) for each in x], list
-    return [float(x)], lambda flat: flat[0]
-
-
-# ---- the process -----------------------------------------------------------------------------------------------------
-
-def _watch_over(peer: Peer) -> None:
-    """Tell the peer how the script ends, notice the end of the peer, and keep forked children from both."""
-    link = peer._link
-    link.peer = peer
-    threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
-    atexit.register(lambda: link.peer.close())
-    if hasattr(os, "register_at_fork"):  # Windows does not fork
-        os.register_at_fork(after_in_child=link.socket.close)
-    earlier = sys.excepthook
-
-    def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
-        peer = link.peer
-        if os.getpid() != peer._process:
-            earlier(kind, problem, trace)
-        elif issubclass(kind, KeyboardInterrupt):
-            say(f"interrupted in round {peer.round}" + script_line(trace))
-            if peer._owed and not peer._closed:  # objects may be halfway to their next state
-                peer._send_state(peer._spare)
-            peer._say_last(_link.BYE, {})
-        else:
-            peer._fail(kind, problem, trace)
-            if issubclass(kind, Refusal):
-                say(str(problem) + script_line(trace))
-            else:
-                earlier(kind, problem, trace)
-
-    sys.excepthook = uncaught
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _on_interrupt(link))
-        if hasattr(signal, "SIGBREAK"):  # by which a peer on Windows interrupts its script
-            signal.signal(signal.SIGBREAK, _on_interrupt(link))
-
-
-def _on_interrupt(link: _link.Link) -> Callable:
-    """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
-
-    One that comes just after the end waits for the script to leave its loop, and so for its last state.
-    """
-    def handle(number: int, frame: Any) -> None:
-        peer = link.peer
-        spared = link.busy or link.ending == "interrupted" or link.ending and peer._owed or peer._finished
-        if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
-            link.interrupted = True
-            say(f"interrupted in round {peer.round}: the script may finish, in ten seconds")
-            return
-        raise KeyboardInterrupt
-
-    return handle

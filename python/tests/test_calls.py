@@ -469,7 +469,7 @@ class Steps(unittest.TestCase):
             model = linear()
             opt = torch.optim.SGD(model.parameters(), 0.1)
             peer = use(model, opt)
-            return peer.round, peer._steps
+            return peer.round, peer._steps.count
         run = Run(n=1, rounds=None)(worker)
         self.assertEqual(run.codes, [0])
         return run.returned[0]

@@ -1,0 +1,170 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// A Lockstep lets all workers of a run that are in one memory go through the same rounds without frames. Each worker
+// reads the messages of the others where they are. Algorithms, codecs and repairs are those of the workers: after
+// every round the workers are, bit for bit, where frames would have brought them.
+//
+// A round has three parts. Each is over for all workers before the next begins: Gradient, Mix, and Repair of those that
+// are Behind. The first two may be called for several workers at the same time.
+type Lockstep struct {
+	workers []*Worker
+	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
+}
+
+// NewLockstep takes over workers by rank. It reports false for workers that have to see frames: those not at the
+// beginning of one round, those whose graph or bits change or whose messages have several hops or pieces, and those
+// that do not exchange in every round.
+func NewLockstep(workers []*Worker) (*Lockstep, bool) {
+	for i, w := range workers {
+		if w.self != topology.Rank(i) || !w.joins(workers) {
+			return nil, false
+		}
+	}
+	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, len(workers))}
+	for _, w := range workers {
+		w.quiet()
+	}
+	return l, len(workers) > 0
+}
+
+// joins reports whether the worker can be in a lockstep with the others: it hears those that hear it.
+func (w *Worker) joins(others []*Worker) bool {
+	first := others[0]
+	from := w.inbox.at(w.slot()).from
+	if len(from) != len(w.outbox.peers) {
+		return false
+	}
+	for i, s := range from {
+		if w.outbox.peers[i].rank != s.rank || int(s.rank) >= len(others) ||
+			others[s.rank].inbox.at(w.slot()).index(w.self) < 0 {
+			return false
+		}
+	}
+	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1 && !w.inbox.edges.change
+	waits := w.phase == computing && !w.asked && w.failed == nil && !w.held && w.boundary.next == nil
+	return simple && waits && w.k == first.k && w.plan == first.plan &&
+		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1}
+}
+
+// quiet drops frames: their receivers read the messages in place.
+func (w *Worker) quiet() {
+	w.ready[0].send, w.ready[0].spent = w.ready[0].send[:0], w.ready[0].spent[:0]
+}
+
+// Overlap reports whether messages exist when a round begins. Otherwise Gradient makes them.
+func (l *Lockstep) Overlap() bool { return l.workers[0].plan.Overlap }
+
+// Begun returns the round that the workers are in, and whether it is beyond the last one.
+func (l *Lockstep) Begun() (k int, over bool) { return l.workers[0].k, l.workers[0].phase == done }
+
+// Payload returns the bytes of the message that a worker has made last.
+func (l *Lockstep) Payload(i int) int {
+	b := &l.workers[i].outbox
+	return len(b.at(b.sent - 1).pieces[0])
+}
+
+// Gradient gives a worker its finite update direction at its model. The worker may use g until the round is over for
+// it. Where messages overlap with gradients the worker mixes, too, and begins the next round.
+func (l *Lockstep) Gradient(i int, g []float32) error {
+	w := l.workers[i]
+	w.phase, w.g = exchanging, g
+	if w.plan.Overlap {
+		return l.mix(i)
+	}
+	if err := w.descend(); err != nil {
+		return err
+	}
+	return w.tell()
+}
+
+// Mix lets a worker mix and begin the next round, unless Gradient has done that.
+func (l *Lockstep) Mix(i int) error {
+	if l.Overlap() {
+		return nil
+	}
+	return l.mix(i)
+}
+
+// mix mixes the messages of the neighbours of a worker where they are.
+func (l *Lockstep) mix(i int) error {
+	w := l.workers[i]
+	slot := w.slot()
+	x := w.inbox.at(slot)
+	for j := range x.from {
+		sent := l.workers[x.from[j].rank].outbox.at(slot)
+		x.in[j].Payload = sent.pieces[0]
+		x.notes[0][j], x.notes[1][j] = uint32(sent.Note), uint32(sent.Note>>noteBits)
+	}
+	return l.use(i, x)
+}
+
+// use mixes the messages of an exchange, and ends the round. Messages that need their repair are kept for Repair.
+func (l *Lockstep) use(i int, x *exchange) error {
+	w := l.workers[i]
+	saw, err := w.alg.mix(w.k, 0, 0, x.messages(0, w.guard.limit()))
+	switch {
+	case err == nil:
+	case errors.As(err, &l.wrong[i]):
+		w.g = slices.Clone(w.g) // its memory serves other workers
+		return nil
+	default:
+		return w.fail(w.located(err))
+	}
+	for j := range x.in {
+		x.in[j].Payload, x.in[j].Repair = nil, nil
+	}
+	x.saw[0] = x.saw[0].Join(saw)
+	w.end()
+	if w.plan.Overlap {
+		if err := w.descend(); err != nil {
+			return err
+		}
+	}
+	err = w.next()
+	w.quiet()
+	return err
+}
+
+// Behind reports whether a worker has recovered messages wrongly and has not ended its round.
+func (l *Lockstep) Behind(i int) bool { return l.wrong[i] != nil }
+
+// Repair lets a worker that is Behind have its repairs, and end its round. It tells the bytes of each request and of
+// its repair. Only one worker at a time may have repairs.
+func (l *Lockstep) Repair(i int, tell func(from topology.Rank, request, repair int)) error {
+	w, wrong := l.workers[i], l.wrong[i]
+	l.wrong[i] = nil
+	x := w.inbox.at(w.slot())
+	for n, from := range wrong.From {
+		j, asked := x.index(from), wrong.Asked(n)
+		verify := l.workers[from].alg.lanes.at(0).verify
+		if j < 0 || verify == nil || x.from[j].wrong[0] {
+			return w.fail(w.located(wrong))
+		}
+		repair, ok := verify.AppendRepair([]byte{}, w.k, 0, asked)
+		if !ok {
+			return w.fail(w.located(fmt.Errorf("internal error: no repair: %w", wrong)))
+		}
+		x.from[j].wrong[0], x.in[j].Repair = true, repair
+		w.repair.Violations++
+		tell(from, len(asked), len(repair))
+	}
+	return l.use(i, x)
+}
+
+// Leave gives the workers back, each at the beginning of the round that it has begun. Its message is sent as a frame.
+func (l *Lockstep) Leave() {
+	for _, w := range l.workers {
+		if w.phase == computing && w.plan.Overlap {
+			w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
+		}
+	}
+}

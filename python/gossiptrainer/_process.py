@@ -1,0 +1,63 @@
+"""How the process of a script ends: the peer hears of it, whether the script ends well, fails or is interrupted."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import types
+from typing import Any, Callable, Optional
+
+from . import _link
+from ._link import Refusal, say, script_line
+
+
+def watch_over(link: _link.Link) -> None:
+    """Tell the peer how the script ends, notice the end of the peer, and keep forked children from both."""
+    threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
+    atexit.register(lambda: link.peer.close())
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=link.socket.close)
+    earlier = sys.excepthook
+
+    def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
+        peer = link.peer
+        if os.getpid() != peer._process:
+            earlier(kind, problem, trace)
+        elif issubclass(kind, KeyboardInterrupt):
+            say(f"interrupted in round {peer.round}" + script_line(trace))
+            if not peer._closed:
+                peer._saves.give_spare()
+            peer._say_last(_link.BYE, {})
+        else:
+            peer._fail(kind, problem, trace)
+            if issubclass(kind, Refusal):
+                say(str(problem) + script_line(trace))
+            else:
+                earlier(kind, problem, trace)
+
+    sys.excepthook = uncaught
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _on_interrupt(link))
+        if hasattr(signal, "SIGBREAK"):  # by which a peer on Windows interrupts its script
+            signal.signal(signal.SIGBREAK, _on_interrupt(link))
+
+
+def _on_interrupt(link: _link.Link) -> Callable:
+    """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
+
+    One that comes just after the end waits for the script to leave its loop, and so for its last state.
+    """
+    def handle(number: int, frame: Any) -> None:
+        peer = link.peer
+        spared = link.busy or link.ending == "interrupted" or link.ending and peer._saves.owed or peer._finished
+        if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
+            link.interrupted = True
+            say(f"interrupted in round {peer.round}: the script may finish, in ten seconds")
+            return
+        raise KeyboardInterrupt
+
+    return handle

@@ -1,0 +1,98 @@
+"""The steps of a script: which ones end a round, which ones stay local, and which ones are undone after the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._link import Error, say, script_line
+
+_HIDDEN = 20  # changes of the parameters without a step, before the script is told that none is seen
+
+
+class Steps:
+    """The steps of one worker."""
+
+    def __init__(self, peer: Any) -> None:
+        self.peer = peer
+        self.by_hand = True  # the script calls step itself
+        self.every, self._since = 1, 0  # steps of a round, and those since the last one
+        self.count = 0  # all that were seen, undone ones included
+        self.local = 0  # depth of no_sync
+        self._held: Any = None  # the values that an undone step gets back
+        self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
+        self._told = False  # that steps are undone
+
+    def before(self) -> None:
+        """Prepare for the local step that follows."""
+        peer = self.peer
+        if peer._gone:
+            return
+        peer._check_usable()
+        peer._saves.check()
+        if not peer.done:
+            if not self.local:
+                peer._notice_change()
+            peer._saves.settle()
+        elif not self.by_hand or self._held is None:
+            self._held = peer._values.clone()
+
+    def after(self) -> None:
+        """End the round with the local step that is done, or undo it."""
+        peer = self.peer
+        if peer._gone:
+            return
+        self.see()
+        if peer.done:
+            self._undo()
+        elif not self.local:
+            self._since += 1
+            if self._since == self.every:
+                self._since = 0
+                peer._end_round()
+
+    def see(self) -> None:
+        """Note that a step was seen."""
+        self.count += 1
+        self.note()
+        self._changes = 0
+
+    def note(self) -> None:
+        """Take the parameters of now for those of the last step."""
+        self._seen = self.peer._values.changes()
+
+    def hold(self) -> None:
+        """Keep the values of now: a script that steps by hand changes them before it says so."""
+        if self.by_hand:
+            self._held = self.peer._values.clone()
+
+    def check(self) -> None:
+        """Raise an Error if the parameters change, but no step of the optimizer is seen."""
+        if self.by_hand or self.local:
+            return
+        seen = self.peer._values.changes()
+        if seen != self._seen:
+            self._seen, self._changes = seen, self._changes + 1
+        if self._changes >= _HIDDEN:
+            raise Error(f"the model's parameters changed {self._changes} times, but no step of the optimizer that join "
+                        "got was seen: join before accelerator.prepare, or call peer.step()")
+
+    def _undo(self) -> None:
+        """Take the result back after a step beyond the end."""
+        peer = self.peer
+        peer._values.put(self._held)
+        if not self.by_hand:
+            self._held = None
+        if peer.why == "interrupted":
+            raise KeyboardInterrupt
+        if self._told:
+            return
+        self._told = True
+        if not peer._done:
+            text = "this worker has finished, so further steps change nothing: leave the loop when peer.done"
+        elif peer.why in ("", "finished"):
+            text = (f"the run's {peer.round} rounds are done: further steps change nothing; leave the loop when "
+                    "peer.done, or set train.rounds: script")
+        else:
+            text = (f"the run has ended after {peer.round} rounds ({peer.why}): further steps change nothing; leave the "
+                    "loop when peer.done")
+        say(text + script_line())
