@@ -42,6 +42,9 @@ func scoreOf(t *testing.T, program string, args ...string) torchScore {
 // scoresOf runs a program that prints n scores.
 func scoresOf(t *testing.T, n int, program string, args ...string) []torchScore {
 	t.Helper()
+	if _, err := os.Stat(modules); err != nil { // which also tells the test cache that the file counts
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
 	var complaint strings.Builder
