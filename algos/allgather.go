@@ -1,9 +1,6 @@
 package algos
 
-import (
-	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/vec"
-)
+import "gossiptrainer/gossip/state"
 
 // AllGather is one worker of data-parallel SGD with compressed gradients, as in Alistarh et al., "QSGD", NeurIPS 2017,
 // algorithm 1. Every worker sends its compressed gradient to all others, and all take the same step,
@@ -21,6 +18,7 @@ type AllGather struct {
 	Rank        int  // the worker's place in the sum, 0..n−1
 	Feedback    bool // error feedback
 	Compression Compression
+	After       Optimizer // of the mean gradient; nil: workers send directions
 
 	part contribution
 }
@@ -54,7 +52,7 @@ func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
 	if err := a.part.sum(a.Compression, a.Rank, k, in); err != nil {
 		return Mixed{}, err
 	}
-	vec.Axpy(a.X, -a.Alpha(k)/float32(1+len(in)), a.part.g)
+	descend(a.X, a.part.g, 1+len(in), a.Alpha(k), a.After)
 	return saw, nil
 }
 
@@ -65,4 +63,5 @@ func (a *AllGather) ExtraMemory() int { return floatBytes * len(a.part.e) }
 func (a *AllGather) State(v *state.Visit) {
 	v.Vector("e", &a.part.e, len(a.X))
 	a.Compression.State(v)
+	visit(v, a.After)
 }

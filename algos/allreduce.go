@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 )
 
@@ -21,8 +22,9 @@ import (
 type AllReduce struct {
 	X       []float32 // the model x_k, updated in place
 	Alpha   StepSize
-	Rank    int // the worker's place in the cycle, 0..Workers−1
-	Workers int // n ≥ 1
+	Rank    int       // the worker's place in the cycle, 0..Workers−1
+	Workers int       // n ≥ 1
+	After   Optimizer // of the mean gradient; nil: workers send directions
 
 	sum []float32 // the gradient of the round; sums replace it chunk by chunk
 }
@@ -98,8 +100,11 @@ func (a *AllReduce) chunk(c int) []float32 {
 
 // step applies the mean of the gradients.
 func (a *AllReduce) step(k int) {
-	vec.Axpy(a.X, -a.Alpha(k)/float32(a.Workers), a.sum)
+	descend(a.X, a.sum, a.Workers, a.Alpha(k), a.After)
 }
+
+// State shows the memory of the optimizer.
+func (a *AllReduce) State(v *state.Visit) { visit(v, a.After) }
 
 // addLE adds the floats in payload to dst.
 func addLE(dst []float32, payload []byte) {

@@ -25,6 +25,7 @@ type Server struct {
 	Feedback    bool             // error feedback of the workers' gradients
 	Compression Compression      // of the gradients; only worker 0 needs those of the others
 	Mean        quant.Compressor // of the server's message, the same at all workers
+	After       Optimizer        // of the server's message; nil: workers send directions
 
 	part contribution
 	told []byte // the server's message of this round, owned by the machine
@@ -78,14 +79,27 @@ func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
 		if err := checkEmpty(k, in); err != nil {
 			return Mixed{}, err
 		}
-		return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, a.told)
+		return Mixed{}, a.step(k, a.told)
 	}
 	mean := Compression{In: []quant.Compressor{a.Mean}}
 	saw, err := mean.check(k, len(a.X), in)
 	if err != nil {
 		return saw, err
 	}
-	return saw, a.Mean.AddTo(a.X, -a.Alpha(k), k, in[0].Payload)
+	return saw, a.step(k, in[0].Payload)
+}
+
+// step takes the step of the server's message.
+func (a *Server) step(k int, told []byte) error {
+	if a.After == nil {
+		return a.Mean.AddTo(a.X, -a.Alpha(k), k, told)
+	}
+	clear(a.part.g) // it has been sent
+	if err := a.Mean.AddTo(a.part.g, 1, k, told); err != nil {
+		return err
+	}
+	descend(a.X, a.part.g, 1, a.Alpha(k), a.After)
+	return nil
 }
 
 // average replaces the gradient by v̄.
@@ -123,4 +137,5 @@ func (a *Server) State(v *state.Visit) {
 	v.Vector("e", &a.part.e, len(a.X))
 	a.Compression.State(v)
 	v.Part("mean", a.Mean)
+	visit(v, a.After)
 }

@@ -87,6 +87,7 @@ type Algorithm struct {
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for <one step>"`
 
 	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own, independent of topology.kind. Value ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	MeanGradients bool   `json:"mean_gradients" jsonschema_description:"<several forms>: workers send plain gradients, and the optimizer takes their mean, as DDP does and papers on quantized gradients do; false = each sends the direction of its own optimizer"`
 	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"<feedback>: a worker adds what its last message lost to its next gradient"`
 }
 

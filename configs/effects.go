@@ -143,6 +143,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 var algorithmEffects = []effect{
 	{"algorithm.name", always},
 	{"algorithm.reduce", []need{of(hasForms)}},
+	{"algorithm.mean_gradients", []need{of(hasForms).or(false), ownSteps.or(false)}},
 	{"algorithm.error_feedback", []need{of(feedsBack).or(false), lossyReduce.or(false)}},
 	{"algorithm.controller.name", always},
 	{"algorithm.controller.min_bits", []need{controlled}},

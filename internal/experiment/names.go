@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -43,6 +44,11 @@ func (b *builder) parts(x []float32) (registry.Parts, error) {
 	}
 	p.Clip = b.clip()
 	var err error
+	if b.cfg.Algorithm.MeanGradients {
+		if p.After, err = train.NewOptimizer(b.directions(), b.dim); err != nil {
+			return p, err
+		}
+	}
 	switch {
 	case b.Asynchronous():
 		var links map[topology.Rank]algos.Codec

@@ -163,6 +163,9 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 		return nil, err
 	}
 	rule := b.directions()
+	if b.cfg.Algorithm.MeanGradients { // the optimizer takes their mean
+		rule = train.Rule{}
+	}
 	rule.Bound = b.updateBound()
 	if b.cfg.Data.Weighted() {
 		weights, err := b.data.Weights()

@@ -234,7 +234,7 @@ var algorithms = []Algorithm{
 		},
 		On: Graph{Kind: topology.Ring, Rows: cycle},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Workers: p.Workers}, nil
+			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Workers: p.Workers, After: p.After}, nil
 		},
 	},
 	{
@@ -251,7 +251,9 @@ var algorithms = []Algorithm{
 		Vector: Vectors{Feedback: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
-			return &algos.AllGather{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c}, err
+			return &algos.AllGather{
+				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, After: p.After,
+			}, err
 		},
 	},
 	{
@@ -273,6 +275,7 @@ var algorithms = []Algorithm{
 			mean, err := p.Compressor(topology.Rank(p.Workers)) // the server's messages have a separate stream
 			return &algos.Server{
 				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, Mean: mean,
+				After: p.After,
 			}, err
 		},
 	},

@@ -256,6 +256,7 @@ type Parts struct {
 	// Compressor returns another instance of a worker's C(·). The rank after the last one has a random stream that no
 	// worker uses.
 	Compressor func(of topology.Rank) (quant.Compressor, error)
+	After      algos.Optimizer // of the mean gradient; nil: workers send directions
 	Settings
 }
 
