@@ -31,7 +31,8 @@ go build -buildvcs=false -o "$scratch/peer" ./cmd/peer
 mkdir "$out/completions" "$out/man"
 for shell in bash zsh fish; do "$scratch/peer" completion "$shell" > "$out/completions/peer.$shell"; done
 for page in release/man/*.1; do gzip -9n < "$page" > "$out/man/$(basename "$page").gz"; done
-find docs -name '*.md' -exec cp --parents -t "$out" {} + # the lines "see:" of errors and warnings name them
+# The lines "see:" of errors and warnings name the documents.
+find docs \( -name '*.md' -o -name models.py \) -exec cp --parents -t "$out" {} +
 cp release/peer@.service release/Containerfile LICENSE "$out"
 go run ./release "$out"
 

@@ -114,6 +114,19 @@ func follow(t *testing.T, all []block, dir string, environment ...string) {
 	}
 }
 
+// ownScript stands for the reader's own train.py where a page does not write one. It takes as many steps as it likes.
+const ownScript = `
+import gossiptrainer, torch
+
+model = torch.nn.Linear(4, 2)
+opt = torch.optim.SGD(model.parameters(), 0.1)
+peer = gossiptrainer.join(model, opt)
+for _ in range(3):
+    loss = model(torch.randn(8, 4)).square().mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    peer.log(loss)
+`
+
 func TestScriptsOfDocumentsRun(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath(torchPython(t))
@@ -136,7 +149,11 @@ func TestScriptsOfDocumentsRun(t *testing.T) {
 			if err := os.Symlink(python, filepath.Join(bin, "python3")); err != nil {
 				t.Fatal(err)
 			}
-			follow(t, all, t.TempDir(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "train.py"), []byte(ownScript), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			follow(t, all, dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 		})
 	}
 	if ran == 0 {

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -28,27 +27,10 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// pageScript writes the Python of docs/models.md into a file, without a block of the given name.
-func pageScript(t *testing.T, without string) string {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/models.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all bytes.Buffer
-	for _, block := range regexp.MustCompile("(?ms)^```python (\\w+)\n(.*?)^```$").FindAllSubmatch(page, -1) {
-		if string(block[1]) != without {
-			all.Write(block[2])
-		}
-	}
-	path := filepath.Join(t.TempDir(), "page.py")
-	if err := os.WriteFile(path, all.Bytes(), 0o666); err != nil || all.Len() == 0 {
-		t.Fatal("no Python on the page", err)
-	}
-	return path
-}
+// modules is the program of docs/models.md, which scores a model with PyTorch.
+const modules = "../../docs/models.py"
 
-// A torchScore is what the page's script prints, or peer evaluate --json.
+// A torchScore is what the program prints, or peer evaluate --json.
 type torchScore struct{ Loss, Accuracy float64 }
 
 // scoreOf runs a program that prints a score.
@@ -60,6 +42,9 @@ func scoreOf(t *testing.T, program string, args ...string) torchScore {
 // scoresOf runs a program that prints n scores.
 func scoresOf(t *testing.T, n int, program string, args ...string) []torchScore {
 	t.Helper()
+	if _, err := os.Stat(modules); err != nil { // which also tells the test cache that the file counts
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
 	var complaint strings.Builder
@@ -75,20 +60,20 @@ func scoresOf(t *testing.T, n int, program string, args ...string) []torchScore 
 	return scores
 }
 
-// manyModels runs the page for each model of its arguments after the data, in one process: PyTorch takes seconds to
+// manyModels runs the program for each model of its arguments after the data, in one process: PyTorch takes seconds to
 // start.
 const manyModels = `
 import runpy, sys
-_, page, data, *models = sys.argv
+_, program, data, *models = sys.argv
 for path in models:
-    sys.argv = [page, path, data]
-    runpy.run_path(page, run_name="__main__")
+    sys.argv = [program, path, data]
+    runpy.run_path(program, run_name="__main__")
 `
 
-// torchScores returns the scores of models in files on data that the page reads.
-func torchScores(t *testing.T, python, page, data string, files ...string) []torchScore {
+// torchScores returns the scores of models in files on data that the program reads.
+func torchScores(t *testing.T, python, data string, files ...string) []torchScore {
 	t.Helper()
-	return scoresOf(t, len(files), python, append([]string{"-c", manyModels, page, data}, files...)...)
+	return scoresOf(t, len(files), python, append([]string{"-c", manyModels, modules, data}, files...)...)
 }
 
 // agree compares scores: one sample may be on the other side, where two logits are nearly equal.
@@ -141,12 +126,12 @@ func TestPyTorchScoresModelsAsTheProductDoes(t *testing.T) {
 			all, names, want = append(all, files[0]), append(names, settings[0]+" "+file), append(want, score)
 		}
 	}
-	for i, got := range torchScores(t, python, pageScript(t, "table"), glyphImages(t), all...) {
+	for i, got := range torchScores(t, python, glyphImages(t), all...) {
 		t.Run(names[i], func(t *testing.T) { agree(t, got, want[i], samples) })
 	}
 }
 
-// The page's lines for tables score a standardised model as the product does, whatever the order of the columns.
+// The program scores a standardised model of a table as the product does, whatever the order of the columns.
 func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	t.Parallel()
 	python, dir := torchPython(t), t.TempDir()
@@ -187,7 +172,7 @@ func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := scoreOf(t, python, pageScript(t, "accuracy"), path, turned)
+	got := scoreOf(t, python, modules, path, turned)
 	agree(t, got, torchScore{*want.Loss, *want.Accuracy}, 200)
 }
 
@@ -217,7 +202,7 @@ func glyphImages(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var images, labels bytes.Buffer
-	images.Write(make([]byte, 16)) // the page skips the header
+	images.Write(make([]byte, 16)) // the program skips the header
 	labels.Write(make([]byte, 8))
 	x := make([]float32, test.Shape.Features())
 	for i := range test.Len() {
@@ -253,7 +238,7 @@ func TestPyTorchScoresVGGAsTheProductDoes(t *testing.T) {
 		file, score := scoreVGG(t, dir, m)
 		files, want = append(files, file), append(want, score)
 	}
-	for i, got := range torchScores(t, python, pageScript(t, "table"), dir, files...) {
+	for i, got := range torchScores(t, python, dir, files...) {
 		t.Run(all[i].Name, func(t *testing.T) { agree(t, got, want[i], vggSamples) })
 	}
 }

@@ -154,7 +154,8 @@ def translated(markdown, link):
 def information(text):
     """Returns what a fence says: its language, and the command of an output as title. Marks are for the tests."""
     language, _, rest = text.strip().partition(" ")
-    return f'{language} title="{rest}"' if language == "text" and rest else language
+    quoted = rest.replace('"', "&quot;")
+    return f'{language} title="{quoted}"' if language == "text" and rest else language
 
 
 def on_post_page(output, page, config):

@@ -2,7 +2,7 @@
 // axe-core finds, the search, and what leaves the machine. PICTURES may name a folder for pictures of what it opens.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -66,6 +66,19 @@ for (const width of [390, 1280]) {
     }
   }));
 }
+
+test("no page shows Markdown that was not understood, and none names another host's files", () => {
+  const pages = readdirSync(site, { recursive: true }).filter((name) => name.endsWith(".html"));
+  assert.ok(pages.length > 100, `the site has ${pages.length} pages`);
+  for (const name of pages) {
+    const html = readFileSync(join(site, name), "utf8");
+    const foreign = html.match(/<(?:script|img|link|iframe)[^>]*(?:src|href)="?https?:[^>]*>/g);
+    assert.equal(foreign, null, name);
+    const article = html.match(/<article[^]*<\/article>/)?.[0] ?? "";
+    const text = article.replace(/<(pre|code|script|style)\b[^]*?<\/\1>/g, "").replace(/<[^>]+>/g, "");
+    assert.deepEqual(text.split("\n").filter((line) => /```|\*\*|^ *[*-] |\]\(|^ *\||`/.test(line)), [], name);
+  }
+});
 
 test("every page of the navigation opens from the folder", () => withPage("index.html", {}, async (page) => {
   const links = await page.$$eval(".md-nav--primary a[href], .md-tabs a[href]", (all) => all.map(({ href }) => href.split("#")[0]));
