@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// WriteConfusion draws which classes a model takes the rows of a class for. The model takes counts[i][j] rows of class i
-// for class j. In the picture i goes down and j to the right. The shade is the share of the rows of class i, the text
+// WriteConfusion draws which classes a model takes the rows of a class for. The model takes counts[i][j] rows of class
+// i for class j. In the picture i goes down and j to the right. The shade is the share of the rows of class i, the text
 // their number. The format is png, svg or pdf.
 func WriteConfusion(w io.Writer, classes []string, counts [][]int, format string) error {
 	if len(classes) == 0 || len(counts) != len(classes) {

@@ -82,11 +82,14 @@ func writeMissing(row func(name, format string, args ...any), s *record.Summary)
 	}
 }
 
+// leastSaved is the factor of bytes from which a summary speaks of savings.
+const leastSaved = 1.5
+
 // writeSaved prints how many fewer bytes a run has sent than one at full precision, and what that means for a round.
 // The messages of both have as many parameters.
 func writeSaved(row func(name, format string, args ...any), s *record.Summary) {
 	const whole, speed = 32, 100e6 // bits of a parameter; bits per second
-	if s.Effective <= 0 || s.Effective >= whole || s.Rounds == 0 {
+	if s.Effective <= 0 || s.Rounds == 0 || whole/s.Effective < leastSaved {
 		return
 	}
 	times := whole / s.Effective
