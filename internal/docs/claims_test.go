@@ -100,8 +100,6 @@ var claims = map[string][]claim{
 			study("moniqua-night"), "results/moniqua-night/results.csv", mean("D-PSGD", "accuracy")},
 		{"The same, Moniqua at 8 bit | %.4f",
 			study("moniqua-night"), "results/moniqua-night/results.csv", mean("Moniqua 8b", "accuracy")},
-		{"One Byzantine worker of eight, one seed, accuracy with clipped mixing | %s %%",
-			study("poison"), "results/poison.md", `(?s)ring +\| +32 bit, clipped \| one peer \| +([\d.]+)`},
 		{"A round of Moniqua at 8 bit and 20 Mbit/s: real over simulated milliseconds | %s",
 			study("sim-vs-lab"), "results/sim-vs-lab.txt",
 			`20 Mbit/s 1 ms +Moniqua 8b +1 +[\d.]+ +[\d.]+ +([\d.]+) .* same`},
