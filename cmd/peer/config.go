@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -139,23 +141,47 @@ func newConfigList(c *console) *cobra.Command {
 
 func newConfigNew(c *console) *cobra.Command {
 	starts := map[string]func() []byte{"run": configs.NewRun, "comparison": configs.NewComparison}
-	kinds := []string{"run", "comparison"}
-	return &cobra.Command{
-		Use:       "new KIND",
-		Short:     "print a run file or comparison to begin with",
-		Long:      "print a run file or comparison to begin with\n\nKIND is run or comparison.",
-		Example:   "  peer config new run > my-run.yaml\n  peer config new comparison > my-comparison.yaml",
+	kinds := []string{"run", "comparison", "paper"}
+	var p configs.PaperComparison
+	cmd := &cobra.Command{
+		Use:   "new KIND",
+		Short: "print a run file or comparison to begin with",
+		Long: `print a run file or comparison to begin with
+
+KIND is run, comparison or paper. A paper is a comparison whose rivals have what their own
+papers prescribe, with several seeds and a target. The flags are for it. --algorithms takes
+` + strings.Join(configs.PaperAlgorithms()[:8], ", ") + `,
+` + strings.Join(configs.PaperAlgorithms()[8:], ", ") + `.`,
+		Example: `  peer config new run > my-run.yaml
+  peer config new comparison > my-comparison.yaml
+  peer config new paper --algorithms dpsgd,moniqua-8,choco-sign --links 100mbit,1mbit/5ms > paper.yaml`,
 		Args:      arguments(1, 1),
 		ValidArgs: kinds,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			start, ok := starts[args[0]]
-			if !ok {
+			switch {
+			case args[0] == "paper":
+				text, err := configs.NewPaper(p)
+				if err != nil {
+					return advice.Usage(fmt.Errorf("config new: %w", err), "see peer config new --help")
+				}
+				start = func() []byte { return text }
+			case !ok:
 				return advice.OneOf("config new", args[0], kinds)
+			case slices.ContainsFunc([]string{"base", "algorithms", "links", "seeds", "target"}, cmd.Flags().Changed):
+				return advice.Usagef("config new: the flags are for paper, and %s has none", args[0])
 			}
 			_, err := c.out.File.Write(start())
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&p.Base, "base", "ring8-fashion", "`file` or preset from which every cell starts")
+	cmd.Flags().StringSliceVar(&p.Algorithms, "algorithms", []string{"allreduce", "dpsgd", "moniqua-8", "moniqua-4",
+		"choco-sign", "deepsqueeze-sign"}, "`names` with commas between them")
+	cmd.Flags().StringSliceVar(&p.Links, "links", []string{"100mbit/0.15ms", "1mbit/1ms"}, "`rates`, each with a latency")
+	cmd.Flags().IntVar(&p.Seeds, "seeds", 5, "`number` of seeds")
+	cmd.Flags().StringVar(&p.Target, "target", "accuracy=0.85", "loss or accuracy to reach, as in `key=value`")
+	return cmd
 }
 
 func newConfigSchema(c *console) *cobra.Command {
