@@ -90,10 +90,8 @@ func (l *lockstep) times(k int) bool {
 	switch overlap := l.machine == nil || l.machine.Overlap(); {
 	case least <= 0:
 		return false
-	case p.account != nil && overlap:
-		return same && latency < least
 	case p.account != nil:
-		return same && latency == 0
+		return same && overlap && latency < least
 	case !overlap:
 		return same
 	}
@@ -364,17 +362,9 @@ func (l *lockstep) records() {
 	l.now = end
 }
 
-// waited ends a round in the account of a worker. Without overlap all messages leave, and arrive, when the gradients of
-// all workers are ready. With it they are there before.
+// waited ends a round in the account of a worker. All messages are there before its gradient.
 func (l *lockstep) waited(i int) {
 	p := &l.peers[i]
-	if near := l.near[i]; !l.machine.Overlap() {
-		p.account.Lack(near, p.ready)
-		for n, from := range near {
-			p.account.Came(from, p.ready)
-			p.account.Lack(near[n+1:], p.ready)
-		}
-	}
 	p.account.Lack(nil, l.ends[i])
 	p.account.Finish(record.Spent{Compute: l.takes[i], Wait: l.ends[i] - p.ready})
 }
