@@ -18,6 +18,13 @@ import (
 type Lockstep struct {
 	workers []*Worker
 	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
+	made    [2]messages            // those of round k in made[k mod 2]
+}
+
+// messages are those of a round, by worker. Whoever reads them need not look for them at their senders.
+type messages struct {
+	payloads [][]byte
+	notes    []uint64
 }
 
 // NewLockstep takes over workers by rank. It reports false for workers that have to see frames: those not at the
@@ -29,11 +36,16 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 			return nil, false
 		}
 	}
-	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, len(workers))}
-	for _, w := range workers {
-		w.quiet()
+	n := len(workers)
+	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, n)}
+	for k := range l.made {
+		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
 	}
-	return l, len(workers) > 0
+	for i, w := range workers {
+		w.quiet()
+		l.tell(i)
+	}
+	return l, n > 0
 }
 
 // joins reports whether the worker can be in a lockstep with the others: it hears those that hear it.
@@ -60,16 +72,22 @@ func (w *Worker) quiet() {
 	w.ready[0].send, w.ready[0].spent = w.ready[0].send[:0], w.ready[0].spent[:0]
 }
 
-// Overlap reports whether messages exist when a round begins. Otherwise Gradient makes them.
-func (l *Lockstep) Overlap() bool { return l.workers[0].plan.Overlap }
+// Overlaps reports whether the messages of a worker exist when a round begins. Otherwise Gradient makes them.
+func Overlaps(w *Worker) bool { return w.plan.Overlap }
 
 // Begun returns the round that the workers are in, and whether it is beyond the last one.
 func (l *Lockstep) Begun() (k int, over bool) { return l.workers[0].k, l.workers[0].phase == done }
 
-// Payload returns the bytes of the message that a worker has made last.
-func (l *Lockstep) Payload(i int) int {
+// Payload returns the bytes of a worker's message of round k: of the last round, or of the next one if it exists.
+func (l *Lockstep) Payload(i, k int) int { return len(l.made[k%2].payloads[i]) }
+
+// tell lets the others see the last message of a worker.
+func (l *Lockstep) tell(i int) {
 	b := &l.workers[i].outbox
-	return len(b.at(b.sent - 1).pieces[0])
+	if slot := b.sent - 1; slot >= 0 {
+		sent, made := b.at(slot), &l.made[slot%2]
+		made.payloads[i], made.notes[i] = sent.pieces[0], sent.Note
+	}
 }
 
 // Gradient gives a worker its finite update direction at its model. The worker may use g until the round is over for
@@ -80,15 +98,17 @@ func (l *Lockstep) Gradient(i int, g []float32) error {
 	if w.plan.Overlap {
 		return l.mix(i)
 	}
-	if err := w.descend(); err != nil {
-		return err
+	err := w.descend()
+	if err == nil {
+		err = w.tell()
 	}
-	return w.tell()
+	l.tell(i)
+	return err
 }
 
 // Mix lets a worker mix and begin the next round, unless Gradient has done that.
 func (l *Lockstep) Mix(i int) error {
-	if l.Overlap() {
+	if l.workers[i].plan.Overlap {
 		return nil
 	}
 	return l.mix(i)
@@ -97,12 +117,12 @@ func (l *Lockstep) Mix(i int) error {
 // mix mixes the messages of the neighbours of a worker where they are.
 func (l *Lockstep) mix(i int) error {
 	w := l.workers[i]
-	slot := w.slot()
-	x := w.inbox.at(slot)
+	x := w.inbox.at(w.slot())
+	made := &l.made[w.k%2]
 	for j := range x.from {
-		sent := l.workers[x.from[j].rank].outbox.at(slot)
-		x.in[j].Payload = sent.pieces[0]
-		x.notes[0][j], x.notes[1][j] = uint32(sent.Note), uint32(sent.Note>>noteBits)
+		from := x.from[j].rank
+		x.in[j].Payload = made.payloads[from]
+		x.notes[0][j], x.notes[1][j] = uint32(made.notes[from]), uint32(made.notes[from]>>noteBits)
 	}
 	return l.use(i, x)
 }
@@ -131,6 +151,9 @@ func (l *Lockstep) use(i int, x *exchange) error {
 	}
 	err = w.next()
 	w.quiet()
+	if w.plan.Overlap {
+		l.tell(i)
+	}
 	return err
 }
 

@@ -26,15 +26,31 @@ import (
 type lockstep struct {
 	*simulation
 	machine *gossip.Lockstep
-	begun   []time.Duration   // by worker: when it began the round
-	ends    []time.Duration   // by worker: when it ends the round
-	takes   []time.Duration   // by worker: the time of its gradient
-	near    [][]topology.Rank // by worker
-	sizes   []int             // by worker: bytes of the payload of its last message
-	last    weighed
+	overlap bool            // messages leave when a round begins
+	begun   []time.Duration // by worker: when it began the round
+	ends    []time.Duration // by worker: when it ends the round
+	takes   []time.Duration // by worker: the time of its gradient
+	same    bool            // all begin and end at one time
+	near    [][]topology.Rank
 	g       [][]float32 // by worker without overlap, else by thread
 	order   []int       // workers in the order in which they end the round
-	errs    []error     // by thread
+	lanes   []lane      // by thread
+}
+
+// A lane is what one thread has found and counted in a round.
+type lane struct {
+	err      error
+	events   int
+	behind   bool // a worker needs repairs
+	recorded bool // the round of a worker is on record
+	last     weighed
+}
+
+// A weighed frame is one of some bytes of payload. Most frames are like the last one.
+type weighed struct {
+	kind    gossip.FrameKind
+	payload int
+	record.Bytes
 }
 
 // plain reports whether a run may be one without events.
@@ -51,8 +67,8 @@ func (s *simulation) newLockstep() *lockstep {
 	}
 	n := len(s.peers)
 	l := &lockstep{simulation: s, begun: make([]time.Duration, n), ends: make([]time.Duration, n),
-		takes: make([]time.Duration, n), near: make([][]topology.Rank, n), order: make([]int, n), sizes: make([]int, n),
-		errs: make([]error, len(s.threads))}
+		takes: make([]time.Duration, n), near: make([][]topology.Rank, n), order: make([]int, n),
+		lanes: make([]lane, len(s.threads))}
 	machines := make([]*gossip.Worker, n)
 	for i := range s.peers {
 		p := &s.peers[i]
@@ -62,6 +78,9 @@ func (s *simulation) newLockstep() *lockstep {
 		}
 		machines[i], l.order[i], l.near[i] = m, i, p.Rows.Neighbours()
 	}
+	if n > 0 {
+		l.overlap = gossip.Overlaps(machines[0])
+	}
 	if !l.times(0) {
 		return nil
 	}
@@ -70,13 +89,13 @@ func (s *simulation) newLockstep() *lockstep {
 		return nil
 	}
 	l.g = make([][]float32, len(s.threads))
-	if !l.machine.Overlap() {
+	if !l.overlap {
 		l.g = make([][]float32, n)
 	}
 	return l
 }
 
-// times sets the times of the gradients of round k. It reports false where the order of events decides what is on
+// times sets the times of round k, apart from repairs. It reports false where the order of events decides what is on
 // record: the account of a worker names the neighbour whose message came last, and messages that leave after a gradient
 // may come before a neighbour has ended the round.
 func (l *lockstep) times(k int) bool {
@@ -86,23 +105,40 @@ func (l *lockstep) times(k int) bool {
 		same = same && l.takes[i] == l.takes[0] && l.begun[i] == l.begun[0]
 		least = min(least, l.takes[i])
 	}
-	p, latency := &l.peers[0], l.opt.Network.Uplink.Latency
-	switch overlap := l.machine == nil || l.machine.Overlap(); {
+	l.same = same
+	l.end()
+	switch {
 	case least <= 0:
 		return false
-	case p.account != nil:
-		return same && overlap && latency < least
-	case !overlap:
-		return same
+	case l.peers[0].account != nil:
+		return same && l.overlap && l.opt.Network.Uplink.Latency < least
 	}
-	return true
+	return same || l.overlap
+}
+
+// end computes when the workers end the round, apart from repairs.
+func (l *lockstep) end() {
+	latency := l.opt.Network.Uplink.Latency
+	for i := range l.peers {
+		end := l.begun[i] + l.takes[i]
+		for _, j := range l.near[i] {
+			sent := l.begun[j]
+			if !l.overlap {
+				sent += l.takes[j]
+			}
+			end = max(end, sent+latency)
+		}
+		l.ends[i] = end
+	}
 }
 
 // run goes through the rounds. It reports whether the run is over; otherwise the queue goes on.
 func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	l.keeper.start()
-	if l.machine.Overlap() {
-		l.send()
+	for i := range l.peers {
+		if l.overlap {
+			l.send(&l.lanes[0], i, 0, 1)
+		}
 	}
 	for {
 		k, over := l.machine.Begun()
@@ -113,7 +149,7 @@ func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 			return false, err
 		}
 		if l.due(k) || !l.times(k) {
-			return false, l.leave()
+			return false, l.leave(k)
 		}
 		if err := l.round(k); err != nil {
 			return false, err
@@ -127,19 +163,16 @@ func (l *lockstep) due(k int) bool {
 	return l.keeper.keep(l.simulation) == nil && l.keeper.at > 0
 }
 
-// leave lets the queue go on: each worker begins its round when it would have begun it.
-func (l *lockstep) leave() error {
+// leave lets the queue go on: each worker begins round k when it would have begun it.
+func (l *lockstep) leave(k int) error {
 	l.machine.Leave()
 	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.begun[i], l.begun[j]) })
 	for _, i := range l.order {
-		p := &l.peers[i]
 		l.now = l.begun[i]
-		for _, to := range l.near[i] { // the queue counts the message once more
-			if l.machine.Overlap() {
-				l.count(p, to, gossip.Data, l.sizes[i], -1)
-			}
+		if l.overlap {
+			l.send(&l.lanes[0], i, k, -1) // the queue counts the message once more
 		}
-		if err := l.act(l.threads[0], p); err != nil {
+		if err := l.act(l.threads[0], &l.peers[i]); err != nil {
 			return err
 		}
 	}
@@ -151,26 +184,44 @@ func (l *lockstep) round(k int) error {
 	if err := l.each(func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
 		return err
 	}
-	if !l.machine.Overlap() {
-		l.send()
-		if err := l.each(func(_, i int) error { return l.machine.Mix(i) }); err != nil {
+	if !l.overlap {
+		if err := l.each(func(thread, i int) error { return l.mix(thread, i, k) }); err != nil {
 			return err
 		}
 	}
-	l.end()
 	for i := range l.peers {
-		if err := l.repair(i); err != nil {
+		if !l.any(func(r *lane) bool { return r.behind }) {
+			break
+		}
+		if err := l.repair(i, k); err != nil {
 			return err
 		}
 	}
 	l.events += len(l.peers)
-	l.receive()
-	if _, over := l.machine.Begun(); l.machine.Overlap() && !over {
-		l.send()
+	for thread := range l.lanes {
+		l.events += l.lanes[thread].events
 	}
-	l.records()
+	for _, end := range l.ends {
+		l.now = max(l.now, end)
+	}
+	if l.opt.Observe != nil && l.any(func(r *lane) bool { return r.recorded }) {
+		l.records(k)
+	}
 	l.begun, l.ends = l.ends, l.begun
+	for thread := range l.lanes {
+		l.lanes[thread] = lane{last: l.lanes[thread].last}
+	}
 	return nil
+}
+
+// any reports whether something holds for a lane.
+func (l *lockstep) any(holds func(r *lane) bool) bool {
+	for thread := range l.lanes {
+		if holds(&l.lanes[thread]) {
+			return true
+		}
+	}
+	return false
 }
 
 // gradient lets a worker take its gradient, and go on as far as the messages allow.
@@ -178,7 +229,7 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	p := &l.peers[i]
 	x := p.Machine.Params()
 	g := &l.g[thread]
-	if !l.machine.Overlap() {
+	if !l.overlap {
 		g = &l.g[i]
 	}
 	if len(*g) != len(x) {
@@ -187,7 +238,46 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	if p.order.loss, p.order.err = p.Gradient(*g, k, x); p.order.err != nil {
 		return p.order.err
 	}
-	return l.machine.Gradient(i, *g)
+	p.ready = l.begun[i] + l.takes[i]
+	if err := l.machine.Gradient(i, *g); err != nil {
+		return err
+	}
+	if l.overlap {
+		return l.finish(thread, i, k)
+	}
+	l.send(&l.lanes[thread], i, k, 1)
+	return nil
+}
+
+// mix lets a worker mix that has its gradient.
+func (l *lockstep) mix(thread, i, k int) error {
+	if err := l.machine.Mix(i); err != nil {
+		return err
+	}
+	return l.finish(thread, i, k)
+}
+
+// finish ends round k of a worker, unless it needs repairs.
+func (l *lockstep) finish(thread, i, k int) error {
+	p, lane := &l.peers[i], &l.lanes[thread]
+	if l.machine.Behind(i) {
+		lane.behind = true
+		return nil
+	}
+	for _, from := range l.near[i] {
+		lane.arrive(l, p, from, gossip.Data, l.machine.Payload(int(from), k))
+	}
+	p.round++
+	p.ended = p.round == p.Rounds
+	if l.overlap && !p.ended {
+		l.send(lane, i, k+1, 1)
+	}
+	lane.recorded = lane.recorded || p.Recorded(p.round)
+	if p.account != nil { // all messages were there before the gradient
+		p.account.Lack(nil, l.ends[i])
+		p.account.Finish(record.Spent{Compute: l.takes[i], Wait: l.ends[i] - p.ready})
+	}
+	return nil
 }
 
 // coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
@@ -203,7 +293,7 @@ func (l *lockstep) each(do func(thread, i int) error) error {
 		for i := n * thread / threads; i < n*(thread+1)/threads; i++ {
 			if err := do(thread, i); err != nil {
 				p := &l.peers[i]
-				l.errs[thread] = &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+				l.lanes[thread].err = &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 				return
 			}
 		}
@@ -214,37 +304,24 @@ func (l *lockstep) each(do func(thread, i int) error) error {
 	}
 	part(0)
 	others.Wait()
-	return cmp.Or(l.errs...)
-}
-
-// end computes when the workers end the round, apart from repairs.
-func (l *lockstep) end() {
-	latency := l.opt.Network.Uplink.Latency
-	for i := range l.peers {
-		p := &l.peers[i]
-		p.ready = l.begun[i] + l.takes[i]
-		end := p.ready
-		for _, j := range l.near[i] {
-			sent := l.begun[j]
-			if !l.machine.Overlap() {
-				sent += l.takes[j]
-			}
-			end = max(end, sent+latency)
+	for thread := range l.lanes {
+		if err := l.lanes[thread].err; err != nil {
+			return err
 		}
-		l.ends[i] = end
 	}
+	return nil
 }
 
-// repair lets a worker that has recovered messages wrongly have their repairs.
-func (l *lockstep) repair(i int) error {
+// repair lets a worker that has recovered messages wrongly have their repairs, and ends its round k.
+func (l *lockstep) repair(i, k int) error {
 	if !l.machine.Behind(i) {
 		return nil
 	}
-	p := &l.peers[i]
+	p, lane := &l.peers[i], &l.lanes[0]
 	var asked []topology.Rank
 	frame := func(from, to *peer, kind gossip.FrameKind, bytes int) {
-		l.count(from, to.Rank, kind, bytes, 1)
-		l.arrive(from, to, kind, bytes)
+		lane.count(l, from, to.Rank, kind, bytes, 1)
+		lane.arrive(l, to, from.Rank, kind, bytes)
 	}
 	err := l.machine.Repair(i, func(from topology.Rank, request, repair int) {
 		asked = append(asked, from)
@@ -259,31 +336,21 @@ func (l *lockstep) repair(i int) error {
 		p.account.Came(from, l.ends[i])
 	}
 	l.ends[i] += 2 * l.opt.Network.Uplink.Latency
-	return nil
+	l.same = l.same && l.opt.Network.Uplink.Latency == 0
+	return l.finish(0, i, k)
 }
 
-// send counts the messages that the workers have made.
-func (l *lockstep) send() {
-	for i := range l.peers {
-		l.sizes[i] = l.machine.Payload(i)
-		for _, to := range l.near[i] {
-			l.count(&l.peers[i], to, gossip.Data, l.sizes[i], 1)
-		}
-	}
-}
-
-// receive counts the messages of the round at their receivers.
-func (l *lockstep) receive() {
-	for i := range l.peers {
-		for _, from := range l.near[i] {
-			l.arrive(&l.peers[from], &l.peers[i], gossip.Data, l.sizes[from])
-		}
+// send counts the message of round k of a worker, so many times.
+func (l *lockstep) send(r *lane, i, k int, times int64) {
+	bytes := l.machine.Payload(i, k)
+	for _, to := range l.near[i] {
+		r.count(l, &l.peers[i], to, gossip.Data, bytes, times)
 	}
 }
 
 // count counts a frame that a worker sends, so many times.
-func (l *lockstep) count(p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
-	one := l.frame(kind, payload)
+func (r *lane) count(l *lockstep, p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
+	one := r.frame(l, kind, payload)
 	sent := record.Bytes{Payload: times * one.Payload, Stream: times * one.Stream, Wire: times * one.Wire}
 	p.sent.Add(sent)
 	if p.account != nil {
@@ -295,56 +362,34 @@ func (l *lockstep) count(p *peer, to topology.Rank, kind gossip.FrameKind, paylo
 }
 
 // arrive counts a frame at its receiver, and as an event.
-func (l *lockstep) arrive(from, p *peer, kind gossip.FrameKind, payload int) {
-	got := l.frame(kind, payload)
+func (r *lane) arrive(l *lockstep, p *peer, from topology.Rank, kind gossip.FrameKind, payload int) {
+	got := r.frame(l, kind, payload)
 	p.got.Add(got)
 	if p.account != nil {
-		p.account.Link(from.Rank).Received.Add(got)
+		p.account.Link(from).Received.Add(got)
 	}
-	l.events++
-}
-
-// A weighed frame is one of some bytes of payload. Most frames are like the last one.
-type weighed struct {
-	kind    gossip.FrameKind
-	payload int
-	record.Bytes
+	r.events++
 }
 
 // frame returns the bytes of a frame.
-func (l *lockstep) frame(kind gossip.FrameKind, payload int) record.Bytes {
-	if last := &l.last; last.Stream > 0 && last.kind == kind && last.payload == payload {
+func (r *lane) frame(l *lockstep, kind gossip.FrameKind, payload int) record.Bytes {
+	if last := &r.last; last.Stream > 0 && last.kind == kind && last.payload == payload {
 		return last.Bytes
 	}
 	stream := StreamBytes(payload)
-	l.last = weighed{kind, payload, record.Bytes{
+	r.last = weighed{kind, payload, record.Bytes{
 		Stream: int64(stream), Wire: int64(WireBytes(stream, l.opt.Network.Uplink)),
 	}}
 	if kind == gossip.Data {
-		l.last.Payload = int64(payload)
+		r.last.Payload = int64(payload)
 	}
-	return l.last.Bytes
+	return r.last.Bytes
 }
 
-// records ends the round of all workers: it notes times and accounts, and records steps in the order of time.
-func (l *lockstep) records() {
-	same, recorded := true, false
-	for i := range l.peers {
-		p := &l.peers[i]
-		p.round++
-		p.ended = p.round == p.Rounds
-		same = same && l.ends[i] == l.ends[0]
-		recorded = recorded || p.Recorded(p.round)
-		l.now = max(l.now, l.ends[i])
-		if p.account != nil {
-			l.waited(i)
-		}
-	}
-	if !recorded || l.opt.Observe == nil {
-		return
-	}
+// records records the steps of round k in the order of time.
+func (l *lockstep) records(k int) {
 	end := l.now
-	if !same {
+	if !l.same {
 		slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.ends[i], l.ends[j]) })
 	}
 	for _, i := range l.order {
@@ -352,19 +397,12 @@ func (l *lockstep) records() {
 		l.now = l.ends[i]
 		known := p.got
 		for _, j := range l.near[i] { // that have begun the next round so early that their messages are there
-			if !p.ended && l.ends[j]+l.opt.Network.Uplink.Latency < l.now {
-				p.got.Add(l.frame(gossip.Data, l.sizes[j]))
+			if !l.same && !p.ended && l.ends[j]+l.opt.Network.Uplink.Latency < l.now {
+				p.got.Add(l.lanes[0].frame(l, gossip.Data, l.machine.Payload(int(j), k+1)))
 			}
 		}
 		l.record(l.threads[0], p)
 		p.got = known
 	}
 	l.now = end
-}
-
-// waited ends a round in the account of a worker. All messages are there before its gradient.
-func (l *lockstep) waited(i int) {
-	p := &l.peers[i]
-	p.account.Lack(nil, l.ends[i])
-	p.account.Finish(record.Spent{Compute: l.takes[i], Wait: l.ends[i] - p.ready})
 }
