@@ -93,6 +93,13 @@ func (a *DPSGD) MixPiece(k, piece int, in []Message) (Mixed, error) {
 	return a.pieces.mix(a.X, k, piece, a.X, in)
 }
 
+// Plain reports whether messages are the models themselves, in full precision and in one piece, and mixing is not
+// clipped.
+func (a *DPSGD) Plain() bool {
+	codec, full := a.Codec.(Full)
+	return full && a.Clip == nil && a.Order == CTA && codec.Pieces(len(a.X)) == 1
+}
+
 // ExtraMemory returns the bytes of the working memory of clipping, 0 without it.
 func (a *DPSGD) ExtraMemory() int {
 	if a.Clip == nil {

@@ -19,6 +19,7 @@ type Lockstep struct {
 	workers []*Worker
 	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
 	made    [2]messages            // those of round k in made[k mod 2]
+	rows    *rows                  // nil: the workers themselves go through the rounds
 }
 
 // messages are those of a round, by worker. Whoever reads them need not look for them at their senders.
@@ -44,6 +45,9 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	for i, w := range workers {
 		w.quiet()
 		l.tell(i)
+	}
+	if n > 0 {
+		l.rows = newRows(l)
 	}
 	return l, n > 0
 }
@@ -76,7 +80,30 @@ func (w *Worker) quiet() {
 func Overlaps(w *Worker) bool { return w.plan.Overlap }
 
 // Begun returns the round that the workers are in, and whether it is beyond the last one.
-func (l *Lockstep) Begun() (k int, over bool) { return l.workers[0].k, l.workers[0].phase == done }
+func (l *Lockstep) Begun() (k int, over bool) {
+	if l.rows != nil {
+		return l.rows.k, l.rows.k == l.workers[0].schedule.Rounds
+	}
+	return l.workers[0].k, l.workers[0].phase == done
+}
+
+// Fixed reports whether all messages of all rounds have the same number of bytes.
+func (l *Lockstep) Fixed() bool { return l.rows != nil }
+
+// Settle brings the workers to the round that they are in. It comes before a look at a worker, after all of them have
+// ended a round.
+func (l *Lockstep) Settle() {
+	if l.rows != nil {
+		l.rows.settle(l)
+	}
+}
+
+// Over ends a round that all workers have ended.
+func (l *Lockstep) Over() {
+	if l.rows != nil {
+		l.rows.k++
+	}
+}
 
 // Payload returns the bytes of a worker's message of round k: of the last round, or of the next one if it exists.
 func (l *Lockstep) Payload(i, k int) int { return len(l.made[k%2].payloads[i]) }
@@ -93,6 +120,9 @@ func (l *Lockstep) tell(i int) {
 // Gradient gives a worker its finite update direction at its model. The worker may use g until the round is over for
 // it. Where messages overlap with gradients the worker mixes, too, and begins the next round.
 func (l *Lockstep) Gradient(i int, g []float32) error {
+	if l.rows != nil {
+		return l.rows.step(l, i, g)
+	}
 	w := l.workers[i]
 	w.phase, w.g = exchanging, g
 	if w.plan.Overlap {
@@ -185,6 +215,7 @@ func (l *Lockstep) Repair(i int, tell func(from topology.Rank, request, repair i
 
 // Leave gives the workers back, each at the beginning of the round that it has begun. Its message is sent as a frame.
 func (l *Lockstep) Leave() {
+	l.Settle()
 	for _, w := range l.workers {
 		if w.phase == computing && w.plan.Overlap {
 			w.ready[0].send = w.outbox.appendLast(w.ready[0].send)

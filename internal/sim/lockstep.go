@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -35,6 +36,16 @@ type lockstep struct {
 	g       [][]float32 // by worker without overlap, else by thread
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
+	later   *later      // nil: workers enter every round
+}
+
+// later is what workers have not entered yet, where rounds are alike: to reach each worker takes longer than its round.
+type later struct {
+	rounds int // that have ended
+	models [][]float32
+	take   []work.Gradient
+	losses []float32
+	every  int // rounds from one record to the next
 }
 
 // A lane is what one thread has found and counted in a round.
@@ -87,6 +98,9 @@ func (s *simulation) newLockstep() *lockstep {
 	var ok bool
 	if l.machine, ok = gossip.NewLockstep(machines); !ok {
 		return nil
+	}
+	if l.machine.Fixed() && s.peers[0].account == nil {
+		l.later = newLater(s.peers)
 	}
 	l.g = make([][]float32, len(s.threads))
 	if !l.overlap {
@@ -143,6 +157,7 @@ func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	for {
 		k, over := l.machine.Begun()
 		if over {
+			l.enter(k)
 			return true, nil
 		}
 		if err := l.stopped(ctx); err != nil {
@@ -165,6 +180,7 @@ func (l *lockstep) due(k int) bool {
 
 // leave lets the queue go on: each worker begins round k when it would have begun it.
 func (l *lockstep) leave(k int) error {
+	l.enter(k)
 	l.machine.Leave()
 	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.begun[i], l.begun[j]) })
 	for _, i := range l.order {
@@ -181,11 +197,11 @@ func (l *lockstep) leave(k int) error {
 
 // round lets all workers go through round k.
 func (l *lockstep) round(k int) error {
-	if err := l.each(func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
+	if err := l.each(k, func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
 		return err
 	}
 	if !l.overlap {
-		if err := l.each(func(thread, i int) error { return l.mix(thread, i, k) }); err != nil {
+		if err := l.each(k, func(thread, i int) error { return l.mix(thread, i, k) }); err != nil {
 			return err
 		}
 	}
@@ -204,7 +220,13 @@ func (l *lockstep) round(k int) error {
 	for _, end := range l.ends {
 		l.now = max(l.now, end)
 	}
+	l.machine.Over()
+	if l.later != nil {
+		l.later.rounds++
+		l.lanes[0].recorded = l.later.records(k+1, l.peers[0].Rounds)
+	}
 	if l.opt.Observe != nil && l.any(func(r *lane) bool { return r.recorded }) {
+		l.enter(k + 1)
 		l.records(k)
 	}
 	l.begun, l.ends = l.ends, l.begun
@@ -226,6 +248,9 @@ func (l *lockstep) any(holds func(r *lane) bool) bool {
 
 // gradient lets a worker take its gradient, and go on as far as the messages allow.
 func (l *lockstep) gradient(thread, i, k int) error {
+	if l.later != nil {
+		return l.quick(thread, i, k)
+	}
 	p := &l.peers[i]
 	x := p.Machine.Params()
 	g := &l.g[thread]
@@ -247,6 +272,61 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	}
 	l.send(&l.lanes[thread], i, k, 1)
 	return nil
+}
+
+// quick is gradient without a look at the worker.
+func (l *lockstep) quick(thread, i, k int) (err error) {
+	x, g := l.later.models[i], &l.g[thread]
+	if len(*g) != len(x) {
+		*g = make([]float32, len(x))
+	}
+	if l.later.losses[i], err = l.later.take[i](*g, k, x); err != nil {
+		return err
+	}
+	return l.machine.Gradient(i, *g)
+}
+
+// newLater returns nil where workers are not alike.
+func newLater(peers []peer) *later {
+	r := &later{every: peers[0].Every, losses: make([]float32, len(peers))}
+	for i := range peers {
+		p := &peers[i]
+		if p.Every != r.every || len(p.Machine.Params()) != len(peers[0].Machine.Params()) {
+			return nil
+		}
+		r.models, r.take = append(r.models, p.Machine.Params()), append(r.take, p.Gradient)
+	}
+	return r
+}
+
+// records reports whether the end of round k goes on record.
+func (r *later) records(k, last int) bool { return r.every > 0 && (k%r.every == 0 || k == last) }
+
+// enter lets the workers enter the rounds up to round k.
+func (l *lockstep) enter(k int) {
+	l.machine.Settle()
+	if l.later == nil || l.later.rounds == 0 {
+		return
+	}
+	lane, rounds := &l.lanes[0], l.later.rounds
+	l.later.rounds = 0
+	payload := l.machine.Payload(0, max(0, k-1))
+	for i := range l.peers {
+		p := &l.peers[i]
+		p.round, p.order.loss = k, l.later.losses[i]
+		p.ready = l.begun[i] + l.takes[i]
+		sent := rounds
+		if p.ended = k == p.Rounds; p.ended {
+			sent--
+		}
+		for _, j := range l.near[i] {
+			lane.count(l, p, j, gossip.Data, payload, int64(sent))
+			got := lane.frame(l, gossip.Data, payload)
+			p.got.Add(record.Bytes{Payload: int64(rounds) * got.Payload, Stream: int64(rounds) * got.Stream,
+				Wire: int64(rounds) * got.Wire})
+		}
+		l.events += rounds * len(l.near[i])
+	}
 }
 
 // mix lets a worker mix that has its gradient.
@@ -283,8 +363,8 @@ func (l *lockstep) finish(thread, i, k int) error {
 // coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
 const coordinates = 1 << 14
 
-// each calls do for all workers, with all threads where that pays. It returns the error of the first worker that fails.
-func (l *lockstep) each(do func(thread, i int) error) error {
+// each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker that fails.
+func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	n, threads := len(l.peers), len(l.threads)
 	if n*len(l.peers[0].Machine.Params()) < coordinates*threads {
 		threads = 1
@@ -292,8 +372,7 @@ func (l *lockstep) each(do func(thread, i int) error) error {
 	part := func(thread int) {
 		for i := n * thread / threads; i < n*(thread+1)/threads; i++ {
 			if err := do(thread, i); err != nil {
-				p := &l.peers[i]
-				l.lanes[thread].err = &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+				l.lanes[thread].err = &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
 				return
 			}
 		}
