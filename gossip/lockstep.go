@@ -22,18 +22,18 @@ type Lockstep struct {
 	rows    *rows                  // nil: the workers themselves go through the rounds
 }
 
-// messages are those of a round, by worker. Whoever reads them need not look for them at their senders.
+// messages are those of a round, by worker. Receivers need not look for them at their senders.
 type messages struct {
 	payloads [][]byte
 	notes    []uint64
 }
 
-// NewLockstep takes over workers by rank. It reports false for workers that have to see frames: those not at the
-// beginning of one round, those whose graph or bits change or whose messages have several hops or pieces, and those
-// that do not exchange in every round.
+// NewLockstep takes over workers by rank. It reports false for workers that have to see frames. Such
+// workers are not at the beginning of one round, or do not exchange in every round. Or their graph or bits change, or
+// their messages have several hops or pieces.
 func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	for i, w := range workers {
-		if w.self != topology.Rank(i) || !w.joins(workers) {
+		if w.self != topology.Rank(i) || !joins(w, workers) {
 			return nil, false
 		}
 	}
@@ -43,7 +43,7 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
 	}
 	for i, w := range workers {
-		w.quiet()
+		quiet(w)
 		l.tell(i)
 	}
 	if n > 0 {
@@ -52,8 +52,8 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	return l, n > 0
 }
 
-// joins reports whether the worker can be in a lockstep with the others: it hears those that hear it.
-func (w *Worker) joins(others []*Worker) bool {
+// joins reports whether a worker can be in a lockstep with the others: it hears those that hear it.
+func joins(w *Worker, others []*Worker) bool {
 	first := others[0]
 	from := w.inbox.at(w.slot()).from
 	if len(from) != len(w.outbox.peers) {
@@ -72,7 +72,7 @@ func (w *Worker) joins(others []*Worker) bool {
 }
 
 // quiet drops frames: their receivers read the messages in place.
-func (w *Worker) quiet() {
+func quiet(w *Worker) {
 	w.ready[0].send, w.ready[0].spent = w.ready[0].send[:0], w.ready[0].spent[:0]
 }
 
@@ -180,7 +180,7 @@ func (l *Lockstep) use(i int, x *exchange) error {
 		}
 	}
 	err = w.next()
-	w.quiet()
+	quiet(w)
 	if w.plan.Overlap {
 		l.tell(i)
 	}

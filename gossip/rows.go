@@ -4,7 +4,7 @@ import "gossiptrainer/algos"
 
 // rows go through the rounds of D-PSGD in full precision, in place of the workers. Small models of many workers take
 // longer to reach in memory than to mix. So what a round needs of all workers lies side by side, and the workers are
-// brought to their round only when somebody looks at them.
+// brought to their round only before a driver looks at them.
 type rows struct {
 	k       int
 	settled int // the round in which the workers are

@@ -83,8 +83,8 @@ func play(t *testing.T, set []string, latency time.Duration, slow int, events bo
 	return o
 }
 
-// A run without events has the models, the times, the bytes, the repairs and the records of one with events: for all
-// algorithms, kinds of graphs and bits, on links with and without latency, with workers of one speed and of several.
+// A run without events has the models, the times, the bytes, the repairs and the records of one with events. So it is
+// for all algorithms, kinds of graphs and bits, on links with and without latency, with workers of several speeds.
 func TestRunsWithoutEventsAreTheSame(t *testing.T) {
 	algorithms := []string{
 		"{name: dpsgd, codec: full}", "{name: dpsgd}", "{name: dpsgd, bits: 4}", "{name: dpsgd, bits: 1}",

@@ -4,7 +4,7 @@ import "gossiptrainer/internal/kernel/asm"
 
 // Quadratic computes g ← a·(x − o) in float32 and returns Σ a·(x − o)² in float64. It sums each fourth coordinate by
 // itself: the value is ((s_0 + s_1) + (s_2 + s_3)). All vectors have the length of g.
-func (t Tier) Quadratic(g, a, x, o []float32) float64 {
+func Quadratic(t Tier, g, a, x, o []float32) float64 {
 	var sums [4]float64
 	n := 0
 	if t != Off {

@@ -26,7 +26,7 @@ func TestQuadraticIsTheFormula(t *testing.T) {
 		value := (sums[0] + sums[1]) + (sums[2] + sums[3])
 		for _, tier := range Available() {
 			g := make([]float32, n)
-			got := tier.Quadratic(g, a, x, o)
+			got := Quadratic(tier, g, a, x, o)
 			same := slices.EqualFunc(g, want, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
 			if got != value || !same {
 				t.Fatalf("tier %v: value %v and gradient %v, want %v and %v", tier, got, g, value, want)

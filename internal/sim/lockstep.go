@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Where no frame waits for another one and nothing happens between rounds, the queue has nothing to decide: when a
-// worker ends a round follows from when its neighbours began it. Such a run goes through its rounds without events.
+// Where no frame waits for another one and nothing happens between rounds, the queue has nothing to decide. The end of
+// a worker's round follows from when its neighbours began theirs. Such a run goes through its rounds without events.
 // Models, times, bytes and records are those of the queue, which the tests compare. When a state of the run is due, the
 // queue takes over, see lockstep.leave.
 //
@@ -27,16 +27,21 @@ import (
 type lockstep struct {
 	*simulation
 	machine *gossip.Lockstep
-	overlap bool            // messages leave when a round begins
-	begun   []time.Duration // by worker: when it began the round
-	ends    []time.Duration // by worker: when it ends the round
-	takes   []time.Duration // by worker: the time of its gradient
-	same    bool            // all begin and end at one time
+	overlap bool // messages leave when a round begins
+	at      moments
 	near    [][]topology.Rank
 	g       [][]float32 // by worker without overlap, else by thread
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
 	later   *later      // nil: workers enter every round
+}
+
+// moments are those of a round, by worker.
+type moments struct {
+	begun []time.Duration // when it began
+	ends  []time.Duration // when it ends
+	takes []time.Duration // the time of the gradient
+	same  bool            // all begin and end at one time
 }
 
 // later is what workers have not entered yet, where rounds are alike: to reach each worker takes longer than its round.
@@ -50,6 +55,7 @@ type later struct {
 
 // A lane is what one thread has found and counted in a round.
 type lane struct {
+	of       *lockstep
 	err      error
 	events   int
 	behind   bool // a worker needs repairs
@@ -65,21 +71,24 @@ type weighed struct {
 }
 
 // plain reports whether a run may be one without events.
-func (s *simulation) plain() bool {
+func plain(s *simulation) bool {
 	o := &s.opt
 	return s.script == nil && s.cores == nil && o.From == nil && o.Ending.Time == 0 && o.Ending.Until == nil &&
 		o.Costs.Late == 0 && s.steady()
 }
 
 // newLockstep returns nil for a run that needs events.
-func (s *simulation) newLockstep() *lockstep {
-	if !s.plain() {
+func newLockstep(s *simulation) *lockstep {
+	if !plain(s) {
 		return nil
 	}
 	n := len(s.peers)
-	l := &lockstep{simulation: s, begun: make([]time.Duration, n), ends: make([]time.Duration, n),
-		takes: make([]time.Duration, n), near: make([][]topology.Rank, n), order: make([]int, n),
+	l := &lockstep{simulation: s, near: make([][]topology.Rank, n), order: make([]int, n),
 		lanes: make([]lane, len(s.threads))}
+	l.at = moments{begun: make([]time.Duration, n), ends: make([]time.Duration, n), takes: make([]time.Duration, n)}
+	for thread := range l.lanes {
+		l.lanes[thread].of = l
+	}
 	machines := make([]*gossip.Worker, n)
 	for i := range s.peers {
 		p := &s.peers[i]
@@ -109,17 +118,17 @@ func (s *simulation) newLockstep() *lockstep {
 	return l
 }
 
-// times sets the times of round k, apart from repairs. It reports false where the order of events decides what is on
-// record: the account of a worker names the neighbour whose message came last, and messages that leave after a gradient
-// may come before a neighbour has ended the round.
+// times sets the times of round k, apart from repairs. It reports false where the record depends on
+// the order of events. The account of a worker names the neighbour whose message came last. Messages that leave after a
+// gradient may come before a neighbour has ended the round.
 func (l *lockstep) times(k int) bool {
 	same, least := true, horizon
 	for i := range l.peers {
-		l.takes[i] = l.computing(&l.peers[i], k)
-		same = same && l.takes[i] == l.takes[0] && l.begun[i] == l.begun[0]
-		least = min(least, l.takes[i])
+		l.at.takes[i] = l.computing(&l.peers[i], k)
+		same = same && l.at.takes[i] == l.at.takes[0] && l.at.begun[i] == l.at.begun[0]
+		least = min(least, l.at.takes[i])
 	}
-	l.same = same
+	l.at.same = same
 	l.end()
 	switch {
 	case least <= 0:
@@ -134,15 +143,15 @@ func (l *lockstep) times(k int) bool {
 func (l *lockstep) end() {
 	latency := l.opt.Network.Uplink.Latency
 	for i := range l.peers {
-		end := l.begun[i] + l.takes[i]
+		end := l.at.begun[i] + l.at.takes[i]
 		for _, j := range l.near[i] {
-			sent := l.begun[j]
+			sent := l.at.begun[j]
 			if !l.overlap {
-				sent += l.takes[j]
+				sent += l.at.takes[j]
 			}
 			end = max(end, sent+latency)
 		}
-		l.ends[i] = end
+		l.at.ends[i] = end
 	}
 }
 
@@ -182,9 +191,9 @@ func (l *lockstep) due(k int) bool {
 func (l *lockstep) leave(k int) error {
 	l.enter(k)
 	l.machine.Leave()
-	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.begun[i], l.begun[j]) })
+	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.at.begun[i], l.at.begun[j]) })
 	for _, i := range l.order {
-		l.now = l.begun[i]
+		l.now = l.at.begun[i]
 		if l.overlap {
 			l.send(&l.lanes[0], i, k, -1) // the queue counts the message once more
 		}
@@ -217,7 +226,7 @@ func (l *lockstep) round(k int) error {
 	for thread := range l.lanes {
 		l.events += l.lanes[thread].events
 	}
-	for _, end := range l.ends {
+	for _, end := range l.at.ends {
 		l.now = max(l.now, end)
 	}
 	l.machine.Over()
@@ -229,9 +238,9 @@ func (l *lockstep) round(k int) error {
 		l.enter(k + 1)
 		l.records(k)
 	}
-	l.begun, l.ends = l.ends, l.begun
+	l.at.begun, l.at.ends = l.at.ends, l.at.begun
 	for thread := range l.lanes {
-		l.lanes[thread] = lane{last: l.lanes[thread].last}
+		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last}
 	}
 	return nil
 }
@@ -263,7 +272,7 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	if p.order.loss, p.order.err = p.Gradient(*g, k, x); p.order.err != nil {
 		return p.order.err
 	}
-	p.ready = l.begun[i] + l.takes[i]
+	p.ready = l.at.begun[i] + l.at.takes[i]
 	if err := l.machine.Gradient(i, *g); err != nil {
 		return err
 	}
@@ -314,14 +323,14 @@ func (l *lockstep) enter(k int) {
 	for i := range l.peers {
 		p := &l.peers[i]
 		p.round, p.order.loss = k, l.later.losses[i]
-		p.ready = l.begun[i] + l.takes[i]
+		p.ready = l.at.begun[i] + l.at.takes[i]
 		sent := rounds
 		if p.ended = k == p.Rounds; p.ended {
 			sent--
 		}
 		for _, j := range l.near[i] {
-			lane.count(l, p, j, gossip.Data, payload, int64(sent))
-			got := lane.frame(l, gossip.Data, payload)
+			lane.count(p, j, gossip.Data, payload, int64(sent))
+			got := lane.frame(gossip.Data, payload)
 			p.got.Add(record.Bytes{Payload: int64(rounds) * got.Payload, Stream: int64(rounds) * got.Stream,
 				Wire: int64(rounds) * got.Wire})
 		}
@@ -345,7 +354,7 @@ func (l *lockstep) finish(thread, i, k int) error {
 		return nil
 	}
 	for _, from := range l.near[i] {
-		lane.arrive(l, p, from, gossip.Data, l.machine.Payload(int(from), k))
+		lane.arrive(p, from, gossip.Data, l.machine.Payload(int(from), k))
 	}
 	p.round++
 	p.ended = p.round == p.Rounds
@@ -354,8 +363,8 @@ func (l *lockstep) finish(thread, i, k int) error {
 	}
 	lane.recorded = lane.recorded || p.Recorded(p.round)
 	if p.account != nil { // all messages were there before the gradient
-		p.account.Lack(nil, l.ends[i])
-		p.account.Finish(record.Spent{Compute: l.takes[i], Wait: l.ends[i] - p.ready})
+		p.account.Lack(nil, l.at.ends[i])
+		p.account.Finish(record.Spent{Compute: l.at.takes[i], Wait: l.at.ends[i] - p.ready})
 	}
 	return nil
 }
@@ -363,7 +372,8 @@ func (l *lockstep) finish(thread, i, k int) error {
 // coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
 const coordinates = 1 << 14
 
-// each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker that fails.
+// each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker
+// that fails.
 func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	n, threads := len(l.peers), len(l.threads)
 	if n*len(l.peers[0].Machine.Params()) < coordinates*threads {
@@ -399,8 +409,8 @@ func (l *lockstep) repair(i, k int) error {
 	p, lane := &l.peers[i], &l.lanes[0]
 	var asked []topology.Rank
 	frame := func(from, to *peer, kind gossip.FrameKind, bytes int) {
-		lane.count(l, from, to.Rank, kind, bytes, 1)
-		lane.arrive(l, to, from.Rank, kind, bytes)
+		lane.count(from, to.Rank, kind, bytes, 1)
+		lane.arrive(to, from.Rank, kind, bytes)
 	}
 	err := l.machine.Repair(i, func(from topology.Rank, request, repair int) {
 		asked = append(asked, from)
@@ -410,12 +420,12 @@ func (l *lockstep) repair(i, k int) error {
 	if err != nil {
 		return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 	}
-	p.account.Lack(asked, l.ends[i])
+	p.account.Lack(asked, l.at.ends[i])
 	for _, from := range asked {
-		p.account.Came(from, l.ends[i])
+		p.account.Came(from, l.at.ends[i])
 	}
-	l.ends[i] += 2 * l.opt.Network.Uplink.Latency
-	l.same = l.same && l.opt.Network.Uplink.Latency == 0
+	l.at.ends[i] += 2 * l.opt.Network.Uplink.Latency
+	l.at.same = l.at.same && l.opt.Network.Uplink.Latency == 0
 	return l.finish(0, i, k)
 }
 
@@ -423,13 +433,13 @@ func (l *lockstep) repair(i, k int) error {
 func (l *lockstep) send(r *lane, i, k int, times int64) {
 	bytes := l.machine.Payload(i, k)
 	for _, to := range l.near[i] {
-		r.count(l, &l.peers[i], to, gossip.Data, bytes, times)
+		r.count(&l.peers[i], to, gossip.Data, bytes, times)
 	}
 }
 
 // count counts a frame that a worker sends, so many times.
-func (r *lane) count(l *lockstep, p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
-	one := r.frame(l, kind, payload)
+func (r *lane) count(p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
+	one := r.frame(kind, payload)
 	sent := record.Bytes{Payload: times * one.Payload, Stream: times * one.Stream, Wire: times * one.Wire}
 	p.sent.Add(sent)
 	if p.account != nil {
@@ -441,8 +451,8 @@ func (r *lane) count(l *lockstep, p *peer, to topology.Rank, kind gossip.FrameKi
 }
 
 // arrive counts a frame at its receiver, and as an event.
-func (r *lane) arrive(l *lockstep, p *peer, from topology.Rank, kind gossip.FrameKind, payload int) {
-	got := r.frame(l, kind, payload)
+func (r *lane) arrive(p *peer, from topology.Rank, kind gossip.FrameKind, payload int) {
+	got := r.frame(kind, payload)
 	p.got.Add(got)
 	if p.account != nil {
 		p.account.Link(from).Received.Add(got)
@@ -451,13 +461,13 @@ func (r *lane) arrive(l *lockstep, p *peer, from topology.Rank, kind gossip.Fram
 }
 
 // frame returns the bytes of a frame.
-func (r *lane) frame(l *lockstep, kind gossip.FrameKind, payload int) record.Bytes {
+func (r *lane) frame(kind gossip.FrameKind, payload int) record.Bytes {
 	if last := &r.last; last.Stream > 0 && last.kind == kind && last.payload == payload {
 		return last.Bytes
 	}
 	stream := StreamBytes(payload)
 	r.last = weighed{kind, payload, record.Bytes{
-		Stream: int64(stream), Wire: int64(WireBytes(stream, l.opt.Network.Uplink)),
+		Stream: int64(stream), Wire: int64(WireBytes(stream, r.of.opt.Network.Uplink)),
 	}}
 	if kind == gossip.Data {
 		r.last.Payload = int64(payload)
@@ -468,16 +478,16 @@ func (r *lane) frame(l *lockstep, kind gossip.FrameKind, payload int) record.Byt
 // records records the steps of round k in the order of time.
 func (l *lockstep) records(k int) {
 	end := l.now
-	if !l.same {
-		slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.ends[i], l.ends[j]) })
+	if !l.at.same {
+		slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.at.ends[i], l.at.ends[j]) })
 	}
 	for _, i := range l.order {
 		p := &l.peers[i]
-		l.now = l.ends[i]
+		l.now = l.at.ends[i]
 		known := p.got
 		for _, j := range l.near[i] { // that have begun the next round so early that their messages are there
-			if !l.same && !p.ended && l.ends[j]+l.opt.Network.Uplink.Latency < l.now {
-				p.got.Add(l.lanes[0].frame(l, gossip.Data, l.machine.Payload(int(j), k+1)))
+			if !l.at.same && !p.ended && l.at.ends[j]+l.opt.Network.Uplink.Latency < l.now {
+				p.got.Add(l.lanes[0].frame(gossip.Data, l.machine.Payload(int(j), k+1)))
 			}
 		}
 		l.record(l.threads[0], p)

@@ -25,7 +25,7 @@ func magnitude(c *build.Context) {
 		w.c.Label("four")
 		w.c.Comment("Take the maximum with four vectors, without their signs.")
 		for i, m := range most {
-			w.maximum(x.Offset(i*w.bytes), mask, m)
+			maximum(w, x.Offset(i*w.bytes), mask, m)
 		}
 		w.c.ADDQ(operand.U32(4*w.bytes), x.Base)
 		w.c.SUBQ(operand.U32(4*w.bytes), n)
@@ -34,7 +34,7 @@ func magnitude(c *build.Context) {
 		w.c.ADDQ(operand.U32(4*w.bytes), n)
 		w.loop(n, func() {
 			w.c.Comment("Take the maximum with one vector.")
-			w.maximum(x, mask, most[0])
+			maximum(w, x, mask, most[0])
 			w.c.ADDQ(operand.U32(w.bytes), x.Base)
 			w.c.SUBQ(operand.U32(w.bytes), n)
 		})
@@ -48,7 +48,7 @@ func magnitude(c *build.Context) {
 }
 
 // maximum takes the maximum of most with a vector in memory, without signs.
-func (w width) maximum(x operand.Mem, mask, most reg.VecVirtual) {
+func maximum(w width, x operand.Mem, mask, most reg.VecVirtual) {
 	v := w.vector()
 	w.and(x, mask, v)
 	w.c.VPMAXUD(v, most, most)
