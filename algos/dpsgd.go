@@ -104,8 +104,8 @@ func (a *DPSGD) Plain() bool {
 	return full && a.Clip == nil && a.Order == CTA && codec.Pieces(len(a.X)) == 1
 }
 
-// MixPlain is Mix of a Plain rule, of messages that their senders have made by SendPlain. The largest magnitude in all of
-// them is largest, which does not exceed their limits.
+// MixPlain is Mix of a Plain rule, of messages that their senders have made by SendPlain. The largest magnitude in all
+// of them is largest, which does not exceed their limits.
 func (a *DPSGD) MixPlain(theirs [][]byte, weights []float32, largest float32) Mixed {
 	return mixFloats(a.X, a.X, theirs, weights, largest)
 }
