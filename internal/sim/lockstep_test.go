@@ -50,7 +50,7 @@ func late(latency time.Duration) shape.Network {
 func TestTheQueueTakesOverWhereAStateIsDue(t *testing.T) {
 	for _, n := range []int{5, 300} {
 		end := func(due func(round int) bool) (Result, [][]float32, []int) {
-			tasks := ring(t, n, 40, algos.CTA)
+			tasks := ring(t, n, 200, algos.CTA) // 300 workers are shared by threads
 			var taken []int
 			for i := range tasks {
 				m := tasks[i].Machine
