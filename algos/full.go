@@ -89,6 +89,11 @@ func (f Full) Mix(acc []float32, _ int, x []float32, _ []byte, in []Message) (Mi
 	for _, m := range in {
 		theirs, weights = append(theirs, m.Payload), append(weights, m.Weight)
 	}
+	return mixFloats(acc, x, theirs, weights, largest), nil
+}
+
+// mixFloats is Mix of payloads whose largest magnitude is known.
+func mixFloats(acc, x []float32, theirs [][]byte, weights []float32, largest float32) Mixed {
 	gap, moved := kernel.Best().MixFloats(acc, x, theirs, weights)
-	return Mixed{Gap: math.Float32frombits(gap), Moved: moved, Largest: largest}, nil
+	return Mixed{Gap: math.Float32frombits(gap), Moved: moved, Largest: largest}
 }

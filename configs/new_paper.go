@@ -15,7 +15,7 @@ type PaperComparison struct {
 	Target     string   // loss=VALUE or accuracy=VALUE
 }
 
-// A paperRow is an algorithm with the settings that its own paper prescribes. What the paper leaves open is searched.
+// A paperRow is an algorithm with the settings that its own paper prescribes. A search finds what the paper leaves open.
 type paperRow struct{ name, yaml string }
 
 var paperRows = []paperRow{
@@ -50,7 +50,7 @@ func PaperAlgorithms() []string {
 }
 
 // NewPaper returns a comparison file that needs no second page: rivals as their papers prescribe, each network with each
-// algorithm and seed. The error names what is wrong.
+// algorithm and seed. An error names the wrong field.
 func NewPaper(p PaperComparison) ([]byte, error) {
 	metric, value, found := strings.Cut(p.Target, "=")
 	if !found || metric != "loss" && metric != "accuracy" {

@@ -18,26 +18,42 @@ import (
 type Lockstep struct {
 	workers []*Worker
 	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
+	made    [2]messages            // those of round k in made[k mod 2]
+	rows    *rows                  // nil: the workers themselves go through the rounds
 }
 
-// NewLockstep takes over workers by rank. It reports false for workers that have to see frames: those not at the
-// beginning of one round, those whose graph or bits change or whose messages have several hops or pieces, and those
-// that do not exchange in every round.
+// messages are those of a round, by worker. Receivers need not look for them at their senders.
+type messages struct {
+	payloads [][]byte
+	notes    []uint64
+}
+
+// NewLockstep takes over workers by rank. It reports false for workers that have to see frames. Such
+// workers are not at the beginning of one round, or do not exchange in every round. Or their graph or bits change, or
+// their messages have several hops or pieces.
 func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	for i, w := range workers {
-		if w.self != topology.Rank(i) || !w.joins(workers) {
+		if w.self != topology.Rank(i) || !joins(w, workers) {
 			return nil, false
 		}
 	}
-	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, len(workers))}
-	for _, w := range workers {
-		w.quiet()
+	n := len(workers)
+	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, n)}
+	for k := range l.made {
+		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
 	}
-	return l, len(workers) > 0
+	for i, w := range workers {
+		quiet(w)
+		l.tell(i)
+	}
+	if n > 0 {
+		l.rows = newRows(l)
+	}
+	return l, n > 0
 }
 
-// joins reports whether the worker can be in a lockstep with the others: it hears those that hear it.
-func (w *Worker) joins(others []*Worker) bool {
+// joins reports whether a worker can be in a lockstep with the others: it hears those that hear it.
+func joins(w *Worker, others []*Worker) bool {
 	first := others[0]
 	from := w.inbox.at(w.slot()).from
 	if len(from) != len(w.outbox.peers) {
@@ -56,39 +72,73 @@ func (w *Worker) joins(others []*Worker) bool {
 }
 
 // quiet drops frames: their receivers read the messages in place.
-func (w *Worker) quiet() {
+func quiet(w *Worker) {
 	w.ready[0].send, w.ready[0].spent = w.ready[0].send[:0], w.ready[0].spent[:0]
 }
 
-// Overlap reports whether messages exist when a round begins. Otherwise Gradient makes them.
-func (l *Lockstep) Overlap() bool { return l.workers[0].plan.Overlap }
+// Overlaps reports whether the messages of a worker exist when a round begins. Otherwise Gradient makes them.
+func Overlaps(w *Worker) bool { return w.plan.Overlap }
 
 // Begun returns the round that the workers are in, and whether it is beyond the last one.
-func (l *Lockstep) Begun() (k int, over bool) { return l.workers[0].k, l.workers[0].phase == done }
+func (l *Lockstep) Begun() (k int, over bool) {
+	if l.rows != nil {
+		return l.rows.k, l.rows.k == l.workers[0].schedule.Rounds
+	}
+	return l.workers[0].k, l.workers[0].phase == done
+}
 
-// Payload returns the bytes of the message that a worker has made last.
-func (l *Lockstep) Payload(i int) int {
+// Fixed reports whether all messages of all rounds have the same number of bytes.
+func (l *Lockstep) Fixed() bool { return l.rows != nil }
+
+// Settle brings the workers to the round that they are in. It comes before a look at a worker, after all of them have
+// ended a round.
+func (l *Lockstep) Settle() {
+	if l.rows != nil {
+		l.rows.settle(l)
+	}
+}
+
+// Over ends a round that all workers have ended.
+func (l *Lockstep) Over() {
+	if l.rows != nil {
+		l.rows.k++
+	}
+}
+
+// Payload returns the bytes of a worker's message of round k: of the last round, or of the next one if it exists.
+func (l *Lockstep) Payload(i, k int) int { return len(l.made[k%2].payloads[i]) }
+
+// tell lets the others see the last message of a worker.
+func (l *Lockstep) tell(i int) {
 	b := &l.workers[i].outbox
-	return len(b.at(b.sent - 1).pieces[0])
+	if slot := b.sent - 1; slot >= 0 {
+		sent, made := b.at(slot), &l.made[slot%2]
+		made.payloads[i], made.notes[i] = sent.pieces[0], sent.Note
+	}
 }
 
 // Gradient gives a worker its finite update direction at its model. The worker may use g until the round is over for
 // it. Where messages overlap with gradients the worker mixes, too, and begins the next round.
 func (l *Lockstep) Gradient(i int, g []float32) error {
+	if l.rows != nil {
+		return l.rows.step(l, i, g)
+	}
 	w := l.workers[i]
 	w.phase, w.g = exchanging, g
 	if w.plan.Overlap {
 		return l.mix(i)
 	}
-	if err := w.descend(); err != nil {
-		return err
+	err := w.descend()
+	if err == nil {
+		err = w.tell()
 	}
-	return w.tell()
+	l.tell(i)
+	return err
 }
 
 // Mix lets a worker mix and begin the next round, unless Gradient has done that.
 func (l *Lockstep) Mix(i int) error {
-	if l.Overlap() {
+	if l.workers[i].plan.Overlap {
 		return nil
 	}
 	return l.mix(i)
@@ -97,12 +147,12 @@ func (l *Lockstep) Mix(i int) error {
 // mix mixes the messages of the neighbours of a worker where they are.
 func (l *Lockstep) mix(i int) error {
 	w := l.workers[i]
-	slot := w.slot()
-	x := w.inbox.at(slot)
+	x := w.inbox.at(w.slot())
+	made := &l.made[w.k%2]
 	for j := range x.from {
-		sent := l.workers[x.from[j].rank].outbox.at(slot)
-		x.in[j].Payload = sent.pieces[0]
-		x.notes[0][j], x.notes[1][j] = uint32(sent.Note), uint32(sent.Note>>noteBits)
+		from := x.from[j].rank
+		x.in[j].Payload = made.payloads[from]
+		x.notes[0][j], x.notes[1][j] = uint32(made.notes[from]), uint32(made.notes[from]>>noteBits)
 	}
 	return l.use(i, x)
 }
@@ -130,7 +180,10 @@ func (l *Lockstep) use(i int, x *exchange) error {
 		}
 	}
 	err = w.next()
-	w.quiet()
+	quiet(w)
+	if w.plan.Overlap {
+		l.tell(i)
+	}
 	return err
 }
 
@@ -162,6 +215,7 @@ func (l *Lockstep) Repair(i int, tell func(from topology.Rank, request, repair i
 
 // Leave gives the workers back, each at the beginning of the round that it has begun. Its message is sent as a frame.
 func (l *Lockstep) Leave() {
+	l.Settle()
 	for _, w := range l.workers {
 		if w.phase == computing && w.plan.Overlap {
 			w.ready[0].send = w.outbox.appendLast(w.ready[0].send)

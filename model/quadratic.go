@@ -145,12 +145,7 @@ func (q *quadratic) Gradient(g, x []float32, _ sample.Batch) (loss float32) {
 	if q.optimum == nil {
 		return float32(q.redrawn(g, x))
 	}
-	optimum, x := q.optimum[:len(q.curvature)], x[:len(q.curvature)]
-	g = g[:len(q.curvature)]
-	for c, a := range q.curvature {
-		g[c] = a * (x[c] - optimum[c])
-	}
-	return float32(q.value(x))
+	return float32(kernel.Quadratic(kernel.Best(), g[:len(q.curvature)], q.curvature, x, q.optimum) / 2)
 }
 
 // Evaluate computes f_i; there is no batch and no accuracy.

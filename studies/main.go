@@ -36,6 +36,7 @@ const (
 	cifar   = "CIFAR-10"
 	idle    = "an idle machine" // it measures time
 	root    = "root"            // and network namespaces
+	numpy   = "NumPy"
 	torch   = "PyTorch"
 )
 
@@ -52,6 +53,7 @@ func studies() []study {
 		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
 		program("quantizers", 10, "-o", fashion),
+		program("rivals", 15, "-o", fashion, numpy, torch, idle),
 		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",
 			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 10},
 		{"claims", "studies/reproduce.sh minutes moniqua alq orq mqgrad d2", below("docs/results/claims/",

@@ -85,7 +85,7 @@ func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) 
 		w.Momentum = oracle.Momentum()
 	}
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
-		loss, err := w.later.oracle.Gradient(g, k, x)
+		loss, err := oracle.Gradient(g, k, x)
 		if err != nil {
 			err = b.Diverged(err)
 		}

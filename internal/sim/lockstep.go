@@ -10,11 +10,12 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
-// Where no frame waits for another one and nothing happens between rounds, the queue has nothing to decide: when a
-// worker ends a round follows from when its neighbours began it. Such a run goes through its rounds without events.
+// Where no frame waits for another one and nothing happens between rounds, the queue has nothing to decide. The end of
+// a worker's round follows from when its neighbours began theirs. Such a run goes through its rounds without events.
 // Models, times, bytes and records are those of the queue, which the tests compare. When a state of the run is due, the
 // queue takes over, see lockstep.leave.
 //
@@ -26,33 +27,68 @@ import (
 type lockstep struct {
 	*simulation
 	machine *gossip.Lockstep
-	begun   []time.Duration   // by worker: when it began the round
-	ends    []time.Duration   // by worker: when it ends the round
-	takes   []time.Duration   // by worker: the time of its gradient
-	near    [][]topology.Rank // by worker
-	sizes   []int             // by worker: bytes of the payload of its last message
-	last    weighed
+	overlap bool // messages leave when a round begins
+	at      moments
+	near    [][]topology.Rank
 	g       [][]float32 // by worker without overlap, else by thread
 	order   []int       // workers in the order in which they end the round
-	errs    []error     // by thread
+	lanes   []lane      // by thread
+	later   *later      // nil: workers enter every round
+}
+
+// moments are those of a round, by worker.
+type moments struct {
+	begun []time.Duration // when it began
+	ends  []time.Duration // when it ends
+	takes []time.Duration // the time of the gradient
+	same  bool            // all begin and end at one time
+}
+
+// later is what workers have not entered yet, where rounds are alike: to reach each worker takes longer than its round.
+type later struct {
+	rounds int // that have ended
+	models [][]float32
+	take   []work.Gradient
+	losses []float32
+	every  int // rounds from one record to the next
+}
+
+// A lane is what one thread has found and counted in a round.
+type lane struct {
+	of       *lockstep
+	err      error
+	events   int
+	behind   bool // a worker needs repairs
+	recorded bool // the round of a worker is on record
+	last     weighed
+}
+
+// A weighed frame is one of some bytes of payload. Most frames are like the last one.
+type weighed struct {
+	kind    gossip.FrameKind
+	payload int
+	record.Bytes
 }
 
 // plain reports whether a run may be one without events.
-func (s *simulation) plain() bool {
+func plain(s *simulation) bool {
 	o := &s.opt
 	return s.script == nil && s.cores == nil && o.From == nil && o.Ending.Time == 0 && o.Ending.Until == nil &&
 		o.Costs.Late == 0 && s.steady()
 }
 
 // newLockstep returns nil for a run that needs events.
-func (s *simulation) newLockstep() *lockstep {
-	if !s.plain() {
+func newLockstep(s *simulation) *lockstep {
+	if !plain(s) {
 		return nil
 	}
 	n := len(s.peers)
-	l := &lockstep{simulation: s, begun: make([]time.Duration, n), ends: make([]time.Duration, n),
-		takes: make([]time.Duration, n), near: make([][]topology.Rank, n), order: make([]int, n), sizes: make([]int, n),
-		errs: make([]error, len(s.threads))}
+	l := &lockstep{simulation: s, near: make([][]topology.Rank, n), order: make([]int, n),
+		lanes: make([]lane, len(s.threads))}
+	l.at = moments{begun: make([]time.Duration, n), ends: make([]time.Duration, n), takes: make([]time.Duration, n)}
+	for thread := range l.lanes {
+		l.lanes[thread].of = l
+	}
 	machines := make([]*gossip.Worker, n)
 	for i := range s.peers {
 		p := &s.peers[i]
@@ -62,6 +98,9 @@ func (s *simulation) newLockstep() *lockstep {
 		}
 		machines[i], l.order[i], l.near[i] = m, i, p.Rows.Neighbours()
 	}
+	if n > 0 {
+		l.overlap = gossip.Overlaps(machines[0])
+	}
 	if !l.times(0) {
 		return nil
 	}
@@ -69,53 +108,72 @@ func (s *simulation) newLockstep() *lockstep {
 	if l.machine, ok = gossip.NewLockstep(machines); !ok {
 		return nil
 	}
+	if l.machine.Fixed() && s.peers[0].account == nil {
+		l.later = newLater(s.peers)
+	}
 	l.g = make([][]float32, len(s.threads))
-	if !l.machine.Overlap() {
+	if !l.overlap {
 		l.g = make([][]float32, n)
 	}
 	return l
 }
 
-// times sets the times of the gradients of round k. It reports false where the order of events decides what is on
-// record: the account of a worker names the neighbour whose message came last, and messages that leave after a gradient
-// may come before a neighbour has ended the round.
+// times sets the times of round k, apart from repairs. It reports false where the record depends on
+// the order of events. The account of a worker names the neighbour whose message came last. Messages that leave after a
+// gradient may come before a neighbour has ended the round.
 func (l *lockstep) times(k int) bool {
 	same, least := true, horizon
 	for i := range l.peers {
-		l.takes[i] = l.computing(&l.peers[i], k)
-		same = same && l.takes[i] == l.takes[0] && l.begun[i] == l.begun[0]
-		least = min(least, l.takes[i])
+		l.at.takes[i] = l.computing(&l.peers[i], k)
+		same = same && l.at.takes[i] == l.at.takes[0] && l.at.begun[i] == l.at.begun[0]
+		least = min(least, l.at.takes[i])
 	}
-	p, latency := &l.peers[0], l.opt.Network.Uplink.Latency
-	switch overlap := l.machine == nil || l.machine.Overlap(); {
+	l.at.same = same
+	l.end()
+	switch {
 	case least <= 0:
 		return false
-	case p.account != nil && overlap:
-		return same && latency < least
-	case p.account != nil:
-		return same && latency == 0
-	case !overlap:
-		return same
+	case l.peers[0].account != nil:
+		return same && l.overlap && l.opt.Network.Uplink.Latency < least
 	}
-	return true
+	return same || l.overlap
+}
+
+// end computes when the workers end the round, apart from repairs.
+func (l *lockstep) end() {
+	latency := l.opt.Network.Uplink.Latency
+	for i := range l.peers {
+		end := l.at.begun[i] + l.at.takes[i]
+		for _, j := range l.near[i] {
+			sent := l.at.begun[j]
+			if !l.overlap {
+				sent += l.at.takes[j]
+			}
+			end = max(end, sent+latency)
+		}
+		l.at.ends[i] = end
+	}
 }
 
 // run goes through the rounds. It reports whether the run is over; otherwise the queue goes on.
 func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	l.keeper.start()
-	if l.machine.Overlap() {
-		l.send()
+	for i := range l.peers {
+		if l.overlap {
+			l.send(&l.lanes[0], i, 0, 1)
+		}
 	}
 	for {
 		k, over := l.machine.Begun()
 		if over {
+			l.enter(k)
 			return true, nil
 		}
 		if err := l.stopped(ctx); err != nil {
 			return false, err
 		}
 		if l.due(k) || !l.times(k) {
-			return false, l.leave()
+			return false, l.leave(k)
 		}
 		if err := l.round(k); err != nil {
 			return false, err
@@ -129,19 +187,17 @@ func (l *lockstep) due(k int) bool {
 	return l.keeper.keep(l.simulation) == nil && l.keeper.at > 0
 }
 
-// leave lets the queue go on: each worker begins its round when it would have begun it.
-func (l *lockstep) leave() error {
+// leave lets the queue go on: each worker begins round k when it would have begun it.
+func (l *lockstep) leave(k int) error {
+	l.enter(k)
 	l.machine.Leave()
-	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.begun[i], l.begun[j]) })
+	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.at.begun[i], l.at.begun[j]) })
 	for _, i := range l.order {
-		p := &l.peers[i]
-		l.now = l.begun[i]
-		for _, to := range l.near[i] { // the queue counts the message once more
-			if l.machine.Overlap() {
-				l.count(p, to, gossip.Data, l.sizes[i], -1)
-			}
+		l.now = l.at.begun[i]
+		if l.overlap {
+			l.send(&l.lanes[0], i, k, -1) // the queue counts the message once more
 		}
-		if err := l.act(l.threads[0], p); err != nil {
+		if err := l.act(l.threads[0], &l.peers[i]); err != nil {
 			return err
 		}
 	}
@@ -150,37 +206,64 @@ func (l *lockstep) leave() error {
 
 // round lets all workers go through round k.
 func (l *lockstep) round(k int) error {
-	if err := l.each(func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
+	if err := l.each(k, func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
 		return err
 	}
-	if !l.machine.Overlap() {
-		l.send()
-		if err := l.each(func(_, i int) error { return l.machine.Mix(i) }); err != nil {
+	if !l.overlap {
+		if err := l.each(k, func(thread, i int) error { return l.mix(thread, i, k) }); err != nil {
 			return err
 		}
 	}
-	l.end()
 	for i := range l.peers {
-		if err := l.repair(i); err != nil {
+		if !l.any(func(r *lane) bool { return r.behind }) {
+			break
+		}
+		if err := l.repair(i, k); err != nil {
 			return err
 		}
 	}
 	l.events += len(l.peers)
-	l.receive()
-	if _, over := l.machine.Begun(); l.machine.Overlap() && !over {
-		l.send()
+	for thread := range l.lanes {
+		l.events += l.lanes[thread].events
 	}
-	l.records()
-	l.begun, l.ends = l.ends, l.begun
+	for _, end := range l.at.ends {
+		l.now = max(l.now, end)
+	}
+	l.machine.Over()
+	if l.later != nil {
+		l.later.rounds++
+		l.lanes[0].recorded = l.later.records(k+1, l.peers[0].Rounds)
+	}
+	if l.opt.Observe != nil && l.any(func(r *lane) bool { return r.recorded }) {
+		l.enter(k + 1)
+		l.records(k)
+	}
+	l.at.begun, l.at.ends = l.at.ends, l.at.begun
+	for thread := range l.lanes {
+		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last}
+	}
 	return nil
+}
+
+// any reports whether something holds for a lane.
+func (l *lockstep) any(holds func(r *lane) bool) bool {
+	for thread := range l.lanes {
+		if holds(&l.lanes[thread]) {
+			return true
+		}
+	}
+	return false
 }
 
 // gradient lets a worker take its gradient, and go on as far as the messages allow.
 func (l *lockstep) gradient(thread, i, k int) error {
+	if l.later != nil {
+		return l.quick(thread, i, k)
+	}
 	p := &l.peers[i]
 	x := p.Machine.Params()
 	g := &l.g[thread]
-	if !l.machine.Overlap() {
+	if !l.overlap {
 		g = &l.g[i]
 	}
 	if len(*g) != len(x) {
@@ -189,14 +272,109 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	if p.order.loss, p.order.err = p.Gradient(*g, k, x); p.order.err != nil {
 		return p.order.err
 	}
+	p.ready = l.at.begun[i] + l.at.takes[i]
+	if err := l.machine.Gradient(i, *g); err != nil {
+		return err
+	}
+	if l.overlap {
+		return l.finish(thread, i, k)
+	}
+	l.send(&l.lanes[thread], i, k, 1)
+	return nil
+}
+
+// quick is gradient without a look at the worker.
+func (l *lockstep) quick(thread, i, k int) (err error) {
+	x, g := l.later.models[i], &l.g[thread]
+	if len(*g) != len(x) {
+		*g = make([]float32, len(x))
+	}
+	if l.later.losses[i], err = l.later.take[i](*g, k, x); err != nil {
+		return err
+	}
 	return l.machine.Gradient(i, *g)
+}
+
+// newLater returns nil where workers are not alike.
+func newLater(peers []peer) *later {
+	r := &later{every: peers[0].Every, losses: make([]float32, len(peers))}
+	for i := range peers {
+		p := &peers[i]
+		if p.Every != r.every || len(p.Machine.Params()) != len(peers[0].Machine.Params()) {
+			return nil
+		}
+		r.models, r.take = append(r.models, p.Machine.Params()), append(r.take, p.Gradient)
+	}
+	return r
+}
+
+// records reports whether the end of round k goes on record.
+func (r *later) records(k, last int) bool { return r.every > 0 && (k%r.every == 0 || k == last) }
+
+// enter lets the workers enter the rounds up to round k.
+func (l *lockstep) enter(k int) {
+	l.machine.Settle()
+	if l.later == nil || l.later.rounds == 0 {
+		return
+	}
+	lane, rounds := &l.lanes[0], l.later.rounds
+	l.later.rounds = 0
+	payload := l.machine.Payload(0, max(0, k-1))
+	for i := range l.peers {
+		p := &l.peers[i]
+		p.round, p.order.loss = k, l.later.losses[i]
+		p.ready = l.at.begun[i] + l.at.takes[i]
+		sent := rounds
+		if p.ended = k == p.Rounds; p.ended {
+			sent--
+		}
+		for _, j := range l.near[i] {
+			lane.count(p, j, gossip.Data, payload, int64(sent))
+			got := lane.frame(gossip.Data, payload)
+			p.got.Add(record.Bytes{Payload: int64(rounds) * got.Payload, Stream: int64(rounds) * got.Stream,
+				Wire: int64(rounds) * got.Wire})
+		}
+		l.events += rounds * len(l.near[i])
+	}
+}
+
+// mix lets a worker mix that has its gradient.
+func (l *lockstep) mix(thread, i, k int) error {
+	if err := l.machine.Mix(i); err != nil {
+		return err
+	}
+	return l.finish(thread, i, k)
+}
+
+// finish ends round k of a worker, unless it needs repairs.
+func (l *lockstep) finish(thread, i, k int) error {
+	p, lane := &l.peers[i], &l.lanes[thread]
+	if l.machine.Behind(i) {
+		lane.behind = true
+		return nil
+	}
+	for _, from := range l.near[i] {
+		lane.arrive(p, from, gossip.Data, l.machine.Payload(int(from), k))
+	}
+	p.round++
+	p.ended = p.round == p.Rounds
+	if l.overlap && !p.ended {
+		l.send(lane, i, k+1, 1)
+	}
+	lane.recorded = lane.recorded || p.Recorded(p.round)
+	if p.account != nil { // all messages were there before the gradient
+		p.account.Lack(nil, l.at.ends[i])
+		p.account.Finish(record.Spent{Compute: l.at.takes[i], Wait: l.at.ends[i] - p.ready})
+	}
+	return nil
 }
 
 // coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
 const coordinates = 1 << 14
 
-// each calls do for all workers, with all threads where that pays. It returns the error of the first worker that fails.
-func (l *lockstep) each(do func(thread, i int) error) error {
+// each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker
+// that fails.
+func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	n, threads := len(l.peers), len(l.threads)
 	if n*len(l.peers[0].Machine.Params()) < coordinates*threads {
 		threads = 1
@@ -204,8 +382,7 @@ func (l *lockstep) each(do func(thread, i int) error) error {
 	part := func(thread int) {
 		for i := n * thread / threads; i < n*(thread+1)/threads; i++ {
 			if err := do(thread, i); err != nil {
-				p := &l.peers[i]
-				l.errs[thread] = &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+				l.lanes[thread].err = &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
 				return
 			}
 		}
@@ -216,37 +393,24 @@ func (l *lockstep) each(do func(thread, i int) error) error {
 	}
 	part(0)
 	others.Wait()
-	return cmp.Or(l.errs...)
-}
-
-// end computes when the workers end the round, apart from repairs.
-func (l *lockstep) end() {
-	latency := l.opt.Network.Uplink.Latency
-	for i := range l.peers {
-		p := &l.peers[i]
-		p.ready = l.begun[i] + l.takes[i]
-		end := p.ready
-		for _, j := range l.near[i] {
-			sent := l.begun[j]
-			if !l.machine.Overlap() {
-				sent += l.takes[j]
-			}
-			end = max(end, sent+latency)
+	for thread := range l.lanes {
+		if err := l.lanes[thread].err; err != nil {
+			return err
 		}
-		l.ends[i] = end
 	}
+	return nil
 }
 
-// repair lets a worker that has recovered messages wrongly have their repairs.
-func (l *lockstep) repair(i int) error {
+// repair lets a worker that has recovered messages wrongly have their repairs, and ends its round k.
+func (l *lockstep) repair(i, k int) error {
 	if !l.machine.Behind(i) {
 		return nil
 	}
-	p := &l.peers[i]
+	p, lane := &l.peers[i], &l.lanes[0]
 	var asked []topology.Rank
 	frame := func(from, to *peer, kind gossip.FrameKind, bytes int) {
-		l.count(from, to.Rank, kind, bytes, 1)
-		l.arrive(from, to, kind, bytes)
+		lane.count(from, to.Rank, kind, bytes, 1)
+		lane.arrive(to, from.Rank, kind, bytes)
 	}
 	err := l.machine.Repair(i, func(from topology.Rank, request, repair int) {
 		asked = append(asked, from)
@@ -256,36 +420,26 @@ func (l *lockstep) repair(i int) error {
 	if err != nil {
 		return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 	}
-	p.account.Lack(asked, l.ends[i])
+	p.account.Lack(asked, l.at.ends[i])
 	for _, from := range asked {
-		p.account.Came(from, l.ends[i])
+		p.account.Came(from, l.at.ends[i])
 	}
-	l.ends[i] += 2 * l.opt.Network.Uplink.Latency
-	return nil
+	l.at.ends[i] += 2 * l.opt.Network.Uplink.Latency
+	l.at.same = l.at.same && l.opt.Network.Uplink.Latency == 0
+	return l.finish(0, i, k)
 }
 
-// send counts the messages that the workers have made.
-func (l *lockstep) send() {
-	for i := range l.peers {
-		l.sizes[i] = l.machine.Payload(i)
-		for _, to := range l.near[i] {
-			l.count(&l.peers[i], to, gossip.Data, l.sizes[i], 1)
-		}
-	}
-}
-
-// receive counts the messages of the round at their receivers.
-func (l *lockstep) receive() {
-	for i := range l.peers {
-		for _, from := range l.near[i] {
-			l.arrive(&l.peers[from], &l.peers[i], gossip.Data, l.sizes[from])
-		}
+// send counts the message of round k of a worker, so many times.
+func (l *lockstep) send(r *lane, i, k int, times int64) {
+	bytes := l.machine.Payload(i, k)
+	for _, to := range l.near[i] {
+		r.count(&l.peers[i], to, gossip.Data, bytes, times)
 	}
 }
 
 // count counts a frame that a worker sends, so many times.
-func (l *lockstep) count(p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
-	one := l.frame(kind, payload)
+func (r *lane) count(p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
+	one := r.frame(kind, payload)
 	sent := record.Bytes{Payload: times * one.Payload, Stream: times * one.Stream, Wire: times * one.Wire}
 	p.sent.Add(sent)
 	if p.account != nil {
@@ -297,84 +451,47 @@ func (l *lockstep) count(p *peer, to topology.Rank, kind gossip.FrameKind, paylo
 }
 
 // arrive counts a frame at its receiver, and as an event.
-func (l *lockstep) arrive(from, p *peer, kind gossip.FrameKind, payload int) {
-	got := l.frame(kind, payload)
+func (r *lane) arrive(p *peer, from topology.Rank, kind gossip.FrameKind, payload int) {
+	got := r.frame(kind, payload)
 	p.got.Add(got)
 	if p.account != nil {
-		p.account.Link(from.Rank).Received.Add(got)
+		p.account.Link(from).Received.Add(got)
 	}
-	l.events++
-}
-
-// A weighed frame is one of some bytes of payload. Most frames are like the last one.
-type weighed struct {
-	kind    gossip.FrameKind
-	payload int
-	record.Bytes
+	r.events++
 }
 
 // frame returns the bytes of a frame.
-func (l *lockstep) frame(kind gossip.FrameKind, payload int) record.Bytes {
-	if last := &l.last; last.Stream > 0 && last.kind == kind && last.payload == payload {
+func (r *lane) frame(kind gossip.FrameKind, payload int) record.Bytes {
+	if last := &r.last; last.Stream > 0 && last.kind == kind && last.payload == payload {
 		return last.Bytes
 	}
 	stream := StreamBytes(payload)
-	l.last = weighed{kind, payload, record.Bytes{
-		Stream: int64(stream), Wire: int64(WireBytes(stream, l.opt.Network.Uplink)),
+	r.last = weighed{kind, payload, record.Bytes{
+		Stream: int64(stream), Wire: int64(WireBytes(stream, r.of.opt.Network.Uplink)),
 	}}
 	if kind == gossip.Data {
-		l.last.Payload = int64(payload)
+		r.last.Payload = int64(payload)
 	}
-	return l.last.Bytes
+	return r.last.Bytes
 }
 
-// records ends the round of all workers: it notes times and accounts, and records steps in the order of time.
-func (l *lockstep) records() {
-	same, recorded := true, false
-	for i := range l.peers {
-		p := &l.peers[i]
-		p.round++
-		p.ended = p.round == p.Rounds
-		same = same && l.ends[i] == l.ends[0]
-		recorded = recorded || p.Recorded(p.round)
-		l.now = max(l.now, l.ends[i])
-		if p.account != nil {
-			l.waited(i)
-		}
-	}
-	if !recorded || l.opt.Observe == nil {
-		return
-	}
+// records records the steps of round k in the order of time.
+func (l *lockstep) records(k int) {
 	end := l.now
-	if !same {
-		slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.ends[i], l.ends[j]) })
+	if !l.at.same {
+		slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.at.ends[i], l.at.ends[j]) })
 	}
 	for _, i := range l.order {
 		p := &l.peers[i]
-		l.now = l.ends[i]
+		l.now = l.at.ends[i]
 		known := p.got
 		for _, j := range l.near[i] { // that have begun the next round so early that their messages are there
-			if !p.ended && l.ends[j]+l.opt.Network.Uplink.Latency < l.now {
-				p.got.Add(l.frame(gossip.Data, l.sizes[j]))
+			if !l.at.same && !p.ended && l.at.ends[j]+l.opt.Network.Uplink.Latency < l.now {
+				p.got.Add(l.lanes[0].frame(gossip.Data, l.machine.Payload(int(j), k+1)))
 			}
 		}
 		l.record(l.threads[0], p)
 		p.got = known
 	}
 	l.now = end
-}
-
-// waited ends a round in the account of a worker. Without overlap all messages leave, and arrive, when the gradients of
-// all workers are ready. With it they are there before.
-func (l *lockstep) waited(i int) {
-	p := &l.peers[i]
-	if near := l.near[i]; !l.machine.Overlap() {
-		p.account.Lack(near, p.ready)
-		for n, from := range near {
-			p.account.Came(from, p.ready)
-			p.account.Lack(near[n+1:], p.ready)
-		}
-	}
-	p.account.Lack(nil, l.ends[i])
-	p.account.Finish(record.Spent{Compute: l.takes[i], Wait: l.ends[i] - p.ready})
 }

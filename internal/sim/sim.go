@@ -79,7 +79,7 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
 	s.keeper.watch(s)
-	if l := s.newLockstep(); l != nil {
+	if l := newLockstep(s); l != nil {
 		if over, err := l.run(ctx); over || err != nil {
 			return err
 		}

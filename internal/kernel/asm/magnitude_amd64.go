@@ -4,12 +4,12 @@
 
 package asm
 
-// MagnitudeAVX2 writes the largest bits of each lane; len(x) is a multiple of four vectors.
+// MagnitudeAVX2 returns the largest bits without signs; len(x) is a multiple of one vector.
 //
 //go:noescape
-func MagnitudeAVX2(x []byte, out *[16]uint32)
+func MagnitudeAVX2(x []byte) (most uint32)
 
-// MagnitudeAVX512 writes the largest bits of each lane; len(x) is a multiple of four vectors.
+// MagnitudeAVX512 returns the largest bits without signs; len(x) is a multiple of one vector.
 //
 //go:noescape
-func MagnitudeAVX512(x []byte, out *[16]uint32)
+func MagnitudeAVX512(x []byte) (most uint32)

@@ -4,24 +4,23 @@
 
 #include "textflag.h"
 
-// func MagnitudeAVX2(x []byte, out *[16]uint32)
+// func MagnitudeAVX2(x []byte) (most uint32)
 // Requires: AVX, AVX2
-TEXT ·MagnitudeAVX2(SB), NOSPLIT, $0-32
+TEXT ·MagnitudeAVX2(SB), NOSPLIT, $0-28
 	// Clear four chains of maxima.
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
-	MOVQ         out+24(FP), DX
-	MOVL         $0x7fffffff, BX
-	VMOVD        BX, X0
+	MOVL         $0x7fffffff, DX
+	VMOVD        DX, X0
 	VPBROADCASTD X0, Y0
 	VPXOR        Y1, Y1, Y1
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
-	TESTQ        CX, CX
-	JZ           done
+	SUBQ         $0x00000080, CX
+	JB           rest
 
-loop:
+four:
 	// Take the maximum with four vectors, without their signs.
 	VPAND   (AX), Y0, Y5
 	VPMAXUD Y5, Y1, Y1
@@ -33,35 +32,54 @@ loop:
 	VPMAXUD Y5, Y4, Y4
 	ADDQ    $0x00000080, AX
 	SUBQ    $0x00000080, CX
+	JAE     four
+
+rest:
+	ADDQ  $0x00000080, CX
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	// Take the maximum with one vector.
+	VPAND   (AX), Y0, Y5
+	VPMAXUD Y5, Y1, Y1
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
 	JNZ     loop
 
 done:
-	// Join the chains and store their lanes.
-	VPMAXUD Y2, Y1, Y1
-	VPMAXUD Y4, Y3, Y3
-	VPMAXUD Y3, Y1, Y1
-	VMOVDQU Y1, (DX)
+	// Join the chains, then the lanes, half with half.
+	VPMAXUD      Y2, Y1, Y1
+	VPMAXUD      Y4, Y3, Y3
+	VPMAXUD      Y3, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMAXUD      X0, X1, X1
+	VPSHUFD      $0x0e, X1, X0
+	VPMAXUD      X0, X1, X1
+	VPSHUFD      $0x01, X1, X0
+	VPMAXUD      X0, X1, X1
+	VMOVD        X1, AX
+	MOVL         AX, most+24(FP)
 	VZEROUPPER
 	RET
 
-// func MagnitudeAVX512(x []byte, out *[16]uint32)
-// Requires: AVX, AVX512F
-TEXT ·MagnitudeAVX512(SB), NOSPLIT, $0-32
+// func MagnitudeAVX512(x []byte) (most uint32)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·MagnitudeAVX512(SB), NOSPLIT, $0-28
 	// Clear four chains of maxima.
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
-	MOVQ         out+24(FP), DX
-	MOVL         $0x7fffffff, BX
-	VMOVD        BX, X0
+	MOVL         $0x7fffffff, DX
+	VMOVD        DX, X0
 	VPBROADCASTD X0, Z0
 	VPXORD       Z1, Z1, Z1
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
-	TESTQ        CX, CX
-	JZ           done
+	SUBQ         $0x00000100, CX
+	JB           rest
 
-loop:
+four:
 	// Take the maximum with four vectors, without their signs.
 	VPANDD  (AX), Z0, Z5
 	VPMAXUD Z5, Z1, Z1
@@ -73,13 +91,35 @@ loop:
 	VPMAXUD Z5, Z4, Z4
 	ADDQ    $0x00000100, AX
 	SUBQ    $0x00000100, CX
+	JAE     four
+
+rest:
+	ADDQ  $0x00000100, CX
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	// Take the maximum with one vector.
+	VPANDD  (AX), Z0, Z5
+	VPMAXUD Z5, Z1, Z1
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, CX
 	JNZ     loop
 
 done:
-	// Join the chains and store their lanes.
-	VPMAXUD   Z2, Z1, Z1
-	VPMAXUD   Z4, Z3, Z3
-	VPMAXUD   Z3, Z1, Z1
-	VMOVDQU32 Z1, (DX)
+	// Join the chains, then the lanes, half with half.
+	VPMAXUD       Z2, Z1, Z1
+	VPMAXUD       Z4, Z3, Z3
+	VPMAXUD       Z3, Z1, Z1
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPMAXUD       Y0, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X0
+	VPMAXUD       X0, X1, X1
+	VPSHUFD       $0x0e, X1, X0
+	VPMAXUD       X0, X1, X1
+	VPSHUFD       $0x01, X1, X0
+	VPMAXUD       X0, X1, X1
+	VMOVD         X1, AX
+	MOVL          AX, most+24(FP)
 	VZEROUPPER
 	RET

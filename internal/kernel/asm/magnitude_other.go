@@ -4,8 +4,8 @@
 
 package asm
 
-// MagnitudeAVX2 writes the largest bits of each lane; len(x) is a multiple of four vectors.
-func MagnitudeAVX2(x []byte, out *[16]uint32) { panic("asm: no assembly in this build") }
+// MagnitudeAVX2 returns the largest bits without signs; len(x) is a multiple of one vector.
+func MagnitudeAVX2(x []byte) (most uint32) { panic("asm: no assembly in this build") }
 
-// MagnitudeAVX512 writes the largest bits of each lane; len(x) is a multiple of four vectors.
-func MagnitudeAVX512(x []byte, out *[16]uint32) { panic("asm: no assembly in this build") }
+// MagnitudeAVX512 returns the largest bits without signs; len(x) is a multiple of one vector.
+func MagnitudeAVX512(x []byte) (most uint32) { panic("asm: no assembly in this build") }

@@ -56,6 +56,7 @@ func topics() []topic {
 		{"signs", signs},
 		{"sums", sums},
 		{"subtract", subtract},
+		{"quadratic", quadratic},
 	}
 }
 

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
+)
+
+// A run needs events only where the queue has something to decide.
+func TestWhatNeedsEvents(t *testing.T) {
+	observe := func(record.Event) {}
+	for name, test := range map[string]struct {
+		order algos.Order
+		n     int
+		opt   Options
+		needs bool
+	}{
+		"plain":                      {algos.CTA, 5, Options{Compute: takes(1), Observe: observe}, false},
+		"after the gradient":         {algos.ATC, 5, Options{Compute: takes(1)}, false},
+		"accounts":                   {algos.ATC, 5, Options{Compute: takes(1), Observe: observe}, true},
+		"a latency above a gradient": {algos.CTA, 5, Options{Compute: takes(1), Observe: observe, Network: late(2)}, true},
+		"many workers":               {algos.CTA, 300, Options{Compute: takes(1), Observe: observe, Network: late(2)}, false},
+		"no time for gradients":      {algos.CTA, 5, Options{Compute: takes(0)}, true},
+		"an end":                     {algos.CTA, 5, Options{Compute: takes(1), Ending: Ending{Time: 3}}, true},
+		"a rate": {algos.CTA, 5, Options{Compute: takes(1),
+			Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}, true},
+		"cores": {algos.CTA, 5, Options{Compute: takes(1), Cores: 1}, true},
+	} {
+		s, err := newSimulation(ring(t, test.n, 3, test.order), test.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := newLockstep(s); (l == nil) != test.needs {
+			t.Errorf("%s: needs events: %v, want %v", name, l == nil, test.needs)
+		}
+		s.stop()
+	}
+}
+
+func late(latency time.Duration) shape.Network {
+	return shape.Network{Uplink: shape.Link{Latency: latency}}
+}
+
+// Where a state is due the queue takes over, and the run ends as it would have ended.
+func TestTheQueueTakesOverWhereAStateIsDue(t *testing.T) {
+	for _, n := range []int{5, 300} {
+		end := func(due func(round int) bool) (Result, [][]float32, []int) {
+			tasks := ring(t, n, 200, algos.CTA) // 300 workers are shared by threads
+			var taken []int
+			for i := range tasks {
+				m := tasks[i].Machine
+				tasks[i].Save = func(s *state.Snapshot) { s.Begin(); s.Save("machine", m) }
+			}
+			res := run(t, tasks, Options{Compute: takes(time.Millisecond), Observe: func(record.Event) {}, Keep: &Keeping{
+				Due:  due,
+				Take: func(at Boundary, _ *state.Snapshot) error { taken = append(taken, at.Round); return nil },
+			}})
+			var models [][]float32
+			for i := range tasks {
+				models = append(models, tasks[i].Machine.Params())
+			}
+			return res, models, taken
+		}
+		whole, want, none := end(func(int) bool { return false })
+		left, got, taken := end(func(round int) bool { return round == 7 })
+		same := slices.EqualFunc(got, want, func(a, b []float32) bool { return slices.Equal(a, b) })
+		if !same || left.Time != whole.Time || !slices.Equal(left.Sent, whole.Sent) || left.Events != whole.Events {
+			t.Errorf("%d workers: the run ends otherwise: %v and %v, same models: %v", n, left, whole, same)
+		}
+		if len(none) > 0 || !slices.Equal(taken, []int{8}) {
+			t.Errorf("%d workers: states before the rounds %v and %v, want none and 8", n, none, taken)
+		}
+	}
+}
