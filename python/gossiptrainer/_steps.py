@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _torch
 from ._link import Error, say, script_line
 
 _HIDDEN = 20  # changes of the parameters without a step, before the script is told that none is seen
@@ -29,6 +30,7 @@ class Steps:
             return
         peer._check_usable()
         peer._saves.check()
+        _torch.refuse_capture()
         if not peer.done:
             if not self.local:
                 peer._notice_change()
