@@ -19,6 +19,7 @@ class Steps:
         self.every, self._since = 1, 0  # steps of a round, and those since the last one
         self.count = 0  # all that were seen, undone ones included
         self.local = 0  # depth of no_sync
+        self.dropped = False  # the script's own step, made before the values of the run came after a rest
         self._held: Any = None  # the values that an undone step gets back
         self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
         self._told = False  # that steps are undone
@@ -31,6 +32,7 @@ class Steps:
         peer._check_usable()
         peer._saves.check()
         _torch.refuse_capture()
+        self.dropped = peer._wake() and self.by_hand
         if not peer.done:
             if not self.local:
                 peer._notice_change()
@@ -46,7 +48,7 @@ class Steps:
         self.see()
         if peer.done:
             self._undo()
-        elif not self.local:
+        elif not self.local and not self.dropped:
             self._since += 1
             if self._since == self.every:
                 self._since = 0
