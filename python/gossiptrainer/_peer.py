@@ -58,7 +58,8 @@ def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True,
     All workers start with the values of worker 0, or with those of the checkpoint.
 
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
-    optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree.
+    optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree. Where a script makes a new
+    optimizer later, it joins again with the same model and that one.
     buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm), without tables that no
     line of the model's files writes to. "all": tables as well. False: none.
     rounds: without a peer, the run ends after this number of steps.
@@ -73,6 +74,9 @@ def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True,
             raise Error("a tree of arrays has no optimizer that join could watch: call peer.exchange(tree) after each "
                         "local step")
         return _join(_tree.Tree(model), [], rounds, every, peer)
+    if optimizers and _joined() and _current._values.owns(model):
+        _current._follow(optimizers)
+        return _current
     values = _torch.Module(model, buffers)
     for each in optimizers:
         values.check_optimizer(each)
@@ -95,13 +99,17 @@ def join_array(x: Any, *, rounds: Optional[int] = None, peer: Optional[str] = No
 
 
 def _join(values: Any, optimizers: list, rounds: Optional[int], every: int, address: Optional[str] = None) -> Peer:
-    if _current is not None and _current._values is not None and _current._process == os.getpid():
+    if _joined():
         raise Error("this process has joined already: call peer.leave() first, or join a list of modules")
     if every < 1:
         raise Error(f"every={every}: a round has at least one step")
     peer = init(peer=address)
     peer._join(values, optimizers, rounds, every)
     return peer
+
+
+def _joined() -> bool:
+    return _current is not None and _current._values is not None and _current._process == os.getpid()
 
 
 class Peer:
@@ -157,7 +165,7 @@ class Peer:
             _seeds.reseed(self._reseeded, self._seed_text, self._rank, group.part if group else 0)
 
     def _join(self, values: Any, optimizers: list, rounds: Optional[int], every: int) -> None:
-        self._steps.every, self._steps.by_hand = every, not optimizers
+        self._steps.every = every
         self._saves.objects = ([values.model] if values.model is not None else []) + optimizers
         if self._path:
             if _left and not self._attached:
@@ -174,10 +182,17 @@ class Peer:
             say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1: peer.shard passes once over its "
                 "data, and peer.done needs join(rounds=...); with others: peer lab FILE -- python3 "
                 + os.path.basename(sys.argv[0] or "train.py"))
-        for optimizer in optimizers[:-1]:
-            _torch.watch(optimizer, _tree.nothing, self._steps.see)
-        for optimizer in optimizers[-1:]:
-            _torch.watch(optimizer, self._steps.before, self._steps.after)
+        self._steps.watch(optimizers)
+
+    def _follow(self, optimizers: list) -> None:
+        """Take the steps of other optimizers of the same model for the worker's from now on."""
+        self._check_usable()
+        for each in optimizers:
+            self._values.check_optimizer(each)
+        earlier = {id(each) for each in self._steps.watched}
+        kept = [each for each in self._saves.objects if id(each) not in earlier]
+        self._saves.objects = kept + optimizers
+        self._steps.watch(optimizers)
 
     def _connect(self, values: Any) -> None:
         self._group = _torch.find_group()
