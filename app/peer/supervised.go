@@ -96,7 +96,7 @@ func (p *Supervised) environment(cfg configs.Config) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the folder of the script of worker %s: %w", rank, err)
 	}
-	output, err := os.OpenFile(outputOf(filepath.Dir(p.Path), rank), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	output, err := os.OpenFile(outputOf(filepath.Dir(p.Path), rank), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the output of the script of worker %s: %w", rank, err)
 	}

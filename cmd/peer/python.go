@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/script"
+	"gossiptrainer/internal/bridge"
 )
 
 func newPython(c *console) *cobra.Command {
@@ -24,6 +25,21 @@ func newPython(c *console) *cobra.Command {
 				fmt.Fprintln(c.out, dir)
 			}
 			return err
+		},
+	}, &cobra.Command{
+		Use:   "attach",
+		Short: "lend a peer to a notebook that runs already: the COMMAND of a run",
+		Long: `lend a peer to a notebook that runs already: the COMMAND of a run
+
+A peer starts this command in place of a script. It prints the line with which a notebook,
+or another Python that runs already, joins as that peer. Between two cells the worker mixes
+without updates. The run ends when the notebook calls peer.leave() or peer.finish(), or ends.`,
+		Example: "  peer run my-run.yaml -- peer python attach",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			return bridge.Relay(func(address string) {
+				fmt.Fprintf(c.out, "gossiptrainer.join(model, optimizer, peer=%q)\n", address)
+			})
 		},
 	}, &cobra.Command{
 		Use:     "install [PYTHON]",

@@ -202,6 +202,12 @@ func play(role string, args []string) {
 	case "silent":
 		fmt.Print("no newline")
 		return
+	case "relay":
+		if err := Relay(func(address string) { fmt.Println(address) }); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	case "exits 3":
 		fmt.Fprintln(os.Stderr, "cannot go on")
 		os.Exit(3)

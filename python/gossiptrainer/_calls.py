@@ -30,6 +30,7 @@ class Calls:
         """Make a call, and return the text and the bytes of its result. A call of one worker has the number 0."""
         peer = self.peer
         with peer._whole():
+            peer._wake()
             peer._saves.settle()
             peer._told.flush()
             if peer._link is not None:

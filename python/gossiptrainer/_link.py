@@ -68,7 +68,7 @@ def advice(body: Any) -> str:
 class Link:
     """Messages to and from the peer, and the vector, in memory that both map or in the messages themselves."""
 
-    def __init__(self, path: str, elements: int, most: int) -> None:
+    def __init__(self, path: str, token: str, elements: int, most: int) -> None:
         self.tcp = path.startswith("tcp://")
         if not self.tcp and not hasattr(socket, "AF_UNIX"):
             raise Error(f"this Python has no Unix sockets, and the peer listens at {path}: set PEER_SOCKET=tcp for the peer")
@@ -78,7 +78,7 @@ class Link:
                 host, _, port = path[len("tcp://"):].rpartition(":")
                 self.socket.connect((host, int(port)))
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self.socket.sendall(os.environ.get("PEER_TOKEN", "").encode())
+                self.socket.sendall(token.encode())
             else:
                 self.socket.connect(path)
         except (OSError, ValueError) as problem:
@@ -91,6 +91,7 @@ class Link:
         self.vector = memoryview(self.memory)[:self.size]
         self.closed = self.refused = False  # this side said its last word, or the peer did
         self.busy, self.interrupted, self.ending = 0, False, ""
+        self.guard: Any = None  # of an attached program: handles interrupts until what it returns is called
         self.peer: Any = None  # that of the newest join
         self._sending, self._receiving = threading.Lock(), threading.RLock()
 
@@ -177,7 +178,7 @@ class Link:
             try:
                 message = self.receive()
             except (EOFError, OSError):
-                leave(_GONE)
+                self.give_up(_GONE)
             kind = message.kind
         if kind == ERROR:
             raise Refusal(advice(message.body))
@@ -197,10 +198,13 @@ class Link:
     def whole(self) -> Iterator[None]:
         """Hold a KeyboardInterrupt back until a message is whole. At the end of the run, drop it."""
         self.busy += 1
+        restore = self.guard() if self.guard is not None and self.busy == 1 else None
         try:
             yield
         finally:
             self.busy -= 1
+            if restore is not None:
+                restore()
         if self.interrupted and not self.busy and not self.ending:
             self.interrupted = False
             raise KeyboardInterrupt
@@ -235,7 +239,14 @@ class Link:
                     if message.kind == ERROR:
                         reason = advice(message.body)
             except (EOFError, OSError):
-                leave(reason)
+                self.give_up(reason)
+
+    def give_up(self, reason: str) -> None:
+        """End the script that the peer has started. An attached program goes on without its peer."""
+        if self.guard is None:
+            leave(reason)
+        self.closed = True
+        raise Error(reason.replace("so the script ends", "so this program trains no further: call peer.leave()"))
 
 
 _GONE = "the peer is gone, so the script ends"

@@ -28,17 +28,20 @@ _away: Optional[Peer] = None  # the peer that the process has left, if join can 
 _left = False  # the process has left a peer for good
 
 
-def init(*, seed: Optional[int] = None) -> Peer:
+def init(*, seed: Optional[int] = None, peer: Optional[str] = None) -> Peer:
     """Return this worker before the model exists: rank, size, seed, dir, local_rank, local_size and device.
 
     Each worker gets random numbers of its own here, or in join where init was not called. They come from the state of
     the generators, the run's seed and the rank. On a LAN the rank is known after join.
 
     seed: seed random, NumPy and torch first, for scripts that do not.
+    peer: as in join.
     """
     global _current
     if _current is None or _current._process != os.getpid():
-        _current = Peer()
+        _current = Peer(peer)
+    elif peer is not None and peer != _current._attached:
+        raise Error("this process has a peer already: call peer.leave() first")
     elif seed is not None:
         raise Error("the seed comes too late: call init(seed=...) once, before join")
     if seed is not None:
@@ -48,18 +51,20 @@ def init(*, seed: Optional[int] = None) -> Peer:
 
 
 def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True, rounds: Optional[int] = None,
-         every: int = 1) -> Peer:
+         every: int = 1, peer: Optional[str] = None) -> Peer:
     """Make a model take part in the run, and return the peer.
 
     model: a torch module, a list or dictionary of modules, or a tree of float arrays (nested dicts, lists, tuples).
     All workers start with the values of worker 0, or with those of the checkpoint.
 
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
-    optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree.
+    optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree. Where a script makes a new
+    optimizer later, it joins again with the same model and that one.
     buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm), without tables that no
     line of the model's files writes to. "all": tables as well. False: none.
     rounds: without a peer, the run ends after this number of steps.
     every: exchange after every so many steps.
+    peer: the address that `peer python attach` has printed, in a notebook or another program that runs already.
     """
     optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [] if optimizer is None else [optimizer]
     several = list(model.values()) if isinstance(model, dict) else model
@@ -68,14 +73,17 @@ def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True,
         if optimizers:
             raise Error("a tree of arrays has no optimizer that join could watch: call peer.exchange(tree) after each "
                         "local step")
-        return _join(_tree.Tree(model), [], rounds, every)
+        return _join(_tree.Tree(model), [], rounds, every, peer)
+    if optimizers and _joined() and _current._values.owns(model):
+        _current._follow(optimizers)
+        return _current
     values = _torch.Module(model, buffers)
     for each in optimizers:
         values.check_optimizer(each)
-    return _join(values, optimizers, rounds, every)
+    return _join(values, optimizers, rounds, every, peer)
 
 
-def join_array(x: Any, *, rounds: Optional[int] = None) -> Peer:
+def join_array(x: Any, *, rounds: Optional[int] = None, peer: Optional[str] = None) -> Peer:
     """Make a NumPy array take part in the run, and return the peer.
 
     Change x in place, then call peer.step(): x holds the mixed values afterwards.
@@ -85,19 +93,23 @@ def join_array(x: Any, *, rounds: Optional[int] = None) -> Peer:
             x -= rate * gradient(x)
             peer.step()
 
-    rounds: without a peer, the run ends after this number of steps.
+    rounds, peer: as in join.
     """
-    return _join(_tree.Array(x), [], rounds, 1)
+    return _join(_tree.Array(x), [], rounds, 1, peer)
 
 
-def _join(values: Any, optimizers: list, rounds: Optional[int], every: int) -> Peer:
-    if _current is not None and _current._values is not None and _current._process == os.getpid():
+def _join(values: Any, optimizers: list, rounds: Optional[int], every: int, address: Optional[str] = None) -> Peer:
+    if _joined():
         raise Error("this process has joined already: call peer.leave() first, or join a list of modules")
     if every < 1:
         raise Error(f"every={every}: a round has at least one step")
-    peer = init()
+    peer = init(peer=address)
     peer._join(values, optimizers, rounds, every)
     return peer
+
+
+def _joined() -> bool:
+    return _current is not None and _current._values is not None and _current._process == os.getpid()
 
 
 class Peer:
@@ -110,9 +122,13 @@ class Peer:
     dir: a folder of this worker. local_rank, local_size: its number among the workers of this machine's command.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, attached: Optional[str] = None) -> None:
         environment = os.environ.get
-        self._path = environment("PEER_SOCKET") or ""
+        self._attached = attached or (_away._attached if _away is not None else None)
+        self._path, _, self._token = (self._attached or "").partition("#")
+        if not self._attached:
+            self._path, self._token = environment("PEER_SOCKET") or "", environment("PEER_TOKEN") or ""
+        self._resting = False  # between two cells of a notebook the peer stands in
         self._seed_text = environment("PEER_SEED")
         self._rank, self._size = (None, None) if self._path else (0, 1)
         if self._path and environment("PEER_RANK"):
@@ -149,13 +165,13 @@ class Peer:
             _seeds.reseed(self._reseeded, self._seed_text, self._rank, group.part if group else 0)
 
     def _join(self, values: Any, optimizers: list, rounds: Optional[int], every: int) -> None:
-        self._steps.every, self._steps.by_hand = every, not optimizers
+        self._steps.every = every
         self._saves.objects = ([values.model] if values.model is not None else []) + optimizers
         if self._path:
-            if _left:
+            if _left and not self._attached:
                 raise Error("this process had finished when it left its peer, which gives it no further turn: start "
                             "another run")
-            if _away is not None:
+            if _away is not None and _away._path == self._path:
                 self._return(_away, values)
             else:
                 self._connect(values)
@@ -166,19 +182,26 @@ class Peer:
             say("PEER_SOCKET is not set, so this script runs alone, as rank 0 of 1: peer.shard passes once over its "
                 "data, and peer.done needs join(rounds=...); with others: peer lab FILE -- python3 "
                 + os.path.basename(sys.argv[0] or "train.py"))
-        for optimizer in optimizers[:-1]:
-            _torch.watch(optimizer, _tree.nothing, self._steps.see)
-        for optimizer in optimizers[-1:]:
-            _torch.watch(optimizer, self._steps.before, self._steps.after)
+        self._steps.watch(optimizers)
+
+    def _follow(self, optimizers: list) -> None:
+        """Take the steps of other optimizers of the same model for the worker's from now on."""
+        self._check_usable()
+        for each in optimizers:
+            self._values.check_optimizer(each)
+        earlier = {id(each) for each in self._steps.watched}
+        kept = [each for each in self._saves.objects if id(each) not in earlier]
+        self._saves.objects = kept + optimizers
+        self._steps.watch(optimizers)
 
     def _connect(self, values: Any) -> None:
         self._group = _torch.find_group()
         if self._leads:
-            link = self._link = _link.Link(self._path, values.elements, values.most())
+            link = self._link = _link.Link(self._path, self._token, values.elements, values.most())
             values.attach(link.memory)
             self._values = values
             link.peer = self
-            _process.watch_over(link)
+            (_process.attend if self._attached else _process.watch_over)(link)
             link.hello({"version": _link.VERSION, "client": "gossiptrainer " + __version__,
                         "elements": values.elements, "exact": values.exact, "tensors": values.tensors,
                         "memory": link.kind})
@@ -192,6 +215,8 @@ class Peer:
                         f"version {_link.VERSION}: use the package that `peer python path` names")
         self._rank, self._size, self.rounds = welcome["rank"], welcome["size"], welcome["rounds"] or None
         self.run, self.round, self.seed = welcome["run"], welcome["round"], welcome["seed"]
+        if self._attached:
+            self._seed_text = str(self.seed)
         if message.flags & _link.WITH_STATE:
             self._saves.resume(self._receive(_link.STATE).body)
         values.adopt()
@@ -325,7 +350,8 @@ class Peer:
             raise Error("exchange needs the tree of arrays that join got: of a module, call peer.step()")
         if loss is not None:
             self.log(loss)
-        self._values.take(tree)
+        if not self._steps.dropped:
+            self._values.take(tree)
         self._steps.after()
         return self._values.params
 
@@ -416,6 +442,28 @@ class Peer:
         if self._link is not None:
             self._link.ending = self.why
         self._steps.hold()
+
+    def _rest(self) -> None:
+        """Give the turn back at the end of a cell: the peer stands in until the next call that needs one."""
+        if self._values is None or self._values.next is not None:  # the vector is about to change
+            return
+        if not (self.done or self._closed or self._gone or self._resting):
+            with self._whole():
+                self._saves.settle()
+                self._told.flush()
+                self._send(_link.PAUSE, round=self.round)
+                self._resting = True
+
+    def _wake(self) -> bool:
+        """Ask for a turn after a rest, and tell whether there was one. It begins with the values of the run."""
+        if not self._resting:
+            return False
+        self._resting = False
+        with self._whole():
+            self._send(_link.PAUSE, round=self.round)
+            self._turn()
+            self._saves.await_place()
+        return True
 
     def _check_usable(self) -> None:
         if os.getpid() != self._process:
@@ -532,6 +580,7 @@ class Peer:
             self._end("stopped")
             return
         with self._whole():
+            self._wake()
             self._saves.settle()
             self._told.flush()
             self._send(_link.STOP, {"why": why}, round=self.round)
@@ -624,6 +673,7 @@ class Peer:
 
     def _finish(self) -> None:
         with self._whole():
+            self._wake()
             self._saves.give_last()
             self._told.flush()
             if not self.done:
@@ -634,7 +684,7 @@ class Peer:
         """Tell the peer that the script ends well. The end of the with block, or of the script, does this."""
         if self._closed or self._values is None or os.getpid() != self._process:
             return
-        if not self._gone and (self._link is None or not self._link.refused):
+        if not (self._gone or self._resting) and (self._link is None or not self._link.refused):
             self._finish()
         self._say_last(_link.BYE, {})
 
@@ -649,14 +699,11 @@ class Peer:
             self._check_usable()
         if not self._alone and not self._closed and self._values.next is not None:
             raise Error("the parameters are about to change: take a step before peer.leave()")
-        if self._alone or self._closed or self.done:
+        if self._alone or self._closed or self.done or self._link is not None and (self._link.closed or self._link.refused):
             self.close()
             _left = _left or bool(self._path)
         else:
-            with self._whole():
-                self._saves.settle()
-                self._told.flush()
-                self._send(_link.PAUSE, round=self.round)
+            self._rest()
             self._values.disown()
             _away = self
         self._gone = True

@@ -16,10 +16,8 @@ from ._link import Refusal, say, script_line
 
 def watch_over(link: _link.Link) -> None:
     """Tell the peer how the script ends, notice the end of the peer, and keep forked children from both."""
+    _keep_apart(link)
     threading.Thread(target=link.watch, name="gossiptrainer", daemon=True).start()
-    atexit.register(lambda: link.peer.close())
-    if hasattr(os, "register_at_fork"):  # Windows does not fork
-        os.register_at_fork(after_in_child=link.socket.close)
     earlier = sys.excepthook
 
     def uncaught(kind: type, problem: BaseException, trace: Optional[types.TracebackType]) -> None:
@@ -46,6 +44,34 @@ def watch_over(link: _link.Link) -> None:
             signal.signal(signal.SIGBREAK, _on_interrupt(link))
 
 
+def attend(link: _link.Link) -> None:
+    """Watch a program that no peer has started, such as the kernel of a notebook. It outlives its peer.
+
+    After each cell the peer stands in, and the next call of the script goes on.
+    """
+    _keep_apart(link)
+    link.guard = lambda: _guard(link)
+    notebook = sys.modules.get("IPython")
+    shell = notebook.get_ipython() if notebook is not None else None
+    if shell is not None:
+        shell.events.register("post_run_cell", lambda *_: link.peer._rest())
+
+
+def _keep_apart(link: _link.Link) -> None:
+    """Say goodbye at the end of the process, and keep forked children from the connection."""
+    atexit.register(lambda: link.peer.close())
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=link.socket.close)
+
+
+def _guard(link: _link.Link) -> Optional[Callable]:
+    """Hold an interrupt back until a message is whole. Return what puts the earlier handler back."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    earlier = signal.signal(signal.SIGINT, _on_interrupt(link))
+    return lambda: signal.signal(signal.SIGINT, earlier)
+
+
 def _on_interrupt(link: _link.Link) -> Callable:
     """Handle SIGINT: a message is never cut in two, and the interrupt that ends the run lets the script finish.
 
@@ -56,7 +82,8 @@ def _on_interrupt(link: _link.Link) -> Callable:
         spared = link.busy or link.ending == "interrupted" or link.ending and peer._saves.owed or peer._finished
         if spared and not link.interrupted and not link.closed and os.getpid() == peer._process:
             link.interrupted = True
-            say(f"interrupted in round {peer.round}: the script may finish, in ten seconds")
+            then = "the exchange ends first" if link.guard else "the script may finish, in ten seconds"
+            say(f"interrupted in round {peer.round}: {then}")
             return
         raise KeyboardInterrupt
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from . import _torch
 from ._link import Error, say, script_line
 
 _HIDDEN = 20  # changes of the parameters without a step, before the script is told that none is seen
@@ -15,12 +17,34 @@ class Steps:
     def __init__(self, peer: Any) -> None:
         self.peer = peer
         self.by_hand = True  # the script calls step itself
+        self.watched: list = []  # the optimizers whose steps count, the last of which ends rounds
         self.every, self._since = 1, 0  # steps of a round, and those since the last one
         self.count = 0  # all that were seen, undone ones included
         self.local = 0  # depth of no_sync
+        self.dropped = False  # the script's own step, made before the values of the run came after a rest
         self._held: Any = None  # the values that an undone step gets back
         self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
+        self._seen_ever: list = []  # optimizers that are wrapped, once
         self._told = False  # that steps are undone
+
+    def watch(self, optimizers: list) -> None:
+        """See the steps of these optimizers, and no longer those of earlier ones."""
+        known = {id(each) for each in self._seen_ever}
+        self.watched, self.by_hand = optimizers, not optimizers
+        for each in optimizers:
+            if id(each) not in known:
+                self._seen_ever.append(each)
+                _torch.watch(each, functools.partial(self._begin, each), functools.partial(self._end, each))
+
+    def _begin(self, optimizer: Any) -> None:
+        if self.watched and optimizer is self.watched[-1]:
+            self.before()
+
+    def _end(self, optimizer: Any) -> None:
+        if self.watched and optimizer is self.watched[-1]:
+            self.after()
+        elif any(optimizer is each for each in self.watched):
+            self.see()
 
     def before(self) -> None:
         """Prepare for the local step that follows."""
@@ -29,6 +53,8 @@ class Steps:
             return
         peer._check_usable()
         peer._saves.check()
+        _torch.refuse_capture()
+        self.dropped = peer._wake() and self.by_hand
         if not peer.done:
             if not self.local:
                 peer._notice_change()
@@ -44,7 +70,7 @@ class Steps:
         self.see()
         if peer.done:
             self._undo()
-        elif not self.local:
+        elif not self.local and not self.dropped:
             self._since += 1
             if self._since == self.every:
                 self._since = 0

@@ -12,10 +12,11 @@ from typing import Any, Callable, List, Optional, Union
 
 from . import _still
 from ._link import Error, say
+from ._staging import Staging
 from ._tree import note_doubles, shape_text
 
 TABLE = 1000  # values of a buffer that is worth a look at the code that uses it
-STAGE_ALL = False  # tests send parameters of the CPU through the staging buffer of accelerators
+STAGE_ALL: Any = None  # in tests, what stands for torch.cuda when parameters of the CPU are copied as those of accelerators
 WRAPPERS = ("DistributedDataParallel", "DataParallel")
 
 
@@ -66,7 +67,7 @@ class Module:
 
     The vector is row-major, whatever the strides of a parameter, so that peers with other memory formats agree.
     Contiguous float32 tensors of the CPU become views of the vector, so that a step copies nothing. Others are
-    copied: those of accelerators through one pinned buffer, and those of other types as differences.
+    copied: those of accelerators through pinned memory, and those of other types as differences.
     """
 
     def __init__(self, given: Any, buffers: Union[bool, str], before: Optional[Module] = None) -> None:
@@ -81,7 +82,7 @@ class Module:
         else:  # several modules
             inner = {k: unwrap(m) for k, m in given.items()} if isinstance(given, dict) else [unwrap(m) for m in given]
             self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
-        self.pinned: Any = None
+        self.staging = before.staging if before else Staging(self.torch, STAGE_ALL)
         self.frozen_later: set = before.frozen_later if before else set()  # names, of which the user was told
         self.quiet: dict = {}  # floating buffers that stay, as they were at the first step
         self.came: set = before.came if before else set()  # names of the tensors that came from worker 0
@@ -203,6 +204,7 @@ class Module:
         """Return how many elements the vector may have, when more of the model trains: all of it, and half as many."""
         everything = sum(each.numel() for each in itertools.chain(self.model.parameters(), self.model.buffers()))
         return max(self.elements, everything) * 3 // 2
+
     def disown(self) -> None:
         """Give tensors that are views of the vector memory of their own."""
         for slot in self.slots:
@@ -229,44 +231,46 @@ class Module:
         pairs = ((slot, slot.tensor()) for slot in self.live())
         return [(slot, tensor.detach()) for slot, tensor in pairs if tensor.data_ptr() != slot.address]
 
-    def _staging(self, slot: _Slot) -> Any:
-        """Return the slot's part of the staging buffer, which copies of accelerators reach without waiting."""
-        if self.pinned is None:
-            self.pinned = self.torch.empty(self.elements, pin_memory=self.torch.cuda.is_available())
-        return self.pinned[slot.offset:slot.offset + slot.count].view(slot.shape)
+    def _split(self) -> tuple:
+        """Return the tensors that are not views of the vector: those of accelerators with streams, and the others."""
+        staged, plain = [], []
+        for slot, tensor in self._away():
+            (staged if tensor.is_cuda or STAGE_ALL else plain).append((slot, tensor))
+        return staged, plain
 
     def gather(self) -> None:
         """Bring the vector up to date after a local step."""
-        away = self._away()
+        staged, plain = self._split()
         with self.torch.no_grad():
-            values = [tensor for _, tensor in away]
-            for i, (slot, tensor) in enumerate(away):
-                if tensor.is_cuda or STAGE_ALL:  # types and strides change on the accelerator, the copy is plain
-                    plain = tensor.to(self.torch.float32).contiguous()
-                    values[i] = self._staging(slot).copy_(plain, non_blocking=True)
-            for device in {tensor.device for _, tensor in away if tensor.is_cuda}:
-                self.torch.cuda.synchronize(device)
-            for (slot, tensor), value in zip(away, values):
-                if tensor.dtype in (self.torch.float32, self.torch.float64):
+            values = self.staging.fetch([tensor for _, tensor in staged]) if staged else []
+            for (slot, _), value in zip(staged + plain, values + [tensor.to("cpu") for _, tensor in plain]):
+                if value.dtype in (self.torch.float32, self.torch.float64):
                     slot.view.copy_(value)
                 else:  # the vector keeps what a half type cannot hold
-                    before = slot.view.to(tensor.dtype).float()
-                    slot.view.add_(value.cpu().float() - before)
-                if tensor.dtype == self.torch.float64:
+                    slot.view.add_(value.float().sub_(slot.view.to(value.dtype)))
+                if value.dtype == self.torch.float64:
                     slot.sent = slot.view.clone()
 
     def scatter(self) -> None:
         """Bring the tensors up to date after the peer has mixed."""
+        staged, plain = self._split()
         with self.torch.no_grad():
-            for slot, tensor in self._away():
-                value = slot.view
-                if tensor.dtype == self.torch.float64 and slot.sent is not None:
-                    tensor.add_((value.double() - slot.sent).to(tensor.device))  # keeps the digits that float32 lacks
-                    slot.sent = value.clone()
-                    continue
-                if tensor.is_cuda or STAGE_ALL:  # gather waits before the buffer is used again
-                    value = self._staging(slot).copy_(value).to(tensor.device, non_blocking=True)
-                tensor.copy_(value)
+            rooms = self.staging.room([tensor for _, tensor in staged]) if staged else []
+            for (slot, tensor), room in zip(staged, rooms):
+                room.copy_(self._change(slot, tensor) if room.dtype == self.torch.float64 else slot.view)
+            if staged:
+                self.staging.send(adding=self.torch.float64)
+            for slot, tensor in plain:
+                if tensor.dtype == self.torch.float64:
+                    tensor.add_(self._change(slot, tensor).to(tensor.device))
+                else:
+                    tensor.copy_(slot.view)
+
+    def _change(self, slot: _Slot, tensor: Any) -> Any:
+        """Return what the peer has changed of a float64 tensor, which keeps the digits that float32 lacks."""
+        change = slot.view.double() - (tensor.cpu() if slot.sent is None else slot.sent)
+        slot.sent = slot.view.clone()
+        return change
 
     # -- the set of parameters
 
@@ -484,6 +488,13 @@ class Module:
     def load(self, blob: bytes) -> dict:  # the checkpoint is this user's own file
         """Return what dump was given."""
         return self.torch.load(io.BytesIO(blob), map_location="cpu", weights_only=False)
+
+
+def refuse_capture() -> None:
+    """Raise an Error while the script captures a CUDA graph, which cannot hold an exchange."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        raise Error("exchange outside the graph: call peer.step() after replay")
 
 
 def _memory(tensor: Any) -> tuple:

@@ -39,6 +39,29 @@ def said(worker):
 
 
 class Calls(unittest.TestCase):
+    def test_another_optimizer_of_the_same_model(self):
+        def worker(rank):
+            model = linear()
+            first, second = torch.optim.SGD(model.parameters(), 0.5), torch.optim.SGD(model.parameters(), 0.25)
+            peer = gossip.join(model, first)
+            descend(model, first)
+            self.assertIs(gossip.join(model, second), peer)
+            for _ in range(2):
+                descend(model, second)
+            rounds = [peer.round]
+            descend(model, first)  # is a local step by now
+            rounds.append(peer.round)
+            self.assertIs(gossip.join(model, [second, first]), peer)
+            descend(model, second)
+            descend(model, first)
+            try:
+                gossip.join(model, torch.optim.SGD(linear().parameters(), 0.1))
+            except gossip.Error as problem:
+                return rounds + [peer.round, str(problem)]
+        run = Run(rounds=None)(worker)
+        self.assertEqual([got[:3] for got in run.returned], [[3, 3, 4]] * 2)
+        self.assertIn("the optimizer trains a parameter of shape", run.returned[0][3])
+
     def test_values(self):
         def worker(rank):
             peer = gossip.join(linear())

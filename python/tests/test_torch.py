@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 import gossiptrainer as gossip
 from gossiptrainer import _torch
+from fakecuda import Cuda
 from fakepeer import Run
 
 torch.set_num_threads(1)
@@ -361,14 +362,31 @@ class Models(TorchTest):
         want = numpy.float32(0.5 * (x[0] + x[1]) + (numpy.array([0.5, 1.5])[:, None] - x))[:, :2]
         numpy.testing.assert_allclose([r[0] for r in run.returned], want, atol=1e-6)
 
-    def test_staging_buffer(self):
+    def test_copies_of_accelerators(self):
         def make(rank):
-            _torch.STAGE_ALL = True  # in this child alone
+            _torch.STAGE_ALL = Cuda()  # in this child alone; its copies are done late
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3))
             return model, torch.optim.AdamW(model.parameters(), 0.01)
-        self.compare(make, lambda rank, k, model, opt: learn(model, opt, *batch(rank, k)))
-        self.assertFalse(_torch.STAGE_ALL)
+        for memory in ("memfd", "frames"):
+            self.compare(make, lambda rank, k, model, opt: learn(model, opt, *batch(rank, k)), memory=memory)
+        self.assertIsNone(_torch.STAGE_ALL)
+
+    def test_types_of_accelerators(self):
+        def worker(rank, staged=True):
+            _torch.STAGE_ALL = Cuda() if staged else None
+            types = torch.float32, torch.bfloat16, torch.float16, torch.float64
+            model = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(3, dtype=each)) for each in types])
+            peer = gossip.join(model)
+            while not peer.done:
+                with torch.no_grad():
+                    for i, each in enumerate(model):
+                        each.add_((1 + i + rank) / 3)
+                peer.step()
+            return [each.double().tolist() for each in model]
+        staged, plain = Run(rounds=4)(worker), Run(rounds=4)(lambda rank: worker(rank, False))
+        self.assertEqual(staged.returned, plain.returned)
+        self.assertNotEqual(staged.returned[0][3], staged.returned[0][0])
 
     def test_frames(self):
         def make(rank):
