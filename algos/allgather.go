@@ -66,3 +66,10 @@ func (a *AllGather) State(v *state.Visit) {
 	v.Vector("e", &a.part.e, len(a.X))
 	a.Compression.State(v)
 }
+
+// Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
+func (a *AllGather) Restart(clone bool) {
+	if clone {
+		a.part.e = nil
+	}
+}

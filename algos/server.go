@@ -124,3 +124,10 @@ func (a *Server) State(v *state.Visit) {
 	a.Compression.State(v)
 	v.Part("mean", a.Mean)
 }
+
+// Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
+func (a *Server) Restart(clone bool) {
+	if clone {
+		a.part.e = nil
+	}
+}

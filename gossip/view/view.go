@@ -292,3 +292,21 @@ func (l *Log) all() []ID {
 	slices.Sort(ids)
 	return ids
 }
+
+// Present returns the members that have done all rounds before round k, where every H rounds are an exchange. A dead
+// member is among them as long as a message of its counts. At the first round of a view those that join are not.
+func (l *Log) Present(k, every int) []ID {
+	x := k / every
+	before := x
+	if k == l.records[l.Force(x)].First*every && k > 0 {
+		before = x - 1
+	}
+	var all []ID
+	for _, id := range l.records[l.Force(before)].IDs() {
+		absent := func(d death) bool { return d.last < x && before < d.until }
+		if !slices.ContainsFunc(l.lives[id].absence, absent) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
