@@ -351,7 +351,11 @@ func (c *crewOf) checkMessages() {
 			c.t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	nearAll(c.t, "largest gap of neighbours over theta by lane", c.gaps(), c.Gaps, 10*c.Tolerance.Float32)
+	gaps := c.gaps()
+	if len(c.Gaps) == 1 { // the files give the largest of all lanes
+		gaps = []float64{slices.Max(gaps)}
+	}
+	nearAll(c.t, "largest gap of neighbours over theta by lane", gaps, c.Gaps, 10*c.Tolerance.Float32)
 }
 
 // message returns the messages of members in a lane of round k.
