@@ -79,3 +79,37 @@ func (b baggage) State(v *state.Visit) {
 	v.Part("guard", &w.guard)
 	v.Part("mixed", (*observed)(&w.mixed))
 }
+
+// Gate keeps a worker from beginning a round, and all later ones, until another gate. A worker that has finished the
+// round before it holds still.
+func Gate(w *Worker, round int) error {
+	w.gate = round
+	if w.failed == nil && w.phase == holding && w.k < round {
+		return w.cross()
+	}
+	return w.failed
+}
+
+// Standing returns the first round that the worker has not finished, and whether it has begun it.
+func Standing(w *Worker) (round int, begun bool) {
+	return w.k, w.phase == computing || w.phase == exchanging
+}
+
+// Reroute takes the rows of the exchange in progress and of later ones again, because they name fewer neighbours now.
+// The worker must wait for whole exchanges, see Elastic.
+func Reroute(w *Worker) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	for slot := w.slot(); slot < w.slot()+len(w.inbox.exchanges); slot++ {
+		x := w.inbox.at(slot)
+		if x.left < w.alg.pieces {
+			return w.fail(w.located(fmt.Errorf("%d of %d pieces are mixed, and a neighbour is gone: call Whole before the "+
+				"first frame", w.alg.pieces-x.left, w.alg.pieces)))
+		}
+		old := *x
+		*x = w.inbox.laidOut(slot)
+		w.ready[0].spent = w.inbox.move(&old, x, slot, w.ready[0].spent)
+	}
+	return w.exchange(0, w.alg.pieces)
+}
