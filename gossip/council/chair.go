@@ -82,18 +82,7 @@ func (h *chair) quiet(c *Council, id ID) bool {
 
 // hearsMost reports whether the leader hears a majority of voters.
 func (h *chair) hearsMost(c *Council) bool {
-	for _, voters := range [][]uint64{c.conf.GetVoters(), c.conf.GetVotersOutgoing()} {
-		n := 0
-		for _, v := range voters {
-			if id := ID(v) - 1; id == c.o.ID || c.now-h.heard[id] <= c.o.Grace {
-				n++
-			}
-		}
-		if len(voters) > 0 && 2*n <= len(voters) {
-			return false
-		}
-	}
-	return true
+	return c.Majority(func(id ID) bool { return id == c.o.ID || c.now-h.heard[id] <= c.o.Grace })
 }
 
 // act proposes an entry, if one is due. It reports whether it has.
@@ -162,8 +151,9 @@ func (c *Council) changes(it *entry) (all []*pb.ConfChangeSingle) {
 // due returns the entry to propose next, nil if none is due.
 func (h *chair) due(c *Council) *entry {
 	if c.open != nil {
-		if more := h.fence(c, c.open.Fence); len(more) > len(c.open.Fence) && h.remains(c, more, c.open.Leaves) {
-			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: c.open.Leaves}}
+		if more := h.fence(c, c.open.Fence); len(more) > len(c.open.Fence) && h.remains(c, more, nil) {
+			leaves := h.leaves(c, more, c.open.Leaves)
+			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: leaves}}
 		}
 		return h.decide(c)
 	}
@@ -216,6 +206,16 @@ func (h *chair) remains(c *Council, fence, leaves []ID) bool {
 	})
 }
 
+// leaves returns those of some members that may leave: they are not in the fence, and one with a state remains.
+func (h *chair) leaves(c *Council, fence, want []ID) (all []ID) {
+	for _, id := range want {
+		if !slices.Contains(fence, id) && h.remains(c, fence, append(slices.Clone(all), id)) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
 // close returns the CLOSE of all that waits, nil if nothing does.
 func (h *chair) close(c *Council) *entry {
 	next := view.Close{Fence: h.fence(c, nil)}
@@ -223,15 +223,16 @@ func (h *chair) close(c *Council) *entry {
 		return nil
 	}
 	for _, m := range c.log.Last().Members {
-		if h.words[m.ID].Leave && !slices.Contains(next.Fence, m.ID) &&
-			h.remains(c, next.Fence, append(slices.Clone(next.Leaves), m.ID)) {
+		if h.words[m.ID].Leave {
 			next.Leaves = append(next.Leaves, m.ID)
 		}
 	}
-	for _, m := range c.waiting {
-		if c.now-h.heard[m.ID] < c.o.Patience {
-			next.Joins = append(next.Joins, m)
+	next.Leaves = h.leaves(c, next.Fence, next.Leaves)
+	for _, m := range c.waiting { // in the order of ids: a newcomer has the last rank
+		if c.now-h.heard[m.ID] >= c.o.Patience {
+			break
 		}
+		next.Joins = append(next.Joins, m)
 	}
 	if len(next.Fence)+len(next.Leaves)+len(next.Joins) == 0 {
 		return nil

@@ -66,6 +66,7 @@ type Council struct {
 	chair chair
 
 	now, beat, heard time.Duration // the time, the next heartbeat, and when a leader was last heard
+	parted           bool          // a leader has said that this member is out of the run
 	own              Word          // what this member says to a leader, again and again
 	out              []Envelope
 	failed           error
@@ -194,8 +195,23 @@ func (c *Council) Log() *view.Log { return c.log }
 // Open returns the change that is under way, nil if there is none.
 func (c *Council) Open() *view.Close { return c.open }
 
-// Done reports whether a leaver has ended.
-func (c *Council) Done(id ID) bool { return c.done[id] }
+// Done reports whether a leaver has ended. This member may be out of the run without having left.
+func (c *Council) Done(id ID) bool { return c.done[id] || id == c.o.ID && c.parted }
+
+// Majority reports whether those for whom alive is true can decide, as far as this member knows.
+func (c *Council) Majority(alive func(ID) bool) bool {
+	return majority(c.conf.GetVoters(), alive) && majority(c.conf.GetVotersOutgoing(), alive)
+}
+
+func majority(voters []uint64, alive func(ID) bool) bool {
+	n := 0
+	for _, v := range voters {
+		if alive(ID(v) - 1) {
+			n++
+		}
+	}
+	return len(voters) == 0 || 2*n > len(voters)
+}
 
 // Admitted returns the id that a JOIN has given to a process.
 func (c *Council) Admitted(process uint64) (ID, bool) {
@@ -301,7 +317,7 @@ func (c *Council) Receive(from ID, m Message) error {
 	c.chair.heard[from] = c.now
 	switch {
 	case m.Word != nil && m.Word.Bye:
-		c.done[c.o.ID] = true
+		c.parted = true
 	case m.Word != nil:
 		if c.Leads() {
 			c.chair.hear(c, from, *m.Word)

@@ -294,15 +294,15 @@ func (m *Member) cross() bool {
 	if !over {
 		return m.finish()
 	}
+	for more := true; more && m.failed == nil; { // its last messages
+		_, more = m.flush(p.member.Machine())
+	}
 	s := new(state.Snapshot)
 	s.Save(gossip.BaggageName, gossip.Baggage(p.member.Machine()))
 	p.member.Save(s)
 	p.at, p.state, p.clone, p.given[at] = at, s, false, s
 	delete(p.given, p.before[0])
 	p.before = [...]int{p.before[1], p.before[2], at}
-	if end, leaves := m.log.Ends(m.o.Council.ID); leaves && end <= at {
-		p.standing = Leaving
-	}
 	return true
 }
 
@@ -319,6 +319,10 @@ func (m *Member) finish() bool {
 // enter begins the exchanges of a view, if no promise forbids it and enough members are there.
 func (m *Member) enter() bool {
 	p, self := &m.place, m.o.Council.ID
+	if end, leaves := m.log.Ends(self); leaves && end <= p.at {
+		p.standing = Leaving
+		return true
+	}
 	v := m.log.Force(p.at)
 	rank, member := m.log.At(v).Rank(self)
 	if !member || p.promise >= 0 && p.promise <= p.at || len(m.log.At(v).Members) < m.o.Fewest {

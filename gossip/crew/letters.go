@@ -54,10 +54,16 @@ func (m *Member) work() (moved bool) {
 	if w == nil {
 		return false
 	}
+	moved, more := m.flush(w)
+	return m.failed == nil && (m.feed(w) || moved || more)
+}
+
+// flush takes what the machine has made. It reports whether there was something, and whether there is more.
+func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 	ready := w.Ready()
 	if ready.Failed != nil {
 		m.failed = ready.Failed
-		return false
+		return false, false
 	}
 	for _, f := range ready.Send {
 		moved = true
@@ -71,7 +77,7 @@ func (m *Member) work() (moved bool) {
 	if ready.Compute {
 		m.place.wish, m.place.wished = ready, true
 	}
-	return m.feed(w) || moved || ready.More
+	return moved, ready.More
 }
 
 // feed gives the machine the messages that it can take.
@@ -157,6 +163,13 @@ func (m *Member) Parted(peer ID) { m.council.Parted(peer) }
 // ask asks again for all that does not come.
 func (m *Member) ask() {
 	self := m.o.Council.ID
+	if m.council.Waits() { // perhaps the others have gone on without this one: they answer
+		for _, id := range m.log.Watched(m.council.Done) {
+			if id != self {
+				m.post = append(m.post, Post{id, Letter{}})
+			}
+		}
+	}
 	if m.place.standing == Joining && m.place.state == nil {
 		for v := m.log.Len() - 1; v >= 0; v-- {
 			if sponsor, ok := m.log.At(v).SponsorOf(self); ok {
@@ -180,7 +193,7 @@ func (m *Member) ask() {
 		return
 	}
 	for _, e := range m.log.Row(self, at).In {
-		if m.store.got[key{e.Peer, at}] != nil {
+		if m.store.whole(key{e.Peer, at}) {
 			continue
 		}
 		want := Letter{Want: &Want{Sender: e.Peer, Exchange: at}}
@@ -224,10 +237,16 @@ func (m *Member) Receive(from ID, l Letter) error {
 		if end, leaves := m.log.Ends(m.o.Council.ID); leaves && end == l.Passed {
 			m.passed[from] = true
 		}
-	case l.Frame != nil:
-		m.keep(from, l)
+	case l.Frame != nil && !m.refuses(from):
+		m.keep(l)
 	}
 	return nil
+}
+
+// refuses reports whether frames that a member sends come too late: it is in the fence, or it is dead and a change is
+// under way, which must know all that others have. Who lacks a message gets it from another one.
+func (m *Member) refuses(from ID) bool {
+	return slices.Contains(m.place.fence, from) || m.council.Open() != nil && m.gone(from)
 }
 
 // gone reports whether a record says that a member is dead: it may not know.
@@ -238,7 +257,7 @@ func (m *Member) gone(id ID) bool {
 }
 
 // keep enters a frame that counts.
-func (m *Member) keep(from ID, l Letter) {
+func (m *Member) keep(l Letter) {
 	if l.View >= m.log.Len() {
 		if len(m.store.unread) < most {
 			m.store.unread = append(m.store.unread, l)
@@ -276,7 +295,7 @@ func (m *Member) reread() {
 	unread := m.store.unread
 	m.store.unread = nil
 	for _, l := range unread {
-		m.keep(l.Frame.From, l)
+		m.keep(l)
 	}
 }
 

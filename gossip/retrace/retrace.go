@@ -209,7 +209,7 @@ func (s *stretch) enter(begins bool) error {
 	s.wants = make([]wish, len(s.ids))
 	snapshots := make([]*state.Snapshot, len(s.ids))
 	for i, id := range s.ids { // sponsors may go on: their state is taken before
-		from, clone := record.SponsorOf(id)
+		from, clone := s.log.Admitted(id, s.view)
 		if !clone || !begins {
 			from = id
 		}
@@ -218,7 +218,7 @@ func (s *stretch) enter(begins bool) error {
 		}
 	}
 	for i, id := range s.ids {
-		_, clone := record.SponsorOf(id)
+		_, clone := s.log.Admitted(id, s.view)
 		rank, _ := record.Rank(id)
 		p := Place{Log: s.log, View: s.view, ID: id, Rank: int(rank), Seat: i, Workers: len(s.ids), Rounds: s.ends[i],
 			Rows: view.Rows{Log: s.log, View: s.view, ID: id}}

@@ -265,6 +265,18 @@ func (l *Log) takes(id, sender ID, x int) bool {
 // Begins returns the first exchange of a member: that of the record that admitted it last.
 func (l *Log) Begins(id ID) int { return l.lives[id].first }
 
+// Admitted returns the sponsor of a member that begins with the first exchange of a view: that view has admitted it, or
+// an earlier one that has no exchange.
+func (l *Log) Admitted(id ID, v int) (sponsor ID, ok bool) {
+	first := l.records[v].First
+	for ; v >= 0 && l.records[v].First == first; v-- {
+		if sponsor, ok := l.records[v].SponsorOf(id); ok {
+			return sponsor, true
+		}
+	}
+	return 0, false
+}
+
 // Ends returns the first exchange that a member does not take part in because it leaves, and whether it leaves.
 func (l *Log) Ends(id ID) (x int, leaves bool) {
 	a := l.lives[id]
