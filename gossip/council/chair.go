@@ -151,7 +151,11 @@ func (c *Council) changes(it *entry) (all []*pb.ConfChangeSingle) {
 // due returns the entry to propose next, nil if none is due.
 func (h *chair) due(c *Council) *entry {
 	if c.open != nil {
-		if more := h.fence(c, c.open.Fence); len(more) > len(c.open.Fence) && h.remains(c, more, nil) {
+		more := h.fence(c, c.open.Fence)
+		if !h.remains(c, more, nil) {
+			more = h.fence(c, nil)
+		}
+		if !slices.Equal(more, c.open.Fence) && h.remains(c, more, nil) {
 			leaves := h.leaves(c, more, c.open.Leaves)
 			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: leaves}}
 		}

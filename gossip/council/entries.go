@@ -84,24 +84,21 @@ func (c *Council) take(it *entry) bool {
 	return false
 }
 
-// takeClose applies a CLOSE. While one is open only a larger fence may come.
+// takeClose applies a CLOSE. While one is open only another fence may come. It is larger, as a rule. Where all that have
+// a state would be in it, those that are back are taken out again: a VIEW answers the last CLOSE alone, so what the one
+// before has refused is only late.
 func (c *Council) takeClose(it *entry) bool {
 	next := it.Close
 	if it.For != c.log.Len() {
 		return false
 	}
-	if c.open != nil && !(len(next.Fence) > len(c.open.Fence) && contains(next.Fence, c.open.Fence)) {
+	if c.open != nil && slices.Equal(next.Fence, c.open.Fence) {
 		return false
 	}
 	c.open, c.seq = next, c.last
 	c.host.Close(*next)
 	c.say()
 	return true
-}
-
-// contains reports whether all has every id of part.
-func contains(all, part []ID) bool {
-	return !slices.ContainsFunc(part, func(id ID) bool { return !slices.Contains(all, id) })
 }
 
 // takeView applies a VIEW, if it answers the open CLOSE.

@@ -115,7 +115,16 @@ func (m *Member) note() {
 			m.store.mixed[e.Peer] = max(m.store.mixed[e.Peer], m.noted)
 		}
 	}
-	m.store.forget(at - m.span())
+	if m.log == nil {
+		return
+	}
+	needed := at
+	for _, id := range m.log.Watched(m.council.Done) {
+		if end, leaves := m.log.Ends(id); leaves { // it may be far behind, and ends on its own
+			needed = min(needed, end)
+		}
+	}
+	m.store.forget(needed - m.span())
 }
 
 // span returns how many exchanges before its own a member keeps: others may be that far behind.
@@ -345,6 +354,7 @@ func (m *Member) begin(from ID, s State) {
 		if sponsor, ok := m.log.At(v).SponsorOf(self); ok {
 			if sponsor == from && m.log.At(v).First == s.Exchange {
 				p.state, p.clone = s.Snapshot, true
+				p.given[s.Exchange] = s.Snapshot // it may be a sponsor itself
 			}
 			return
 		}

@@ -213,6 +213,13 @@ func (s *stretch) enter(begins bool) error {
 		if !clone || !begins {
 			from = id
 		}
+		for s.states[from] == nil { // a sponsor that begins itself here has the state of its own
+			next, ok := s.log.Admitted(from, s.view)
+			if !ok || !begins || next == from {
+				break
+			}
+			from = next
+		}
 		if snapshots[i] = s.states[from]; snapshots[i] == nil && s.view > 0 {
 			return fmt.Errorf("member %d begins with the state of %d, which has none: the log does not fit the run", id, from)
 		}
