@@ -68,8 +68,8 @@ func (a *AllGather) State(v *state.Visit) {
 }
 
 // Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
-func (a *AllGather) Restart(clone bool) {
-	if clone {
+func (a *AllGather) Restart(of Origin) {
+	if of == Cloned {
 		a.part.e = nil
 	}
 }

@@ -110,4 +110,4 @@ func addLE(dst []float32, payload []byte) {
 }
 
 // Restart forgets nothing: replicas are equal, and so is the clone of one.
-func (a *AllReduce) Restart(bool) {}
+func (a *AllReduce) Restart(Origin) {}

@@ -117,7 +117,7 @@ func (a *Choco) divide(in []Message) (parts, models []Message, err error) {
 }
 
 // Restart sets h to the model and forgets s, which is a sum over other members.
-func (a *Choco) Restart(bool) {
+func (a *Choco) Restart(Origin) {
 	a.h, a.s = append([]float32(nil), a.X...), nil
 }
 

@@ -77,4 +77,4 @@ func (a *DeepSqueeze) State(v *state.Visit) {
 }
 
 // Restart sets the error to 0: it belongs to messages that other members got.
-func (a *DeepSqueeze) Restart(bool) { a.e = nil }
+func (a *DeepSqueeze) Restart(Origin) { a.e = nil }

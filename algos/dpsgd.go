@@ -102,4 +102,4 @@ func (a *DPSGD) ExtraMemory() int {
 }
 
 // Restart forgets nothing: the mean of the models moves by −α p̄ from any start.
-func (a *DPSGD) Restart(bool) {}
+func (a *DPSGD) Restart(Origin) {}

@@ -55,4 +55,4 @@ func (a *Naive) ExtraMemory() int { return 0 }
 func (a *Naive) State(v *state.Visit) { a.Compression.State(v) }
 
 // Restart forgets nothing: the rule carries the model alone.
-func (a *Naive) Restart(bool) {}
+func (a *Naive) Restart(Origin) {}

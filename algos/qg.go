@@ -105,7 +105,7 @@ func (a *QG) State(v *state.Visit) { v.Vector("m", &a.momentum, len(a.X)) }
 
 // Restart forgets nothing: the mean of the models moves by that of p, for any momentum. The part of m̂ that belongs to
 // another W decays as β^t.
-func (a *QG) Restart(bool) {}
+func (a *QG) Restart(Origin) {}
 
 // noStep is the error of a rule that divides by α_k.
 func noStep(name string, k int, alpha float32) error {

@@ -126,8 +126,8 @@ func (a *Server) State(v *state.Visit) {
 }
 
 // Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
-func (a *Server) Restart(clone bool) {
-	if clone {
+func (a *Server) Restart(of Origin) {
+	if of == Cloned {
 		a.part.e = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
@@ -15,7 +16,7 @@ import (
 type Restarter interface {
 	// Restart forgets what belongs to other members than those of the next exchange. It comes before the first round of
 	// a view, and keeps the model. A clone has the state of its sponsor; it also forgets what that one owes.
-	Restart(clone bool)
+	Restart(of algos.Origin)
 }
 
 // An Entrance says how a worker begins in the middle of a run.
@@ -51,7 +52,11 @@ func Enter(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule S
 		w.repair = Repairs{Verified: w.repair.Verified}
 	}
 	if e.Restart {
-		r.Restart(e.Clone)
+		of := algos.Kept
+		if e.Clone {
+			of = algos.Cloned
+		}
+		r.Restart(of)
 	}
 	w.k = e.Round
 	w.outbox.sent = w.slot()

@@ -25,10 +25,10 @@ type chair struct {
 func (h *chair) reset(c *Council) {
 	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}}
 	for _, id := range c.watched() {
-		h.heard[id] = c.now
+		h.heard[id] = c.times.now
 	}
 	for _, m := range c.waiting {
-		h.heard[m.ID] = c.now
+		h.heard[m.ID] = c.times.now
 	}
 }
 
@@ -44,7 +44,7 @@ func (h *chair) slept(pause time.Duration) {
 
 // hear takes the word of a member.
 func (h *chair) hear(c *Council, from ID, w Word) {
-	h.heard[from] = c.now
+	h.heard[from] = c.times.now
 	h.words[from] = w
 	if w.Report.State {
 		h.stateful[from] = true
@@ -74,27 +74,27 @@ func (h *chair) quiet(c *Council, id ID) bool {
 	}
 	since, known := h.heard[id]
 	if !known {
-		h.heard[id] = c.now
+		h.heard[id] = c.times.now
 		return false
 	}
-	return c.now-since > c.o.Grace
+	return c.times.now-since > c.o.Grace
 }
 
 // hearsMost reports whether the leader hears a majority of voters.
 func (h *chair) hearsMost(c *Council) bool {
-	return c.Majority(func(id ID) bool { return id == c.o.ID || c.now-h.heard[id] <= c.o.Grace })
+	return c.Majority(func(id ID) bool { return id == c.o.ID || c.times.now-h.heard[id] <= c.o.Grace })
 }
 
 // act proposes an entry, if one is due. It reports whether it has.
 func (h *chair) act(c *Council) bool {
-	if !c.Leads() || !h.ready || c.now < h.until || !h.hearsMost(c) {
+	if !c.Leads() || !h.ready || c.times.now < h.until || !h.hearsMost(c) {
 		return false
 	}
 	it := h.due(c)
 	if it == nil {
 		return false
 	}
-	h.until = c.now + c.o.Patience
+	h.until = c.times.now + c.o.Patience
 	return c.propose(it)
 }
 
@@ -110,11 +110,11 @@ func (c *Council) propose(it *entry) bool {
 	if len(c.conf.GetVotersOutgoing()) > 0 {
 		return false
 	}
-	return c.node.ProposeConfChange(&pb.ConfChangeV2{Changes: c.changes(it), Context: data}) == nil
+	return c.node.ProposeConfChange(&pb.ConfChangeV2{Changes: changes(c, it), Context: data}) == nil
 }
 
 // changes returns the changes of raft's configuration that an entry makes.
-func (c *Council) changes(it *entry) (all []*pb.ConfChangeSingle) {
+func changes(c *Council, it *entry) (all []*pb.ConfChangeSingle) {
 	add := func(kind pb.ConfChangeType, id ID) {
 		all = append(all, &pb.ConfChangeSingle{Type: kind.Enum(), NodeId: new(raftID(id))})
 	}
@@ -233,7 +233,7 @@ func (h *chair) close(c *Council) *entry {
 	}
 	next.Leaves = h.leaves(c, next.Fence, next.Leaves)
 	for _, m := range c.waiting { // in the order of ids: a newcomer has the last rank
-		if c.now-h.heard[m.ID] >= c.o.Patience {
+		if c.times.now-h.heard[m.ID] >= c.o.Patience {
 			break
 		}
 		next.Joins = append(next.Joins, m)

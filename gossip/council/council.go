@@ -65,11 +65,17 @@ type Council struct {
 	minutes
 	chair chair
 
-	now, beat, heard time.Duration // the time, the next heartbeat, and when a leader was last heard
-	parted           bool          // a leader has said that this member is out of the run
-	own              Word          // what this member says to a leader, again and again
-	out              []Envelope
-	failed           error
+	times  times
+	parted bool // a leader has said that this member is out of the run
+	own    Word // what this member says to a leader, again and again
+	out    []Envelope
+	failed error
+}
+
+// times are those of this member.
+type times struct {
+	now, beat time.Duration // the present one, and that of the next heartbeat
+	heard     time.Duration // when a leader was last heard
 }
 
 // minutes are what all members know alike after the same entries.
@@ -229,7 +235,7 @@ func (c *Council) Leader() (ID, bool) {
 }
 
 // Waits reports whether nothing can be decided now, because this member hears no leader.
-func (c *Council) Waits() bool { return c.now-c.heard > 2*c.o.Patience && !c.Leads() }
+func (c *Council) Waits() bool { return c.times.now-c.times.heard > 2*c.o.Patience && !c.Leads() }
 
 // Leave says that the member wants to leave.
 func (c *Council) Leave() { c.own.Leave = true }
@@ -247,17 +253,17 @@ func (c *Council) Ask(n Newcomer) {
 
 // Tick reports the time. Calls may be as rare as one per Beat.
 func (c *Council) Tick(now time.Duration) error {
-	if pause := now - c.now; pause > c.o.Grace/2 { // this member slept, and nobody else was silent
-		c.heard += pause
+	if pause := now - c.times.now; pause > c.o.Grace/2 { // this member slept, and nobody else was silent
+		c.times.heard += pause
 		c.chair.slept(pause)
 	}
-	c.now = now
-	if now >= c.beat {
-		c.beat = now + c.o.Beat
+	c.times.now = now
+	if now >= c.times.beat {
+		c.times.beat = now + c.o.Beat
 		if c.Leads() {
 			c.node.Tick()
-		} else if c.votes() && now-c.heard > c.wait() {
-			c.heard = now
+		} else if votes(c) && now-c.times.heard > wait(c) {
+			c.times.heard = now
 			_ = c.node.Campaign() // raft says why not: another change is not applied yet
 		}
 		c.say()
@@ -266,7 +272,7 @@ func (c *Council) Tick(now time.Duration) error {
 }
 
 // votes reports whether this member is a voter.
-func (c *Council) votes() bool {
+func votes(c *Council) bool {
 	return slices.Contains(c.conf.GetVoters(), raftID(c.o.ID)) ||
 		slices.Contains(c.conf.GetVotersOutgoing(), raftID(c.o.ID))
 }
@@ -275,7 +281,7 @@ func (c *Council) votes() bool {
 const waitStream = 1<<31 - 6
 
 // wait returns how long this member waits for a leader in the present term.
-func (c *Council) wait() time.Duration {
+func wait(c *Council) time.Duration {
 	term := int(c.node.BasicStatus().GetTerm())
 	u := rng.At(rng.Stream(rng.Stream(c.o.Seed, waitStream), int(c.o.ID)), term).Uniform(0)
 	return time.Duration(float64(c.o.Patience) * (1 + float64(u)))
@@ -314,7 +320,7 @@ func (c *Council) Parted(peer ID) { c.node.ReportUnreachable(raftID(peer)) }
 
 // Receive takes a message. A message that makes no sense is dropped.
 func (c *Council) Receive(from ID, m Message) error {
-	c.chair.heard[from] = c.now
+	c.chair.heard[from] = c.times.now
 	switch {
 	case m.Word != nil && m.Word.Bye:
 		c.parted = true
@@ -329,7 +335,7 @@ func (c *Council) Receive(from ID, m Message) error {
 		}
 		if c.node.Step(&step) == nil {
 			if lead, ok := c.Leader(); ok && lead == from || step.GetType() == pb.MsgVote {
-				c.heard = c.now
+				c.times.heard = c.times.now
 			}
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	alpha = 0.125
 )
 
-// A world is the crew of a test: member id has the objective |A x − b|²/2 with a diagonal A and a vector b of its own.
+// A world makes the members of a test: member id has the objective |A x − b|²/2 with a diagonal A and a vector b of its own.
 type world struct {
 	rule     func(p retrace.Place, x []float32) gossip.Algorithm
 	every    int
@@ -308,7 +308,7 @@ func TestJoinsAndLeavesMoveTheMean(t *testing.T) {
 	}
 }
 
-// A run whose crew never changes is the run of the same crew without views.
+// A run whose members never change is the run of the same workers without views.
 func TestOneViewIsAFixedRun(t *testing.T) {
 	log := scenarios(t, topology.RandomMatching)["none"]
 	w := newWorld(tracking)

@@ -1,6 +1,6 @@
 // Package retrace computes a run with views again from its log: the log and the seed determine every bit.
 //
-//	err := retrace.Run(log, crew, retrace.Plan{Rounds: 1000, Every: 1}, watch)
+//	err := retrace.Run(log, maker, retrace.Plan{Rounds: 1000, Every: 1}, watch)
 //
 // It goes exchange after exchange, with the machines of package gossip. Each member of the view takes part that is not
 // off. A dead member takes part as far as others need it: up to its last message that counts, or up to the state that a
@@ -44,8 +44,8 @@ type Place struct {
 	gossip.Entrance
 }
 
-// A Crew makes the members.
-type Crew interface {
+// A Maker makes the members.
+type Maker interface {
 	// Enter returns a member at its place.
 	Enter(p Place) (Member, error)
 }
@@ -78,11 +78,11 @@ func (Unwatched) Boundary(int, view.ID, []float32) {}
 func (Unwatched) Restarted(int, int, view.ID, []float32) {}
 
 // Run computes the run of a log.
-func Run(log *view.Log, crew Crew, p Plan, watch Watch) error {
+func Run(log *view.Log, maker Maker, p Plan, watch Watch) error {
 	if p.Rounds < 0 || p.Every < 1 {
 		return fmt.Errorf("retrace: %d rounds with an exchange in every %d: must be at least 0 and 1", p.Rounds, p.Every)
 	}
-	r := &run{log: log, crew: crew, plan: p, watch: watch, states: map[view.ID]*state.Snapshot{}}
+	r := &run{log: log, maker: maker, plan: p, watch: watch, states: map[view.ID]*state.Snapshot{}}
 	for v := range log.Len() {
 		first, end := r.exchanges(v)
 		for first < end {
@@ -99,7 +99,7 @@ func Run(log *view.Log, crew Crew, p Plan, watch Watch) error {
 // A run is one in progress.
 type run struct {
 	log    *view.Log
-	crew   Crew
+	maker  Maker
 	plan   Plan
 	watch  Watch
 	states map[view.ID]*state.Snapshot // of all that have taken part, when they stopped
@@ -234,7 +234,7 @@ func (s *stretch) enter(begins bool) error {
 		}
 		p.Entrance = gossip.Entrance{Round: s.from, State: snapshots[i], Clone: clone && begins,
 			Restart: begins && s.view > 0}
-		m, err := s.crew.Enter(p)
+		m, err := s.maker.Enter(p)
 		if err != nil {
 			return fmt.Errorf("member %d: %w", id, err)
 		}

@@ -9,7 +9,7 @@ import (
 // Graph returns the graph of a view of n members. A torus takes the grid that is nearest to a square; if n is prime it
 // is a ring. It fails for kinds that have no graph for every n.
 func Graph(base topology.Spec, n int) (*topology.Graph, error) {
-	if why := Refused(base.Kind); why != "" {
+	if why := base.Kind.Sized(); why != "" {
 		return nil, fmt.Errorf("topology %s: %s: a run with views needs a graph for every number of members, such as "+
 			"ring or one-peer-exponential", base.Kind, why)
 	}
@@ -18,17 +18,6 @@ func Graph(base topology.Spec, n int) (*topology.Graph, error) {
 		base.Rows, base.Cols = topology.Sides(n)
 	}
 	return topology.New(base)
-}
-
-// Refused returns why a kind has no graph for every number of members, "" if it has.
-func Refused(kind topology.Kind) string {
-	switch {
-	case kind == topology.Hypercube || kind == topology.OnePeerHypercube:
-		return "it exists for powers of two only"
-	case kind.Takes("file"):
-		return "its edges are given, and belong to one crew"
-	}
-	return ""
 }
 
 // ShapeOf describes a graph for people.

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-func crew(ids ...ID) (all []Member) {
+func people(ids ...ID) (all []Member) {
 	for _, id := range ids {
 		all = append(all, Member{ID: id})
 	}
@@ -42,10 +42,10 @@ func newLog(t *testing.T, base topology.Spec, records ...Record) *Log {
 // history is a log with each change: 5 joins, 3 dies, 1 leaves.
 func history(t *testing.T, base topology.Spec) *Log {
 	t.Helper()
-	return newLog(t, base, Record{Members: crew(0, 1, 2, 3, 4)},
-		Record{First: 4, Members: crew(0, 1, 2, 3, 4, 5), Sponsors: []Sponsor{{5, 2}}},
-		Record{First: 9, Members: crew(0, 1, 2, 4, 5), Dead: []Death{{3, 6}}, Lost: []Loss{{2, 3, 6}}},
-		Record{First: 12, Members: crew(0, 2, 4, 5), Left: []ID{1}})
+	return newLog(t, base, Record{Members: people(0, 1, 2, 3, 4)},
+		Record{First: 4, Members: people(0, 1, 2, 3, 4, 5), Sponsors: []Sponsor{{5, 2}}},
+		Record{First: 9, Members: people(0, 1, 2, 4, 5), Dead: []Death{{3, 6}}, Lost: []Loss{{2, 3, 6}}},
+		Record{First: 12, Members: people(0, 2, 4, 5), Left: []ID{1}})
 }
 
 func TestAForceIsTheLastViewThatHasBegun(t *testing.T) {
@@ -87,9 +87,9 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 		"number":       {func(r *Record) { r.View = 5 }, "view 5: view: number 5: the next view is 4"},
 		"earlier":      {func(r *Record) { r.First = 11 }, "first: 11: must be at least 12"},
 		"nobody":       {func(r *Record) { r.Members = nil }, "members: 0: must be 1 to 4096"},
-		"order":        {func(r *Record) { r.Members = crew(2, 0) }, "members: id 0: ids ascend from 0 on"},
-		"missing":      {func(r *Record) { r.Members = crew(0, 2, 4) }, "members: id 5 is missing"},
-		"stranger":     {func(r *Record) { r.Members = crew(0, 2, 4, 5, 6) }, "members: id 6: neither a member"},
+		"order":        {func(r *Record) { r.Members = people(2, 0) }, "members: id 0: ids ascend from 0 on"},
+		"missing":      {func(r *Record) { r.Members = people(0, 2, 4) }, "members: id 5 is missing"},
+		"stranger":     {func(r *Record) { r.Members = people(0, 2, 4, 5, 6) }, "members: id 6: neither a member"},
 		"left":         {func(r *Record) { r.Left = []ID{1} }, "left: id 1: no member of view 3"},
 		"dead":         {func(r *Record) { r.Dead = []Death{{7, 1}} }, "dead: id 7: neither a member"},
 		"dead again":   {func(r *Record) { r.Dead = []Death{{3, 1}} }, "dead: id 3: neither a member"},
@@ -105,7 +105,7 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 		"samples":      {func(r *Record) { r.Members[0].Samples = -1 }, "samples -1: must be at least 0"},
 	} {
 		l := history(t, ring())
-		r := Record{View: 4, First: 12, Members: crew(0, 2, 4, 5)}
+		r := Record{View: 4, First: 12, Members: people(0, 2, 4, 5)}
 		test.change(&r)
 		if err := l.Add(r); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
@@ -114,7 +114,7 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 			t.Errorf("%s: the log has changed", name)
 		}
 	}
-	for _, r := range []Record{{First: 1, Members: crew(0)}, {Members: crew(0, 2)}, {Members: crew(0), Left: []ID{1}}} {
+	for _, r := range []Record{{First: 1, Members: people(0)}, {Members: people(0, 2)}, {Members: people(0), Left: []ID{1}}} {
 		if _, err := New(ring(), r); err == nil {
 			t.Errorf("view 0 may be %+v", r)
 		}
@@ -123,13 +123,13 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 
 func TestKindsWithoutAGraphForEveryNumberAreRefused(t *testing.T) {
 	for _, kind := range []topology.Kind{topology.Hypercube, topology.OnePeerHypercube, topology.EdgeList} {
-		_, err := New(topology.Spec{Kind: kind, Slack: 1, Edges: [][2]ID{{0, 1}}}, Record{Members: crew(0, 1)})
+		_, err := New(topology.Spec{Kind: kind, Slack: 1, Edges: [][2]ID{{0, 1}}}, Record{Members: people(0, 1)})
 		if err == nil || !strings.Contains(err.Error(), "needs a graph for every number of members") {
 			t.Errorf("%s: error %v", kind, err)
 		}
 	}
-	l := newLog(t, topology.Spec{Kind: topology.Torus, Slack: 1}, Record{Members: crew(0, 1, 2, 3, 4, 5)},
-		Record{First: 2, Members: crew(0, 1, 2, 3, 4), Left: []ID{5}})
+	l := newLog(t, topology.Spec{Kind: topology.Torus, Slack: 1}, Record{Members: people(0, 1, 2, 3, 4, 5)},
+		Record{First: 2, Members: people(0, 1, 2, 3, 4), Left: []ID{5}})
 	if a, b := l.At(0).Topology.Shape, l.At(1).Topology.Shape; a != "2x3" || b != "1x5" {
 		t.Errorf("shapes %s and %s, want 2x3 and 1x5", a, b)
 	}
@@ -140,7 +140,7 @@ func TestMovedEqualsTheRows(t *testing.T) {
 	for _, kind := range []topology.Kind{topology.Ring, topology.Torus, topology.OnePeerExponential, topology.RandomShift,
 		topology.StaticExponential, topology.RandomMatching} {
 		base := topology.Spec{Kind: kind, Slack: 0.8, Seed: 3}
-		l := newLog(t, base, Record{Members: crew(0, 1, 2, 3, 4, 5)})
+		l := newLog(t, base, Record{Members: people(0, 1, 2, 3, 4, 5)})
 		last := 4
 		lost := Loss{-1, 3, 0}
 		for x := 0; x <= last; x++ { // some message of 3 is lost
@@ -150,7 +150,7 @@ func TestMovedEqualsTheRows(t *testing.T) {
 				}
 			}
 		}
-		r := Record{View: 1, First: 9, Members: crew(0, 2, 4, 5), Dead: []Death{{1, 5}, {3, last}}, Lost: []Loss{lost}}
+		r := Record{View: 1, First: 9, Members: people(0, 2, 4, 5), Dead: []Death{{1, 5}, {3, last}}, Lost: []Loss{lost}}
 		if err := l.Add(r); err != nil {
 			t.Fatal(kind, err)
 		}
@@ -230,9 +230,9 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	l, err := New(ring(), Record{Members: crew(0, 1, 2)})
+	l, err := New(ring(), Record{Members: people(0, 1, 2)})
 	if err == nil {
-		err = l.Add(Record{View: 1, First: 3, Members: crew(0, 1, 3), Dead: []Death{{2, 1}}, Sponsors: []Sponsor{{3, 0}}})
+		err = l.Add(Record{View: 1, First: 3, Members: people(0, 1, 3), Dead: []Death{{2, 1}}, Sponsors: []Sponsor{{3, 0}}})
 	}
 	if err != nil {
 		f.Fatal(err)
@@ -258,8 +258,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func TestNobodyDecidesWithoutAState(t *testing.T) {
-	l := newLog(t, ring(), Record{Members: crew(0, 1)},
-		Record{First: 2, Members: crew(0, 1, 2), Sponsors: []Sponsor{{2, 0}}})
+	l := newLog(t, ring(), Record{Members: people(0, 1)},
+		Record{First: 2, Members: people(0, 1, 2), Sponsors: []Sponsor{{2, 0}}})
 	_, err := Decide(l, Close{Fence: []ID{0, 1}}, []Report{{ID: 2, Promise: 2, Next: 2}})
 	if !errors.Is(err, ErrNoState) {
 		t.Errorf("error %v, want ErrNoState", err)

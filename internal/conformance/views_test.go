@@ -81,7 +81,7 @@ func checkViews(t *testing.T, file viewsFile) {
 	if max(1, len(row.Lanes())) != file.Lanes {
 		t.Errorf("%d lanes, the row has %d", file.Lanes, len(row.Lanes()))
 	}
-	c := newCrew(t, file)
+	c := newMaker(t, file)
 	plan := retrace.Plan{Rounds: file.Steps, Every: c.period(), Together: row.Together(uint64(file.Topology.Seed))}
 	if err := retrace.Run(c.log, c, plan, c); err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func checkViews(t *testing.T, file viewsFile) {
 	c.checkMessages()
 }
 
-// A crewOf makes the members of a file, and keeps all models and messages.
-type crewOf struct {
+// A makerOf makes the members of a file, and keeps all models and messages.
+type makerOf struct {
 	viewsFile
 	t      *testing.T
 	row    registry.Algorithm
@@ -103,10 +103,10 @@ type crewOf struct {
 	sent   []map[view.ID]*witness        // by lane
 }
 
-func newCrew(t *testing.T, file viewsFile) *crewOf {
+func newMaker(t *testing.T, file viewsFile) *makerOf {
 	t.Helper()
 	row, _ := file.Algorithm.row()
-	c := &crewOf{viewsFile: file, t: t, row: row, models: map[int]map[view.ID][]float32{},
+	c := &makerOf{viewsFile: file, t: t, row: row, models: map[int]map[view.ID][]float32{},
 		starts: map[int]map[view.ID][]float32{}}
 	c.log = newLog(t, file.Topology, file.Views)
 	for range max(1, len(row.Lanes())) {
@@ -115,23 +115,23 @@ func newCrew(t *testing.T, file viewsFile) *crewOf {
 	return c
 }
 
-func (c *crewOf) period() int { return max(1, c.Algorithm.LocalSteps) }
+func (c *makerOf) period() int { return max(1, c.Algorithm.LocalSteps) }
 
 // A memberOf is a member of a file.
 type memberOf struct {
-	crew      *crewOf
+	run       *makerOf
 	place     retrace.Place
 	machine   *gossip.Worker
 	optimizer *train.Optimizer
 }
 
 // Enter makes a member as its row says.
-func (c *crewOf) Enter(p retrace.Place) (retrace.Member, error) {
+func (c *makerOf) Enter(p retrace.Place) (retrace.Member, error) {
 	x := make([]float32, len(c.X0[0]))
 	if p.State == nil {
 		x = narrowed(c.X0[p.ID])
 	}
-	m := &memberOf{crew: c, place: p, optimizer: newOptimizer(c.t, c.Algorithm, len(x))}
+	m := &memberOf{run: c, place: p, optimizer: newOptimizer(c.t, c.Algorithm, len(x))}
 	alg, err := c.row.Build(c.parts(p, x))
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (c *crewOf) Enter(p retrace.Place) (retrace.Member, error) {
 }
 
 // parts returns the parts of the rule of a member: noise has the address of its id.
-func (c *crewOf) parts(p retrace.Place, x []float32) registry.Parts {
+func (c *makerOf) parts(p retrace.Place, x []float32) registry.Parts {
 	a := c.Algorithm
 	order, ok := map[string]algos.Order{"": algos.CTA, "cta": algos.CTA, "atc": algos.ATC}[a.Order]
 	if !ok {
@@ -177,7 +177,7 @@ func (c *crewOf) parts(p retrace.Place, x []float32) registry.Parts {
 }
 
 // codec returns the codec of a lane of a member. It records all that the member sends in all views.
-func (c *crewOf) codec(p retrace.Place, lane int) algos.Codec {
+func (c *makerOf) codec(p retrace.Place, lane int) algos.Codec {
 	m := c.Algorithm.Moniqua
 	if m == nil {
 		return algos.Full{}
@@ -202,7 +202,7 @@ func (m *memberOf) Gradient(_ int, x []float32) ([]float32, float32, error) {
 	g := make([]float64, len(x))
 	dealt := m.functions()
 	for _, i := range dealt {
-		for at, v := range m.crew.Problem.gradient(i, widened(x)) {
+		for at, v := range m.run.Problem.gradient(i, widened(x)) {
 			g[at] += v / float64(len(dealt))
 		}
 	}
@@ -212,17 +212,17 @@ func (m *memberOf) Gradient(_ int, x []float32) ([]float32, float32, error) {
 }
 
 func (m *memberOf) functions() (all []int) {
-	switch m.crew.Data {
+	switch m.run.Data {
 	case "local":
 		return []int{int(m.place.ID)}
 	case "deal":
-		n, s := len(m.crew.log.At(m.place.View).Members), m.crew.Problem.functions()
+		n, s := len(m.run.log.At(m.place.View).Members), m.run.Problem.functions()
 		for i := m.place.Rank * s / n; i < (m.place.Rank+1)*s/n; i++ {
 			all = append(all, i)
 		}
 		return all
 	}
-	m.crew.t.Fatalf("unknown data %q", m.crew.Data)
+	m.run.t.Fatalf("unknown data %q", m.run.Data)
 	return nil
 }
 
@@ -233,10 +233,10 @@ func (p problem) functions() int { return max(len(p.A), len(p.X)) }
 func (m *memberOf) Save(s *state.Snapshot) { s.Save("task", m.optimizer) }
 
 // Boundary keeps a model.
-func (c *crewOf) Boundary(k int, id view.ID, x []float32) { keepModel(c.models, k, id, x) }
+func (c *makerOf) Boundary(k int, id view.ID, x []float32) { keepModel(c.models, k, id, x) }
 
 // Restarted keeps the model with which a view begins.
-func (c *crewOf) Restarted(v, _ int, id view.ID, x []float32) { keepModel(c.starts, v, id, x) }
+func (c *makerOf) Restarted(v, _ int, id view.ID, x []float32) { keepModel(c.starts, v, id, x) }
 
 func keepModel(models map[int]map[view.ID][]float32, at int, id view.ID, x []float32) {
 	if models[at] == nil {
@@ -245,7 +245,7 @@ func keepModel(models map[int]map[view.ID][]float32, at int, id view.ID, x []flo
 	models[at][id] = slices.Clone(x)
 }
 
-func (c *crewOf) checkCheckpoints() {
+func (c *makerOf) checkCheckpoints() {
 	c.t.Helper()
 	if len(c.Checkpoints) == 0 || len(c.Mean) == 0 {
 		c.t.Error("no checkpoints in the file")
@@ -265,7 +265,7 @@ func (c *crewOf) checkCheckpoints() {
 	}
 }
 
-func (c *crewOf) checkStarts() {
+func (c *makerOf) checkStarts() {
 	c.t.Helper()
 	for _, want := range c.Starts {
 		got := c.starts[want.View]
@@ -280,7 +280,7 @@ func (c *crewOf) checkStarts() {
 }
 
 // checkAll compares the models of members.
-func (c *crewOf) checkAll(what string, want membersAt, models map[view.ID][]float32) {
+func (c *makerOf) checkAll(what string, want membersAt, models map[view.ID][]float32) {
 	c.t.Helper()
 	for i, id := range want.Members {
 		x := models[id]
@@ -292,14 +292,14 @@ func (c *crewOf) checkAll(what string, want membersAt, models map[view.ID][]floa
 	}
 }
 
-func (c *crewOf) near(what string, got, want []float64) {
+func (c *makerOf) near(what string, got, want []float64) {
 	c.t.Helper()
 	for i, v := range want {
 		near(c.t, fmt.Sprintf("%s [%d]", what, i), got[i], v, c.Tolerance.Float32)
 	}
 }
 
-func (c *crewOf) mean(models map[view.ID][]float32, ids []view.ID) []float64 {
+func (c *makerOf) mean(models map[view.ID][]float32, ids []view.ID) []float64 {
 	mean := make([]float64, len(c.X0[0]))
 	for _, id := range ids {
 		for i, v := range models[id] {
@@ -310,7 +310,7 @@ func (c *crewOf) mean(models map[view.ID][]float32, ids []view.ID) []float64 {
 }
 
 // checkEnd compares the models of leavers, the loss and the spread at the end.
-func (c *crewOf) checkEnd() {
+func (c *makerOf) checkEnd() {
 	c.t.Helper()
 	for _, want := range c.Left {
 		end, _ := c.log.Ends(want.ID)
@@ -337,7 +337,7 @@ func (c *crewOf) checkEnd() {
 }
 
 // checkMessages compares indices, symbols and hashes, and the largest gaps.
-func (c *crewOf) checkMessages() {
+func (c *makerOf) checkMessages() {
 	c.t.Helper()
 	if c.Algorithm.Moniqua == nil {
 		return
@@ -359,7 +359,7 @@ func (c *crewOf) checkMessages() {
 }
 
 // message returns the messages of members in a lane of round k.
-func (c *crewOf) message(k, lane int, peers []topology.Rank) firstMessage {
+func (c *makerOf) message(k, lane int, peers []topology.Rank) firstMessage {
 	c.t.Helper()
 	packing, err := quant.NewPacking(c.Algorithm.Moniqua.Levels)
 	if err != nil {
@@ -388,7 +388,7 @@ func (c *crewOf) message(k, lane int, peers []topology.Rank) firstMessage {
 }
 
 // gaps returns the largest distances of those that mix each other's messages, by lane, in units of θ.
-func (c *crewOf) gaps() []float64 {
+func (c *makerOf) gaps() []float64 {
 	gaps := make([]float64, len(c.sent))
 	for lane, members := range c.sent {
 		for k := c.period() - 1; k < c.Steps; k += c.period() {

@@ -1,8 +1,8 @@
-// Package crew has the machine of one member of a run that members join, leave and die in. A Member puts a machine of
+// Package member has the machine of one member of a run that members join, leave and die in. A Member puts a machine of
 // package gossip into each view that its council decides. It keeps its promises, hands the model on to newcomers, and
 // gives the messages of the dead to those that lack them. It has no clock and no socket:
 //
-//	m, err := crew.Found(options, log)
+//	m, err := member.Found(options, log)
 //	for {
 //		r := m.Ready()
 //		send(r.Send)
@@ -13,7 +13,7 @@
 //	}
 //
 // The log of views and the seed determine every bit: package retrace computes the run again.
-package crew
+package member
 
 import (
 	"fmt"
@@ -33,9 +33,9 @@ type ID = view.ID
 // Options are those of a member.
 type Options struct {
 	Council council.Options
-	Crew    retrace.Crew // makes the member in each view
-	Plan    retrace.Plan // Together must be nil
-	Fewest  int          // members below which all wait before their next exchange
+	Maker   retrace.Maker // makes the member in each view
+	Plan    retrace.Plan  // Together must be nil
+	Fewest  int           // members below which all wait before their next exchange
 }
 
 // A Letter is a message between two members. One of its parts is there.
@@ -154,14 +154,6 @@ func (m *Member) Leave() { m.council.Leave() }
 // Standing returns where the member stands.
 func (m *Member) Standing() Standing { return m.place.standing }
 
-// Params returns the model, nil before the member has one.
-func (m *Member) Params() []float32 {
-	if m.place.member == nil {
-		return nil
-	}
-	return m.place.member.Machine().Params()
-}
-
 // Next returns the first exchange that the member has not begun, and the first that it has not mixed.
 func (m *Member) Next() (next, at int) {
 	if m.place.member == nil || m.place.state != nil {
@@ -175,8 +167,8 @@ func (m *Member) Next() (next, at int) {
 	return at, at
 }
 
-// end returns the number of exchanges of the run, E.
-func (m *Member) end() int { return m.o.Plan.Rounds / m.o.Plan.Every }
+// exchanges returns the number of exchanges of a run, E.
+func exchanges(p retrace.Plan) int { return p.Rounds / p.Every }
 
 // host hears the council for the member.
 type host struct{ m *Member }
@@ -186,7 +178,7 @@ func (h host) Close(c view.Close) {
 	h.m.place.fence = c.Fence
 	if h.m.place.promise < 0 {
 		next, _ := h.m.Next()
-		h.m.place.promise = min(h.m.end(), next+c.Margin)
+		h.m.place.promise = min(exchanges(h.m.o.Plan), next+c.Margin)
 	}
 	h.m.gate()
 }
@@ -208,15 +200,15 @@ func (h host) Report() view.Report {
 	m.note()
 	_, at := m.Next()
 	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at, State: m.place.standing != Joining || m.place.state != nil,
-		Held: m.store.held(m.absent())}
+		Held: m.store.held(absent(m.log, m.place.fence))}
 }
 
 // absent returns all that are dead, or fenced.
-func (m *Member) absent() []ID {
-	all := slices.Clone(m.place.fence)
-	for v := range m.log.Len() {
-		for _, d := range m.log.At(v).Dead {
-			if _, dead := m.log.Dead(d.ID); dead && !slices.Contains(all, d.ID) {
+func absent(log *view.Log, fence []ID) []ID {
+	all := slices.Clone(fence)
+	for v := range log.Len() {
+		for _, d := range log.At(v).Dead {
+			if _, dead := log.Dead(d.ID); dead && !slices.Contains(all, d.ID) {
 				all = append(all, d.ID)
 			}
 		}
@@ -247,7 +239,7 @@ func (m *Member) read(r view.Record) {
 
 // bound returns the first exchange that the member may not begin in its present view.
 func (m *Member) bound() int {
-	bound := m.end() + 1
+	bound := exchanges(m.o.Plan) + 1
 	if m.place.promise >= 0 {
 		bound = min(bound, m.place.promise)
 	}
@@ -292,7 +284,7 @@ func (m *Member) cross() bool {
 	next, at := m.Next()
 	over := p.view+1 < m.log.Len() && at >= m.log.At(p.view+1).First && next == at
 	if !over {
-		return m.finish()
+		return finish(m)
 	}
 	for more := true; more && m.failed == nil; { // its last messages
 		_, more = m.flush(p.member.Machine())
@@ -307,7 +299,7 @@ func (m *Member) cross() bool {
 }
 
 // finish notes that all rounds are over.
-func (m *Member) finish() bool {
+func finish(m *Member) bool {
 	round, begun := gossip.Standing(m.place.member.Machine())
 	if round == m.o.Plan.Rounds && !begun && m.place.standing == Working {
 		m.place.standing = Finished
@@ -332,7 +324,7 @@ func (m *Member) enter() bool {
 	at := retrace.Place{Log: m.log, View: v, ID: self, Rank: int(rank), Seat: int(rank),
 		Workers: len(m.log.At(v).Members), Rows: view.Rows{Log: m.log, View: v, ID: self}, Rounds: m.o.Plan.Rounds,
 		Entrance: entrance}
-	if p.member, m.failed = m.o.Crew.Enter(at); m.failed != nil {
+	if p.member, m.failed = m.o.Maker.Enter(at); m.failed != nil {
 		return false
 	}
 	p.member.Machine().Whole()

@@ -1,4 +1,4 @@
-package crew
+package member
 
 import (
 	"container/heap"
@@ -202,7 +202,7 @@ func newWorld(s setting) *world {
 
 func (w *world) options(id ID) Options {
 	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: beat, Patience: wait, Grace: grace,
-		Margin: w.margin, Most: 10}, Crew: w.build, Plan: w.plan(), Fewest: 1}
+		Margin: w.margin, Most: 10}, Maker: w.build, Plan: w.plan(), Fewest: 1}
 }
 
 func (w *world) at(delay time.Duration, to *actor, life func()) {
@@ -455,12 +455,12 @@ var errStall = errors.New("nothing moves")
 
 // run runs the schedule to the end.
 func (w *world) run() error {
-	var crew []view.Member
+	var all []view.Member
 	for i := range w.n {
-		crew = append(crew, view.Member{ID: ID(i)})
+		all = append(all, view.Member{ID: ID(i)})
 	}
 	for i := range w.n {
-		log, err := view.New(w.base(), view.Record{Members: crew})
+		log, err := view.New(w.base(), view.Record{Members: all})
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package crew
+package member
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/view"
 )
 
 // Ready returns the work that has come up. A driver calls it after every other call.
@@ -124,11 +125,11 @@ func (m *Member) note() {
 			needed = min(needed, end)
 		}
 	}
-	m.store.forget(needed - m.span())
+	m.store.forget(needed - span(m))
 }
 
 // span returns how many exchanges before its own a member keeps: others may be that far behind.
-func (m *Member) span() int {
+func span(m *Member) int {
 	span := m.o.Council.Margin + 4
 	for v := max(0, m.place.view-1); v < m.log.Len(); v++ {
 		span += m.log.Graph(v).Reach() + 1
@@ -140,7 +141,7 @@ func (m *Member) span() int {
 func (m *Member) Gradient(g []float32, loss float32) error {
 	w := m.working()
 	if !m.place.wished || w == nil {
-		return fmt.Errorf("crew: member %d: gradient: not asked for: call Ready first", m.o.Council.ID)
+		return fmt.Errorf("member %d: gradient: not asked for: call Ready first", m.o.Council.ID)
 	}
 	m.place.wished = false
 	return w.Gradient(g, loss, m.now)
@@ -230,7 +231,7 @@ func (m *Member) part() {
 
 // Receive takes a letter. One that has no use is dropped.
 func (m *Member) Receive(from ID, l Letter) error {
-	if m.log != nil && m.gone(from) {
+	if m.log != nil && gone(m.log, from) {
 		m.post = append(m.post, Post{from, Letter{Council: &council.Message{Word: &council.Word{Bye: true}}}})
 	}
 	switch {
@@ -255,13 +256,13 @@ func (m *Member) Receive(from ID, l Letter) error {
 // refuses reports whether frames that a member sends come too late: it is in the fence, or it is dead and a change is
 // under way, which must know all that others have. Who lacks a message gets it from another one.
 func (m *Member) refuses(from ID) bool {
-	return slices.Contains(m.place.fence, from) || m.council.Open() != nil && m.gone(from)
+	return slices.Contains(m.place.fence, from) || m.council.Open() != nil && gone(m.log, from)
 }
 
 // gone reports whether a record says that a member is dead: it may not know.
-func (m *Member) gone(id ID) bool {
-	_, member := m.log.Last().Rank(id)
-	_, dead := m.log.Dead(id)
+func gone(log *view.Log, id ID) bool {
+	_, member := log.Last().Rank(id)
+	_, dead := log.Dead(id)
 	return dead && !member
 }
 
@@ -314,7 +315,7 @@ func (m *Member) serve(to ID, w Want) {
 	switch {
 	case w.State:
 		s := m.place.given[w.Exchange]
-		if s != nil && m.sponsors(to, w.Exchange) {
+		if s != nil && sponsors(m.log, self, to, w.Exchange) {
 			m.post = append(m.post, Post{to, Letter{State: &State{w.Exchange, s}}})
 		}
 	case w.Sender == self:
@@ -334,10 +335,10 @@ func (m *Member) serve(to ID, w Want) {
 	}
 }
 
-// sponsors reports whether the log names this member as the sponsor of a newcomer from an exchange on.
-func (m *Member) sponsors(id ID, x int) bool {
-	for v := range m.log.Len() {
-		if s, ok := m.log.At(v).SponsorOf(id); ok && s == m.o.Council.ID && m.log.At(v).First == x {
+// sponsors reports whether the log names a member as the sponsor of a newcomer from an exchange on.
+func sponsors(log *view.Log, sponsor, id ID, x int) bool {
+	for v := range log.Len() {
+		if s, ok := log.At(v).SponsorOf(id); ok && s == sponsor && log.At(v).First == x {
 			return true
 		}
 	}
