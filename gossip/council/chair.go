@@ -2,7 +2,9 @@ package council
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -267,5 +269,41 @@ func (h *chair) decide(c *Council) *entry {
 	if err != nil {
 		return nil // nobody with a state would remain: it waits
 	}
+	r.Why = h.why(c, &r)
 	return &entry{View: &r, Seq: c.seq}
 }
+
+// why says how a record came about.
+func (h *chair) why(c *Council, r *view.Record) string {
+	var all []string
+	name := func(id ID) string {
+		for _, m := range slices.Concat(c.log.Last().Members, r.Members) {
+			if m.ID == id && m.Name != "" {
+				return "machine " + m.Name
+			}
+		}
+		return fmt.Sprint("member ", id)
+	}
+	for _, d := range r.Dead {
+		if sponsor, again := r.SponsorOf(d.ID); again {
+			all = append(all, fmt.Sprintf("%s begins with the state of %s", name(d.ID), name(sponsor)))
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s was silent for %v", name(d.ID), (c.times.now-h.heard[d.ID]).Round(time.Second/10)))
+	}
+	for _, id := range r.Left {
+		all = append(all, name(id)+" left")
+	}
+	for _, s := range r.Sponsors {
+		if !slices.ContainsFunc(r.Dead, func(d view.Death) bool { return d.ID == s.ID }) {
+			all = append(all, name(s.ID)+" joins")
+		}
+	}
+	if len(all) > mostReasons {
+		all = append(all[:mostReasons], "and others")
+	}
+	return strings.Join(all, "; ")
+}
+
+// mostReasons bounds the reasons of a record.
+const mostReasons = 16

@@ -137,6 +137,20 @@ func span(m *Member) int {
 	return span
 }
 
+// Compute takes the gradient that Ready asked for with the member that the maker made. It returns the round, -1 if none
+// is asked for: a view has ended meanwhile.
+func (m *Member) Compute() (k int, err error) {
+	if !m.place.wished || m.working() == nil {
+		return -1, nil
+	}
+	k = m.place.wish.Round
+	g, loss, err := m.place.member.Gradient(k, m.place.wish.At)
+	if err != nil {
+		return k, err
+	}
+	return k, m.Gradient(g, loss)
+}
+
 // Gradient takes the update direction that Ready asked for.
 func (m *Member) Gradient(g []float32, loss float32) error {
 	w := m.working()

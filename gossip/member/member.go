@@ -154,6 +154,16 @@ func (m *Member) Leave() { m.council.Leave() }
 // Standing returns where the member stands.
 func (m *Member) Standing() Standing { return m.place.standing }
 
+// Late reports whether all rounds of the run are over for this member, or will be before it begins.
+func (m *Member) Late() bool {
+	_, at := m.Next()
+	if m.log == nil {
+		return false
+	}
+	_, member := m.log.Last().Rank(m.o.Council.ID)
+	return !member && m.place.standing == Joining || at >= exchanges(m.o.Plan)
+}
+
 // Next returns the first exchange that the member has not begun, and the first that it has not mixed.
 func (m *Member) Next() (next, at int) {
 	if m.place.member == nil || m.place.state != nil {
