@@ -18,8 +18,8 @@ import (
 // from h = s = 0. The sum s = Σ_j W_ij h_j replaces the copies of the neighbours: two vectors are enough. C is a
 // contraction, biased or not; the smaller its ω, the smaller γ must be.
 //
-// After Restart the copies begin at the models: h = x, and s = x_i + Σ_j W_ij (x_j − x_i). So the first message carries x
-// after q, 4 bytes per coordinate.
+// After Restart the copies begin at the models: h = x, and s = x_i + Σ_j W_ij (x_j − x_i). So the first message carries
+// x after q, 4 bytes per coordinate.
 type Choco struct {
 	X           []float32 // the model x_{k,i}, y while a round mixes; updated in place
 	Alpha       StepSize

@@ -38,7 +38,8 @@ func byRule() []family {
 			}
 			return named
 		}},
-		{kind: Hypercube, check: checkPower, sized: powers, symmetric: true, alike: true, rule: func(s Spec, i int) (named []int) {
+		{kind: Hypercube, check: checkPower, sized: powers, symmetric: true, alike: true, rule: func(s Spec,
+			i int) (named []int) {
 			for bit := 1; bit < s.N; bit *= 2 {
 				named = append(named, i^bit)
 			}

@@ -16,14 +16,14 @@ import (
 type chair struct {
 	heard    map[ID]time.Duration // when a member was last heard
 	words    map[ID]Word          // the last word of each
-	stateful map[ID]bool          // have a state: nobody loses it
+	stateful map[ID]bool          // have a state: no member loses it
 	asks     []Newcomer
 	term     uint64        // in which this member leads
 	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
 	until    time.Duration // a proposal is under way until then; 0: none
 }
 
-// reset begins a term: everybody was heard just now.
+// reset begins a term: all were heard just now.
 func (h *chair) reset(c *Council) {
 	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}}
 	for _, id := range c.watched() {
@@ -267,7 +267,7 @@ func (h *chair) decide(c *Council) *entry {
 	}
 	r, err := view.Decide(c.log, *c.open, reports)
 	if err != nil {
-		return nil // nobody with a state would remain: it waits
+		return nil // no member with a state would remain: it waits
 	}
 	r.Why = h.why(c, &r)
 	return &entry{View: &r, Seq: c.seq}

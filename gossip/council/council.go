@@ -1,5 +1,5 @@
-// Package council lets the members of a run agree on its views: who is a member from which exchange on. A Council is the
-// part of one member, a deterministic machine around the library raft, without clock or socket:
+// Package council lets the members of a run agree on its views: the members and the exchange from which on they are it.
+// A Council is the part of one member, a deterministic machine around the library raft, without clock or socket:
 //
 //	c := council.Found(options, host)        // or Join
 //	c.Tick(now)
@@ -11,7 +11,7 @@
 // A change takes two entries of the common log. CLOSE says who is suspected, joins and leaves: each member promises the
 // first exchange that it will not begin, and reports. VIEW is the record that view.Decide makes of all reports. It is
 // also raft's change of configuration, so a majority of the voters of the view before decides it. Voters are the oldest
-// members, an odd number: a guest that crashes stops nobody.
+// members, an odd number: a guest that crashes stops no other.
 //
 // raft keeps its state in memory only: no process comes back under its id, so no vote is forgotten.
 package council
@@ -107,13 +107,13 @@ type Word struct {
 	Seq    uint64      // of the CLOSE that Report is about, 0: none
 	Report view.Report // also without a CLOSE: Report.State counts
 	Leave  bool        // wants to leave
-	Done   bool        // has left, and nobody needs it any more
+	Done   bool        // has left, and no other needs it
 	Asks   []Newcomer  // that want to join
 	Bye    bool        // of a leader: the receiver is out of the run
 }
 
-// A Newcomer is a process that wants to join. The id of its member does not count. Who was taken for dead comes back as
-// another process, with the same key.
+// A Newcomer is a process that wants to join. The id of its member does not count. A
+// member that was taken for dead comes back as another process, with the same key.
 type Newcomer struct {
 	view.Member
 	Process uint64 `json:"process"` // names the process: a number that no other one has
@@ -240,7 +240,7 @@ func (c *Council) Waits() bool { return c.times.now-c.times.heard > 2*c.o.Patien
 // Leave says that the member wants to leave.
 func (c *Council) Leave() { c.own.Leave = true }
 
-// Finish says that the member has left and that nobody needs it any more.
+// Finish says that the member has left and that no other needs it.
 func (c *Council) Finish() { c.own.Done = true }
 
 // Ask has the members decide on a newcomer, whose token and fingerprints this member has checked.
@@ -253,7 +253,7 @@ func (c *Council) Ask(n Newcomer) {
 
 // Tick reports the time. Calls may be as rare as one per Beat.
 func (c *Council) Tick(now time.Duration) error {
-	if pause := now - c.times.now; pause > c.o.Grace/2 { // this member slept, and nobody else was silent
+	if pause := now - c.times.now; pause > c.o.Grace/2 { // this member slept, and no other was silent
 		c.times.heard += pause
 		c.chair.slept(pause)
 	}

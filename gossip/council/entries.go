@@ -24,7 +24,7 @@ type entry struct {
 // snapshotEvery is the number of entries after which a member drops old ones.
 const snapshotEvery = 1000
 
-// apply takes the next entry of the common log. What does not fit the entries before has no effect at any member.
+// apply takes the next entry of the common log. One that does not fit the entries before has no effect at any member.
 func (c *Council) apply(e *pb.Entry) error {
 	c.last = e.GetIndex()
 	joined := false
@@ -84,9 +84,9 @@ func (c *Council) take(it *entry) bool {
 	return false
 }
 
-// takeClose applies a CLOSE. While one is open only another fence may come. It is larger, as a rule. Where all that have
-// a state would be in it, those that are back are taken out again: a VIEW answers the last CLOSE alone, so what the one
-// before has refused is only late.
+// takeClose applies a CLOSE. While one is open only another fence may come. It is larger, as a rule. It may be smaller
+// where no member with a state would remain, and some are back. A VIEW answers the last CLOSE alone. So frames that an
+// earlier one has refused come late, and nothing else.
 func (c *Council) takeClose(it *entry) bool {
 	next := it.Close
 	if it.For != c.log.Len() {

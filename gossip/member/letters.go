@@ -181,9 +181,6 @@ func (m *Member) Tick(now time.Duration) error {
 	return nil
 }
 
-// Parted says that letters to a member are lost.
-func (m *Member) Parted(peer ID) { m.council.Parted(peer) }
-
 // ask asks again for all that does not come.
 func (m *Member) ask() {
 	self := m.o.Council.ID
@@ -210,7 +207,7 @@ func (m *Member) ask() {
 		}
 	}
 	if m.place.standing == Leaving {
-		m.part()
+		part(m)
 	}
 	w := m.working()
 	if w == nil {
@@ -233,8 +230,8 @@ func (m *Member) ask() {
 	}
 }
 
-// part ends a leaver once nobody needs it any more.
-func (m *Member) part() {
+// part ends a leaver once no other needs it.
+func part(m *Member) {
 	for _, id := range m.log.Watched(m.council.Done) {
 		if id != m.o.Council.ID && !m.passed[id] {
 			return
@@ -267,8 +264,8 @@ func (m *Member) Receive(from ID, l Letter) error {
 	return nil
 }
 
-// refuses reports whether frames that a member sends come too late: it is in the fence, or it is dead and a change is
-// under way, which must know all that others have. Who lacks a message gets it from another one.
+// refuses reports whether frames that a member sends come too late. The member is in the fence, or it is dead and a
+// change is under way, which must know all that others have. Another member gives such a message to those that lack it.
 func (m *Member) refuses(from ID) bool {
 	return slices.Contains(m.place.fence, from) || m.council.Open() != nil && gone(m.log, from)
 }
@@ -315,7 +312,7 @@ func (m *Member) counts(sender ID, x int) bool {
 }
 
 // reread takes the letters that were unread.
-func (m *Member) reread() {
+func reread(m *Member) {
 	unread := m.store.unread
 	m.store.unread = nil
 	for _, l := range unread {

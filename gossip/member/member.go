@@ -85,7 +85,7 @@ const (
 	Joining  Standing = iota // it has no state yet
 	Working                  // it trains
 	Leaving                  // it has ended, and others may need it
-	Left                     // it has left: nobody needs it
+	Left                     // it has left: no other needs it
 	Excluded                 // a record says that it is dead: it may come back as a newcomer
 	Finished                 // all rounds are over; others may need it
 )
@@ -209,8 +209,9 @@ func (h host) Report() view.Report {
 	m := h.m
 	m.note()
 	_, at := m.Next()
-	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at, State: m.place.standing != Joining || m.place.state != nil,
-		Held: m.store.held(absent(m.log, m.place.fence))}
+	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at,
+		State: m.place.standing != Joining || m.place.state != nil,
+		Held:  m.store.held(absent(m.log, m.place.fence))}
 }
 
 // absent returns all that are dead, or fenced.
@@ -240,7 +241,7 @@ func (m *Member) read(r view.Record) {
 		m.place.standing = Excluded
 		return
 	}
-	m.reread()
+	reread(m)
 	if m.place.member != nil && m.place.state == nil && len(r.Dead) > 0 {
 		m.failed = gossip.Reroute(m.place.member.Machine())
 	}

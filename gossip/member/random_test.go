@@ -20,8 +20,8 @@ var kinds = []topology.Kind{topology.Ring, topology.Torus, topology.OnePeerExpon
 var rules = []string{"dpsgd", "atc", "moniqua", "pieces", "gt", "d2", "choco"}
 
 func settingOf(seed uint64) setting {
-	s := setting{kind: kinds[seed%uint64(len(kinds))], rule: rules[seed/8%uint64(len(rules))], n: 1 + int(seed/3%8), seed: seed,
-		every: 1 + int(seed/5%4)/3, margin: []int{0, 2, 6}[seed%3], faults: int(seed % 17)}
+	s := setting{kind: kinds[seed%uint64(len(kinds))], rule: rules[seed/8%uint64(len(rules))], n: 1 + int(seed/3%8),
+		seed: seed, every: 1 + int(seed/5%4)/3, margin: []int{0, 2, 6}[seed%3], faults: int(seed % 17)}
 	if s.rule == "d2" || s.rule == "choco" {
 		s.kind = kinds[seed%2]
 	}

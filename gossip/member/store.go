@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/gossip/view"
 )
 
-// A store keeps the messages of a member: its own, for those that lack them, and those received, until they are mixed
-// and as long as another member may lack them.
+// A store keeps the messages of a member. Its own are there for those that lack them. Those received are there until
+// they are mixed, and as long as another member may lack them.
 type store struct {
 	own    map[int][]Letter // by exchange: one letter per receiver and piece
 	to     map[int][]ID     // the receivers of these letters

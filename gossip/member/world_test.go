@@ -41,7 +41,8 @@ type setting struct {
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%s %s n %d H %d margin %d faults %d seed %d", s.rule, s.kind, s.n, s.every, s.margin, s.faults, s.seed)
+	return fmt.Sprintf("%s %s n %d H %d margin %d faults %d seed %d", s.rule, s.kind, s.n, s.every, s.margin, s.faults,
+		s.seed)
 }
 
 func (s setting) base() topology.Spec { return topology.Spec{Kind: s.kind, Slack: 0.75, Seed: 5} }
@@ -537,14 +538,8 @@ func (w *world) stalled() error {
 			views = a.m.log.Len()
 		}
 		lead, _ := a.m.Council().Leader()
-		text += fmt.Sprintf("\n  %d dead %v standing %v next %d at %d promise %d fence %v views %d lead %d open %v", a.id, a.dead,
-			a.m.Standing(), next, at, a.m.place.promise, a.m.place.fence, views, lead, a.m.Council().Open())
-		if m := a.m.working(); m != nil && !a.dead {
-			text += fmt.Sprintf(" view %d waits %v wished %v working %v gate %d keys", a.m.place.view, m.Ready().Waiting, a.m.place.wished, a.working, a.m.bound())
-			for _, k := range a.m.store.keys(at) {
-				text += fmt.Sprintf(" %v v%d fed %v", k, a.m.store.views[k], a.m.store.fed[k])
-			}
-		}
+		text += fmt.Sprintf("\n  %d dead %v standing %v next %d at %d promise %d fence %v views %d lead %d", a.id, a.dead,
+			a.m.Standing(), next, at, a.m.place.promise, a.m.place.fence, views, lead)
 	}
 	return fmt.Errorf("%w:%s", errStall, text)
 }

@@ -20,7 +20,7 @@ const (
 	alpha = 0.125
 )
 
-// A world makes the members of a test: member id has the objective |A x − b|²/2 with a diagonal A and a vector b of its own.
+// A world makes the members of a test. Member id has the objective |A x − b|²/2, with a diagonal A and a vector b.
 type world struct {
 	rule     func(p retrace.Place, x []float32) gossip.Algorithm
 	every    int
@@ -103,7 +103,8 @@ func d2(_ retrace.Place, x []float32) gossip.Algorithm {
 }
 
 func tracking(_ retrace.Place, x []float32) gossip.Algorithm {
-	return &algos.GT{X: x, Alpha: step, Lanes: []algos.Codec{algos.Full{Piece: 1 << 20}, algos.Full{Piece: 1 << 20}}, Eta: 1}
+	full := algos.Full{Piece: 1 << 20}
+	return &algos.GT{X: x, Alpha: step, Lanes: []algos.Codec{full, full}, Eta: 1}
 }
 
 func compressions(topology.Rank) quant.Compressor {
@@ -193,8 +194,8 @@ func scenarios(t *testing.T, kind topology.Kind) map[string]*view.Log {
 var kinds = []topology.Kind{topology.Ring, topology.Torus, topology.Complete, topology.Star, topology.Base2,
 	topology.OnePeerExponential, topology.RandomMatching, topology.RandomShift, topology.StaticExponential}
 
-// settled reports whether nobody that has died lately is missing in a sum: then any algorithm moves it by gradients
-// alone.
+// settled reports whether no exchange lacks a member that has died. Then any algorithm
+// moves the sum by gradients alone.
 func settled(log *view.Log, x int) bool {
 	for v := range log.Len() {
 		for _, d := range log.At(v).Dead {

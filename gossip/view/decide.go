@@ -42,7 +42,7 @@ func (r *Report) has(sender ID, x int) bool {
 }
 
 // ErrNoState says that only newcomers without a state would remain.
-var ErrNoState = errors.New("nobody with a state would remain")
+var ErrNoState = errors.New("no member with a state would remain")
 
 // Watched returns the members of the last view, and the leavers that have not ended: done lists those that have. A
 // change needs the reports of all of them outside the fence.
@@ -161,8 +161,8 @@ func (d *decision) rests(j ID) (more bool) {
 	return more
 }
 
-// mixed returns the first exchange of member j whose row nothing rests on: of the dead, of leavers that have ended, and
-// of the sponsors of newcomers that have a state.
+// mixed returns the first exchange of member j whose row nothing rests on. It is above 0 for the dead, for leavers that
+// have ended, and for the sponsors of newcomers that have a state.
 func (d *decision) mixed(j ID) int {
 	until := 0
 	last, dead := d.last[j]
@@ -255,7 +255,7 @@ func (d *decision) sponsors(r *Record, newcomers []ID) ([]Sponsor, error) {
 	return all, nil
 }
 
-// lost lists the messages that count and that a survivor needs, but nobody has.
+// lost lists the messages that count and that a survivor needs, but no member has.
 func (d *decision) lost() []Loss {
 	var all []Loss
 	for _, r := range d.reports {

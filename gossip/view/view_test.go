@@ -84,25 +84,28 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 		change func(r *Record)
 		want   string
 	}{
-		"number":       {func(r *Record) { r.View = 5 }, "view 5: view: number 5: the next view is 4"},
-		"earlier":      {func(r *Record) { r.First = 11 }, "first: 11: must be at least 12"},
-		"nobody":       {func(r *Record) { r.Members = nil }, "members: 0: must be 1 to 4096"},
-		"order":        {func(r *Record) { r.Members = people(2, 0) }, "members: id 0: ids ascend from 0 on"},
-		"missing":      {func(r *Record) { r.Members = people(0, 2, 4) }, "members: id 5 is missing"},
-		"stranger":     {func(r *Record) { r.Members = people(0, 2, 4, 5, 6) }, "members: id 6: neither a member"},
-		"left":         {func(r *Record) { r.Left = []ID{1} }, "left: id 1: no member of view 3"},
-		"dead":         {func(r *Record) { r.Dead = []Death{{7, 1}} }, "dead: id 7: neither a member"},
-		"dead again":   {func(r *Record) { r.Dead = []Death{{3, 1}} }, "dead: id 3: neither a member"},
-		"last":         {func(r *Record) { r.Dead = []Death{{5, 2}} }, "dead: id 5: last 2: must be 3 to 11"},
-		"late":         {func(r *Record) { r.Dead = []Death{{5, 12}} }, "dead: id 5: last 12: must be 3 to 11"},
-		"old id":       {func(r *Record) { r.Sponsors = []Sponsor{{3, 0}} }, "sponsors: id 3: was given before"},
-		"small id":     {func(r *Record) { r.Sponsors = []Sponsor{{-1, 0}} }, "must be above all ids given before"},
-		"dead sponsor": {func(r *Record) { r.Sponsors = []Sponsor{{6, 3}} }, "sponsors: id 6: sponsor 3: not a living member"},
-		"lost":         {func(r *Record) { r.Lost = []Loss{{0, 3, 7}} }, "lost: exchange 7 from 3 to 0: no such message counts"},
-		"lost twice":   {func(r *Record) { r.Lost = []Loss{{2, 3, 6}} }, "lost: exchange 6 from 3 to 2: no such message"},
-		"long":         {func(r *Record) { r.Why = strings.Repeat("x", 5000) }, "why: 5000 bytes: at most 4096"},
-		"name":         {func(r *Record) { r.Members[0].Name = strings.Repeat("x", 129) }, "name, key or address is too long"},
-		"samples":      {func(r *Record) { r.Members[0].Samples = -1 }, "samples -1: must be at least 0"},
+		"number":     {func(r *Record) { r.View = 5 }, "view 5: view: number 5: the next view is 4"},
+		"earlier":    {func(r *Record) { r.First = 11 }, "first: 11: must be at least 12"},
+		"nobody":     {func(r *Record) { r.Members = nil }, "members: 0: must be 1 to 4096"},
+		"order":      {func(r *Record) { r.Members = people(2, 0) }, "members: id 0: ids ascend from 0 on"},
+		"missing":    {func(r *Record) { r.Members = people(0, 2, 4) }, "members: id 5 is missing"},
+		"stranger":   {func(r *Record) { r.Members = people(0, 2, 4, 5, 6) }, "members: id 6: neither a member"},
+		"left":       {func(r *Record) { r.Left = []ID{1} }, "left: id 1: no member of view 3"},
+		"dead":       {func(r *Record) { r.Dead = []Death{{7, 1}} }, "dead: id 7: neither a member"},
+		"dead again": {func(r *Record) { r.Dead = []Death{{3, 1}} }, "dead: id 3: neither a member"},
+		"last":       {func(r *Record) { r.Dead = []Death{{5, 2}} }, "dead: id 5: last 2: must be 3 to 11"},
+		"late":       {func(r *Record) { r.Dead = []Death{{5, 12}} }, "dead: id 5: last 12: must be 3 to 11"},
+		"old id":     {func(r *Record) { r.Sponsors = []Sponsor{{3, 0}} }, "sponsors: id 3: was given before"},
+		"small id":   {func(r *Record) { r.Sponsors = []Sponsor{{-1, 0}} }, "must be above all ids given before"},
+		"dead sponsor": {func(r *Record) { r.Sponsors = []Sponsor{{6, 3}} },
+			"sponsors: id 6: sponsor 3: not a living member"},
+		"lost": {func(r *Record) { r.Lost = []Loss{{0, 3, 7}} },
+			"lost: exchange 7 from 3 to 0: no such message counts"},
+		"lost twice": {func(r *Record) { r.Lost = []Loss{{2, 3, 6}} }, "lost: exchange 6 from 3 to 2: no such message"},
+		"long":       {func(r *Record) { r.Why = strings.Repeat("x", 5000) }, "why: 5000 bytes: at most 4096"},
+		"name": {func(r *Record) { r.Members[0].Name = strings.Repeat("x", 129) },
+			"name, key or address is too long"},
+		"samples": {func(r *Record) { r.Members[0].Samples = -1 }, "samples -1: must be at least 0"},
 	} {
 		l := history(t, ring())
 		r := Record{View: 4, First: 12, Members: people(0, 2, 4, 5)}
@@ -114,7 +117,9 @@ func TestRecordsThatDoNotFitAreRefused(t *testing.T) {
 			t.Errorf("%s: the log has changed", name)
 		}
 	}
-	for _, r := range []Record{{First: 1, Members: people(0)}, {Members: people(0, 2)}, {Members: people(0), Left: []ID{1}}} {
+	for _, r := range []Record{
+		{First: 1, Members: people(0)}, {Members: people(0, 2)}, {Members: people(0), Left: []ID{1}},
+	} {
 		if _, err := New(ring(), r); err == nil {
 			t.Errorf("view 0 may be %+v", r)
 		}
@@ -218,10 +223,10 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 		founders[:len(founders)-2]:        "line 1: no record",
 		`{"rank":1}`:                      `unknown field "rank"`,
 		founders[:len(founders)-1] + "{}": "line 1: more than one record in a line",
-		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                                  "theta, slack: must be at least 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`:           "values: first -1, scale 1, bits 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star","slack":1}}` + "\n": "take the run file of the same run",
-		strings.Repeat(" ", MaxLine+2):                                                          "line 1: bufio.Scanner: token too long",
+		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                           "theta, slack: must be at least 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`:    "values: first -1, scale 1, bits 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star"}}`: "take the run file of the same run",
+		strings.Repeat(" ", MaxLine+2):                                                   "line 1: bufio.Scanner: token too long",
 	} {
 		if _, err := Read(strings.NewReader(text), ring()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: error %v, want one with %q", text, err, want)

@@ -81,7 +81,8 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 	var all []*gossip.Worker
 	for i, row := range rows {
 		made, err := a.Build(Parts{
-			Rank: topology.Rank(i), Seat: i, Server: topology.Rank(len(rows)), Workers: len(rows), Rows: row, X: make([]float32, dim),
+			Rank: topology.Rank(i), Seat: i, Server: topology.Rank(len(rows)), Workers: len(rows), Rows: row,
+			X:          make([]float32, dim),
 			Codecs:     slices.Repeat([]algos.Codec{algos.Full{}}, len(a.Lanes())),
 			Alpha:      func(int) float32 { return 0.1 },
 			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
