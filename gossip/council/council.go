@@ -53,7 +53,11 @@ type Options struct {
 	Grace    time.Duration // of silence until a member is suspected, more than Patience
 	Margin   int           // exchanges that members may begin after a CLOSE without deaths, ≥ 0
 	Most     int           // members, ≥ 1
+	Decide   Decide        // nil: view.Decide. Tests plant mistakes here
 }
+
+// A Decide makes a record of the reports of a change, as view.Decide does.
+type Decide func(l *view.Log, c view.Close, reports []view.Report) (view.Record, error)
 
 // A Council is the part of one member. It is not safe for concurrent use.
 type Council struct {
@@ -76,6 +80,7 @@ type Council struct {
 type times struct {
 	now, beat time.Duration // the present one, and that of the next heartbeat
 	heard     time.Duration // when a leader was last heard
+	called    time.Duration // when this member last called an election
 }
 
 // minutes are what all members know alike after the same entries.
@@ -262,8 +267,8 @@ func (c *Council) Tick(now time.Duration) error {
 		c.times.beat = now + c.o.Beat
 		if c.Leads() {
 			c.node.Tick()
-		} else if votes(c) && now-c.times.heard > wait(c) {
-			c.times.heard = now
+		} else if votes(c) && now-max(c.times.heard, c.times.called) > wait(c) {
+			c.times.called = now
 			_ = c.node.Campaign() // raft says why not: another change is not applied yet
 		}
 		c.say()

