@@ -268,9 +268,10 @@ func (c *makerOf) checkCheckpoints() {
 func (c *makerOf) checkStarts() {
 	c.t.Helper()
 	for _, want := range c.Starts {
-		got := c.starts[want.View]
-		if len(got) != len(want.Members) {
-			c.t.Errorf("view %d begins with %d members, want %v", want.View, len(got), want.Members)
+		got, record := c.starts[want.View], c.log.At(want.View)
+		begin := slices.DeleteFunc(record.IDs(), func(id view.ID) bool { return c.log.Off(id, record.First) })
+		if diff := gocmp.Diff(want.Members, begin); diff != "" {
+			c.t.Errorf("view %d: members that begin (-want +got):\n%s", want.View, diff)
 		}
 		c.checkAll(fmt.Sprintf("start of view %d", want.View), want, got)
 	}
@@ -407,4 +408,34 @@ func (c *makerOf) gaps() []float64 {
 		}
 	}
 	return gaps
+}
+
+// All members of an all-reduce have the same model in every round, whoever joins, leaves or dies.
+func TestReplicasStayEqualThroughViews(t *testing.T) {
+	for _, algorithm := range []runAlgorithm{
+		{Name: "allreduce"},
+		{Name: "allreduce", Compressor: &compressorSpec{Name: "sign"}, ErrorFeedback: true},
+		{Name: "allreduce", Compressor: &compressorSpec{Name: "qsgd", Bits: 6, Norm: "linf"}, Seed: 3},
+		{Name: "allreduce", Server: "double", Compressor: &compressorSpec{Name: "minmax", Bits: 4}, ErrorFeedback: true},
+	} {
+		var file viewsFile
+		Load3(t, "runs/allreduce_all.json", &file)
+		file.Algorithm = algorithm
+		c := newMaker(t, file)
+		plan := retrace.Plan{Rounds: file.Steps, Every: 1, Together: c.row.Together(0)}
+		if err := retrace.Run(c.log, c, plan, c); err != nil {
+			t.Fatal(err)
+		}
+		for k, models := range c.models {
+			var first []float32
+			for id, x := range models {
+				if first == nil {
+					first = x
+				}
+				if !slices.Equal(x, first) {
+					t.Errorf("%+v: round %d: member %d has another model", algorithm, k, id)
+				}
+			}
+		}
+	}
 }
