@@ -80,7 +80,7 @@ that one of them has begun; the result is that of a run of that many rounds.`,
 
 // runViews computes a run whose members come and go: that of a log, or one that it draws.
 func runViews(cmd *cobra.Command, c *console, file *runFile, args []string, f simFlags) error {
-	for _, other := range []string{"also", "until", "resume", "fault", "compute", "cores"} {
+	for _, other := range []string{"also", "until", "resume", "fault", "compute", "cores", "dash"} {
 		if cmd.Flags().Changed(other) {
 			return advice.Usagef("sim: --%s has no effect where members come and go (--views, --churn): leave it out", other)
 		}

@@ -410,7 +410,7 @@ func (c *makerOf) gaps() []float64 {
 	return gaps
 }
 
-// All members of an all-reduce have the same model in every round, whoever joins, leaves or dies.
+// All members of an all-reduce have the same model in every round, through joins, leaves and deaths.
 func TestReplicasStayEqualThroughViews(t *testing.T) {
 	for _, algorithm := range []runAlgorithm{
 		{Name: "allreduce"},

@@ -22,6 +22,9 @@ func CheckViews(r *Run) error {
 	case r.cfg.External():
 		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
 			r.cfg.Model.Name)
+	case len(r.cfg.Faults.Script) > 0:
+		return configs.Errorf("faults.script", "has no effect where members come and go: the log of views has what happens: "+
+			"remove it")
 	case r.controlled():
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
 			"must be fix", a.Controller.Name)

@@ -69,9 +69,10 @@ func TestRunsWithoutViewsAreRefused(t *testing.T) {
 		"algorithm.name: dcd: members cannot come and go: it sends steps": {"algorithm.name=dcd"},
 		"algorithm.theta.rule: adaptive: members cannot come and go": {"algorithm.codec=moniqua",
 			"algorithm.theta.rule=adaptive"},
-		"topology.kind: hypercube: members cannot come and go": {"topology.kind=hypercube", "topology.size=4"},
-		"algorithm.name: adpsgd: members cannot come and go":   {"algorithm.name=adpsgd"},
-		"churn: an all-reduce needs all members":               {"algorithm.name=allreduce"},
+		"topology.kind: hypercube: members cannot come and go":   {"topology.kind=hypercube", "topology.size=4"},
+		"algorithm.name: adpsgd: members cannot come and go":     {"algorithm.name=adpsgd"},
+		"faults.script: has no effect where members come and go": {"faults.script=[{at: 3, kill: 1}]"},
+		"churn: an all-reduce needs all members":                 {"algorithm.name=allreduce"},
 	} {
 		_, err := Draw(assemble(t, set...), Churn{Rate: 0.1, Most: 9}, filepath.Join(t.TempDir(), LogName))
 		if err == nil || !strings.Contains(err.Error(), want) {
