@@ -109,5 +109,14 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("messages from workers %v: recovered wrongly", e.From)
 }
 
+// An Origin says whose state a worker begins with, where the members of a run change.
+type Origin int
+
+// The origins.
+const (
+	Kept   Origin = iota // its own
+	Cloned               // that of another worker: a newcomer is a clone
+)
+
 // A StepSize is α_k as a function of the round k = 0, 1, …
 type StepSize func(k int) float32

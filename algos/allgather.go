@@ -65,3 +65,10 @@ func (a *AllGather) State(v *state.Visit) {
 	a.Compression.State(v)
 	visit(v, a.After)
 }
+
+// Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
+func (a *AllGather) Restart(of Origin) {
+	if of == Cloned {
+		a.part.e = nil
+	}
+}

@@ -1,6 +1,8 @@
 package algos
 
 import (
+	"fmt"
+
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 )
@@ -15,13 +17,16 @@ import (
 //
 // from h = s = 0. The sum s = Σ_j W_ij h_j replaces the copies of the neighbours: two vectors are enough. C is a
 // contraction, biased or not; the smaller its ω, the smaller γ must be.
+//
+// After Restart the copies begin at the models: h = x, and s = x_i + Σ_j W_ij (x_j − x_i). So the first message carries
+// x after q, 4 bytes per coordinate.
 type Choco struct {
 	X           []float32 // the model x_{k,i}, y while a round mixes; updated in place
 	Alpha       StepSize
 	Gamma       float32 // γ in (0, 1]
 	Compression Compression
 
-	h, s []float32
+	h, s []float32 // s is nil while h is there: the next message carries h
 	g    []float32 // the gradient of the round, overwritten by y − h
 	mine []byte    // the payload of this round, owned by the machine
 }
@@ -52,15 +57,32 @@ func (a *Choco) Local(k int, g []float32) error {
 // Send appends q_i.
 func (a *Choco) Send(k, _ int, dst []byte) (out []byte, err error) {
 	out, a.mine, err = a.Compression.send(dst, k, a.g)
+	if err == nil && a.s == nil {
+		out, err = appendFloats(out, a.h)
+	}
 	return out, err
 }
 
 // Mix updates the public copies and takes the consensus step.
 func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
+	var first []Message
+	if a.s == nil {
+		var err error
+		if in, first, err = a.divide(in); err != nil {
+			return Mixed{}, err
+		}
+	}
 	saw, err := c.check(k, len(a.X), in)
 	if err != nil {
 		return saw, err
+	}
+	if a.s == nil {
+		s := append([]float32(nil), a.h...)
+		if _, err := (Full{}).Mix(s, k, a.h, nil, first); err != nil {
+			return Mixed{}, err
+		}
+		a.s = s
 	}
 	if err := c.Own.AddTo(a.h, 1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -76,6 +98,27 @@ func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 		a.X[c] += float32(a.Gamma * (s[c] - h[c]))
 	}
 	return saw, nil
+}
+
+// divide returns the two parts of the first messages after Restart: q and x.
+func (a *Choco) divide(in []Message) (parts, models []Message, err error) {
+	size := floatBytes * len(a.X)
+	for _, m := range in {
+		at := len(m.Payload) - size
+		if at < 0 {
+			return nil, nil, &MessageError{m.From, fmt.Errorf("%d bytes, want at least %d: the first message after a change "+
+				"of members carries the model", len(m.Payload), size)}
+		}
+		q, x := m, m
+		q.Payload, x.Payload = m.Payload[:at], m.Payload[at:]
+		parts, models = append(parts, q), append(models, x)
+	}
+	return parts, models, nil
+}
+
+// Restart sets h to the model and forgets s, which is a sum over other members.
+func (a *Choco) Restart(Origin) {
+	a.h, a.s = append([]float32(nil), a.X...), nil
 }
 
 // ExtraMemory returns the bytes of h and s.

@@ -128,3 +128,7 @@ func (a *D2) State(v *state.Visit) {
 		v.Fail("local", errors.New("local steps, but no correction c"))
 	}
 }
+
+// Restart forgets r, so that z = x − α p. The mean of the models moves by −α p̄ + d, and d is the same in all rounds.
+// Over other members it is not 0, and the mean would drift for ever. After z = x − α p it is 0.
+func (a *D2) Restart(Origin) { a.r, a.local = nil, false }

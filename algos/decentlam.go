@@ -100,3 +100,7 @@ func (a *DecentLaM) ExtraMemory() int { return floatBytes * len(a.momentum) }
 
 // State shows m.
 func (a *DecentLaM) State(v *state.Visit) { v.Vector("m", &a.momentum, len(a.X)) }
+
+// Restart forgets nothing: the mean of the models moves by that of m. The part of m that belongs to another W decays as
+// β^t.
+func (a *DecentLaM) Restart(Origin) {}

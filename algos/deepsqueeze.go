@@ -75,3 +75,6 @@ func (a *DeepSqueeze) State(v *state.Visit) {
 	v.Vector("e", &a.e, len(a.X))
 	a.Compression.State(v)
 }
+
+// Restart sets the error to 0: it belongs to messages that other members got.
+func (a *DeepSqueeze) Restart(Origin) { a.e = nil }

@@ -126,3 +126,6 @@ func (a *DPSGD) ExtraMemory() int {
 	}
 	return floatBytes * len(a.Clip.pull)
 }
+
+// Restart forgets nothing: the mean of the models moves by −α p̄ from any start.
+func (a *DPSGD) Restart(Origin) {}

@@ -161,3 +161,7 @@ func (a *GT) State(v *state.Visit) {
 		v.Fail("steps", errors.New("local steps, but no sum of them"))
 	}
 }
+
+// Restart sets c to 0. The sum of c over all members of a view never changes, because columns of W sum to 1. It must be
+// 0 for the mean of the models to move by the gradients alone.
+func (a *GT) Restart(Origin) { a.c, a.sum, a.steps = nil, nil, 0 }

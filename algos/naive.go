@@ -53,3 +53,6 @@ func (a *Naive) ExtraMemory() int { return 0 }
 
 // State shows the table of the compressor.
 func (a *Naive) State(v *state.Visit) { a.Compression.State(v) }
+
+// Restart forgets nothing: the rule carries the model alone.
+func (a *Naive) Restart(Origin) {}

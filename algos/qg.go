@@ -103,6 +103,10 @@ func (a *QG) ExtraMemory() int { return floatBytes * len(a.momentum) }
 // State shows m̂.
 func (a *QG) State(v *state.Visit) { v.Vector("m", &a.momentum, len(a.X)) }
 
+// Restart forgets nothing: the mean of the models moves by that of p, for any momentum. The part of m̂ that belongs to
+// another W decays as β^t.
+func (a *QG) Restart(Origin) {}
+
 // noStep is the error of a rule that divides by α_k.
 func noStep(name string, k int, alpha float32) error {
 	return fmt.Errorf("%s: round %d: step size %v: must be above 0, because momentum divides by it", name, k, alpha)

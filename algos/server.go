@@ -139,3 +139,10 @@ func (a *Server) State(v *state.Visit) {
 	v.Part("mean", a.Mean)
 	visit(v, a.After)
 }
+
+// Restart keeps the error, which is a debt of this worker alone. A newcomer owes nothing.
+func (a *Server) Restart(of Origin) {
+	if of == Cloned {
+		a.part.e = nil
+	}
+}

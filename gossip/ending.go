@@ -12,7 +12,9 @@ import (
 
 // Hold keeps the worker from beginning another round until End, and returns the number of rounds that it has begun.
 func (w *Worker) Hold() (begun int) {
-	w.held = w.phase != done
+	if w.phase != done {
+		w.gate = 0
+	}
 	if w.phase == computing || w.phase == exchanging {
 		return w.k + 1
 	}
@@ -31,7 +33,7 @@ func (w *Worker) End(rounds int) error {
 			w.self, w.k, rounds, w.schedule.Rounds)
 	}
 	w.ended = w.ended || rounds < w.schedule.Rounds
-	w.schedule.Rounds, w.held = rounds, false
+	w.schedule.Rounds, w.gate = rounds, forever
 	switch {
 	case w.phase == holding:
 		return w.cross()

@@ -63,7 +63,7 @@ func (w *Worker) exchange(first, end int) error {
 func (w *Worker) next() error {
 	w.k++
 	w.hop, w.g = 0, nil
-	if w.held && w.k < w.schedule.Rounds {
+	if w.k >= w.gate && w.k < w.schedule.Rounds {
 		w.phase = holding
 		return nil
 	}

@@ -66,7 +66,7 @@ func joins(w *Worker, others []*Worker) bool {
 		}
 	}
 	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1 && !w.inbox.edges.change
-	waits := w.phase == computing && !w.asked && w.failed == nil && !w.held && w.boundary.next == nil
+	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.next == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
 		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1}
 }

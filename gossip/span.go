@@ -105,6 +105,12 @@ func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	}
 	old := *x
 	*x = b.laidOut(slot)
+	return b.move(&old, x, slot, spent)
+}
+
+// move gives the messages of a place that had other edges to the new one, and appends those of edges that are off to
+// spent.
+func (b *inbox) move(old, x *exchange, slot int, spent [][]byte) [][]byte {
 	for at, m := range old.in {
 		piece, i := at/len(old.from), at%len(old.from)
 		switch j := x.index(m.From); {
@@ -149,10 +155,18 @@ func (b *inbox) fits(x *exchange, slot int) bool {
 // laidOut returns an empty exchange for the edges that are on in a slot.
 func (b *inbox) laidOut(slot int) exchange {
 	x := exchange{pieces: make([]parcel, b.pieces), left: b.pieces, each: b.pieces / b.lanes}
+	add := func(e topology.Edge) {
+		x.from = append(x.from, sender{rank: e.Peer})
+		x.in = append(x.in, algos.Message{From: e.Peer, Weight: float32(e.Weight)})
+	}
+	if b.edges.change {
+		for _, e := range b.edges.at(slot).In {
+			add(e)
+		}
+	}
 	for _, s := range b.spans {
 		if s.is(slot) {
-			x.from = append(x.from, sender{rank: s.Peer})
-			x.in = append(x.in, algos.Message{From: s.Peer, Weight: float32(s.Weight)})
+			add(s.Edge)
 		}
 	}
 	x.notes[0], x.notes[1] = make([]uint32, len(x.in)), make([]uint32, len(x.in))

@@ -54,7 +54,7 @@ type progress struct {
 	k, hop int  // the exchange to mix next
 	tried  int  // pieces of the current hop that were tried when they, or all messages of them, were there
 	whole  bool // an exchange is mixed when all its messages are there
-	held   bool // no further round may begin
+	gate   int  // no such round and no later one may begin
 	ended  bool // the run has fewer rounds than planned
 	asked  bool // Ready has asked for the gradient of round k
 	g      []float32
@@ -105,7 +105,7 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 	}
 	edges := newEdges(rows, plan.Hops)
 	return &Worker{
-		self: self, alg: r, plan: plan, schedule: schedule,
+		self: self, alg: r, plan: plan, schedule: schedule, progress: progress{gate: forever},
 		inbox:  newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
 		outbox: newOutbox(self, edges, plan.Lead+1, r.pieces),
 	}, nil

@@ -25,6 +25,8 @@ type family struct {
 	alike     bool // a renaming of the workers turns every edge into every other one
 	closes    bool // a gap that a lost worker leaves is closed, see Graph.Closing
 
+	sized string // why there is no graph for every number of workers; "": there is
+
 	picture func(s Spec) string // "" if it would be too large; nil: a table of the edges
 }
 

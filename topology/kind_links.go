@@ -51,7 +51,7 @@ func linked() []family {
 			}
 			return l
 		}},
-		{kind: OnePeerHypercube, check: checkPower, symmetric: true, links: func(s Spec) links {
+		{kind: OnePeerHypercube, check: checkPower, sized: powers, symmetric: true, links: func(s Spec) links {
 			return dimensions(s.width())
 		}},
 		{kind: Base2, links: func(s Spec) links { return newParts(s.N) }},

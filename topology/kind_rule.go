@@ -38,7 +38,8 @@ func byRule() []family {
 			}
 			return named
 		}},
-		{kind: Hypercube, check: checkPower, symmetric: true, alike: true, rule: func(s Spec, i int) (named []int) {
+		{kind: Hypercube, check: checkPower, sized: powers, symmetric: true, alike: true, rule: func(s Spec,
+			i int) (named []int) {
 			for bit := 1; bit < s.N; bit *= 2 {
 				named = append(named, i^bit)
 			}
@@ -85,6 +86,9 @@ func everyone(s Spec, _ int) []int {
 	}
 	return all
 }
+
+// powers says why a hypercube has no graph for every number of workers.
+const powers = "it exists for powers of two only"
 
 // checkPower refuses sizes that are no power of two.
 func checkPower(s Spec) (setting, why string) {

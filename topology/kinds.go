@@ -8,7 +8,8 @@ import (
 
 // families is the table, in the order in which documents list the kinds. Those with links come last.
 func families() []family {
-	list := family{kind: EdgeList, takes: []string{"file"}, size: largest, list: fromEdges}
+	list := family{kind: EdgeList, takes: []string{"file"}, size: largest, list: fromEdges,
+		sized: "its edges are given, and belong to the same workers"}
 	return slices.Concat(byRule(), drawn(), []family{list}, linked())
 }
 
@@ -32,6 +33,9 @@ func Kinds() []Kind {
 
 // Static reports whether graphs of the kind are undirected and the same in every exchange. Some algorithms need that.
 func (k Kind) Static() bool { return k.row().links == nil }
+
+// Sized returns why the kind has no graph for every number of workers, "" if it has.
+func (k Kind) Sized() string { return k.row().sized }
 
 // Endless reports whether the matrices of the kind never repeat: each exchange draws its own.
 func (k Kind) Endless() bool { return k.row().endless }

@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/compare"
 	"gossiptrainer/lab/simulate"
+	"gossiptrainer/lab/views"
 )
 
 // simFlags are the flags of peer sim.
@@ -24,6 +25,8 @@ type simFlags struct {
 	timing simulate.Timing
 	also   []string
 	until  []string
+	views  string
+	churn  float64
 }
 
 // asynchronous names the algorithms whose results depend on the times.
@@ -55,6 +58,9 @@ that one of them has begun; the result is that of a run of that many rounds.`,
   peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("churn") || f.views != "" {
+				return runViews(cmd, c, &file, args, f)
+			}
 			return runSim(cmd.Context(), c, &file, args, f)
 		},
 	}
@@ -65,9 +71,33 @@ that one of them has begun; the result is that of a run of that many rounds.`,
 	cmd.Flags().Var(&f.timing.Compute, "compute", "virtual `time` of a gradient (default: measured), measured, or costs")
 	cmd.Flags().UintVar(&f.timing.Cores, "cores", 0, "processors that all workers share (default: each has its own)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
+	cmd.Flags().StringVar(&f.views, "views", "", "replay a log of views: a `file`, or a run folder; with --churn write it")
+	cmd.Flags().Float64Var(&f.churn, "churn", 0, "`chance` of a join, leave or death per member and exchange")
 	addUntil(cmd, &f.until)
 	file.addResume(cmd)
 	return cmd
+}
+
+// runViews computes a run whose members come and go: that of a log, or one that it draws.
+func runViews(cmd *cobra.Command, c *console, file *runFile, args []string, f simFlags) error {
+	for _, other := range []string{"also", "until", "resume", "fault", "compute", "cores", "dash"} {
+		if cmd.Flags().Changed(other) {
+			return advice.Usagef("sim: --%s has no effect where members come and go (--views, --churn): leave it out", other)
+		}
+	}
+	run, err := file.assembleFor("sim", args)
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("churn") {
+		return c.answer(during(c, "replaying the views", func(*screen.Task) (*views.Result, error) {
+			return views.Replay(run, f.views)
+		}))
+	}
+	return c.answer(during(c, "drawing views", func(*screen.Task) (*views.Result, error) {
+		most := 2 * run.N()
+		return views.Draw(run, views.Churn{Rate: f.churn, Most: most}, cmp.Or(f.views, views.LogName))
+	}))
 }
 
 // runs assembles the run of a run file, and the same on other networks.

@@ -260,7 +260,8 @@ func (row differentRow) step() float32 {
 // parts returns the parts of a worker's update rule, except for its codecs.
 func (row differentRow) parts(rank topology.Rank, rows topology.Sequence) registry.Parts {
 	return registry.Parts{
-		Rank: rank, Workers: differentWorkers, Rows: rows, X: make([]float32, differentCoords),
+		Rank: rank, Seat: int(rank), Server: differentWorkers, Workers: differentWorkers, Rows: rows,
+		X:     make([]float32, differentCoords),
 		Alpha: func(int) float32 { return row.step() },
 		Compressor: func(of topology.Rank) (quant.Compressor, error) {
 			return registry.New(row.compressor, differentCoords, rng.Stream(1, int(of)))

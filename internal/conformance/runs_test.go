@@ -115,7 +115,8 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 		t.Fatalf("unknown order %q", a.Order)
 	}
 	return registry.Parts{
-		Rank: topology.Rank(i), Workers: len(r.rows), Rows: r.rows[i], X: x, Alpha: r.alpha,
+		Rank: topology.Rank(i), Seat: i, Server: topology.Rank(len(r.rows)), Workers: len(r.rows), Rows: r.rows[i], X: x,
+		Alpha: r.alpha,
 		Compressor: func(of topology.Rank) (quant.Compressor, error) {
 			if int(of) == len(r.rows) && a.Server != "double" {
 				return quant.Full{}, nil // the server sends the mean in full precision
@@ -144,6 +145,15 @@ func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	if m == nil {
 		return algos.Full{}
 	}
+	w.Codec = newMoniqua(t, m, lane, topology.Rank(i))
+	w.Verify = r.Algorithm.Verify
+	w.Behind(r.rows[i].Ahead())
+	return w
+}
+
+// newMoniqua returns the codec of a lane of a worker.
+func newMoniqua(t *testing.T, m *runMoniqua, lane int, rank topology.Rank) *moniqua.Codec {
+	t.Helper()
 	rounding, err := moniqua.ParseRounding(m.Mode)
 	if err != nil {
 		t.Fatal(err)
@@ -152,12 +162,11 @@ func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	if lane > 0 {
 		seed = rng.Stream(seed, 1<<31-16-lane)
 	}
-	if w.Codec, err = moniqua.New(m.Levels, rounding, m.theta(lane).at, seed, topology.Rank(i)); err != nil {
+	c, err := moniqua.New(m.Levels, rounding, m.theta(lane).at, seed, rank)
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.Verify = r.Algorithm.Verify
-	w.Behind(r.rows[i].Ahead())
-	return w
+	return c
 }
 
 // alpha is the step size of round k.
@@ -241,9 +250,10 @@ func advance(workers []*gossip.Worker, a advancing) error {
 }
 
 // optimizer returns the optimizer of a worker, of models of d coordinates. The momentum of some rows is their own.
-func (r *run) optimizer(t *testing.T, d int) *train.Optimizer {
+func (r *run) optimizer(t *testing.T, d int) *train.Optimizer { return newOptimizer(t, r.Algorithm, d) }
+
+func newOptimizer(t *testing.T, a runAlgorithm, d int) *train.Optimizer {
 	t.Helper()
-	a := r.Algorithm
 	momentum := a.Momentum
 	if row, _ := a.row(); row.Takes.Momentum {
 		momentum = 0

@@ -16,6 +16,9 @@ func Dir() string { return folder("VECTORS", "vectors") }
 // Dir2 returns the folder of the second set of reference vectors: $VECTORS2, or the copy in the repository.
 func Dir2() string { return folder("VECTORS2", "vectors2") }
 
+// Dir3 returns the folder of the third set of reference vectors: $VECTORS3, or the copy in the repository.
+func Dir3() string { return folder("VECTORS3", "vectors3") }
+
 func folder(variable, name string) string {
 	if dir := os.Getenv(variable); dir != "" {
 		return dir
@@ -33,6 +36,12 @@ func Load(t *testing.T, name string, v any) {
 func Load2(t *testing.T, name string, v any) {
 	t.Helper()
 	load(t, filepath.Join(Dir2(), name), v)
+}
+
+// Load3 is Load of the third set.
+func Load3(t *testing.T, name string, v any) {
+	t.Helper()
+	load(t, filepath.Join(Dir3(), name), v)
 }
 
 func load(t *testing.T, name string, v any) {

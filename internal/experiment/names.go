@@ -39,8 +39,8 @@ func (r *Run) Parameters() int {
 // parts returns the components of the worker's update rule, with the model x.
 func (b *builder) parts(x []float32) (registry.Parts, error) {
 	p := registry.Parts{
-		Rank: b.rank, Workers: b.N(), Rows: b.rows, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
-		Settings: b.settings(),
+		Rank: b.rank, Seat: int(b.rank), Server: topology.Rank(b.N()), Workers: b.N(), Rows: b.rows, X: x,
+		Alpha: b.schedule.StepSize, Compressor: b.compressor, Settings: b.settings(),
 	}
 	p.Clip = b.clip()
 	var err error

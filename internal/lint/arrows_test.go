@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"app/doctor"},
 	{"app/setup"},
 	{"lab/rehearse"},
-	{"lab/simulate", "lab/compare"},
+	{"lab/simulate", "lab/compare", "lab/views"},
 	{"lab/bench", "lab/reproduce"},
 	{"lab/reports", "lab/plan"},
 	{"cmd/peer"},

@@ -18,7 +18,7 @@ var algorithms = []Algorithm{
 			Sent: "deg messages", Mean: "yes",
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Early: true, Label: "moniqua"},
-		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
+		Takes: Takes{Views: allowed, Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		On:    Graph{Changing: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: plainNoise, ByDegree: true},
 		Reads: true,
@@ -34,6 +34,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-d2"},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: allowed, Controller: allowed,
 			Reweight: Permission{Why: "corrects by the last round's W"},
 		},
@@ -57,6 +58,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-qg"},
 		Takes: Takes{
+			Views:    allowed,
 			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Reweight: allowed, Controller: allowed,
 		},
 		On:     Graph{Changing: allowed},
@@ -73,6 +75,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-decentlam"},
 		Takes: Takes{
+			Views:    allowed,
 			Momentum: true, LocalSteps: Permission{Why: ownMomentum}, Controller: allowed,
 			Reweight: Permission{Why: "has a momentum of one W"},
 		},
@@ -93,6 +96,7 @@ var algorithms = []Algorithm{
 			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-gt",
 		},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: Permission{Why: "with local steps is kgt"},
 			Reweight:   Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
 		},
@@ -110,7 +114,8 @@ var algorithms = []Algorithm{
 			Codecs: []string{Moniqua, Full}, Lanes: tracked, Frames: inLanes(len(tracked)), Label: "moniqua-kgt",
 		},
 		Takes: Takes{
-			Eta: true, LocalSteps: allowed, Reweight: Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
+			Views: allowed,
+			Eta:   true, LocalSteps: allowed, Reweight: Permission{Why: followsAll}, Controller: Permission{Why: fullNotes},
 		},
 		On:     Graph{Changing: allowed},
 		Theta:  Theta{Certificate: pathSums, Tracks: true, Noise: plainNoise, ByDegree: true},
@@ -123,7 +128,7 @@ var algorithms = []Algorithm{
 			Title: "ChocoSGD", Paper: "Koloskova, Stich and Jaggi, ICML 2019", Sent: "deg messages", Mean: "yes",
 		},
 		Sends: Sends{Compressor: Contraction, Frames: toNeighbours(1)},
-		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: replicas}},
+		Takes: Takes{Views: allowed, LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: replicas}},
 		On:    Graph{Changing: Permission{Why: "sums public copies of fixed neighbours"}},
 		Gamma: func(f Fidelity, beta float64) float64 {
 			return safeChoco * (2 - f.Gain) / (f.Gain/f.Share + f.Gain/2 - 1) / beta
@@ -139,6 +144,7 @@ var algorithms = []Algorithm{
 		Text:  AlgorithmText{Title: "DeepSqueeze", Paper: "Tang et al., 2019", Sent: "deg messages", Mean: "yes"},
 		Sends: Sends{Compressor: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: allowed, Controller: allowed,
 			Reweight: Permission{Why: "carries the error of what all neighbours got"},
 		},
@@ -159,6 +165,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours(1)},
 		Takes: Takes{
+			Views:      Permission{Why: insideSent},
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed, Reweight: Permission{Why: replicas},
 		},
 		On:     Graph{Changing: Permission{Why: replicas}},
@@ -175,6 +182,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours(1)},
 		Takes: Takes{
+			Views:      Permission{Why: insideSent},
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed,
 			Reweight: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"},
 		},
@@ -191,7 +199,7 @@ var algorithms = []Algorithm{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
 		Sends: Sends{Compressor: AnyCompressor, Frames: toNeighbours(1), Early: true},
-		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
+		Takes: Takes{Views: allowed, LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
 		On:    Graph{Changing: allowed},
 		Fix:   "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -207,6 +215,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},
 		Takes: Takes{
+			Views:      Permission{Why: "has no exchanges, which views number"},
 			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
 			Controller: Permission{Why: "has workers with no round in which all could switch bits"},
 		},
@@ -229,12 +238,13 @@ var algorithms = []Algorithm{
 			Frames: aroundTheRing,
 		},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody},
 			Controller: Permission{Why: "sends full precision and has no bits to choose"},
 		},
 		On: Graph{Kind: topology.Ring, Rows: cycle},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Workers: p.Workers, After: p.After}, nil
+			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: p.Seat, Workers: p.Workers, After: p.After}, nil
 		},
 	},
 	{
@@ -245,6 +255,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody}, Controller: allowed,
 		},
 		On:     Graph{Kind: topology.Complete},
@@ -252,7 +263,7 @@ var algorithms = []Algorithm{
 		Build: func(p Parts) (gossip.Algorithm, error) {
 			c, err := p.compression()
 			return &algos.AllGather{
-				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, After: p.After,
+				X: p.X, Alpha: p.Alpha, Rank: p.Seat, Feedback: p.Feedback, Compression: c, After: p.After,
 			}, err
 		},
 	},
@@ -263,6 +274,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Compressor: Unbiased, Feedback: UnbiasedReturn, Frames: overTheServer},
 		Takes: Takes{
+			Views:      allowed,
 			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody}, Controller: allowed,
 		},
 		On:     Graph{Kind: topology.Star},
@@ -272,9 +284,9 @@ var algorithms = []Algorithm{
 			if err != nil {
 				return nil, err
 			}
-			mean, err := p.Compressor(topology.Rank(p.Workers)) // the server's messages have a separate stream
+			mean, err := p.Compressor(p.Server) // the server's messages have a separate stream
 			return &algos.Server{
-				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, Mean: mean,
+				X: p.X, Alpha: p.Alpha, Rank: p.Seat, Feedback: p.Feedback, Compression: c, Mean: mean,
 				After: p.After,
 			}, err
 		},
@@ -298,6 +310,7 @@ const (
 	followsAll  = "follows the mean direction of all workers"
 	fullNotes   = "has two lanes, whose bounds fill the notes of its messages"
 	averages    = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
+	insideSent  = "sends steps that hold the mixing, so a change of members needs models that it does not send"
 	everybody   = "needs all workers in every round"
 )
 

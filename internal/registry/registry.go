@@ -104,6 +104,7 @@ type Takes struct {
 	LocalSteps Permission // algorithm.local_steps above 1
 	Reweight   Permission // faults.on_lost_neighbor: reweight
 	Controller Permission // algorithm.controller other than fix
+	Views      Permission // membership.mode: view: its rule is a gossip.Restarter
 }
 
 // A Permission says whether a row supports a setting, or why not.
@@ -242,9 +243,25 @@ func (a Algorithm) Neighbours(g *topology.Graph) []topology.Sequence {
 	return g.Sequences()
 }
 
+// Together returns the rows of n workers, by rank, of a row that needs all of them in every exchange; nil where workers
+// mix with neighbours.
+func (a Algorithm) Together(seed uint64) func(n int) ([]topology.Sequence, error) {
+	if a.On.Kind == "" {
+		return nil
+	}
+	return func(n int) ([]topology.Sequence, error) {
+		g, err := topology.New(topology.Spec{Kind: a.On.Kind, N: n, Slack: 1, Seed: seed})
+		if err != nil {
+			return nil, err
+		}
+		return a.Neighbours(g), nil
+	}
+}
+
 // Parts are the components of one worker's update rule. A row uses those that it needs.
 type Parts struct {
-	Rank    topology.Rank
+	Rank    topology.Rank // the address of noise; where members come and go, an id
+	Seat    int           // the place among the workers of an all-reduce, 0 to Workers−1
 	Workers int
 	Rows    topology.Sequence
 	X       []float32 // the first model, or the one that was saved; owned by the rule
@@ -253,10 +270,11 @@ type Parts struct {
 	// Codecs carry the lanes, by hop; Link carries models between this worker and one other.
 	Codecs []algos.Codec
 	Link   func(peer topology.Rank) algos.Codec
-	// Compressor returns another instance of a worker's C(·). The rank after the last one has a random stream that no
-	// worker uses.
+	// Compressor returns another instance of a worker's C(·). Server is the address of the messages of a server, which no
+	// worker has.
 	Compressor func(of topology.Rank) (quant.Compressor, error)
 	After      algos.Optimizer // of the mean gradient; nil: workers send directions
+	Server     topology.Rank
 	Settings
 }
 

@@ -81,7 +81,8 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 	var all []*gossip.Worker
 	for i, row := range rows {
 		made, err := a.Build(Parts{
-			Rank: topology.Rank(i), Workers: len(rows), Rows: row, X: make([]float32, dim),
+			Rank: topology.Rank(i), Seat: i, Server: topology.Rank(len(rows)), Workers: len(rows), Rows: row,
+			X:          make([]float32, dim),
 			Codecs:     slices.Repeat([]algos.Codec{algos.Full{}}, len(a.Lanes())),
 			Alpha:      func(int) float32 { return 0.1 },
 			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
@@ -257,4 +258,26 @@ func key(field string) string {
 		text = append(text, b)
 	}
 	return string(text)
+}
+
+// A row whose members may come and go has a rule that restarts; all others say why not.
+func TestRowsRestartWhereMembersComeAndGo(t *testing.T) {
+	for _, a := range algorithms {
+		if !a.Takes.Views.Given {
+			if a.Takes.Views.Why == "" {
+				t.Errorf("%s: no views, and no reason", a)
+			}
+			continue
+		}
+		made, err := a.Build(Parts{
+			Workers: 3, Rows: rowsOn(t, a)[0], X: make([]float32, 12), Codecs: slices.Repeat([]algos.Codec{algos.Full{}}, 2),
+			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := made.(gossip.Restarter); !ok {
+			t.Errorf("%s: views, and its rule is no gossip.Restarter", a)
+		}
+	}
 }

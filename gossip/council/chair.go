@@ -1,0 +1,313 @@
+package council
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"gossiptrainer/gossip/view"
+)
+
+// A chair is what a leader knows beside the minutes. Members say it again to each new leader.
+type chair struct {
+	heard    map[ID]time.Duration // when a member was last heard
+	words    map[ID]Word          // the last word of each
+	stateful map[ID]bool          // have a state: no member loses it
+	asks     []Newcomer
+	term     uint64        // in which this member leads
+	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
+	until    time.Duration // a proposal is under way until then; 0: none
+}
+
+// reset begins a term: all were heard just now.
+func (h *chair) reset(c *Council) {
+	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}}
+	for _, id := range c.watched() {
+		h.heard[id] = c.times.now
+	}
+	for _, m := range c.waiting {
+		h.heard[m.ID] = c.times.now
+	}
+}
+
+// slept moves all times by a pause of this member.
+func (h *chair) slept(pause time.Duration) {
+	for id := range h.heard {
+		h.heard[id] += pause
+	}
+	if h.until > 0 {
+		h.until += pause
+	}
+}
+
+// hear takes the word of a member.
+func (h *chair) hear(c *Council, from ID, w Word) {
+	h.heard[from] = c.times.now
+	h.words[from] = w
+	if w.Report.State {
+		h.stateful[from] = true
+	}
+	for _, n := range w.Asks {
+		if !slices.ContainsFunc(h.asks, func(a Newcomer) bool { return a.Process == n.Process }) {
+			h.asks = append(h.asks, n)
+		}
+	}
+	if w.Done && c.done[from] && from != c.o.ID {
+		c.send(from, Message{Word: &Word{Bye: true}})
+	}
+}
+
+// watched returns those whose reports a change needs.
+func (c *Council) watched() []ID {
+	if c.log == nil {
+		return nil
+	}
+	return c.log.Watched(func(id ID) bool { return c.done[id] })
+}
+
+// quiet reports whether a member was silent too long.
+func (h *chair) quiet(c *Council, id ID) bool {
+	if id == c.o.ID {
+		return false
+	}
+	since, known := h.heard[id]
+	if !known {
+		h.heard[id] = c.times.now
+		return false
+	}
+	return c.times.now-since > c.o.Grace
+}
+
+// hearsMost reports whether the leader hears a majority of voters.
+func (h *chair) hearsMost(c *Council) bool {
+	return c.Majority(func(id ID) bool { return id == c.o.ID || c.times.now-h.heard[id] <= c.o.Grace })
+}
+
+// act proposes an entry, if one is due. It reports whether it has.
+func (h *chair) act(c *Council) bool {
+	if !c.Leads() || !h.ready || c.times.now < h.until || !h.hearsMost(c) {
+		return false
+	}
+	it := h.due(c)
+	if it == nil {
+		return false
+	}
+	h.until = c.times.now + c.o.Patience
+	return c.propose(it)
+}
+
+// propose appends an entry to the common log. raft refuses it now and then; then it comes again.
+func (c *Council) propose(it *entry) bool {
+	data, err := json.Marshal(it)
+	if err != nil {
+		return false
+	}
+	if it.Close != nil {
+		return c.node.Propose(data) == nil
+	}
+	if len(c.conf.GetVotersOutgoing()) > 0 {
+		return false
+	}
+	return c.node.ProposeConfChange(&pb.ConfChangeV2{Changes: changes(c, it), Context: data}) == nil
+}
+
+// changes returns the changes of raft's configuration that an entry makes.
+func changes(c *Council, it *entry) (all []*pb.ConfChangeSingle) {
+	add := func(kind pb.ConfChangeType, id ID) {
+		all = append(all, &pb.ConfChangeSingle{Type: kind.Enum(), NodeId: new(raftID(id))})
+	}
+	switch {
+	case it.Join != nil:
+		add(pb.ConfChangeAddLearnerNode, it.Join.ID)
+		return all
+	case it.Done != nil:
+		add(pb.ConfChangeRemoveNode, *it.Done)
+		return all
+	}
+	voters, learners := electorate(it.View.IDs())
+	for _, id := range voters {
+		if !slices.Contains(c.conf.GetVoters(), raftID(id)) {
+			add(pb.ConfChangeAddNode, id)
+		}
+	}
+	for _, id := range append(slices.Clone(learners), it.View.Left...) {
+		if !slices.Contains(c.conf.GetLearners(), raftID(id)) {
+			add(pb.ConfChangeAddLearnerNode, id)
+		}
+	}
+	for _, d := range it.View.Dead {
+		if _, stays := it.View.Rank(d.ID); !stays {
+			add(pb.ConfChangeRemoveNode, d.ID)
+		}
+	}
+	if len(all) == 0 {
+		add(pb.ConfChangeUpdateNode, c.o.ID) // no change: the entry must not look like the end of a joint configuration
+	}
+	return all
+}
+
+// due returns the entry to propose next, nil if none is due.
+func (h *chair) due(c *Council) *entry {
+	if c.open != nil {
+		more := h.fence(c, c.open.Fence)
+		if !h.remains(c, more, nil) {
+			more = h.fence(c, nil)
+		}
+		if !slices.Equal(more, c.open.Fence) && h.remains(c, more, nil) {
+			leaves := h.leaves(c, more, c.open.Leaves)
+			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: leaves}}
+		}
+		return h.decide(c)
+	}
+	h.asks = slices.DeleteFunc(h.asks, func(n Newcomer) bool {
+		_, given := c.given[n.Process]
+		return given
+	})
+	if len(h.asks) > 0 && len(c.log.Last().Members)+len(c.waiting) < c.o.Most {
+		n := h.asks[0]
+		n.ID = c.next
+		return &entry{Join: &n}
+	}
+	for _, id := range c.watched() {
+		if _, leaves := c.log.Ends(id); leaves && h.words[id].Done {
+			return &entry{Done: &id}
+		}
+	}
+	for _, m := range c.waiting {
+		if h.quiet(c, m.ID) {
+			return &entry{Done: &m.ID}
+		}
+	}
+	return h.close(c)
+}
+
+// fence returns those of the fence and all watched that were silent too long, in ascending order.
+func (h *chair) fence(c *Council, fence []ID) []ID {
+	all := slices.Clone(fence)
+	for _, id := range c.watched() {
+		if (h.quiet(c, id) || h.again(c, id)) && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// again reports whether the key of a member has come back as another process: the one before is dead.
+func (h *chair) again(c *Council, id ID) bool {
+	i := slices.IndexFunc(c.log.Last().Members, func(m view.Member) bool { return m.ID == id })
+	return i >= 0 && slices.ContainsFunc(c.waiting, func(m view.Member) bool {
+		return m.Key != "" && m.Key == c.log.Last().Members[i].Key
+	})
+}
+
+// remains reports whether a member with a state would remain.
+func (h *chair) remains(c *Council, fence, leaves []ID) bool {
+	return slices.ContainsFunc(c.log.Last().Members, func(m view.Member) bool {
+		return h.stateful[m.ID] && !slices.Contains(fence, m.ID) && !slices.Contains(leaves, m.ID)
+	})
+}
+
+// leaves returns those of some members that may leave: they are not in the fence, and one with a state remains.
+func (h *chair) leaves(c *Council, fence, want []ID) (all []ID) {
+	for _, id := range want {
+		if !slices.Contains(fence, id) && h.remains(c, fence, append(slices.Clone(all), id)) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// close returns the CLOSE of all that waits, nil if nothing does.
+func (h *chair) close(c *Council) *entry {
+	next := view.Close{Fence: h.fence(c, nil)}
+	if !h.remains(c, next.Fence, nil) {
+		return nil
+	}
+	for _, m := range c.log.Last().Members {
+		if h.words[m.ID].Leave {
+			next.Leaves = append(next.Leaves, m.ID)
+		}
+	}
+	next.Leaves = h.leaves(c, next.Fence, next.Leaves)
+	for _, m := range c.waiting { // in the order of ids: a newcomer has the last rank
+		if c.times.now-h.heard[m.ID] >= c.o.Patience {
+			break
+		}
+		next.Joins = append(next.Joins, m)
+	}
+	if len(next.Fence)+len(next.Leaves)+len(next.Joins) == 0 {
+		return nil
+	}
+	if len(next.Fence) == 0 {
+		next.Margin = c.o.Margin
+	}
+	return &entry{For: c.log.Len(), Close: &next}
+}
+
+// decide returns the VIEW of the open CLOSE, nil as long as a report is missing.
+func (h *chair) decide(c *Council) *entry {
+	var reports []view.Report
+	for _, id := range c.watched() {
+		if slices.Contains(c.open.Fence, id) {
+			continue
+		}
+		w, ok := h.words[id]
+		if id == c.o.ID {
+			w, ok = c.word(), true
+		}
+		if !ok || w.Seq != c.seq {
+			return nil
+		}
+		reports = append(reports, w.Report)
+	}
+	decide := c.o.Decide
+	if decide == nil {
+		decide = view.Decide
+	}
+	r, err := decide(c.log, *c.open, reports)
+	if err != nil {
+		return nil // no member with a state would remain: it waits
+	}
+	r.Why = h.why(c, &r)
+	return &entry{View: &r, Seq: c.seq}
+}
+
+// why says how a record came about.
+func (h *chair) why(c *Council, r *view.Record) string {
+	var all []string
+	name := func(id ID) string {
+		for _, m := range slices.Concat(c.log.Last().Members, r.Members) {
+			if m.ID == id && m.Name != "" {
+				return "machine " + m.Name
+			}
+		}
+		return fmt.Sprint("member ", id)
+	}
+	for _, d := range r.Dead {
+		if sponsor, again := r.SponsorOf(d.ID); again {
+			all = append(all, fmt.Sprintf("%s begins with the state of %s", name(d.ID), name(sponsor)))
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s was silent for %v", name(d.ID), (c.times.now-h.heard[d.ID]).Round(time.Second/10)))
+	}
+	for _, id := range r.Left {
+		all = append(all, name(id)+" left")
+	}
+	for _, s := range r.Sponsors {
+		if !slices.ContainsFunc(r.Dead, func(d view.Death) bool { return d.ID == s.ID }) {
+			all = append(all, name(s.ID)+" joins")
+		}
+	}
+	if len(all) > mostReasons {
+		all = append(all[:mostReasons], "and others")
+	}
+	return strings.Join(all, "; ")
+}
+
+// mostReasons bounds the reasons of a record.
+const mostReasons = 16

@@ -1,0 +1,120 @@
+package gossip
+
+import (
+	"fmt"
+	"math"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/topology"
+)
+
+// A run may go on with other members: some join, some leave, some are dead. Each member then gets a machine for the new
+// graph, which begins with the state of the member, or of its sponsor. Messages of the old graph are not carried over.
+
+// A Restarter is an algorithm that can go on with other members.
+type Restarter interface {
+	// Restart forgets what belongs to other members than those of the next exchange. It comes before the first round of
+	// a view, and keeps the model. A clone has the state of its sponsor; it also forgets what that one owes.
+	Restart(of algos.Origin)
+}
+
+// An Entrance says how a worker begins in the middle of a run.
+type Entrance struct {
+	Round   int             // the first round, at the beginning of an exchange
+	State   *state.Snapshot // as Baggage shows it, by the name of BaggageName
+	Clone   bool            // the state is that of the sponsor
+	Restart bool            // the members have changed
+}
+
+// BaggageName is the name of a worker's baggage in a snapshot.
+const BaggageName = "baggage"
+
+// Enter is NewScheduled for a worker that begins in the middle of a run with the state of another machine. It fails if
+// that is not the state of such a worker, or if the algorithm cannot restart.
+func Enter(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule Schedule, e Entrance) (*Worker, error) {
+	w, err := newWorker(self, rows, alg, schedule)
+	if err != nil {
+		return nil, err
+	}
+	if e.Round < 0 || e.Round > schedule.Rounds || e.Round%schedule.Every != 0 {
+		return nil, fmt.Errorf("gossip: worker %d: enter in round %d of %d: must be the first round of an exchange", self,
+			e.Round, schedule.Rounds)
+	}
+	r, ok := alg.(Restarter)
+	if e.Restart && !ok {
+		return nil, fmt.Errorf("gossip: worker %d round %d: the algorithm cannot go on with other members", self, e.Round)
+	}
+	if err := e.State.Load(BaggageName, Baggage(w)); err != nil {
+		return nil, fmt.Errorf("gossip: worker %d round %d: %w", self, e.Round, err)
+	}
+	if e.Clone {
+		w.repair = Repairs{Verified: w.repair.Verified}
+	}
+	if e.Restart {
+		of := algos.Kept
+		if e.Clone {
+			of = algos.Cloned
+		}
+		r.Restart(of)
+	}
+	w.k = e.Round
+	w.outbox.sent = w.slot()
+	w.outbox.first = w.outbox.sent
+	w.inbox.begin(w.slot())
+	if err := w.begin(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Baggage shows what a worker carries into the next graph: the model, the state of its algorithm, its counts and the
+// largest magnitudes that it saw. Save it at a boundary or when the worker is done.
+func Baggage(w *Worker) state.Keeper { return baggage{w} }
+
+type baggage struct{ w *Worker }
+
+// State shows the parts.
+func (b baggage) State(v *state.Visit) {
+	w := b.w
+	v.Floats("x", w.alg.Params())
+	v.Part("algorithm", w.alg.Algorithm)
+	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
+	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
+	v.Part("guard", &w.guard)
+	v.Part("mixed", (*observed)(&w.mixed))
+}
+
+// Gate keeps a worker from beginning a round, and all later ones, until another gate. A worker that has finished the
+// round before it holds still.
+func Gate(w *Worker, round int) error {
+	w.gate = round
+	if w.failed == nil && w.phase == holding && w.k < round {
+		return w.cross()
+	}
+	return w.failed
+}
+
+// Standing returns the first round that the worker has not finished, and whether it has begun it.
+func Standing(w *Worker) (round int, begun bool) {
+	return w.k, w.phase == computing || w.phase == exchanging
+}
+
+// Reroute takes the rows of the exchange in progress and of later ones again, because they name fewer neighbours now.
+// The worker must wait for whole exchanges, see Elastic.
+func Reroute(w *Worker) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	for slot := w.slot(); slot < w.slot()+len(w.inbox.exchanges); slot++ {
+		x := w.inbox.at(slot)
+		if x.left < w.alg.pieces {
+			return w.fail(w.located(fmt.Errorf("%d of %d pieces are mixed, and a neighbour is gone: call Whole before the "+
+				"first frame", w.alg.pieces-x.left, w.alg.pieces)))
+		}
+		old := *x
+		*x = w.inbox.laidOut(slot)
+		w.ready[0].spent = w.inbox.move(&old, x, slot, w.ready[0].spent)
+	}
+	return w.exchange(0, w.alg.pieces)
+}

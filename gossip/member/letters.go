@@ -1,0 +1,374 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/view"
+)
+
+// Ready returns the work that has come up. A driver calls it after every other call.
+func (m *Member) Ready() (Ready, error) {
+	if err := m.pump(); err != nil {
+		return Ready{}, err
+	}
+	for _, e := range m.council.Take() {
+		m.post = append(m.post, Post{e.To, Letter{Council: &e.Message}})
+	}
+	r := Ready{Send: m.post, Standing: m.place.standing}
+	m.post = nil
+	if p := &m.place; p.wished && p.member != nil && p.state == nil {
+		r.Compute, r.Round, r.At = true, p.wish.Round, p.wish.At
+	}
+	return r, nil
+}
+
+// pump moves frames between the machine and the store until nothing moves.
+func (m *Member) pump() error {
+	for again := true; again; {
+		if err := m.advance(); err != nil {
+			return err
+		}
+		if again = m.work(); m.failed != nil {
+			return m.advance()
+		}
+	}
+	return nil
+}
+
+// working returns the machine that mixes now, nil if there is none.
+func (m *Member) working() *gossip.Worker {
+	p := &m.place
+	if p.member == nil || p.state != nil || p.standing == Excluded {
+		return nil
+	}
+	return p.member.Machine()
+}
+
+// work takes what the machine has made, and gives it what has come. It reports whether something moved.
+func (m *Member) work() (moved bool) {
+	w := m.working()
+	if w == nil {
+		return false
+	}
+	moved, more := m.flush(w)
+	return m.failed == nil && (m.feed(w) || moved || more)
+}
+
+// flush takes what the machine has made. It reports whether there was something, and whether there is more.
+func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
+	ready := w.Ready()
+	if ready.Failed != nil {
+		m.failed = ready.Failed
+		return false, false
+	}
+	for _, f := range ready.Send {
+		moved = true
+		f.Payload = slices.Clone(f.Payload)
+		l := Letter{Frame: &f, View: m.place.view}
+		if f.Kind == gossip.Data {
+			m.store.keep(f.Round/m.o.Plan.Every, f.To, l)
+		}
+		m.post = append(m.post, Post{f.To, l})
+	}
+	if ready.Compute {
+		m.place.wish, m.place.wished = ready, true
+	}
+	return moved, ready.More
+}
+
+// feed gives the machine the messages that it can take.
+func (m *Member) feed(w *gossip.Worker) (moved bool) {
+	_, before := m.Next()
+	for _, k := range m.store.keys(before) { // in the order of exchanges
+		if m.store.fed[k] || m.store.views[k] != m.place.view || m.log.Force(k.exchange) != m.place.view {
+			continue
+		}
+		if _, at := m.Next(); k.exchange < at {
+			continue
+		}
+		fed := m.store.whole(k)
+		for _, f := range m.store.got[k] {
+			f.To, f.Payload = m.o.Council.ID, slices.Clone(f.Payload)
+			err := w.Receive(f) // other errors: it is there, or the row has no such message any more
+			moved = moved || err == nil
+			fed = fed && !errors.Is(err, gossip.ErrEarly)
+		}
+		m.store.fed[k] = fed
+	}
+	m.note()
+	_, at := m.Next()
+	return moved || at > before
+}
+
+// note enters the exchanges that have been mixed.
+func (m *Member) note() {
+	_, at := m.Next()
+	if m.place.member == nil {
+		m.noted = at
+	}
+	for ; m.noted < at; m.noted++ {
+		for _, e := range m.log.Row(m.o.Council.ID, m.noted).In {
+			m.store.mixed[e.Peer] = max(m.store.mixed[e.Peer], m.noted)
+		}
+	}
+	if m.log == nil {
+		return
+	}
+	needed := at
+	for _, id := range m.log.Watched(m.council.Done) {
+		if end, leaves := m.log.Ends(id); leaves { // it may be far behind, and ends on its own
+			needed = min(needed, end)
+		}
+	}
+	m.store.forget(needed - span(m))
+}
+
+// span returns how many exchanges before its own a member keeps: others may be that far behind.
+func span(m *Member) int {
+	span := m.o.Council.Margin + 4
+	for v := max(0, m.place.view-1); v < m.log.Len(); v++ {
+		span += m.log.Graph(v).Reach() + 1
+	}
+	return span
+}
+
+// Compute takes the gradient that Ready asked for with the member that the maker made. It returns the round, -1 if none
+// is asked for: a view has ended meanwhile.
+func (m *Member) Compute() (k int, err error) {
+	if !m.place.wished || m.working() == nil {
+		return -1, nil
+	}
+	k = m.place.wish.Round
+	g, loss, err := m.place.member.Gradient(k, m.place.wish.At)
+	if err != nil {
+		return k, err
+	}
+	return k, m.Gradient(g, loss)
+}
+
+// Gradient takes the update direction that Ready asked for.
+func (m *Member) Gradient(g []float32, loss float32) error {
+	w := m.working()
+	if !m.place.wished || w == nil {
+		return fmt.Errorf("member %d: gradient: not asked for: call Ready first", m.o.Council.ID)
+	}
+	m.place.wished = false
+	return w.Gradient(g, loss, m.now)
+}
+
+// Tick reports the time.
+func (m *Member) Tick(now time.Duration) error {
+	m.now = now
+	if err := m.council.Tick(now); err != nil {
+		return err
+	}
+	switch {
+	case !m.council.Done(m.o.Council.ID):
+	case m.place.standing == Leaving:
+		m.place.standing = Left
+	case m.place.standing != Left:
+		m.place.standing = Excluded
+	}
+	if m.log != nil && now-m.asked >= m.o.Council.Patience {
+		m.asked = now
+		m.ask()
+	}
+	return nil
+}
+
+// ask asks again for all that does not come.
+func (m *Member) ask() {
+	self := m.o.Council.ID
+	if m.council.Waits() { // perhaps the others have gone on without this one: they answer
+		for _, id := range m.log.Watched(m.council.Done) {
+			if id != self {
+				m.post = append(m.post, Post{id, Letter{}})
+			}
+		}
+	}
+	if m.place.standing == Joining && m.place.state == nil {
+		for v := m.log.Len() - 1; v >= 0; v-- {
+			if sponsor, ok := m.log.At(v).SponsorOf(self); ok {
+				m.post = append(m.post, Post{sponsor, Letter{Want: &Want{Exchange: m.place.at, State: true}}})
+				return
+			}
+		}
+		return
+	}
+	_, at := m.Next()
+	for _, id := range m.council.Log().Watched(m.council.Done) {
+		if end, leaves := m.log.Ends(id); leaves && at >= end && id != self {
+			m.post = append(m.post, Post{id, Letter{Passed: end}})
+		}
+	}
+	if m.place.standing == Leaving {
+		part(m)
+	}
+	w := m.working()
+	if w == nil {
+		return
+	}
+	for _, e := range m.log.Row(self, at).In {
+		if m.store.whole(key{e.Peer, at}) {
+			continue
+		}
+		want := Letter{Want: &Want{Sender: e.Peer, Exchange: at}}
+		if _, dead := m.log.Dead(e.Peer); !dead {
+			m.post = append(m.post, Post{e.Peer, want})
+			continue
+		}
+		for _, id := range m.log.Watched(m.council.Done) {
+			if id != self {
+				m.post = append(m.post, Post{id, want})
+			}
+		}
+	}
+}
+
+// part ends a leaver once no other needs it.
+func part(m *Member) {
+	for _, id := range m.log.Watched(m.council.Done) {
+		if id != m.o.Council.ID && !m.passed[id] {
+			return
+		}
+	}
+	m.council.Finish()
+}
+
+// Receive takes a letter. One that has no use is dropped.
+func (m *Member) Receive(from ID, l Letter) error {
+	if m.log != nil && gone(m.log, from) {
+		m.post = append(m.post, Post{from, Letter{Council: &council.Message{Word: &council.Word{Bye: true}}}})
+	}
+	switch {
+	case l.Council != nil:
+		return m.council.Receive(from, *l.Council)
+	case m.log == nil:
+		return nil
+	case l.Want != nil:
+		m.serve(from, *l.Want)
+	case l.State != nil:
+		m.begin(from, *l.State)
+	case l.Passed > 0:
+		if end, leaves := m.log.Ends(m.o.Council.ID); leaves && end == l.Passed {
+			m.passed[from] = true
+		}
+	case l.Frame != nil && !m.refuses(from):
+		m.keep(l)
+	}
+	return nil
+}
+
+// refuses reports whether frames that a member sends come too late. The member is in the fence, or it is dead and a
+// change is under way, which must know all that others have. Another member gives such a message to those that lack it.
+func (m *Member) refuses(from ID) bool {
+	return slices.Contains(m.place.fence, from) || m.council.Open() != nil && gone(m.log, from)
+}
+
+// gone reports whether a record says that a member is dead: it may not know.
+func gone(log *view.Log, id ID) bool {
+	_, member := log.Last().Rank(id)
+	_, dead := log.Dead(id)
+	return dead && !member
+}
+
+// keep enters a frame that counts.
+func (m *Member) keep(l Letter) {
+	if l.View >= m.log.Len() {
+		if len(m.store.unread) < most {
+			m.store.unread = append(m.store.unread, l)
+		}
+		return
+	}
+	x := l.Frame.Round / m.o.Plan.Every
+	if l.Frame.Round < 0 || m.log.Force(x) != l.View || !m.counts(l.Frame.From, x) {
+		return
+	}
+	if l.Frame.Kind != gossip.Data {
+		if w := m.working(); w != nil && m.place.view == l.View {
+			f := *l.Frame
+			f.Payload = slices.Clone(f.Payload)
+			_ = w.Receive(f) // a request or a repair that comes too late is asked for again
+		}
+		return
+	}
+	m.store.take(x, l)
+}
+
+// counts reports whether a message of a member may be used: it is in the view, and neither fenced nor dead before.
+func (m *Member) counts(sender ID, x int) bool {
+	if _, member := m.log.At(m.log.Force(x)).Rank(sender); !member {
+		return false
+	}
+	if last, dead := m.log.Dead(sender); dead {
+		return x <= last
+	}
+	return !slices.Contains(m.place.fence, sender)
+}
+
+// reread takes the letters that were unread.
+func reread(m *Member) {
+	unread := m.store.unread
+	m.store.unread = nil
+	for _, l := range unread {
+		m.keep(l)
+	}
+}
+
+// serve answers a Want.
+func (m *Member) serve(to ID, w Want) {
+	self := m.o.Council.ID
+	switch {
+	case w.State:
+		s := m.place.given[w.Exchange]
+		if s != nil && sponsors(m.log, self, to, w.Exchange) {
+			m.post = append(m.post, Post{to, Letter{State: &State{w.Exchange, s}}})
+		}
+	case w.Sender == self:
+		for i, l := range m.store.own[w.Exchange] {
+			if m.store.to[w.Exchange][i] == to {
+				m.post = append(m.post, Post{to, l})
+			}
+		}
+	default:
+		k := key{w.Sender, w.Exchange}
+		if _, dead := m.log.Dead(w.Sender); !dead || !m.counts(w.Sender, w.Exchange) {
+			return
+		}
+		for _, f := range m.store.got[k] {
+			m.post = append(m.post, Post{to, Letter{Frame: &f, View: m.store.views[k]}})
+		}
+	}
+}
+
+// sponsors reports whether the log names a member as the sponsor of a newcomer from an exchange on.
+func sponsors(log *view.Log, sponsor, id ID, x int) bool {
+	for v := range log.Len() {
+		if s, ok := log.At(v).SponsorOf(id); ok && s == sponsor && log.At(v).First == x {
+			return true
+		}
+	}
+	return false
+}
+
+// begin takes the state of the sponsor.
+func (m *Member) begin(from ID, s State) {
+	p, self := &m.place, m.o.Council.ID
+	if p.standing != Joining || p.state != nil || s.Exchange != p.at || slices.Contains(p.fence, from) {
+		return
+	}
+	for v := m.log.Len() - 1; v >= 0; v-- {
+		if sponsor, ok := m.log.At(v).SponsorOf(self); ok {
+			if sponsor == from && m.log.At(v).First == s.Exchange {
+				p.state, p.clone = s.Snapshot, true
+				p.given[s.Exchange] = s.Snapshot // it may be a sponsor itself
+			}
+			return
+		}
+	}
+}

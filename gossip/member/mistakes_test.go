@@ -1,0 +1,222 @@
+package member
+
+import (
+	"slices"
+	"testing"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/topology"
+)
+
+// A renormal has rows that are normalised again after messages were left out.
+type renormal struct{ view.Rows }
+
+func (r renormal) At(x int) topology.Row {
+	row := r.Rows.At(x)
+	whole := r.Log.Graph(r.View).Row(0, x)
+	if rank, ok := r.Log.At(r.View).Rank(r.ID); ok {
+		whole = r.Log.Graph(r.View).Row(rank, x)
+	}
+	rest, all := 0.0, 0.0
+	for _, e := range row.In {
+		rest += e.Weight
+	}
+	for _, e := range whole.In {
+		all += e.Weight
+	}
+	for i := range row.In {
+		row.In[i].Weight *= all / rest
+	}
+	return row
+}
+
+// decideBy returns a decision that is changed afterwards.
+func decideBy(change func(l *view.Log, c view.Close, reports []view.Report, r *view.Record)) func(*view.Log, view.Close,
+	[]view.Report) (view.Record, error) {
+	return func(l *view.Log, c view.Close, reports []view.Report) (view.Record, error) {
+		r, err := view.Decide(l, c, reports)
+		if err == nil {
+			change(l, c, reports, &r)
+		}
+		return r, err
+	}
+}
+
+// again says for each dead member which of its messages count.
+func again(r *view.Record, last func(d view.Death) int) {
+	for i, d := range r.Dead {
+		if _, postponed := r.SponsorOf(d.ID); !postponed {
+			r.Dead[i].Last = last(d)
+		}
+	}
+	r.Lost = slices.DeleteFunc(r.Lost, func(loss view.Loss) bool {
+		i := slices.IndexFunc(r.Dead, func(d view.Death) bool { return d.ID == loss.Sender })
+		return i >= 0 && loss.Exchange > r.Dead[i].Last
+	})
+}
+
+// mistakes are what members may do wrong.
+var mistakes = map[string]struct {
+	rule  string
+	plant func(w *world)
+	first uint64 // the seed to begin with, where most schedules do not find it
+}{
+	"first exchange one too small": {"dpsgd", func(w *world) {
+		w.decide = decideBy(func(l *view.Log, _ view.Close, _ []view.Report, r *view.Record) {
+			r.First = max(r.First-1, l.Last().First)
+			again(r, func(d view.Death) int { return min(d.Last, r.First-1) })
+		})
+	}, 1},
+	"decided by half of the reports": {"dpsgd", func(w *world) {
+		w.decide = decideBy(func(l *view.Log, _ view.Close, reports []view.Report, r *view.Record) {
+			r.First = l.Last().First
+			for _, report := range reports[:(len(reports)+1)/2] {
+				r.First = max(r.First, report.Promise)
+			}
+			again(r, func(d view.Death) int { return max(min(d.Last, r.First-1), l.Begins(d.ID)-1) })
+		})
+	}, 1},
+	"frames of the fence are taken": {"dpsgd", func(w *world) { w.taken = true }, 1},
+	"the last message does not count for all": {"dpsgd", func(w *world) {
+		w.decide = decideBy(func(l *view.Log, _ view.Close, _ []view.Report, r *view.Record) {
+			again(r, func(d view.Death) int { return max(d.Last-1, l.Begins(d.ID)-1) })
+		})
+	}, 1},
+	"what others rest on is forgotten": {"dpsgd", func(w *world) {
+		w.decide = decideBy(func(l *view.Log, _ view.Close, reports []view.Report, r *view.Record) {
+			again(r, func(d view.Death) int {
+				last := l.Begins(d.ID) - 1
+				for _, report := range reports {
+					for _, h := range report.Held {
+						if h.ID == d.ID {
+							for _, x := range h.Exchanges {
+								if x < r.First {
+									last = max(last, x)
+								}
+							}
+						}
+					}
+				}
+				return last
+			})
+		})
+	}, 1},
+	"rows are normalised again": {"dpsgd", func(w *world) {
+		w.build.broken = func(p *retrace.Place) { p.Rows = renormal{p.Rows.(view.Rows)} }
+	}, 1},
+	"noise by rank": {"moniqua", func(w *world) {
+		w.build.noise = func(p retrace.Place) ID { return ID(p.Rank) }
+	}, 1},
+	"no restart at one member": {"d2", func(w *world) {
+		w.build.broken = func(p *retrace.Place) { p.Restart = p.Restart && p.ID != 0 }
+	}, 1},
+	"no restart": {"gt", func(w *world) {
+		w.build.broken = func(p *retrace.Place) { p.Restart = false }
+	}, 1},
+	"an older state": {"dpsgd", func(w *world) {
+		w.build.begin = func(p retrace.Place, m *gossip.Worker) {
+			sponsor, ok := p.Log.Admitted(p.ID, p.View)
+			if old := w.build.models[p.Round-1][sponsor]; ok && p.Clone && old != nil {
+				copy(m.Params(), old)
+			}
+		}
+	}, 1},
+	"leavers do not serve": {"dpsgd", func(w *world) { w.early = true }, 240},
+	"shards by id": {"dpsgd", func(w *world) {
+		w.build.broken = func(p *retrace.Place) { p.Rank = int(p.ID) }
+	}, 1},
+}
+
+// Each mistake makes a run that differs from the replay of its log, or that stalls.
+func TestMistakesAreCaught(t *testing.T) {
+	const tries = 400 // a stall of leavers is rare
+	for name, mistake := range mistakes {
+		caught := uint64(0)
+		for seed := max(1, mistake.first); seed <= tries && caught == 0; seed++ {
+			s := settingOf(seed)
+			if s.rule = mistake.rule; s.rule == "d2" {
+				s.kind = kinds[seed%2]
+			}
+			w := newWorld(s)
+			mistake.plant(w)
+			err := w.run()
+			if err == nil {
+				err = checkWorld(w)
+			}
+			if err != nil {
+				caught = seed
+			}
+		}
+		if caught == 0 {
+			t.Errorf("%s: %d schedules do not find it", name, tries)
+			continue
+		}
+		t.Logf("%s: caught by seed %d", name, caught)
+	}
+}
+
+// With two members the older one decides alone: whatever the guest does, the trainer goes on.
+func TestAGuestStopsNoTrainer(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 2, every: 1, seed: seed})
+		w.at(w.between(0, grace), nil, func() { w.kill(w.actor(1)) })
+		w.at(w.between(2*grace, 3*grace), nil, w.join)
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		if at := w.actor(0).m.Standing(); at != Finished {
+			t.Errorf("seed %d: the trainer stands at %v", seed, at)
+		}
+		if err := checkWorld(w); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A part without a majority waits, and its members go on or come back when the network heals.
+func TestAMinorityWaits(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 8, every: 1, seed: 3})
+	w.at(grace/4, nil, func() {
+		w.apart = func(a, b ID) bool { return (a < 5) != (b < 5) }
+		w.at(5*grace, nil, func() {
+			for id := ID(5); id < 8; id++ {
+				if v := w.actor(id).m.log.Len(); v != 1 {
+					t.Errorf("member %d of the minority has %d views", id, v)
+				}
+				if !w.actor(id).m.Council().Waits() {
+					t.Errorf("member %d of the minority does not say that it waits", id)
+				}
+			}
+			w.apart = nil
+		})
+	})
+	if err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkWorld(w); err != nil {
+		t.Error(err)
+	}
+	if w.actor(0).m.log.Len() < 2 || w.counts["excluded"] != 3 {
+		t.Errorf("%d views, %d come back as newcomers; want at least 2 and 3", w.actor(0).m.log.Len(), w.counts["excluded"])
+	}
+}
+
+// Where no part has a majority all wait, and all go on in the same view when the network heals.
+func TestThreePartsWait(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 6, every: 1, seed: 4})
+	w.at(grace/4, nil, func() {
+		w.apart = func(a, b ID) bool { return a/2 != b/2 }
+		w.at(5*grace, nil, func() { w.apart = nil })
+	})
+	if err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkWorld(w); err != nil {
+		t.Error(err)
+	}
+	if n := w.actor(0).m.log.Len(); n != 1 || w.counts["excluded"] > 0 {
+		t.Errorf("%d views and %d taken for dead, want 1 and 0", n, w.counts["excluded"])
+	}
+}

@@ -1,0 +1,106 @@
+package member
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/topology"
+)
+
+var schedules = flag.Int("schedules", 150, "`N` random schedules of joins, leaves, deaths, pauses and partitions")
+var firstSeed = flag.Uint64("first", 1, "`SEED` of the first random schedule")
+
+var kinds = []topology.Kind{topology.Ring, topology.Torus, topology.OnePeerExponential, topology.RandomMatching,
+	topology.Complete, topology.Base2, topology.StaticExponential, topology.RandomShift}
+
+var rules = []string{"dpsgd", "atc", "moniqua", "pieces", "gt", "d2", "choco"}
+
+func settingOf(seed uint64) setting {
+	s := setting{kind: kinds[seed%uint64(len(kinds))], rule: rules[seed/8%uint64(len(rules))], n: 1 + int(seed/3%8),
+		seed: seed, every: 1 + int(seed/5%4)/3, margin: []int{0, 2, 6}[seed%3], faults: int(seed % 17)}
+	if s.rule == "d2" || s.rule == "choco" {
+		s.kind = kinds[seed%2]
+	}
+	if s.rule == "choco" && s.every > 1 {
+		s.every = 1
+	}
+	return s
+}
+
+// checkWorld compares all members of a finished world with the replay of the longest log.
+func checkWorld(w *world) error {
+	var log *view.Log
+	for _, a := range w.actors {
+		if a.m.log != nil && (log == nil || a.m.log.Len() > log.Len()) {
+			log = a.m.log
+		}
+	}
+	for _, a := range w.actors {
+		if a.m.log == nil {
+			continue
+		}
+		for v := range a.m.log.Len() {
+			if fmt.Sprint(*a.m.log.At(v)) != fmt.Sprint(*log.At(v)) {
+				return fmt.Errorf("view %d: member %d has %+v, another %+v", v, a.id, *a.m.log.At(v), *log.At(v))
+			}
+		}
+	}
+	again := newBuilder(w.setting)
+	if err := retrace.Run(log, again, w.plan(), again); err != nil {
+		return err
+	}
+	for k, models := range w.build.models {
+		x := k / w.every
+		for id, got := range models {
+			last, dead := log.Dead(id)
+			if _, member := log.At(log.Force(x)).Rank(id); !member || dead && x > last {
+				continue // nothing of it counts
+			}
+			if want := again.models[k][id]; !slices.Equal(got, want) {
+				return fmt.Errorf("member %d begins round %d with %v, the replay with %v", id, k, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+func describe(w *world) string {
+	text := fmt.Sprint(w.setting, " ", w.counts)
+	for _, a := range w.actors {
+		if a.m.log != nil && !a.dead {
+			for v := range a.m.log.Len() {
+				r := a.m.log.At(v)
+				text += fmt.Sprintf("\n  view %d first %d members %v sponsors %v left %v dead %v lost %v", v, r.First, r.IDs(),
+					r.Sponsors, r.Left, r.Dead, r.Lost)
+			}
+			break
+		}
+	}
+	return text
+}
+
+// Random schedules: every float of every member is that of the replay, and nothing stalls.
+func TestRandomSchedulesReplay(t *testing.T) {
+	total := map[string]int{}
+	for i := range *schedules {
+		w := newWorld(settingOf(*firstSeed + uint64(i)))
+		err := w.run()
+		if err == nil {
+			err = checkWorld(w)
+		}
+		if err != nil {
+			t.Errorf("%v\n%s", err, describe(w))
+			if t.Failed() && i > 20 {
+				break
+			}
+		}
+		for what, n := range w.counts {
+			total[what] += n
+		}
+	}
+	t.Log(total)
+}

@@ -1,0 +1,110 @@
+package member
+
+import (
+	"maps"
+	"slices"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/view"
+)
+
+// A store keeps the messages of a member. Its own are there for those that lack them. Those received are there until
+// they are mixed, and as long as another member may lack them.
+type store struct {
+	own    map[int][]Letter // by exchange: one letter per receiver and piece
+	to     map[int][]ID     // the receivers of these letters
+	got    map[key][]gossip.Frame
+	views  map[key]int
+	mixed  map[ID]int // by sender: the largest exchange whose message was mixed
+	fed    map[key]bool
+	unread []Letter // of views that are not known yet
+	oldest int      // no exchange before is kept
+	pieces int      // of a message
+}
+
+// A key names a message.
+type key struct {
+	sender   ID
+	exchange int
+}
+
+// most bounds the letters of unknown views that are kept.
+const most = 1 << 12
+
+func newStore() store {
+	return store{own: map[int][]Letter{}, to: map[int][]ID{}, got: map[key][]gossip.Frame{}, views: map[key]int{},
+		mixed: map[ID]int{}, fed: map[key]bool{}}
+}
+
+// keep enters a frame of this member.
+func (s *store) keep(x int, to ID, l Letter) {
+	s.own[x], s.to[x] = append(s.own[x], l), append(s.to[x], to)
+}
+
+// take enters a piece of a message, if it is new.
+func (s *store) take(x int, l Letter) bool {
+	k := key{l.Frame.From, x}
+	if x < s.oldest || slices.ContainsFunc(s.got[k], func(f gossip.Frame) bool { return f.Piece == l.Frame.Piece }) {
+		return false
+	}
+	s.got[k], s.views[k] = append(s.got[k], *l.Frame), l.View
+	return true
+}
+
+// rest forgets which messages a machine has: another one begins.
+func (s *store) rest(pieces int) { s.fed, s.pieces = map[key]bool{}, pieces }
+
+// whole reports whether all pieces of a message are there.
+func (s *store) whole(k key) bool { return s.pieces > 0 && len(s.got[k]) == s.pieces }
+
+// held lists the messages of some members.
+func (s *store) held(of []ID) []view.Held {
+	var all []view.Held
+	for _, id := range of {
+		h := view.Held{ID: id, Exchanges: []int{}}
+		for k := range s.got {
+			if k.sender == id && s.whole(k) {
+				h.Exchanges = append(h.Exchanges, k.exchange)
+			}
+		}
+		if x, ok := s.mixed[id]; ok && !slices.Contains(h.Exchanges, x) {
+			h.Exchanges = append(h.Exchanges, x)
+		}
+		slices.Sort(h.Exchanges)
+		all = append(all, h)
+	}
+	return all
+}
+
+// keys returns the messages from exchange x on, in order.
+func (s *store) keys(x int) []key {
+	all := slices.DeleteFunc(slices.Collect(maps.Keys(s.got)), func(k key) bool { return k.exchange < x })
+	slices.SortFunc(all, func(a, b key) int {
+		if a.exchange != b.exchange {
+			return a.exchange - b.exchange
+		}
+		return int(a.sender - b.sender)
+	})
+	return all
+}
+
+// forget drops all before exchange x.
+func (s *store) forget(x int) {
+	if x <= s.oldest {
+		return
+	}
+	s.oldest = x
+	for k := range s.got {
+		if k.exchange < x {
+			delete(s.got, k)
+			delete(s.views, k)
+			delete(s.fed, k)
+		}
+	}
+	for at := range s.own {
+		if at < x {
+			delete(s.own, at)
+			delete(s.to, at)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+// Package views computes runs whose members come and go, in one process: from a log of views, or with joins, leaves and
+// deaths that it draws.
+package views
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// LogName is the name of the log of views in a run folder.
+const LogName = "views.jsonl"
+
+// A Result is the outcome of a run with views.
+type Result struct {
+	Views   []View `json:"views"`
+	Members int    `json:"members"` // at the end
+	Rounds  int    `json:"rounds"`
+	Digest  string `json:"digest"` // of the models of the members at the end
+	Log     string `json:"log"`    // the file
+}
+
+// A View is a record for people.
+type View struct {
+	View    int       `json:"view"`
+	First   int       `json:"first"` // exchange
+	Members []view.ID `json:"members"`
+	Why     string    `json:"why"`
+}
+
+// members makes the workers of a run. It is a retrace.Maker.
+type members struct {
+	run    *experiment.Run
+	runs   map[int]*experiment.Run // by number of workers
+	shards map[int][]data.Set      // by number of workers
+	latest map[view.ID]*experiment.Member
+}
+
+func newMembers(run *experiment.Run) (*members, error) {
+	if err := experiment.CheckViews(run); err != nil {
+		return nil, err
+	}
+	return &members{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
+		latest: map[view.ID]*experiment.Member{}}, nil
+}
+
+// plan returns the plan of the run.
+func (m *members) plan() retrace.Plan {
+	cfg := m.run.Config()
+	return retrace.Plan{Rounds: int(cfg.Train.Rounds), Every: cfg.Algorithm.LocalSteps,
+		Together: experiment.Gathering(m.run)}
+}
+
+// base returns the graph of the run without a size.
+func (m *members) base() topology.Spec { return m.run.Graph().Spec() }
+
+// founders returns view 0.
+func (m *members) founders() view.Record {
+	var r view.Record
+	for i := range m.run.N() {
+		r.Members = append(r.Members, view.Member{ID: view.ID(i), Name: fmt.Sprint("peer ", i)})
+	}
+	return r
+}
+
+// Enter makes a member. Its shard is that of a run with as many workers as the view has members.
+func (m *members) Enter(p retrace.Place) (retrace.Member, error) {
+	n := len(p.Log.At(p.View).Members)
+	var err error
+	if m.runs[n] == nil {
+		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
+			return nil, err
+		}
+	}
+	run := m.runs[n]
+	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
+		Entrance: p.Entrance}
+	if run.Data() != nil {
+		if m.shards[n] == nil {
+			if m.shards[n], err = run.Data().Shards(n); err != nil {
+				return nil, err
+			}
+		}
+		e.Shard = m.shards[n][p.Rank]
+	}
+	made, err := experiment.Enter(run, e)
+	m.latest[p.ID] = made
+	return made, err
+}
+
+// watch keeps the models of the members at the end.
+type watch struct {
+	retrace.Unwatched
+	rounds int
+	end    map[view.ID][sha256.Size]byte
+}
+
+// Boundary keeps the digest of a model after the last round.
+func (w *watch) Boundary(k int, id view.ID, x []float32) {
+	if k == w.rounds {
+		w.end[id] = record.Digest(x)
+	}
+}
+
+// Replay computes the run of a log, which is a file or in a run folder.
+func Replay(run *experiment.Run, file string) (*Result, error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, LogName)
+	}
+	m, err := newMembers(run)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
+	log, err := view.Read(bytes.NewReader(text), m.base())
+	if err != nil {
+		return nil, fmt.Errorf("views: %s: %w", file, err)
+	}
+	if n := len(log.At(0).Members); n != run.N() {
+		return nil, fmt.Errorf("views: %s: view 0 has %s, the run file %d: take the run file of the same run", file,
+			plural.Of(n, "member"), run.N())
+	}
+	return m.replay(log, file)
+}
+
+// replay computes the run of a log.
+func (m *members) replay(log *view.Log, file string) (*Result, error) {
+	w := &watch{rounds: m.plan().Rounds, end: map[view.ID][sha256.Size]byte{}}
+	if err := retrace.Run(log, m, m.plan(), w); err != nil {
+		return nil, err
+	}
+	r := &Result{Rounds: w.rounds, Log: file}
+	var models [][sha256.Size]byte
+	for _, id := range log.At(log.Force(w.rounds / m.plan().Every)).IDs() {
+		if digest, ok := w.end[id]; ok {
+			models = append(models, digest)
+		}
+	}
+	if len(models) == 0 {
+		return nil, errors.New("views: no member is there at the end of the run")
+	}
+	sum := record.RunDigest(models)
+	r.Members, r.Digest = len(models), hex.EncodeToString(sum[:])
+	for v := range log.Len() {
+		r.Views = append(r.Views, View{View: v, First: log.At(v).First, Members: log.At(v).IDs(), Why: log.At(v).Why})
+	}
+	return r, nil
+}
+
+// Write writes the result for people.
+func (r *Result) Write(w io.Writer) error {
+	for _, v := range r.Views {
+		line := fmt.Sprintf("view %d from exchange %d: %s: %s\n", v.View, v.First, plural.Of(len(v.Members), "member"),
+			cmp.Or(v.Why, "the founders"))
+		if _, err := io.WriteString(w, line); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s, %s at the end, digest %s\nthe log of views: %s\n", plural.Of(r.Rounds, "round"),
+		plural.Of(r.Members, "member"), r.Digest, r.Log)
+	return err
+}
+
+// save writes a log to a file.
+func save(log *view.Log, file string) error {
+	var text []byte
+	for v := range log.Len() {
+		var err error
+		if text, err = view.Append(text, *log.At(v)); err != nil {
+			return fmt.Errorf("views: %w", err)
+		}
+	}
+	return atomicfile.Write(file, text, 0o644)
+}
