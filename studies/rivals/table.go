@@ -17,7 +17,7 @@ func document(all []result, own figures, turns int, processor string) string {
 Written by studies/rivals on %s. Ours and theirs ran in turns; figures are medians of %d.
 Theirs is NumPy with all workers in one matrix, and PyTorch with stacked replicas, on one thread. Rates are from the
 difference of a short and a long run, so that no start counts. The ratio says how many times as fast ours is, per CPU
-second.
+second. Where other programs ran on the machine, ratios of single rows may be off by a fifth.
 
 `, processor, turns)
 	table := [][]string{{"work", "ours", "theirs", "ratio"}}
