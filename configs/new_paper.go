@@ -15,7 +15,7 @@ type PaperComparison struct {
 	Target     string   // loss=VALUE or accuracy=VALUE
 }
 
-// A paperRow is an algorithm with the settings that its own paper prescribes. A search finds what the paper leaves open.
+// A paperRow is an algorithm with the settings that its own paper prescribes. A search finds what that leaves open.
 type paperRow struct{ name, yaml string }
 
 var paperRows = []paperRow{
@@ -49,8 +49,8 @@ func PaperAlgorithms() []string {
 	return all
 }
 
-// NewPaper returns a comparison file that needs no second page: rivals as their papers prescribe, each network with each
-// algorithm and seed. An error names the wrong field.
+// NewPaper returns a comparison file that needs no second page. Rivals are as their papers prescribe, and each network
+// has each algorithm and seed. An error names the wrong field.
 func NewPaper(p PaperComparison) ([]byte, error) {
 	metric, value, found := strings.Cut(p.Target, "=")
 	if !found || metric != "loss" && metric != "accuracy" {
@@ -61,9 +61,9 @@ func NewPaper(p PaperComparison) ([]byte, error) {
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# %d algorithms on %d networks, %d seeds. \"peer compare FILE\" runs it, \"peer report\" writes figures of 3.3 and 7",
+	line("# %d algorithms on %d networks, %d seeds. \"peer compare FILE\" runs it. \"peer report\" writes figures of 3.3",
 		len(p.Algorithms), len(p.Links), p.Seeds)
-	line("# inches, tables for LaTeX, methods.tex, setup.tex and a checklist of what a reviewer asks.")
+	line("# and 7 inches, tables for LaTeX, methods.tex, setup.tex and a checklist of what a reviewer asks.")
 	line("name: paper")
 	line("base: %s", p.Base)
 	line("mode: sim         # lab: real processes on this machine, which confirm a few cells")
