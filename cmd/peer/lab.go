@@ -77,6 +77,7 @@ func (l *labFlags) run(ctx context.Context, c *console, args []string) error {
 	if err != nil {
 		return err
 	}
+	l.file.scored = ends.Targets.Accuracy > 0
 	if l.shown != "" && l.file.script == nil {
 		return advice.Usage(errors.New("--output without a script"),
 			"leave it out, or name your script after --, as in peer lab FILE -- python3 train.py")

@@ -26,6 +26,7 @@ type runFile struct {
 
 	resume bool
 	folder string // of the run to resume, if the user named it
+	scored bool   // an accuracy ends the run
 }
 
 // addFlags adds the flags and completes the argument with the presets.
@@ -54,6 +55,18 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 			)
 		}
 	}
+	loaded, err := f.read(file)
+	if err == nil && f.scored && loaded.Config.Output.Evaluate == 0 && !loaded.Config.External() {
+		f.set = append(f.set, fmt.Sprintf("output.evaluate=%d", usualEvaluate))
+		return f.read(file)
+	}
+	return loaded, err
+}
+
+// usualEvaluate is the number of rounds between evaluations where an accuracy ends a run, and its file says none.
+const usualEvaluate = 20
+
+func (f *runFile) read(file string) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set, Faults: f.faults})
 }
 

@@ -130,6 +130,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	if err != nil {
 		return err
 	}
+	file.scored = ends.Targets.Accuracy > 0
 	o := session.Options{Mode: "sim"}
 	var from *simulate.Resumed
 	runs, err := during(c, "preparing the run", func(*screen.Task) (runs []*experiment.Run, err error) {
