@@ -227,7 +227,7 @@ func TestOverridesDropMeaninglessKeys(t *testing.T) {
 				"data.name of one-label10 (embedded preset):5:8 has no effect, nor has partition: a quadratic has no samples"}},
 		{"a torus that reduces", Source{File: "torus4x4-fashion", Set: []string{"algorithm.name=allreduce"}},
 			[]string{"name=torus4x4-fashion", "topology.size=16", "algorithm.name=allreduce", "data.name=fashion-mnist",
-				"model.hidden=[128]", "train.rounds=600", "output.evaluate=20"},
+				"model.hidden=[128]", "train.rounds=600"},
 			[]string{"topology.kind of torus4x4-fashion (embedded preset):3:12 has no effect: allreduce has a graph of its own",
 				"topology.rows of torus4x4-fashion (embedded preset):3:25 has no effect, nor has cols: it is a setting of " +
 					"torus, but topology.kind is ring"}},

@@ -154,7 +154,7 @@ papers prescribe, with several seeds and a target. The flags are for it. --algor
 ` + strings.Join(configs.PaperAlgorithms()[8:], ", ") + `.`,
 		Example: `  peer config new run > my-run.yaml
   peer config new comparison > my-comparison.yaml
-  peer config new paper --algorithms dpsgd,moniqua-8,choco-sign --links 100mbit,1mbit/5ms > paper.yaml`,
+  peer config new paper --algorithms dpsgd,moniqua-8 --links 100mbit,1mbit/5ms > paper.yaml`,
 		Args:      arguments(1, 1),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -178,6 +178,7 @@ papers prescribe, with several seeds and a target. The flags are for it. --algor
 	cmd.Flags().StringVar(&p.Base, "base", "ring8-fashion", "`file` or preset from which every cell starts")
 	cmd.Flags().StringSliceVar(&p.Algorithms, "algorithms", []string{"allreduce", "dpsgd", "moniqua-8", "moniqua-4",
 		"choco-sign", "deepsqueeze-sign"}, "`names` with commas between them")
+	cmd.Flags().Lookup("algorithms").DefValue = "six of them"
 	cmd.Flags().StringSliceVar(&p.Links, "links", []string{"100mbit/0.15ms", "1mbit/1ms"}, "`rates`, each with a latency")
 	cmd.Flags().IntVar(&p.Seeds, "seeds", 5, "`number` of seeds")
 	cmd.Flags().StringVar(&p.Target, "target", "accuracy=0.85", "loss or accuracy to reach, as in `key=value`")

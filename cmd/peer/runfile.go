@@ -56,7 +56,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 		}
 	}
 	loaded, err := f.read(file)
-	if err == nil && f.scored && loaded.Config.Output.Evaluate == 0 && !loaded.Config.External() {
+	if err == nil && f.scored && loaded.Config.Output.Evaluate == 0 && loaded.Config.LearnsFromData() {
 		f.set = append(f.set, fmt.Sprintf("output.evaluate=%d", usualEvaluate))
 		return f.read(file)
 	}
