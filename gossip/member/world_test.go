@@ -164,7 +164,6 @@ type actor struct {
 	asleep  time.Duration // until then
 	working bool          // takes a gradient
 	leaving bool
-	late    []event // while asleep
 }
 
 type event struct {

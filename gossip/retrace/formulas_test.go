@@ -22,10 +22,9 @@ const (
 
 // A world makes the members of a test. Member id has the objective |A x − b|²/2, with a diagonal A and a vector b.
 type world struct {
-	rule     func(p retrace.Place, x []float32) gossip.Algorithm
-	every    int
-	together func(n int) ([]topology.Sequence, error)
-	mistake  func(p *retrace.Place)
+	rule    func(p retrace.Place, x []float32) gossip.Algorithm
+	every   int
+	mistake func(p *retrace.Place)
 
 	models map[int]map[view.ID][]float32 // by round
 	steps  map[int]map[view.ID][]float32 // the directions, by round

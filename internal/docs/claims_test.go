@@ -50,9 +50,6 @@ func measured(label, metric string) string {
 	return `(?s)\n` + regexp.QuoteMeta(label) + `,[^,]*,` + metric + `,3,([\d.]+),([\d.]+),([\d.]+).*`
 }
 
-// single returns a pattern for the accuracy of a run with one seed.
-func single(label string) string { return `\n` + label + `,[^,]*,accuracy,1,([\d.]+),,.*` }
-
 // onGraph returns the claim about accuracy and bytes of a row of the comparison graphs16.
 func onGraph(label string) claim {
 	return claim{label + ": accuracy %.3f (%.3f to %.3f), %.1f MB (%.1f to %.1f)", study("graphs16"),
