@@ -296,7 +296,7 @@ type Output struct {
 	Every           int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
 	Evaluate        int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
 	EvaluateSamples int    `json:"evaluate_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"evaluations take so many samples of each test set, evenly spread over it and always the same ones; 0 = all"`
-	ReplicaSamples  int    `json:"replica_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"while a run goes on, each replica is scored on so many samples of a test set, evenly spread over it; 0 = evaluate_samples, as final models and their average"`
+	ReplicaSamples  int    `json:"replica_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"while a run goes on, each replica is scored on this many samples of a test set, evenly spread over it; 0 = evaluate_samples, as final models and their average"`
 }
 
 // Default returns the configuration of an empty run file: eight workers on a ring that learn the built-in glyphs with

@@ -22,7 +22,7 @@ type Scripts struct {
 	Shown   Shown
 }
 
-// ParseShown reads the value of --output in a lab of so many workers.
+// ParseShown reads the value of --output in a lab of size workers.
 func ParseShown(text string, size int) (Shown, error) {
 	switch text {
 	case "all":

@@ -36,7 +36,7 @@ func (f *runFile) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 }
 
-// load reads the run file: the argument, or a preset where there is none.
+// load reads the run file that the argument names. Without an argument it reads a preset.
 func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	f.name = defaultPreset
 	if len(f.script) > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
@@ -27,13 +28,9 @@ func (e Explained) Write(w io.Writer) error {
 
 // Urgent returns the same without notes, upon which no user needs to act.
 func (e Explained) Urgent() Explained {
-	var urgent []explain.Sentence
-	for _, s := range e.Sentences {
-		if s.Severity != explain.Note {
-			urgent = append(urgent, s)
-		}
-	}
-	return Explained{e.Summary, urgent}
+	return Explained{e.Summary, slices.DeleteFunc(slices.Clone(e.Sentences), func(s explain.Sentence) bool {
+		return s.Severity == explain.Note
+	})}
 }
 
 // WriteSentences prints a line for each sentence.
