@@ -1,14 +1,17 @@
 package sim
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
 )
 
 // A run needs events only where the queue has something to decide.
@@ -75,5 +78,21 @@ func TestTheQueueTakesOverWhereAStateIsDue(t *testing.T) {
 		if len(none) > 0 || !slices.Equal(taken, []int{8}) {
 			t.Errorf("%d workers: states before the rounds %v and %v, want none and 8", n, none, taken)
 		}
+	}
+}
+
+// Threads read the messages of workers that have begun the next round on others, also in the last round. The race
+// detector judges this.
+func TestThreadsShareMessages(t *testing.T) {
+	const n, dim = 5, coordinates
+	models := func(cores int) outcome {
+		o, _ := onCores(t, cores, workers(t, n, func(i int) (topology.Row, gossip.Algorithm) {
+			row := cycle(t, n).Row(topology.Rank(i), 0)
+			return row, &algos.DPSGD{X: make([]float32, dim), Alpha: alpha, Codec: algos.Full{}, Clip: &algos.Clip{Liars: 1}}
+		}), Options{Compute: takes(time.Millisecond)})
+		return o
+	}
+	if one := models(1); !reflect.DeepEqual(models(4), one) {
+		t.Error("4 cores give other models or records than one")
 	}
 }

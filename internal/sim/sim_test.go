@@ -44,14 +44,20 @@ func ring(t *testing.T, n, d int, order algos.Order) []work.Task {
 // ringOf is ring for another number of rounds.
 func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []work.Task {
 	t.Helper()
-	graph, err := topology.New(topology.Spec{Kind: "ring", N: n, Slack: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := cycle(t, n)
 	return workersOf(t, n, rounds, func(i int) (topology.Row, gossip.Algorithm) {
 		return graph.Row(topology.Rank(i), 0), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{},
 			Order: order}
 	})
+}
+
+func cycle(t *testing.T, n int) *topology.Graph {
+	t.Helper()
+	graph, err := topology.New(topology.Spec{Kind: "ring", N: n, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return graph
 }
 
 func workers(t *testing.T, n int, make func(i int) (topology.Row, gossip.Algorithm)) []work.Task {
