@@ -21,6 +21,7 @@ type Beginning struct {
 	Overwrite Overwrite
 	Invite    Invitation // how to invite, without a file
 	Alone     bool       // write the files, and invite no machine
+	Here      bool       // set by Begin: all peers are processes of this machine
 }
 
 // Begin asks for the missing answers, writes run file and secret, and invites the other machines. It returns the name
@@ -97,8 +98,9 @@ func (b *Beginning) here(files paths, text string) (runFile string, err error) {
 		return "", err
 	}
 	b.say("%s is the run file", files.runFile)
-	b.Alone = true
-	advice.Next(b.Talk, advice.Command("peer", "lab", files.runFile), "trains on this machine")
+	if b.Here = true; !b.Invite.Runs {
+		advice.Next(b.Talk, advice.Command("peer", "lab", files.runFile), "trains on this machine")
+	}
 	return files.runFile, nil
 }
 

@@ -37,8 +37,11 @@ func newInit(c *console) *cobra.Command {
 				return err
 			}
 			file, err := b.Begin(cmd.Context())
-			if err != nil || !invite.Runs || b.Alone {
+			switch {
+			case err != nil || !invite.Runs:
 				return stopped(cmd.Context(), err)
+			case b.Here:
+				return new(labFlags).run(cmd.Context(), c, []string{file})
 			}
 			return runAfter(cmd.Context(), c, file)
 		},

@@ -53,11 +53,13 @@ type File struct {
 // Name returns the publisher's name of the file.
 func (f File) Name() string { return f.Known[0].Name }
 
-// names returns the names under which a file may be there.
+// names returns the names under which a file may be there. Several forms may share a name.
 func (f File) names() []string {
 	var names []string
 	for _, known := range f.Known {
-		names = append(names, known.Name)
+		if !slices.Contains(names, known.Name) {
+			names = append(names, known.Name)
+		}
 	}
 	return names
 }
