@@ -42,7 +42,7 @@ func newPlan(c *console) *cobra.Command {
 	flags.StringSliceVar(&r.Axes.Graphs, "graphs", nil, "`kinds` to try (default: the file's and four more)")
 	flags.IntSliceVar(&r.Axes.Steps, "steps", nil, "local `steps` to try (default: 1,2,4)")
 	flags.StringArrayVar(&r.Until, "until", nil, "the target: `key=value`, as loss=0.5 (default: what D-PSGD reaches)")
-	flags.DurationVar(&r.Budget, "budget", plan.Budget, "how `long` to simulate")
+	flags.DurationVar(&r.Budget, "budget", plan.Budget, "how `long` to measure and simulate")
 	flags.IntVar(&r.Machines, "machines", 0, "`number` of machines, 1 or one for each (default: as the roster says)")
 	flags.IntVar(&r.Cores, "cores", 0, "`cores` of a machine (default: those of this one)")
 	flags.BoolVar(&r.Probe, "probe", false, "meet the machines of the roster and measure their links")

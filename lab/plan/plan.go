@@ -34,6 +34,7 @@ func Make(ctx context.Context, r Request) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.began = p.Clock()
 	if err := p.measureLinks(ctx); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,6 @@ func Make(ctx context.Context, r Request) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p.window.began = p.Clock()
 	f, err := p.search(ctx, trials)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Request struct {
 	Source   configs.Source
 	Axes     Axes
 	Until    []string       // loss=0.5 or accuracy=0.9; none: derived from the run file
-	Budget   time.Duration  // for simulations; measuring and rehearsing come before
+	Budget   time.Duration  // for measuring, rehearsing and simulating
 	Machines int            // that the workers have: 1, or one for each; 0: as the run file says
 	Cores    int            // of the one machine; 0: those of this one
 	Probe    bool           // the links to the other machines of the roster are measured
@@ -45,14 +45,13 @@ type planner struct {
 	gradient time.Duration
 	links    cost.Costs
 	costs    map[string]cost.Costs // by class of candidates
-	window   window
+	began    time.Time             // when the budget began: after other machines have come
 	result   Plan
 }
 
-// A window is the time of the simulations, which share the budget.
-type window struct {
-	began    time.Time
-	deadline time.Time // of the present ones
+// left returns the rest of the budget, at least an eighth of it for the reference: without that there is no plan.
+func left(p *planner) time.Duration {
+	return max(p.Budget/8, p.Budget-p.Clock().Sub(p.began))
 }
 
 // tell shows the present step, and how much of the budget is left.
@@ -61,11 +60,11 @@ func (p *planner) tell(text string) {
 		return
 	}
 	now := p.Clock()
-	left := ""
-	if rest := p.Budget - now.Sub(p.window.began); !p.window.began.IsZero() && rest > 0 {
-		left = fmt.Sprintf(", at most %s left", human.Clock(rest))
+	rest := ""
+	if left := p.Budget - now.Sub(p.began); !p.began.IsZero() && left > 0 {
+		rest = fmt.Sprintf(", at most %s left", human.Clock(left))
 	}
-	p.Progress("plan: "+text+left, now)
+	p.Progress("plan: "+text+rest, now)
 }
 
 // A trial is a candidate with what simulations have shown of it.

@@ -53,7 +53,7 @@ func (p *planner) here(ctx context.Context, f *forecaster, c Candidate, trials [
 	t := &trial{Candidate: c, every: p.every}
 	for _, known := range trials {
 		if known.String() == c.String() && known.curve != nil {
-			if err := p.simulate(ctx, t, known.curve.length(), p.result.Target); err != nil {
+			if err := p.simulate(ctx, t, end{known.curve.length(), p.Clock().Add(proving), p.result.Target}); err != nil {
 				return nil, err
 			}
 		}

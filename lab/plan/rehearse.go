@@ -41,7 +41,7 @@ func (p *planner) rehearse(ctx context.Context) error {
 		part := &r.Parts[i]
 		p.tell(fmt.Sprintf("simulates what real peers did: %s", part.Candidate))
 		t := &trial{Candidate: part.Candidate, every: p.every}
-		if err := p.simulate(ctx, t, part.Rounds, Target{}); err != nil {
+		if err := p.simulate(ctx, t, end{part.Rounds, p.Clock().Add(left(p) / 4), Target{}}); err != nil {
 			return err
 		}
 		if t.diverged != "" {
@@ -83,7 +83,7 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 		return part, 0, err
 	}
 	cfg := run.Config()
-	took := min(6*time.Second, max(3*time.Second, time.Duration(rehearsed*float64(p.Budget))))
+	took := min(6*time.Second, max(1500*time.Millisecond, time.Duration(rehearsed*float64(p.Budget))))
 	every := max(1, min(p.every, int(0.05/part.Simulated)))
 	short := cfg.Shortened(int(10*took.Seconds()/part.Simulated) + 100)
 	done, err := p.lab(ctx, c, labTask{flags: []string{"time=" + took.String()},

@@ -142,18 +142,18 @@ const leastError = 0.1
 // halve carries out the rungs.
 func (p *planner) halve(ctx context.Context, f *forecaster, trials []*trial, speed *pace) error {
 	open := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.halvingStage == finished })
-	p.window.deadline = p.window.began.Add(p.Budget)
-	affordable := speed.affords(p.window.deadline.Sub(p.Clock()))
+	deadline := p.began.Add(p.Budget)
+	affordable := speed.affords(deadline.Sub(p.Clock()))
 	steps := rungs(len(open), first, p.result.Rounds, max(affordable, first))
 	for i, step := range steps {
 		open = f.best(open, step.keep)
 		for k, t := range open {
-			if !p.Clock().Before(p.window.deadline) {
+			if !p.Clock().Before(deadline) {
 				return nil // the others keep their estimates or shorter curves
 			}
 			p.tell(fmt.Sprintf("simulates %d candidates for %d rounds, %d done%s", len(open), step.rounds, k,
 				stage(i, len(steps))))
-			if err := p.simulate(ctx, t, step.rounds, p.result.Target); err != nil {
+			if err := p.simulate(ctx, t, end{step.rounds, deadline, p.result.Target}); err != nil {
 				return fmt.Errorf("plan: %s: %w", t, err)
 			}
 			t.halvingStage = i + 1

@@ -15,9 +15,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// simulate simulates the first rounds of a trial and keeps its curve. It ends where the target is reached, if there is
-// one, and at the deadline. A run that diverges is a result.
-func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Target) error {
+// An end is where a simulation ends: after some rounds, at a time, or at a target if there is one.
+type end struct {
+	rounds   int
+	deadline time.Time
+	until    Target
+}
+
+// simulate simulates the first rounds of a trial and keeps its curve. A run that diverges is a result.
+func (p *planner) simulate(ctx context.Context, t *trial, e end) error {
 	run, err := p.assemble(t.Candidate)
 	if err != nil {
 		return err
@@ -36,15 +42,15 @@ func (p *planner) simulate(ctx context.Context, t *trial, rounds int, until Targ
 	for i, w := range workers {
 		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, log.add))
 	}
-	goal := record.NewGoal(until.targets(), run.N())
+	goal := record.NewGoal(e.until.targets(), run.N())
 	opt := p.options(run, p.scaled(costs))
 	opt.Observe = log.add
 	opt.Ending.Until = func(s record.Step) bool {
-		for _, e := range log.scores() {
-			goal.See(e)
+		for _, score := range log.scores() {
+			goal.See(score)
 		}
-		return s.Round >= rounds || !p.Clock().Before(p.window.deadline) ||
-			s.Round%t.every == 0 && until.Metric != "" && goal.See(record.Event{Step: &s})
+		return s.Round >= e.rounds || !p.Clock().Before(e.deadline) ||
+			s.Round%t.every == 0 && e.until.Metric != "" && goal.See(record.Event{Step: &s})
 	}
 	_, err = sim.Run(ctx, tasks, opt)
 	if errors.Is(err, train.ErrDiverged) {

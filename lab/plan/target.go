@@ -71,12 +71,12 @@ func (s *pace) affords(left time.Duration) int { return int(max(0, left) / max(1
 // refer simulates the reference: a few rounds for the pace, then as many as a share of the budget affords.
 func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 	t, speed := &trial{Candidate: p.reference(full), every: p.every}, &pace{}
-	p.window.deadline = p.window.began.Add(p.Budget / 2) // a slow machine must not spend all on it
+	deadline := p.Clock().Add(left(p) / 2) // a slow machine must not spend all on it
 	rounds := min(p.result.Rounds, first)
 	for range 2 {
 		p.tell(fmt.Sprintf("simulates D-PSGD for %d of %d rounds", rounds, p.result.Rounds))
 		began := p.Clock()
-		if err := p.simulate(ctx, t, rounds, p.result.Target); err != nil {
+		if err := p.simulate(ctx, t, end{rounds, deadline, p.result.Target}); err != nil {
 			return nil, nil, err
 		}
 		if t.diverged != "" {
@@ -84,8 +84,8 @@ func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 				"try a smaller train.step_size")
 		}
 		speed.measured(p.Clock().Sub(began), t.curve.length())
-		rounds = min(p.result.Rounds, max(rounds, speed.affords(p.Budget/referenceShare)))
-		if rounds <= t.curve.length() || !p.Clock().Before(p.window.deadline) ||
+		rounds = min(p.result.Rounds, max(rounds, speed.affords(left(p)/referenceShare)))
+		if rounds <= t.curve.length() || !p.Clock().Before(deadline) ||
 			p.result.Target.Metric != "" && t.curve.reach(p.result.Target.Target) > 0 {
 			break
 		}
@@ -97,6 +97,6 @@ func (p *planner) refer(ctx context.Context) (*trial, *pace, error) {
 const (
 	// first is the number of rounds of the shortest simulations: some exchanges and the first losses.
 	first = 16
-	// referenceShare is the part of the budget, 1/4, that the reference takes at most.
+	// referenceShare is the part of the remaining budget, 1/4, that the reference takes at most.
 	referenceShare = 4
 )
