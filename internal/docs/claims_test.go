@@ -155,9 +155,17 @@ var claims = map[string][]claim{
 			`(?s)` + ratio("NUQSGD-inf") + ratio("QSGD-inf") + ratio("NUQSGD-2") + ratio("QSGD-2")},
 	},
 	"docs/choosing.md controllers": {
-		{"Three seeds, to the target: 4 bits %s s (%s to %s), 8 bits %s s (%s to %s), the rule of Øland and Raj %s s " +
-			"(%s to %s), MQGrad %s s (%s to %s)", study("mqgrad"), "results/mqgrad/table.txt",
-			`seconds to` + timeTo("Fix-4") + timeTo("Fix-8") + timeTo("Øland-Raj") + timeTo("MQGrad")},
+		{"Twenty seeds, to the target: 4 bits %s s (%s to %s), 8 bits %s s (%s to %s), the rule of Øland and Raj %s s " +
+			"(%s to %s)", study("mqgrad"), "results/mqgrad/table.txt",
+			`seconds to` + timeTo("Fix-4") + timeTo("Fix-8") + timeTo("Øland-Raj")},
+		{"Runs with MQGrad that stay above the target: %s of %s", study("mqgrad"), "results/mqgrad/conclusions.txt",
+			`MQGrad on 10 MB/s: (\d+) of (\d+) runs did not reach`},
+		{"Runs in which MQGrad adds bits: %s of %s", "peer reproduce mqgrad", "results/claims/mqgrad-minutes.md",
+			`(\d+) of (\d+) runs of MQGrad end with more bits`},
+		{"MQGrad against 4 bits when the first of the two ends: %s points (%s to %s), against 8 bits %s points (%s to %s)",
+			"peer reproduce mqgrad", "results/claims/mqgrad-minutes.md",
+			`after [\d.]+ s MQGrad [\d.]+ %, Fix-4 [\d.]+ %: ([+-][\d.]+) points \[([+-][\d.]+), ([+-][\d.]+)\].*` +
+				`Fix-8 [\d.]+ %: ([+-][\d.]+) points \[([+-][\d.]+), ([+-][\d.]+)\], [^|]*?after`},
 		{"One seed, accuracy after as long as 2 bits take, and in the end: %s %% and %s %% with 2 bits, %s %% and %s %% " +
 			"with 8, %s %% and %s %% with MQGrad",
 			study("controllers"), "results/controllers.md",
