@@ -12,9 +12,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// CheckViews returns why members of a run cannot come and go, nil if they can.
-func CheckViews(r *Run) error {
+// checkViews returns why members of the run cannot come and go, nil if they can or if they need not.
+func (r *Run) checkViews() error {
+	if !r.cfg.Views() {
+		return nil
+	}
 	a, t := r.cfg.Algorithm, r.cfg.Topology
+	rows, cols := topology.Sides(t.Size)
 	switch {
 	case !r.method.Takes.Views.Given:
 		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
@@ -22,9 +26,6 @@ func CheckViews(r *Run) error {
 	case r.cfg.External():
 		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
 			r.cfg.Model.Name)
-	case len(r.cfg.Faults.Script) > 0:
-		return configs.Errorf("faults.script", "has no effect where members come and go: the log of views has what happens: "+
-			"remove it")
 	case r.controlled():
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
 			"must be fix", a.Controller.Name)
@@ -32,14 +33,70 @@ func CheckViews(r *Run) error {
 		return configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
 			"must be fixed", a.Theta.Rule)
 	case r.data.Local():
-		return configs.Errorf("data.partition", "members cannot come and go here: each worker has files of its own")
+		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
+			"must be iid, labels or dirichlet")
 	case r.cfg.Data.Weighted():
 		return configs.Errorf("data.weights", "%s: members cannot come and go: the weights are those of the founders: "+
-			"must be equal", r.cfg.Data.Weights)
-	case r.method.On.Kind == "" && topology.Kind(t.Kind).Sized() != "":
+			"must be workers", r.cfg.Data.Weights)
+	case r.cfg.Data.Sizes.Law == "shares":
+		return configs.Errorf("data.sizes.law", "shares: members cannot come and go: the list is one of the founders: "+
+			"must be natural, equal, power or dirichlet")
+	case len(r.cfg.Data.LabelNoise) > 1:
+		return configs.Errorf("data.label_noise", "members cannot come and go: the list is one of the founders: "+
+			"must have one number")
+	case len(r.cfg.Train.Slow) > 0:
+		return configs.Errorf("train.slow", "members cannot come and go: its keys are ranks of founders: leave it out")
+	case len(r.cfg.Limit.Links) > 0:
+		return configs.Errorf("limit.links", "members cannot come and go: its keys are ranks of founders: leave it out, "+
+			"and give limit.rate or limit.latency")
+	case r.method.On.Kind != "":
+		return nil
+	case topology.Kind(t.Kind).Sized() != "":
 		return configs.Errorf("topology.kind", "%s: members cannot come and go: %s", t.Kind, topology.Kind(t.Kind).Sized())
+	case topology.Kind(t.Kind).Takes("rows") && (t.Rows != rows || t.Cols != cols):
+		return configs.Errorf("topology.rows", "%dx%d: members cannot come and go: each view takes the grid nearest to a "+
+			"square: must be %dx%d", t.Rows, t.Cols, rows, cols).With("topology.cols")
+	}
+	return r.checkSizes()
+}
+
+// mostChecked is the largest number of members of a run whose algorithm needs a property of W: a check for each number
+// takes 24·n² bytes and n³ operations.
+const mostChecked = 256
+
+// checkSizes checks graph and algorithm for each number of members.
+func (r *Run) checkSizes() error {
+	m, on := r.cfg.Membership, r.method.On
+	if on.Met != nil && m.Max > mostChecked {
+		return configs.Errorf("membership.max", "%d: %s needs %s for each number of members: must be at most %d", m.Max,
+			r.method, on.Need, mostChecked)
+	}
+	for n := m.Min; n <= m.Max; n++ {
+		spec := sized(r.graph.Spec(), n)
+		if setting, why := spec.Check(); setting != "" {
+			return configs.Errorf("topology."+setting, "%d members: %s", n, why).With("membership.min", "membership.max")
+		}
+		if on.Met == nil {
+			continue
+		}
+		g, err := topology.New(spec)
+		if err == nil {
+			err = r.admit(g)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// sized returns a graph for n members. A torus takes the grid nearest to a square.
+func sized(spec topology.Spec, n int) topology.Spec {
+	spec.N, spec.Rows, spec.Cols = n, 0, 0
+	if spec.Kind.Takes("rows") {
+		spec.Rows, spec.Cols = topology.Sides(n)
+	}
+	return spec
 }
 
 // Gathering returns the rows of n workers, by rank, if the algorithm of a run needs all of them in every exchange; nil
@@ -49,10 +106,10 @@ func Gathering(r *Run) func(n int) ([]topology.Sequence, error) { return r.metho
 // Resized returns the run with another number of workers. All that auto has chosen stays.
 func Resized(r *Run, n int) (*Run, error) {
 	cfg := r.cfg
-	cfg.Topology.Size = n
-	if topology.Kind(cfg.Topology.Kind).Takes("rows") {
-		cfg.Topology.Rows, cfg.Topology.Cols = topology.Sides(n)
-	}
+	cfg.Membership, cfg.Topology.Size = configs.Default().Membership, n
+	cfg.Train.Epochs = 0 // their rounds are known
+	spec := sized(cfg.Topology.Spec(), n)
+	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
 	resized, err := New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("a view of %d members: %w", n, err)
