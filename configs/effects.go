@@ -119,7 +119,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"node.open_links", always},
 	{"node.metrics", always},
 
-	{"faults.on_lost_neighbor", []need{sameCrew.or("wait")}},
+	{"faults.on_lost_neighbor", []need{sameWorkers.or("wait")}},
 	{"faults.tolerance", always},
 	{"faults.script", always},
 	{"faults.script.*.at", always},

@@ -6,9 +6,6 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// Views reports whether members join, leave and die while the run goes on.
-func (c *Config) Views() bool { return c.Membership.Mode == "view" }
-
 // membershipRules refuse numbers of members that contradict each other. Package experiment checks that members can come
 // and go at all.
 var membershipRules = []rule{

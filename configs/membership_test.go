@@ -30,8 +30,8 @@ func TestScriptOfMembersIsReadAndWritten(t *testing.T) {
 func TestBadMembership(t *testing.T) {
 	for text, want := range map[string]string{
 		"membership: {mode: local}": "membership.mode: must be one of fixed, view, got \"local\"",
-		"membership: {mode: view, min: 9}": "membership.min: the run begins with 8 members, and with fewer than 9 all wait: " +
-			"must be at most 8",
+		"membership: {mode: view, min: 9}": "membership.min: the run begins with 8 members, and with fewer than 9 all " +
+			"wait: must be at most 8",
 		members + "topology: {size: 20}":       "begins with 20 members: must be at least 20, got 16",
 		"membership: {mode: view, max: 4}":     "membership.max: the run begins with 8 members: must be at least 8, got 4",
 		"membership: {mode: view, min: 0}":     "membership.min: must be at least 1, got 0",

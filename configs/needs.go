@@ -263,7 +263,7 @@ var (
 		hint:  func(*Config) string { return "set checkpoint.seconds or checkpoint.every" },
 	}
 	comesAndGoes = only("membership.mode", "view")
-	sameCrew     = need{
+	sameWorkers  = need{
 		on:    []string{"membership.mode"},
 		holds: func(c *Config, _ string) bool { return !c.Views() },
 		why:   func(*Config) string { return "members agree on a view without the one that is lost" },

@@ -61,7 +61,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
-		if err := run.CheckCrew(); err != nil {
+		if err := run.CheckFixed(); err != nil {
 			return err
 		}
 		if err := canMeet(run.Network()); err != nil {

@@ -55,35 +55,6 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	return topology.New(spec)
 }
 
-// steadySlack returns g with a slack, at most its own, at which the algorithm is stable for each number of members.
-func (r *Run) steadySlack(g *topology.Graph) (*topology.Graph, error) {
-	m, need, slack := r.cfg.Membership, r.method.On, g.Spec().Slack
-	if !r.cfg.Views() || need.Met == nil || m.Max > mostChecked {
-		return g, nil
-	}
-	for n := m.Min; n <= m.Max; n++ {
-		spec := sized(g.Spec(), n)
-		if setting, _ := spec.Check(); setting != "" {
-			continue // checkSizes says why
-		}
-		spec.Slack = 1
-		other, err := topology.New(spec)
-		if err != nil {
-			return nil, err
-		}
-		spectrum, err := other.Spectrum()
-		if err != nil {
-			return nil, err
-		}
-		if !need.Met(spectrum) {
-			slack = min(slack, twoDigits(autoShare*need.Most(spectrum)))
-		}
-	}
-	spec := g.Spec()
-	spec.Slack = slack
-	return topology.New(spec)
-}
-
 // changingSlack is chooseSlack for a graph that is not static.
 func (r *Run) changingSlack(g *topology.Graph) (*topology.Graph, error) {
 	slack, spec := 1.0, g.Spec()

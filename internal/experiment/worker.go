@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/score"
@@ -27,20 +26,12 @@ func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error
 // Worker builds one worker. It reads only the samples of its shard, for a process per worker.
 func (r *Run) Worker(rank topology.Rank) (*Worker, error) { return r.Resume(rank, nil) }
 
-// CheckCrew returns an error at its key if members come and go. Callers whose workers stay need another mode.
-func (r *Run) CheckCrew() error {
-	if !r.cfg.Views() {
-		return nil
-	}
-	return configs.Errorf("membership.mode", "only peer sim runs members that come and go: must be fixed here")
-}
-
 // Resume is Worker from the saved state s; nil is the beginning. It fails if s is not the state of such a worker.
 func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
-	if err := r.CheckCrew(); err != nil {
+	if err := r.CheckFixed(); err != nil {
 		return nil, err
 	}
 	b, err := r.builder(rank, nil)
@@ -52,7 +43,7 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 
 // Workers builds all workers for one process. It reads the data once.
 func (r *Run) Workers() ([]*Worker, error) {
-	if err := r.CheckCrew(); err != nil {
+	if err := r.CheckFixed(); err != nil {
 		return nil, err
 	}
 	shards := make([]data.Set, r.N())

@@ -14,7 +14,8 @@ import (
 func assemble(t *testing.T, set ...string) *experiment.Run {
 	t.Helper()
 	loaded, err := configs.Load(configs.Source{File: "ring8", Set: append([]string{
-		"model.name=quadratic", "model.dim=12", "train.rounds=60", "topology.size=5", "algorithm.codec=full", "membership.mode=view",
+		"model.name=quadratic", "model.dim=12", "train.rounds=60", "topology.size=5", "algorithm.codec=full",
+		"membership.mode=view",
 	}, set...)})
 	if err != nil {
 		t.Fatal(err)

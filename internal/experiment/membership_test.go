@@ -29,7 +29,8 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 		"limit.links: members cannot come and go: its keys are ranks of founders: leave it out": {
 			"limit.links={0-1: {rate: 1mbit}}"},
 		"topology.kind: hypercube: members cannot come and go: it exists for powers of two only": {"topology.kind=hypercube"},
-		"topology.kind: one-peer-hypercube: members cannot come and go":                          {"topology.kind=one-peer-hypercube"},
+		"topology.kind: one-peer-hypercube: members cannot come and go": {
+			"topology.kind=one-peer-hypercube"},
 		"topology.rows: 1x8: members cannot come and go: each view takes the grid nearest to a square: must be 2x4": {
 			"topology={kind: torus, rows: 1, cols: 8}"},
 		"topology.degree: 3 members: random-regular: degree 4: must be 2 to 2 for 3 workers": {
