@@ -37,7 +37,7 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := save(o.Log, s.Folder.Path(logName)); err != nil {
+	if err := o.Save(s.Folder.Path(logName)); err != nil {
 		return nil, nil, err
 	}
 	for _, f := range o.Pending {
