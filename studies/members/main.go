@@ -1,5 +1,5 @@
-// Members lets members join, leave and die, with each algorithm on four graphs, and writes the digests of all drivers as
-// Markdown.
+// Members lets members join, leave and die, with each algorithm on four graphs. The digests of all drivers go into a
+// document in Markdown.
 //
 //	go run ./studies/members -o docs/results/members.md
 //
@@ -159,13 +159,15 @@ func write(ctx context.Context, output string) error {
 	for _, d := range drivers {
 		heading = append(heading, d.name)
 	}
-	table, refused := [][]string{heading}, []string(nil)
+	table, refused := [][]string{heading}, [][]string{{"algorithm", "reason"}}
 	for _, m := range methods() {
 		for _, graph := range graphs {
 			cells, err := row(ctx, m, graph, folder)
 			if why, ok := refusal(err); ok {
-				if !slices.Contains(refused, why) {
-					refused = append(refused, why)
+				name, _, _ := strings.Cut(m.title, ",")
+				known := func(r []string) bool { return r[0] == name && r[1] == why }
+				if why != "" && !slices.ContainsFunc(refused, known) {
+					refused = append(refused, []string{name, why})
 				}
 				continue
 			}
@@ -178,7 +180,7 @@ func write(ctx context.Context, output string) error {
 	return markdown.Write(output, document(table, refused))
 }
 
-func document(table [][]string, refused []string) string {
+func document(table, refused [][]string) string {
 	return `# Members come and go, in every driver
 
 Eight founders train a quadratic for 60 rounds. As the first one begins round 20, a ninth member asks to join, or one
@@ -186,8 +188,7 @@ leaves, or one dies. The digests of these three runs stand in this order. Each d
 an error if two drivers differ. [membership.md](../membership.md) says what the digests depend on.
 
 ` + markdown.Table(table) + `
-## What is refused
+An algorithm without a row for a graph needs one that does not change. The others are refused on every graph:
 
-` + "`peer config check` and the simulator refuse other runs, and say why:\n\n* " +
-		strings.Join(refused, "\n* ") + "\n\n`go run ./studies members` makes this page.\n"
+` + markdown.Table(refused) + "\n`go run ./studies members` makes this page.\n"
 }

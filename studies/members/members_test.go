@@ -34,9 +34,11 @@ func TestMethodsHaveBothCodecs(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	why, refused := refusal(configs.Errorf("topology.kind", "d2 needs another, got star"))
-	if !refused || why != "topology.kind: d2 needs another" {
-		t.Errorf("%q, %v", why, refused)
+	for message, want := range map[string]string{"d2 needs another, got star": "",
+		"dcd: members cannot come and go: it sends steps": "it sends steps"} {
+		if why, refused := refusal(configs.Errorf("topology.kind", "%s", message)); !refused || why != want {
+			t.Errorf("%s: %q, %v", message, why, refused)
+		}
 	}
 	if _, refused := refusal(errors.New("full")); refused {
 		t.Error("any error is a refusal")

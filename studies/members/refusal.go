@@ -7,12 +7,12 @@ import (
 	"gossiptrainer/configs"
 )
 
-// refusal returns the first problem of a run that is refused, without the graph that it has.
+// refusal reports whether a run is refused, and why its members cannot come and go: "" if only the graph does not suit.
 func refusal(err error) (why string, refused bool) {
 	problems, ok := errors.AsType[*configs.Error](err)
 	if !ok {
 		return "", false
 	}
-	why, _, _ = strings.Cut(problems.Problems[0].Message, ", got ")
-	return problems.Problems[0].Key + ": " + why, true
+	_, why, _ = strings.Cut(problems.Problems[0].Message, "members cannot come and go: ")
+	return why, true
 }
