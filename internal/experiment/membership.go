@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"fmt"
+
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/topology"
 )
 
@@ -11,6 +14,18 @@ func (r *Run) CheckFixed() error {
 		return nil
 	}
 	return configs.Errorf("membership.mode", "only peer sim runs members that come and go: must be fixed here")
+}
+
+// CheckFaults returns an error at its key if the script of a run whose members come and go has faults that only the
+// simulator plays.
+func (r *Run) CheckFaults() error {
+	for i, f := range r.Script() {
+		if r.cfg.Views() && f.Kind < fault.Join {
+			return configs.Errorf(fmt.Sprintf("faults.script.%d", i), "%v: only peer sim plays it where members come and go: "+
+				"write join, leave or die", f.Kind)
+		}
+	}
+	return nil
 }
 
 // checkStill returns an error at its key if the script lets members come and go. Without such faults the founders are

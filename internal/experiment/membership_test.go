@@ -105,6 +105,13 @@ func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
 	if _, err := r.Worker(0); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
+	hung := assemble(t, append(set, "faults.script=[{at: 3, hang: 1, for: 2s}]")...)
+	if err := hung.CheckFaults(); err == nil || !strings.Contains(err.Error(), "faults.script.0: hang: only peer sim plays") {
+		t.Errorf("error %v", err)
+	}
+	if err := r.CheckFaults(); err != nil {
+		t.Error(err)
+	}
 	if err := assemble(t, set...).CheckFixed(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}

@@ -33,6 +33,13 @@ func Found(s *session.Session) ([]record.Membership, error) {
 func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory, []record.Membership, error) {
 	h.Observe = s.Event
 	h.Began = func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) }
+	h.Waits = func(id view.ID, waits bool) {
+		text := "goes on"
+		if waits {
+			text = "waits: it hears no majority of the oldest members"
+		}
+		s.Log(int(id), text)
+	}
 	o, err := Simulate(ctx, s.Run, h)
 	if err != nil {
 		return nil, nil, err
