@@ -119,7 +119,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
-	return c.summarize(s, nil)
+	return c.summarize(s, nil, nil)
 }
 
 // sayEnded tells which state of a run is safe that a signal or another worker has ended with err.

@@ -7,40 +7,13 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
-
-// CheckViews returns why members of a run cannot come and go, nil if they can.
-func CheckViews(r *Run) error {
-	a, t := r.cfg.Algorithm, r.cfg.Topology
-	switch {
-	case !r.method.Takes.Views.Given:
-		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
-			r.method.Takes.Views.Reason())
-	case r.cfg.External():
-		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
-			r.cfg.Model.Name)
-	case len(r.cfg.Faults.Script) > 0:
-		return configs.Errorf("faults.script", "has no effect where members come and go: the log of views has what happens: "+
-			"remove it")
-	case r.controlled():
-		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
-			"must be fix", a.Controller.Name)
-	case r.quantized() && a.Theta.Rule != "fixed":
-		return configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
-			"must be fixed", a.Theta.Rule)
-	case r.data.Local():
-		return configs.Errorf("data.partition", "members cannot come and go here: each worker has files of its own")
-	case r.cfg.Data.Weighted():
-		return configs.Errorf("data.weights", "%s: members cannot come and go: the weights are those of the founders: "+
-			"must be equal", r.cfg.Data.Weights)
-	case r.method.On.Kind == "" && topology.Kind(t.Kind).Sized() != "":
-		return configs.Errorf("topology.kind", "%s: members cannot come and go: %s", t.Kind, topology.Kind(t.Kind).Sized())
-	}
-	return nil
-}
 
 // Gathering returns the rows of n workers, by rank, if the algorithm of a run needs all of them in every exchange; nil
 // where workers mix with neighbours.
@@ -49,10 +22,10 @@ func Gathering(r *Run) func(n int) ([]topology.Sequence, error) { return r.metho
 // Resized returns the run with another number of workers. All that auto has chosen stays.
 func Resized(r *Run, n int) (*Run, error) {
 	cfg := r.cfg
-	cfg.Topology.Size = n
-	if topology.Kind(cfg.Topology.Kind).Takes("rows") {
-		cfg.Topology.Rows, cfg.Topology.Cols = topology.Sides(n)
-	}
+	cfg.Membership, cfg.Topology.Size = configs.Default().Membership, n
+	cfg.Train.Epochs = 0 // their rounds are known
+	spec := sized(cfg.Topology.Spec(), n)
+	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
 	resized, err := New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("a view of %d members: %w", n, err)
@@ -73,10 +46,12 @@ type Entry struct {
 
 // A Member is a worker of a run whose members come and go, in one view.
 type Member struct {
-	machine *gossip.Worker
-	oracle  *train.Oracle
-	builder *builder
-	g       []float32
+	machine   *gossip.Worker
+	oracle    *train.Oracle
+	objective model.Objective
+	builder   *builder
+	g         []float32
+	loss      float32 // of the last gradient
 }
 
 // serverNoise is the address of the noise of a server's messages: no member has it as an id.
@@ -110,7 +85,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{oracle: oracle, builder: b, g: make([]float32, len(x))}
+	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
 	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps}
 	if saved == nil {
 		m.machine, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
@@ -125,11 +100,45 @@ func (m *Member) Machine() *gossip.Worker { return m.machine }
 
 // Gradient takes the gradient of round k at x. The result is valid until the next call.
 func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
-	loss, err := m.oracle.Gradient(m.g, k, x)
-	if err != nil {
+	var err error
+	if m.loss, err = m.oracle.Gradient(m.g, k, x); err != nil {
 		err = m.builder.Diverged(err)
 	}
-	return m.g, loss, err
+	return m.g, m.loss, err
+}
+
+// Score scores the replica before round k on a sample of the test rows, if an evaluation is due then.
+func (m *Member) Score(k int) (s record.Score, due bool, err error) {
+	if !m.builder.scorer.Due(k) {
+		return s, false, nil
+	}
+	id := m.builder.rank
+	got, err := m.builder.scorer.Own(id, m.objective, m.machine.Params(), score.Sample, nil)
+	return record.Score{Rank: int(id), Round: k, Loss: got.Loss, Accuracy: got.Accuracy}, true, err
+}
+
+// Step completes the record of round k, see work.Task.Step.
+func (m *Member) Step(measured record.Step) record.Step {
+	task := work.Task{Rank: m.builder.rank, Machine: m.machine, Recording: work.Recording{
+		Parameters: m.builder.Parameters(), Theta: m.builder.thetaOf(m.machine)}}
+	measured.Loss = float64(m.loss)
+	return task.Step(measured)
+}
+
+// Final completes the result of the member after its last round, with the score of its replica.
+func (m *Member) Final(measured record.Final) (record.Final, error) {
+	task := work.Task{Rank: m.builder.rank, Machine: m.machine}
+	f := task.Final(measured)
+	f.Theta = m.builder.bounds(m.machine, m.builder.thetaOf(m.machine), f.Rounds)
+	f.Bits = float64(m.builder.Bits())
+	s, err := m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
+	f.Loss, f.Accuracy = s.Loss, s.Accuracy
+	return f, err
+}
+
+// Model returns the replica as it is now, in the memory of the member.
+func (m *Member) Model() score.InMemoryModel {
+	return score.InMemoryModel{X: m.machine.Params(), Statistics: score.Statistics(m.objective)}
 }
 
 // Save enters the state of the oracle.

@@ -31,7 +31,7 @@ type Summary struct {
 	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0: none
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
-	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, and where members come and go
 	Parts        *Parts   `json:"parts,omitempty"`  // of a round of a script; nil for a built-in model
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
