@@ -137,7 +137,7 @@ func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1)}
 	s.office = &postOffice{Peer: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
 		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
-		over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
+		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
 	s.office.book.enter(known...)
 	s.end.finals = map[id]final{}
 	s.door = newDoor(&s.o.Peer, s.office.over)
@@ -183,6 +183,9 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 		if err == nil {
 			err = s.serve()
 		}
+	}
+	if err == nil {
+		s.office.part()
 	}
 	if s.work.busy { // it may compute, but the machine is not ours before it has ended
 		select {

@@ -109,14 +109,18 @@ func (l *lane) run(ctx context.Context) {
 			select {
 			case <-l.signal:
 				continue
+			case <-l.post.leaves:
+				if _, more := l.take(); more {
+					continue
+				}
 			case <-ctx.Done():
-				return
 			}
+			return
 		}
 		began := time.Now()
 		err := l.serve(ctx)
 		l.drop(-1)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || l.post.leaving() {
 			return
 		}
 		l.post.log.Debug("no letters", "to", int(l.to), "err", err)
@@ -124,7 +128,13 @@ func (l *lane) run(ctx context.Context) {
 		if time.Since(began) > 2*l.post.detect {
 			wait = socket.FirstRetry
 		}
-		socket.Sleep(ctx, wait/2+rand.N(wait/2))
+		select {
+		case <-time.After(wait/2 + rand.N(wait/2)):
+		case <-l.post.leaves:
+			return
+		case <-ctx.Done():
+			return
+		}
 		wait = min(2*wait, socket.LastRetry)
 	}
 }
@@ -163,7 +173,13 @@ func (l *lane) serve(ctx context.Context) error {
 	if l.lane == bulk {
 		socket.Prompt(s.Conn())
 	}
-	return l.write(ctx, s)
+	if err = l.write(ctx, s); err == nil { // a reset would take back what is on its way
+		if err = s.CloseWrite(); err == nil {
+			err = <-heard
+			heard <- err
+		}
+	}
+	return err
 }
 
 // heed waits for a sign of life of the other end.
@@ -173,7 +189,7 @@ func heed(t *handshake.Talk, patience time.Duration) error {
 	return err
 }
 
-// write sends the letters of the queue, and signs of life.
+// write sends the letters of the queue, and signs of life. It ends without an error once the member leaves.
 func (l *lane) write(ctx context.Context, s network.Stream) error {
 	idle := time.NewTicker(pulse)
 	defer idle.Stop()
@@ -193,6 +209,10 @@ func (l *lane) write(ctx context.Context, s network.Stream) error {
 			case <-l.signal:
 			case <-idle.C:
 				err = l.put(s, &buf, letter{})
+			case <-l.post.leaves:
+				if _, more := l.take(); !more {
+					return nil
+				}
 			case <-ctx.Done():
 				return ctx.Err()
 			}

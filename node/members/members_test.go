@@ -260,6 +260,7 @@ func finished(t *testing.T, all ...*machine) *views.Log {
 		log = m.out.Log
 	}
 	again := &maker{job: all[0].maker.job, latest: map[views.ID]*worker{}}
+	again.pause = 0
 	if err := retrace.Run(log, again, again.plan(), retrace.Unwatched{}); err != nil {
 		t.Fatal(err)
 	}
@@ -326,3 +327,56 @@ func TestAMachineDies(t *testing.T) {
 	}
 }
 
+// Three of four vote. Two that hear no third one wait, say so, and go on when the others are back.
+func TestAMinorityWaits(t *testing.T) {
+	all := founded(t, job{dim: 100, rounds: 400, kind: topology.Ring, pause: 5 * time.Millisecond}, 5)
+	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
+	minority := all[:2] // of five voters
+	cut := func(on bool) {
+		for i, m := range all {
+			apart := map[peer.ID]bool{}
+			for k, other := range all {
+				if on && (i < 2) != (k < 2) {
+					apart[other.Host.ID()] = true
+				}
+			}
+			m.Gate.Sever(apart)
+			for id := range apart {
+				m.Host.Network().ClosePeer(id)
+			}
+		}
+	}
+	cut(true)
+	for _, m := range minority {
+		until(t, "a minority that waits", func() bool { return m.watch.says("no majority of the voters is heard") })
+	}
+	until(t, "a majority that goes on", func() bool { return all[3].watch.known() == 2 })
+	cut(false)
+	for _, m := range minority {
+		<-m.done
+		if m.err != nil || m.out.Standing != member.Excluded {
+			t.Errorf("standing %v, error %v: want excluded", m.out.Standing, m.err)
+		}
+	}
+	log := finished(t, all[2:]...)
+	if log.Len() != 2 || !strings.Contains(log.At(1).Why, "machine m1 was silent for ") {
+		t.Errorf("views %v", reasons(log))
+	}
+}
+
+// A machine that was taken for dead comes back with its key as another process.
+func TestAMachineComesBack(t *testing.T) {
+	j := job{dim: 100, rounds: 600, kind: topology.Ring, pause: 5 * time.Millisecond}
+	all := founded(t, j, 3)
+	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
+	all[1].kill()
+	<-all[1].done
+	again := *all[1]
+	again.Hello.Epoch++
+	again.watch, again.leave, again.done = new(watch), make(chan struct{}), make(chan struct{})
+	joins(t, &again, all[0], all[2])
+	log := finished(t, all[0], all[2], &again)
+	if again.out.ID != 3 || log.Last().Members[2].Name != log.At(0).Members[1].Name && log.Len() < 2 {
+		t.Errorf("views %v, id %d", reasons(log), again.out.ID)
+	}
+}

@@ -57,6 +57,7 @@ type postOffice struct {
 	inbox       chan arrival
 	lost        chan id // members whose letters are lost
 	book        book
+	leaves      chan struct{} // closed when the member posts no more
 	over        chan struct{} // closed at the end
 	ctx         context.Context
 	cancel      context.CancelFunc
@@ -87,6 +88,33 @@ func (p *postOffice) open() {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.Host.SetStreamHandler(letterProtocol, p.accept)
 }
+
+// leaving reports whether the member posts no more.
+func (p *postOffice) leaving() bool {
+	select {
+	case <-p.leaves:
+		return true
+	default:
+		return false
+	}
+}
+
+// part sends what waits, for a while.
+func (p *postOffice) part() {
+	close(p.leaves)
+	sent := make(chan struct{})
+	go func() {
+		p.wg.Wait()
+		close(sent)
+	}()
+	select {
+	case <-sent:
+	case <-time.After(lastWords):
+	}
+}
+
+// lastWords is how long a member may take to send its last letters.
+const lastWords = time.Second
 
 // close ends all streams.
 func (p *postOffice) close() {
