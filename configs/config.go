@@ -31,6 +31,7 @@ type Config struct {
 	Name       string     `json:"name" jsonschema:"minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,example=ring8" jsonschema_description:"name of the run: letters, digits, dot, dash and underscore; peers of one name look for each other"`
 	Seed       uint64     `json:"seed" jsonschema:"minimum=0,maximum=18446744073709551615" jsonschema_description:"seed of everything random: start, batches, partition, dither"`
 	Topology   Topology   `json:"topology" jsonschema_description:"who talks to whom"`
+	Membership Membership `json:"membership" jsonschema_description:"whether machines join, leave and die while the run goes on"`
 	Algorithm  Algorithm  `json:"algorithm" jsonschema_description:"what a round does"`
 	Wire       Wire       `json:"wire" jsonschema_description:"how payloads travel"`
 	Data       Data       `json:"data" jsonschema_description:"the data set and how it is cut into shards"`
@@ -69,6 +70,14 @@ func (t Topology) Spec() topology.Spec {
 
 // takes reports whether a setting of some kinds has an effect.
 func (t Topology) takes(setting string) bool { return topology.Kind(t.Kind).Takes(setting) }
+
+// Membership says who takes part.
+type Membership struct {
+	Mode  string   `json:"mode" jsonschema:"enum=fixed,enum=view" jsonschema_description:"fixed = the same workers in all rounds, and faults.on_lost_neighbor says what happens without one; view = members join, leave and die, and agree on views of the graph"`
+	Min   int      `json:"min" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"view: with fewer members all wait"`
+	Max   int      `json:"max" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"view: more members are not admitted"`
+	Grace Duration `json:"grace" jsonschema:"example=10s" jsonschema_description:"view: a member that is silent for so long is taken for dead, and the others go on without it"`
+}
 
 // Algorithm says what a round does.
 type Algorithm struct {
@@ -303,9 +312,10 @@ type Output struct {
 // Moniqua at 8 bit. The slack and the gamma are Computed.
 func Default() Config {
 	return Config{
-		Name:     "run",
-		Seed:     1,
-		Topology: Topology{Kind: "ring", Size: 8},
+		Name:       "run",
+		Seed:       1,
+		Topology:   Topology{Kind: "ring", Size: 8},
+		Membership: Membership{Mode: "fixed", Min: 2, Max: 16, Grace: Duration(10 * time.Second)},
 		Algorithm: Algorithm{
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
 			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta",

@@ -33,6 +33,11 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"topology.chance", []need{ofKinds("chance").or(0.)}},
 	{"topology.slack", []need{ownWeights}},
 
+	{"membership.mode", always},
+	{"membership.min", []need{comesAndGoes}},
+	{"membership.max", []need{comesAndGoes}},
+	{"membership.grace", []need{comesAndGoes}},
+
 	{"wire.entropy", always},
 
 	{"model.name", always},
@@ -114,7 +119,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"node.open_links", always},
 	{"node.metrics", always},
 
-	{"faults.on_lost_neighbor", always},
+	{"faults.on_lost_neighbor", []need{sameWorkers.or("wait")}},
 	{"faults.tolerance", always},
 	{"faults.script", always},
 	{"faults.script.*.at", always},
@@ -126,6 +131,9 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"faults.script.*.partition", always},
 	{"faults.script.*.rate", always},
 	{"faults.script.*.of", always},
+	{"faults.script.*.join", always},
+	{"faults.script.*.leave", always},
+	{"faults.script.*.die", always},
 	{"faults.script.*.for", always},
 
 	{"checkpoint.every", always},

@@ -148,6 +148,12 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"eta of gt", "algorithm: {name: gt, update: {eta: 0.5}}", 1, 37, "it is a setting of kgt"},
 		{"a second theta of dpsgd", "algorithm: {theta: {rule: fixed, value: 1, second: 2}}", 1, 52,
 			"it is a setting of gt or kgt"},
+		{"members of a fixed crew", "membership: {min: 3, max: 9, grace: 5s}", 1, 19,
+			"membership.min: has no effect, nor has max or grace: it is a setting of view, but membership.mode is fixed"},
+		{"the way out for members", "membership: {max: 9}", 1, 19, "set membership.mode to view"},
+		{"a policy for members that go",
+			"membership: {mode: view}\nfaults: {on_lost_neighbor: reweight}", 2, 28,
+			"membership.grace says after how long a silence"},
 		{"checkpoints that nobody takes", "checkpoint: {seconds: 0, keep: 5}", 1, 32, "no checkpoints are taken"},
 		{"a journal without checkpoints", "checkpoint: {seconds: 0, journal: 9MB}", 1, 35, "no checkpoints are taken"},
 		{"a journal of adpsgd", "algorithm: {name: adpsgd}\ncheckpoint: {journal: 9MB}", 2, 23, "sends no message again"},
@@ -178,6 +184,7 @@ func TestKeysThatRepeatADefault(t *testing.T) {
 		"topology: {kind: ring, rows: 0, cols: 0, file: \"\"}",
 		"data: {dir: \"\"}",
 		"limit: {burst: 0}",
+		"membership: {mode: view}\nfaults: {on_lost_neighbor: wait}",
 	} {
 		if _, err := load(t, text); err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -41,6 +41,9 @@ var faultRules = []rule{
 // reweights reports whether workers go on without lost neighbours.
 func (c *Config) reweights() bool { return c.Faults.OnLostNeighbor == "reweight" }
 
+// Views reports whether members join, leave and die while the run goes on.
+func (c *Config) Views() bool { return c.Membership.Mode == "view" }
+
 // modulo reports whether models travel in the modulo codec.
 func (c *Config) modulo() bool {
 	a := c.Algorithm

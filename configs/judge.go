@@ -45,7 +45,7 @@ func (l *Loaded) judge(bad []string, failed map[string]error) []Problem {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules,
+	return slices.Concat(topologyRules, membershipRules, algorithmRules, compressorRules, controllerRules,
 		optimizerRules, faultRules, scriptRules,
 		dataRules, unevenRules, otherRules)
 }

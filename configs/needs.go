@@ -262,6 +262,15 @@ var (
 		why:   func(*Config) string { return "no checkpoints are taken: every and seconds are 0" },
 		hint:  func(*Config) string { return "set checkpoint.seconds or checkpoint.every" },
 	}
+	comesAndGoes = only("membership.mode", "view")
+	sameWorkers  = need{
+		on:    []string{"membership.mode"},
+		holds: func(c *Config, _ string) bool { return !c.Views() },
+		why:   func(*Config) string { return "members agree on a view without the one that is lost" },
+		hint: func(*Config) string {
+			return "leave it out: membership.grace says after how long a silence; or set membership.mode to fixed"
+		},
+	}
 	sharedRounds = need{
 		on:    []string{"algorithm.name"},
 		holds: func(c *Config, _ string) bool { return !c.row().Asynchronous() },

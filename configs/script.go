@@ -14,7 +14,7 @@ import (
 // scriptKey is the key of the script in a run file.
 const scriptKey = "faults.script"
 
-// A Fault is one entry of Faults.Script: a moment, one of kill, cut, hang, slow, partition and rate, and its settings.
+// A Fault is one entry of Faults.Script: a moment, what happens, and its settings.
 type Fault struct {
 	At        Moment  `json:"at" jsonschema:"required" jsonschema_description:"when it happens: a number of rounds, as the first peer begins that round, from 0 on; or a time like 2s since the first round began, virtual in sim"`
 	Kill      *int    `json:"kill,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose process dies (kill -9) and is started again, from its newest checkpoint under the policy wait"`
@@ -25,6 +25,9 @@ type Fault struct {
 	Partition [][]int `json:"partition,omitempty" jsonschema_description:"groups of ranks: all links between two groups are cut; peers in no group form one more"`
 	Rate      string  `json:"rate,omitempty" jsonschema:"example=100kbit" jsonschema_description:"bit/s that the uplink of the peer carries which of names, instead of limit.rate and the rates of limit.links, if they are higher"`
 	Of        *int    `json:"of,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rate: rank of the peer"`
+	Join      *int    `json:"join,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"membership.mode view: so many members more ask to join. They get the next ids: those of the founders are 0 to topology.size - 1"`
+	Leave     *int    `json:"leave,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"membership.mode view: id of the member that leaves, as with Ctrl-C"`
+	Die       *int    `json:"die,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"membership.mode view: id of the member whose process dies (kill -9), for good"`
 	For       Lasting `json:"for,omitempty" jsonschema_description:"how long the fault lasts, like 5s. The faults cut, hang and partition need it; slow and rate otherwise last to the end of the run. A killed process starts again after this time, at once without it, and never with the word never"`
 }
 

@@ -14,6 +14,8 @@ var scriptRules = []rule{
 	{[]string{"faults.script"}, eachFault(checkFault)},
 	{[]string{"faults.script", "train.rounds"}, eachFault(checkMoment)},
 	{[]string{"faults.script", "topology"}, eachFault(checkVictims)},
+	{[]string{"faults.script", "membership.mode"}, eachFault(checkMode)},
+	{[]string{"faults.script", "membership.mode", "topology"}, eachFault(checkMember)},
 	{[]string{"faults.script", "faults.on_lost_neighbor"}, eachFault(checkDeath)},
 	{
 		[]string{"faults.script", "faults.on_lost_neighbor", "checkpoint.every", "checkpoint.seconds"},
@@ -36,9 +38,10 @@ func (f *Fault) kinds() []string {
 	given := map[string]bool{
 		"kill": f.Kill != nil, "cut": f.Cut != nil, "hang": f.Hang != nil,
 		"slow": f.Slow != nil, "partition": f.Partition != nil, "rate": f.Rate != "",
+		"join": f.Join != nil, "leave": f.Leave != nil, "die": f.Die != nil,
 	}
 	var kinds []string
-	for _, kind := range faultKinds {
+	for _, kind := range slices.Concat(faultKinds, memberKinds) {
 		if given[kind] {
 			kinds = append(kinds, kind)
 		}
@@ -46,13 +49,17 @@ func (f *Fault) kinds() []string {
 	return kinds
 }
 
-var faultKinds = []string{"kill", "cut", "hang", "slow", "partition", "rate"}
+// Kinds of faults: those of a fixed set of workers, and those of members that come and go.
+var (
+	faultKinds  = []string{"kill", "cut", "hang", "slow", "partition", "rate"}
+	memberKinds = []string{"join", "leave", "die"}
+)
 
 // checkFault checks that the keys of an entry belong together.
 func checkFault(_ *Config, f *Fault, wrong complain) {
 	switch kinds := f.kinds(); {
 	case len(kinds) == 0:
-		wrong("at", "nothing happens: an entry needs one of %s", either(faultKinds))
+		wrong("at", "nothing happens: an entry needs one of %s", either(slices.Concat(faultKinds, memberKinds)))
 		return
 	case len(kinds) > 1:
 		wrong(kinds[1], "an entry is one fault: write %s as entries of their own", strings.Join(kinds, " and "))
@@ -79,6 +86,8 @@ func checkFault(_ *Config, f *Fault, wrong complain) {
 func checkLasting(f *Fault, kind string, wrong complain) {
 	const longest = 24 * time.Hour
 	switch lasts := time.Duration(f.For); {
+	case f.For != 0 && slices.Contains(memberKinds, kind):
+		wrong("for", "has no effect: a %s happens in a moment, and who is gone comes back only as a newcomer", kind)
 	case f.For == Never && kind != "kill":
 		wrong("for", "only a peer that is killed can stay away for ever: must be a time like 5s, got never")
 	case lasts == 0 && (kind == "cut" || kind == "hang" || kind == "partition"):
@@ -165,4 +174,41 @@ func checkReturn(c *Config, f *Fault, wrong complain) {
 		wrong("kill", "a peer comes back only from a checkpoint: "+
 			"set checkpoint.every or checkpoint.seconds, or for to never")
 	}
+}
+
+// checkMode checks that a fault is one of the run's kind of membership.
+func checkMode(c *Config, f *Fault, wrong complain) {
+	kinds := f.kinds()
+	if len(kinds) != 1 {
+		return
+	}
+	switch comes := slices.Contains(memberKinds, kinds[0]); {
+	case comes && !c.Views():
+		wrong(kinds[0], "the workers are the same in all rounds: set membership.mode to view, or write %s instead",
+			either(faultKinds))
+	case !comes && c.Views():
+		wrong(kinds[0], "is no fault of members that come and go: write %s instead, or set membership.mode to fixed",
+			either(memberKinds))
+	}
+}
+
+// checkMember checks that a member can be there: a founder, or one that the script lets join.
+func checkMember(c *Config, f *Fault, wrong complain) {
+	if !c.Views() {
+		return
+	}
+	ids := c.Topology.Size
+	for i := range c.Faults.Script {
+		if join := c.Faults.Script[i].Join; join != nil {
+			ids += *join
+		}
+	}
+	there := func(key string, id *int) {
+		if id != nil && *id >= ids {
+			wrong(key, "there is no member %d: the founders are 0 to %d, and the script lets %d join, who get the next ids",
+				*id, c.Topology.Size-1, ids-c.Topology.Size)
+		}
+	}
+	there("leave", f.Leave)
+	there("die", f.Die)
 }

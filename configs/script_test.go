@@ -88,7 +88,7 @@ func TestBadScripts(t *testing.T) {
 	}{
 		{"nothing", "{}", 1, "lacks the key at"},
 		{"no moment", "{kill: 3}", 1, "lacks the key at"},
-		{"no fault", "{at: 3}", 6, "needs one of kill, cut, hang, slow, partition or rate"},
+		{"no fault", "{at: 3}", 6, "needs one of kill, cut, hang, slow, partition, rate, join, leave or die"},
 		{"two faults", "{at: 3, kill: 1, hang: 2, for: 3s}", 24, "write kill and hang as entries of their own"},
 		{"an unknown fault", "{at: 3, kil: 1}", 9, "did you mean kill?"},
 		{"a moment that is no time", "{at: soon, kill: 1}", 6, "must be like 40 or 2s, got \"soon\""},
@@ -115,6 +115,11 @@ func TestBadScripts(t *testing.T) {
 		{"a partition of one group", "{at: 3, partition: [[0, 1, 2, 3, 4, 5, 6, 7]], for: 1s}", 20, "nothing is cut"},
 		{"a partition of nobody", "{at: 3, partition: [[]], for: 1s}", 20, "nothing is cut"},
 		{"a peer on two sides", "{at: 3, partition: [[0, 1], [1, 2]], for: 1s}", 30, "worker 1 is in two groups"},
+		{"a newcomer of a fixed crew", "{at: 3, join: 1}", 15,
+			"the workers are the same in all rounds: set membership.mode to view"},
+		{"a leaver of a fixed crew", "{at: 3, leave: 1}", 16, "set membership.mode to view, or write kill, cut, hang"},
+		{"a death of a fixed crew", "{at: 3, die: 1}", 14, "set membership.mode to view"},
+		{"nobody joins", "{at: 3, join: 0}", 15, "must be at least 1, got 0"},
 		{"a stranger on a side", "{at: 3, partition: [[0, 8]], for: 1s}", 25, "there is no worker 8"},
 	}
 	for _, test := range tests {

@@ -18,9 +18,9 @@ type Section struct {
 	Hash [32]byte // SHA-256 of JSON
 }
 
-// Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology, algorithm,
-// data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the data and the names (not
-// the content) of the file of edges and of the model to start from. They may also differ in the addresses of the roster
+// Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology,
+// membership, algorithm, data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the
+// data and the names (not the content) of the file of edges and of the model to start from. They may also differ in the addresses of the roster
 // and the script of faults.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
@@ -36,6 +36,7 @@ func (c Config) Sections() []Section {
 			Topology
 			File [][2]topology.Rank `json:"file"`
 		}{c.Topology, sorted(c.Topology.Edges)}),
+		section("membership", c.Membership),
 		section("algorithm", c.Algorithm),
 		section("data", struct {
 			Data

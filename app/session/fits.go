@@ -61,6 +61,9 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
+		if err := run.CheckFixed(); err != nil {
+			return err
+		}
 		if err := canMeet(run.Network()); err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func (r *Run) assemble() (*Run, error) {
 	if r.coder, err = coderOf(cfg.Wire); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return r, r.checkViews()
 }
 
 // keptOptima is the number of coordinates of all workers up to which a run keeps the optima of its quadratics: 4 bytes
@@ -130,7 +130,10 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	}
 	slack := t.Slack
 	if choose {
-		if graph, err = r.chooseSlack(graph); err != nil {
+		if graph, err = r.chooseSlack(graph); err == nil {
+			graph, err = r.steadySlack(graph)
+		}
+		if err != nil {
 			return nil, 0, err
 		}
 		slack = configs.Auto(graph.Spec().Slack)

@@ -30,7 +30,11 @@ func played(f *configs.Fault) fault.Fault {
 	one(fault.Kill, f.Kill)
 	one(fault.Hang, f.Hang)
 	one(fault.Slow, f.Slow)
+	one(fault.Leave, f.Leave)
+	one(fault.Die, f.Die)
 	switch {
+	case f.Join != nil:
+		play.Kind, play.Count = fault.Join, *f.Join
 	case f.Cut != nil:
 		play.Kind, play.Peers = fault.Cut, ranks(f.Cut)
 	case f.Partition != nil:

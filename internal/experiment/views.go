@@ -12,36 +12,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// CheckViews returns why members of a run cannot come and go, nil if they can.
-func CheckViews(r *Run) error {
-	a, t := r.cfg.Algorithm, r.cfg.Topology
-	switch {
-	case !r.method.Takes.Views.Given:
-		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
-			r.method.Takes.Views.Reason())
-	case r.cfg.External():
-		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
-			r.cfg.Model.Name)
-	case len(r.cfg.Faults.Script) > 0:
-		return configs.Errorf("faults.script", "has no effect where members come and go: the log of views has what happens: "+
-			"remove it")
-	case r.controlled():
-		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
-			"must be fix", a.Controller.Name)
-	case r.quantized() && a.Theta.Rule != "fixed":
-		return configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
-			"must be fixed", a.Theta.Rule)
-	case r.data.Local():
-		return configs.Errorf("data.partition", "members cannot come and go here: each worker has files of its own")
-	case r.cfg.Data.Weighted():
-		return configs.Errorf("data.weights", "%s: members cannot come and go: the weights are those of the founders: "+
-			"must be equal", r.cfg.Data.Weights)
-	case r.method.On.Kind == "" && topology.Kind(t.Kind).Sized() != "":
-		return configs.Errorf("topology.kind", "%s: members cannot come and go: %s", t.Kind, topology.Kind(t.Kind).Sized())
-	}
-	return nil
-}
-
 // Gathering returns the rows of n workers, by rank, if the algorithm of a run needs all of them in every exchange; nil
 // where workers mix with neighbours.
 func Gathering(r *Run) func(n int) ([]topology.Sequence, error) { return r.method.Together(r.cfg.Seed) }
@@ -49,10 +19,10 @@ func Gathering(r *Run) func(n int) ([]topology.Sequence, error) { return r.metho
 // Resized returns the run with another number of workers. All that auto has chosen stays.
 func Resized(r *Run, n int) (*Run, error) {
 	cfg := r.cfg
-	cfg.Topology.Size = n
-	if topology.Kind(cfg.Topology.Kind).Takes("rows") {
-		cfg.Topology.Rows, cfg.Topology.Cols = topology.Sides(n)
-	}
+	cfg.Membership, cfg.Topology.Size = configs.Default().Membership, n
+	cfg.Train.Epochs = 0 // their rounds are known
+	spec := sized(cfg.Topology.Spec(), n)
+	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
 	resized, err := New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("a view of %d members: %w", n, err)

@@ -31,6 +31,9 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
+	if err := r.CheckFixed(); err != nil {
+		return nil, err
+	}
 	b, err := r.builder(rank, nil)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
@@ -40,6 +43,9 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 
 // Workers builds all workers for one process. It reads the data once.
 func (r *Run) Workers() ([]*Worker, error) {
+	if err := r.CheckFixed(); err != nil {
+		return nil, err
+	}
 	shards := make([]data.Set, r.N())
 	if r.data != nil {
 		var err error

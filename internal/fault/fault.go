@@ -16,7 +16,8 @@ import (
 // A Kind is a kind of fault.
 type Kind uint8
 
-// Kinds of faults. All but Kill end by themselves.
+// Kinds of faults. All but Kill end by themselves. The last three are for members that come and go: each happens in a
+// moment, and their peers are ids of members.
 const (
 	Kill  Kind = iota // the process of a peer is killed, and started again
 	Cut               // the link of two peers is lost with the bytes in flight, and cannot be made again
@@ -24,11 +25,14 @@ const (
 	Slow              // the gradients of a peer take By times as long
 	Split             // Cut between all peers on different sides
 	Rate              // the uplink of a peer carries Bits per second
+	Join              // Count processes ask to join
+	Leave             // a member leaves, as with Ctrl-C
+	Die               // the process of a member is killed, for good
 )
 
 // String names the kind as a run file does.
 func (k Kind) String() string {
-	return [...]string{"kill", "cut", "hang", "slow", "partition", "rate"}[k]
+	return [...]string{"kill", "cut", "hang", "slow", "partition", "rate", "join", "leave", "die"}[k]
 }
 
 // A Moment is when a fault begins.
@@ -53,10 +57,11 @@ const Never time.Duration = -1
 type Fault struct {
 	At    Moment
 	Kind  Kind
-	Peers []topology.Rank   // two for Cut, none for Split, one for the others
+	Peers []topology.Rank   // two for Cut, none for Split and Join, one for the others
 	Sides [][]topology.Rank // Split: each peer is on one side
 	By    float64           // Slow: factor, ≥ 1
 	Bits  float64           // Rate: per second, above 0
+	Count int               // Join: newcomers, at least 1
 	// Lasts is how long the fault lasts. For Kill it is the time until the peer is started again, 0 = at once.
 	Lasts time.Duration
 }
@@ -71,6 +76,8 @@ func (f Fault) String() string {
 	switch f.Kind {
 	case Split:
 		text += fmt.Sprintf(" %v", f.Sides)
+	case Join:
+		text += fmt.Sprintf(" %d", f.Count)
 	case Slow:
 		text += fmt.Sprintf(" by %g", f.By)
 	case Rate:

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/atomicfile"
@@ -52,8 +53,8 @@ type members struct {
 }
 
 func newMembers(run *experiment.Run) (*members, error) {
-	if err := experiment.CheckViews(run); err != nil {
-		return nil, err
+	if cfg := run.Config(); !cfg.Views() {
+		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
 	}
 	return &members{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
 		latest: map[view.ID]*experiment.Member{}}, nil

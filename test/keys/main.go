@@ -63,7 +63,7 @@ func contexts() (all [][]string) {
 		"algorithm.clip.radius=1 algorithm.codec=full", "algorithm.name=allreduce algorithm.reduce=allgather",
 		"algorithm.name=choco algorithm.controller.name=oland-raj",
 		"algorithm.name=choco algorithm.compressor.name=full", "algorithm.controller.name=oland-raj",
-		"algorithm.controller.name=mqgrad",
+		"algorithm.controller.name=mqgrad", "membership.mode=view algorithm.codec=full",
 	} {
 		all = append(all, strings.Fields(set))
 	}
@@ -84,7 +84,7 @@ var texts = map[string]string{
 	"algorithm.compressor.table": "[0, 0.25, 0.5, 1]", "algorithm.compressor.refit_at": "[3]",
 	"data.sizes.shares": "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]", "model.hidden": "[16, 8]",
 	"train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
-	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "faults.script": "[]",
+	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "membership.grace": "2s", "faults.script": "[]",
 	"checkpoint.journal": "64MB", "topology.rows": "2", "topology.cols": "2", "topology.degree": "2",
 	"train.epochs": "0.02", "algorithm.levels": "3",
 }

@@ -1,0 +1,130 @@
+package experiment
+
+import (
+	"gossiptrainer/configs"
+	"gossiptrainer/topology"
+)
+
+// CheckFixed returns an error at its key if members come and go. Callers whose workers stay need another mode.
+func (r *Run) CheckFixed() error {
+	if !r.cfg.Views() {
+		return nil
+	}
+	return configs.Errorf("membership.mode", "only peer sim runs members that come and go: must be fixed here")
+}
+
+// checkViews returns why members of the run cannot come and go, nil if they can or if they need not.
+func (r *Run) checkViews() error {
+	if !r.cfg.Views() {
+		return nil
+	}
+	a, t := r.cfg.Algorithm, r.cfg.Topology
+	rows, cols := topology.Sides(t.Size)
+	switch {
+	case !r.method.Takes.Views.Given:
+		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
+			r.method.Takes.Views.Reason())
+	case r.cfg.External():
+		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
+			r.cfg.Model.Name)
+	case r.controlled():
+		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
+			"must be fix", a.Controller.Name)
+	case r.quantized() && a.Theta.Rule != "fixed":
+		return configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
+			"must be fixed", a.Theta.Rule)
+	case r.data.Local():
+		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
+			"must be iid, labels or dirichlet")
+	case r.cfg.Data.Weighted():
+		return configs.Errorf("data.weights", "%s: members cannot come and go: the weights are those of the founders: "+
+			"must be workers", r.cfg.Data.Weights)
+	case r.cfg.Data.Sizes.Law == "shares":
+		return configs.Errorf("data.sizes.law", "shares: members cannot come and go: the list is one of the founders: "+
+			"must be natural, equal, power or dirichlet")
+	case len(r.cfg.Data.LabelNoise) > 1:
+		return configs.Errorf("data.label_noise", "members cannot come and go: the list is one of the founders: "+
+			"must have one number")
+	case len(r.cfg.Train.Slow) > 0:
+		return configs.Errorf("train.slow", "members cannot come and go: its keys are ranks of founders: leave it out")
+	case len(r.cfg.Limit.Links) > 0:
+		return configs.Errorf("limit.links", "members cannot come and go: its keys are ranks of founders: leave it out, "+
+			"and give limit.rate or limit.latency")
+	case r.method.On.Kind != "":
+		return nil
+	case topology.Kind(t.Kind).Sized() != "":
+		return configs.Errorf("topology.kind", "%s: members cannot come and go: %s", t.Kind, topology.Kind(t.Kind).Sized())
+	case topology.Kind(t.Kind).Takes("rows") && (t.Rows != rows || t.Cols != cols):
+		return configs.Errorf("topology.rows", "%dx%d: members cannot come and go: each view takes the grid nearest to a "+
+			"square: must be %dx%d", t.Rows, t.Cols, rows, cols).With("topology.cols")
+	}
+	return r.checkSizes()
+}
+
+// mostChecked is the largest number of members of a run whose algorithm needs a property of W: a check for each number
+// takes 24·n² bytes and n³ operations.
+const mostChecked = 256
+
+// checkSizes checks graph and algorithm for each number of members.
+func (r *Run) checkSizes() error {
+	m, on := r.cfg.Membership, r.method.On
+	if on.Met != nil && m.Max > mostChecked {
+		return configs.Errorf("membership.max", "%d: %s needs %s for each number of members: must be at most %d", m.Max,
+			r.method, on.Need, mostChecked)
+	}
+	for n := m.Min; n <= m.Max; n++ {
+		spec := sized(r.graph.Spec(), n)
+		if setting, why := spec.Check(); setting != "" {
+			return configs.Errorf("topology."+setting, "%d members: %s", n, why).With("membership.min", "membership.max")
+		}
+		if on.Met == nil {
+			continue
+		}
+		g, err := topology.New(spec)
+		if err == nil {
+			err = r.admit(g)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sized returns a graph for n members. A torus takes the grid nearest to a square.
+func sized(spec topology.Spec, n int) topology.Spec {
+	spec.N, spec.Rows, spec.Cols = n, 0, 0
+	if spec.Kind.Takes("rows") {
+		spec.Rows, spec.Cols = topology.Sides(n)
+	}
+	return spec
+}
+
+// steadySlack returns g with a slack, at most its own, at which the algorithm is stable for each number of members.
+func (r *Run) steadySlack(g *topology.Graph) (*topology.Graph, error) {
+	m, need, slack := r.cfg.Membership, r.method.On, g.Spec().Slack
+	if !r.cfg.Views() || need.Met == nil || m.Max > mostChecked {
+		return g, nil
+	}
+	for n := m.Min; n <= m.Max; n++ {
+		spec := sized(g.Spec(), n)
+		if setting, _ := spec.Check(); setting != "" {
+			continue // checkSizes says why
+		}
+		spec.Slack = 1
+		other, err := topology.New(spec)
+		if err != nil {
+			return nil, err
+		}
+		spectrum, err := other.Spectrum()
+		if err != nil {
+			return nil, err
+		}
+		if !need.Met(spectrum) {
+			slack = min(slack, twoDigits(autoShare*need.Most(spectrum)))
+		}
+	}
+	spec := g.Spec()
+	spec.Slack = slack
+	return topology.New(spec)
+}
