@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/app/crew"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
@@ -61,8 +62,10 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
-		if err := run.CheckFixed(); err != nil {
-			return err
+		if cfg := run.Config(); cfg.Views() {
+			if err := crew.Check(run); err != nil {
+				return err
+			}
 		}
 		if err := canMeet(run.Network()); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )
@@ -87,6 +89,13 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
+	if cfg := run.Config(); cfg.Views() {
+		if file.resume || rank != peer.AnyRank {
+			return advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
+				"start without them: a machine that comes back gets the state of another member")
+		}
+		return c.runCrew(ctx, run, secret, who)
+	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
 		return loaded.Locate(err)
@@ -121,6 +130,40 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	return c.summarize(s, nil)
 }
+
+// runCrew takes part in a run whose members come and go. A signal leaves it: the others go on.
+func (c *console) runCrew(ctx context.Context, run *experiment.Run, secret string, who *identity.Identity) error {
+	s, err := c.session(ctx, run, session.Options{Mode: "run"})
+	if err != nil {
+		return err
+	}
+	defer s.End()
+	if err := s.Folder.Mark(who.ID()); err != nil {
+		return err
+	}
+	options, err := peer.LANOptions(run, secret, s.Version)
+	if err != nil {
+		return err
+	}
+	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Event
+	cfg := run.Config()
+	c.resort.Extend(leaving + 3*time.Duration(cfg.Membership.Grace))
+	c.loses(func() string { return "the others take this machine for dead after membership.grace, and go on" })
+	result, err := peer.TakeCrew(context.WithoutCancel(ctx), s, options, ctx.Done())
+	s.Display.Close()
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if err := c.print(result, result.Write); err != nil {
+		return err
+	}
+	c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
+		"the same run from its log of views: the same digest")
+	return stopped(ctx, nil)
+}
+
+// leaving is how long a member may take to leave before its process ends in any case, beside the grace.
+const leaving = 20 * time.Second
 
 // sayEnded tells which state of a run is safe that a signal or another worker has ended with err.
 func (c *console) sayEnded(ctx context.Context, s *session.Session, again string, err error) {

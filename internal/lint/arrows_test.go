@@ -26,7 +26,7 @@ var layers = [][]string{
 		"node/vector", "node/members", "node"},
 	{"internal/registry", "."},
 	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/fleet", "internal/report"},
-	{"app/advice", "app/machine", "app/screen"},
+	{"app/advice", "app/machine", "app/screen", "app/crew"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/worker", "app/export"},
 	{"app/session"},

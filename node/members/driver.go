@@ -54,9 +54,6 @@ func Times(o council.Options, grace time.Duration) council.Options {
 	return o
 }
 
-// LeastGrace is the least silence that may be a death.
-const LeastGrace = time.Second
-
 // A Seat is a member on a network.
 type Seat struct {
 	o       Options
@@ -315,7 +312,7 @@ func (s *Seat) doing() (record.State, string) {
 	switch {
 	case log == nil:
 		return record.Joining, "waits for the log of views"
-	case s.m.Council().Waits():
+	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
 		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
 			"are back", log.Last().View, strings.Join(s.silent(), ", "))
 	case standing == member.Joining:
@@ -332,11 +329,16 @@ func (s *Seat) doing() (record.State, string) {
 	return record.Training, ""
 }
 
+// Sent returns the bytes that this process has sent. Payload and Stream are those of frames.
+func (s *Seat) Sent() record.Bytes {
+	return record.Bytes{Payload: s.office.sent.payload.Load(), Stream: s.office.sent.stream.Load(),
+		Wire: s.o.Host.Total().Out}
+}
+
 func (s *Seat) outcome() Outcome {
 	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models,
 		Messages: record.Messages{Count: s.office.sent.messages.Load(), Stream: s.office.sent.stream.Load()}}
-	o.Sent = record.Bytes{Payload: s.office.sent.payload.Load(), Stream: s.office.sent.stream.Load(),
-		Wire: s.o.Host.Total().Out}
+	o.Sent = s.Sent()
 	if s.end.models != nil {
 		o.Log = s.end.log
 	}

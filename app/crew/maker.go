@@ -1,0 +1,85 @@
+// Package crew makes the workers of a run whose members come and go, for a process with one member and for a replay of
+// all. It opens no link.
+package crew
+
+import (
+	"sync"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/topology"
+)
+
+// A Maker makes the members of a run in their views. It is a retrace.Maker.
+type Maker struct {
+	run    *experiment.Run
+	runs   map[int]*experiment.Run // by number of workers
+	shards map[int][]data.Set      // by number of workers
+
+	mu     sync.Mutex
+	latest map[view.ID]*experiment.Member
+}
+
+// NewMaker returns the maker of a run. It fails if members cannot come and go.
+func NewMaker(run *experiment.Run) (*Maker, error) {
+	if cfg := run.Config(); !cfg.Views() {
+		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
+	}
+	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
+		latest: map[view.ID]*experiment.Member{}}, nil
+}
+
+// Plan returns the plan of the run.
+func (m *Maker) Plan() retrace.Plan {
+	cfg := m.run.Config()
+	return retrace.Plan{Rounds: int(cfg.Train.Rounds), Every: cfg.Algorithm.LocalSteps,
+		Together: experiment.Gathering(m.run)}
+}
+
+// Base returns the graph of the run without a size.
+func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
+
+// Enter makes a member. Its shard is that of a run with as many workers as the view has members.
+func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
+	n := len(p.Log.At(p.View).Members)
+	run, err := m.Resized(n)
+	if err != nil {
+		return nil, err
+	}
+	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
+		Entrance: p.Entrance}
+	if run.Data() != nil {
+		if m.shards[n] == nil {
+			if m.shards[n], err = run.Data().Shards(n); err != nil {
+				return nil, err
+			}
+		}
+		e.Shard = m.shards[n][p.Rank]
+	}
+	made, err := experiment.Enter(run, e)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest[p.ID] = made
+	return made, err
+}
+
+// Resized returns the run of n workers.
+func (m *Maker) Resized(n int) (*experiment.Run, error) {
+	if m.runs[n] == nil {
+		var err error
+		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
+			return nil, err
+		}
+	}
+	return m.runs[n], nil
+}
+
+// Latest returns the worker of a member in its last view, nil if it never entered one.
+func (m *Maker) Latest(id view.ID) *experiment.Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.latest[id]
+}
