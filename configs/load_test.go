@@ -548,7 +548,7 @@ func TestEdgesAreFoundBesideTheRunFile(t *testing.T) {
 func TestFilesThatAreNotThere(t *testing.T) {
 	tests := []struct{ file, want string }{
 		{"ring9", "did you mean ring8?"},
-		{"nothing-like-it", "presets: adpsgd6, lan-ring, one-label10, ring8-cifar, ring8-cifar60, ring8-fashion, " +
+		{"nothing-like-it", "presets: adpsgd6, lan-ring, members, one-label10, ring8-cifar, ring8-cifar60, ring8-fashion, " +
 			"ring8-faults, ring8, "},
 		{"absent.yaml", "cannot be read: no such file or directory: absent.yaml"},
 		{"./ring8", "cannot be read: no such file or directory: ./ring8"},

@@ -18,10 +18,10 @@ type Section struct {
 	Hash [32]byte // SHA-256 of JSON
 }
 
-// Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology,
-// membership, algorithm, data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the
-// data and the names (not the content) of the file of edges and of the model to start from. They may also differ in the addresses of the roster
-// and the script of faults.
+// Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology, membership,
+// algorithm, data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the data and the
+// names (not the content) of the file of edges and of the model to start from. They may also differ in the addresses
+// of the roster and the script of faults.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
 	for i, p := range c.Peers {

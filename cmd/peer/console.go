@@ -20,8 +20,10 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/score"
+	"gossiptrainer/lab/views"
 )
 
 // The rules of the terminal:
@@ -200,13 +202,19 @@ func (c *console) watch(run int) {
 
 // summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
 // final ones by rank, nil if they are not on this machine. It fails if workers trained by themselves.
-func (c *console) summarize(s *session.Session, models score.Replicas) error {
+func (c *console) summarize(s *session.Session, models score.Replicas, log []record.Membership) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
 		return err
 	}
+	if len(log) > 0 {
+		summary.Losses = &record.Losses{Lost: []int{}, Views: len(log), Log: log}
+	}
 	explained := report.Explained{Summary: &summary, Sentences: s.Sentences()}
 	err = c.print(explained, func(w io.Writer) error {
+		if err := views.Write(w, log); err != nil {
+			return err
+		}
 		if err := s.WriteFinals(w, finals, c.out.Width()); err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		}
 		return stopped(ctx, err)
 	}
-	if err := c.summarize(s, models); err != nil {
+	if err := c.summarize(s, models, nil); err != nil {
 		return err
 	}
 	if file.script == nil {

@@ -128,7 +128,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
-	return c.summarize(s, nil)
+	return c.summarize(s, nil, nil)
 }
 
 // runCrew takes part in a run whose members come and go. A signal leaves it: the others go on.

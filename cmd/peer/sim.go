@@ -12,7 +12,9 @@ import (
 	"gossiptrainer/app/screen"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/lab/bench"
 	"gossiptrainer/lab/compare"
@@ -55,11 +57,15 @@ that one of them has begun; the result is that of a run of that many rounds.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute measured --cores 2 --set limit.rate=100mbit
   peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit,limit.loss=0.01
-  peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
+  peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m
+  peer sim members --fault 'at=50 join=1' --fault 'at=100 die=3'`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("churn") || f.views != "" {
-				return runViews(cmd, c, &file, args, f)
+			if f.views != "" {
+				return replayViews(cmd, c, &file, args, f.views)
+			}
+			if loaded, err := file.load(args); err == nil && f.comeAndGo(cmd, loaded) {
+				return simViews(cmd, c, &file, args, f)
 			}
 			return runSim(cmd.Context(), c, &file, args, f)
 		},
@@ -71,33 +77,73 @@ that one of them has begun; the result is that of a run of that many rounds.`,
 	cmd.Flags().Var(&f.timing.Compute, "compute", "virtual `time` of a gradient (default: measured), measured, or costs")
 	cmd.Flags().UintVar(&f.timing.Cores, "cores", 0, "processors that all workers share (default: each has its own)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
-	cmd.Flags().StringVar(&f.views, "views", "", "replay a log of views: a `file`, or a run folder; with --churn write it")
+	cmd.Flags().StringVar(&f.views, "views", "", "replay a log of views: a `file`, or a run folder")
 	cmd.Flags().Float64Var(&f.churn, "churn", 0, "`chance` of a join, leave or death per member and exchange")
 	addUntil(cmd, &f.until)
 	file.addResume(cmd)
 	return cmd
 }
 
-// runViews computes a run whose members come and go: that of a log, or one that it draws.
-func runViews(cmd *cobra.Command, c *console, file *runFile, args []string, f simFlags) error {
-	for _, other := range []string{"also", "until", "resume", "fault", "compute", "cores", "dash"} {
+// comeAndGo reports whether members join, leave or die in a run.
+func (f simFlags) comeAndGo(cmd *cobra.Command, loaded *configs.Loaded) bool {
+	return cmd.Flags().Changed("churn") || loaded.Config.Views() && len(loaded.Config.Faults.Script) > 0
+}
+
+// without refuses flags that have no effect where members come and go.
+func without(cmd *cobra.Command, flags ...string) error {
+	for _, other := range flags {
 		if cmd.Flags().Changed(other) {
-			return advice.Usagef("sim: --%s has no effect where members come and go (--views, --churn): leave it out", other)
+			return advice.Usagef("sim: --%s has no effect where members come and go: leave it out", other)
 		}
+	}
+	return nil
+}
+
+// replayViews computes the run of a log.
+func replayViews(cmd *cobra.Command, c *console, file *runFile, args []string, log string) error {
+	if cmd.Flags().Changed("churn") {
+		return advice.Usagef("sim: --churn has no effect where members come and go from a log (--views): leave it out")
+	}
+	if err := without(cmd, "also", "until", "resume", "compute", "cores", "dash"); err != nil {
+		return err
 	}
 	run, err := file.assembleFor("sim", args)
 	if err != nil {
 		return err
 	}
-	if !cmd.Flags().Changed("churn") {
-		return c.answer(during(c, "replaying the views", func(*screen.Task) (*views.Result, error) {
-			return views.Replay(run, f.views)
-		}))
-	}
-	return c.answer(during(c, "drawing views", func(*screen.Task) (*views.Result, error) {
-		most := 2 * run.N()
-		return views.Draw(run, views.Churn{Rate: f.churn, Most: most}, cmp.Or(f.views, views.LogName))
+	return c.answer(during(c, "replaying the views", func(*screen.Task) (*views.Result, error) {
+		return views.Replay(run, log)
 	}))
+}
+
+// simViews simulates a run whose members come and go.
+func simViews(cmd *cobra.Command, c *console, file *runFile, args []string, f simFlags) error {
+	if err := without(cmd, "also", "until", "resume", "cores", "dash"); err != nil {
+		return err
+	}
+	if costs := f.timing.Compute; costs.Measured || costs.Costs != (cost.Costs{Gradient: costs.Gradient}) {
+		return advice.Usagef("sim: --compute %v: where members come and go it is the time of a gradient, like 20ms", costs)
+	}
+	run, err := file.assembleFor("sim", args)
+	if err != nil {
+		return err
+	}
+	s, err := c.session(cmd.Context(), run, session.Options{Mode: "sim",
+		Costs: cost.Costs{Gradient: cmp.Or(f.timing.Compute.Gradient, views.Gradient)}})
+	if err != nil {
+		return err
+	}
+	defer s.End()
+	models, log, err := views.Train(cmd.Context(), s, views.Happening{Churn: f.churn, Compute: s.Costs.Gradient})
+	if err != nil {
+		return err
+	}
+	if err := c.summarize(s, models, log); err != nil {
+		return err
+	}
+	c.next(file.command("sim")+" --views "+advice.Command(s.Folder.Dir),
+		"the same run from its log of views: the same digest")
+	return nil
 }
 
 // runs assembles the run of a run file, and the same on other networks.
@@ -149,6 +195,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		o.Dir, o.Place = from.Dir, from.Place
 	}
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
+	var log []record.Membership
 	for i, run := range runs {
 		talks[i] = *c
 		talks[i].watch(i)
@@ -157,6 +204,11 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 			return err
 		}
 		defer s.End()
+		if cfg := run.Config(); cfg.Views() {
+			if log, err = views.Found(s); err != nil {
+				return err
+			}
+		}
 		s.EndAt(ends)
 		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
@@ -167,17 +219,22 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		}
 		return stopped(ctx, err)
 	}
+	if err := summarizeAll(talks, sims, log); err != nil {
+		return err
+	}
+	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
+	return nil
+}
+
+// summarizeAll summarizes runs. An error about workers without a neighbour comes after the summaries.
+func summarizeAll(talks []console, sims []*simulate.Run, log []record.Membership) error {
 	var alone error
 	for i, s := range sims {
-		err := talks[i].summarize(s.Session, s.Models)
+		err := talks[i].summarize(s.Session, s.Models, log)
 		if err != nil && !isA[*session.AloneError](err) {
 			return err
 		}
 		alone = cmp.Or(alone, err)
 	}
-	if alone != nil {
-		return alone
-	}
-	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
-	return nil
+	return alone
 }

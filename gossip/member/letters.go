@@ -66,9 +66,13 @@ func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 		m.failed = ready.Failed
 		return false, false
 	}
-	for _, f := range ready.Send {
+	same, payload := 0, []byte(nil)
+	for i, f := range ready.Send {
 		moved = true
-		f.Payload = slices.Clone(f.Payload)
+		if i == same { // the next message, which several neighbours may get
+			same, payload = i+gossip.Shared(ready.Send[i:]), slices.Clone(f.Payload)
+		}
+		f.Payload = payload
 		l := Letter{Frame: &f, View: m.place.view}
 		if f.Kind == gossip.Data {
 			m.store.keep(f.Round/m.o.Plan.Every, f.To, l)
@@ -93,7 +97,7 @@ func (m *Member) feed(w *gossip.Worker) (moved bool) {
 		}
 		fed := m.store.whole(k)
 		for _, f := range m.store.got[k] {
-			f.To, f.Payload = m.o.Council.ID, slices.Clone(f.Payload)
+			f.To = m.o.Council.ID // machines read payloads only: the store keeps them for others
 			err := w.Receive(f) // other errors: it is there, or the row has no such message any more
 			moved = moved || err == nil
 			fed = fed && !errors.Is(err, gossip.ErrEarly)

@@ -13,6 +13,15 @@ func (r *Run) CheckFixed() error {
 	return configs.Errorf("membership.mode", "only peer sim runs members that come and go: must be fixed here")
 }
 
+// checkStill returns an error at its key if the script lets members come and go. Without such faults the founders are
+// the workers of all rounds.
+func (r *Run) checkStill() error {
+	if len(r.cfg.Faults.Script) == 0 {
+		return nil
+	}
+	return r.CheckFixed()
+}
+
 // checkViews returns why members of the run cannot come and go, nil if they can or if they need not.
 func (r *Run) checkViews() error {
 	if !r.cfg.Views() {

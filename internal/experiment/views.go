@@ -7,7 +7,10 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
@@ -43,10 +46,12 @@ type Entry struct {
 
 // A Member is a worker of a run whose members come and go, in one view.
 type Member struct {
-	machine *gossip.Worker
-	oracle  *train.Oracle
-	builder *builder
-	g       []float32
+	machine   *gossip.Worker
+	oracle    *train.Oracle
+	objective model.Objective
+	builder   *builder
+	g         []float32
+	loss      float32 // of the last gradient
 }
 
 // serverNoise is the address of the noise of a server's messages: no member has it as an id.
@@ -80,7 +85,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{oracle: oracle, builder: b, g: make([]float32, len(x))}
+	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
 	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps}
 	if saved == nil {
 		m.machine, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
@@ -95,11 +100,45 @@ func (m *Member) Machine() *gossip.Worker { return m.machine }
 
 // Gradient takes the gradient of round k at x. The result is valid until the next call.
 func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
-	loss, err := m.oracle.Gradient(m.g, k, x)
-	if err != nil {
+	var err error
+	if m.loss, err = m.oracle.Gradient(m.g, k, x); err != nil {
 		err = m.builder.Diverged(err)
 	}
-	return m.g, loss, err
+	return m.g, m.loss, err
+}
+
+// Score scores the replica before round k on a sample of the test rows, if an evaluation is due then.
+func (m *Member) Score(k int) (s record.Score, due bool, err error) {
+	if !m.builder.scorer.Due(k) {
+		return s, false, nil
+	}
+	id := m.builder.rank
+	got, err := m.builder.scorer.Own(id, m.objective, m.machine.Params(), score.Sample, nil)
+	return record.Score{Rank: int(id), Round: k, Loss: got.Loss, Accuracy: got.Accuracy}, true, err
+}
+
+// Step completes the record of round k, see work.Task.Step.
+func (m *Member) Step(measured record.Step) record.Step {
+	task := work.Task{Rank: m.builder.rank, Machine: m.machine, Recording: work.Recording{
+		Parameters: m.builder.Parameters(), Theta: m.builder.thetaOf(m.machine)}}
+	measured.Loss = float64(m.loss)
+	return task.Step(measured)
+}
+
+// Final completes the result of the member after its last round, with the score of its replica.
+func (m *Member) Final(measured record.Final) (record.Final, error) {
+	task := work.Task{Rank: m.builder.rank, Machine: m.machine}
+	f := task.Final(measured)
+	f.Theta = m.builder.bounds(m.machine, m.builder.thetaOf(m.machine), f.Rounds)
+	f.Bits = float64(m.builder.Bits())
+	s, err := m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
+	f.Loss, f.Accuracy = s.Loss, s.Accuracy
+	return f, err
+}
+
+// Model returns the replica as it is now, in the memory of the member.
+func (m *Member) Model() score.InMemoryModel {
+	return score.InMemoryModel{X: m.machine.Params(), Statistics: score.Statistics(m.objective)}
 }
 
 // Save enters the state of the oracle.

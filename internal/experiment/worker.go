@@ -31,7 +31,7 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
-	if err := r.CheckFixed(); err != nil {
+	if err := r.checkStill(); err != nil {
 		return nil, err
 	}
 	b, err := r.builder(rank, nil)
@@ -43,7 +43,7 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 
 // Workers builds all workers for one process. It reads the data once.
 func (r *Run) Workers() ([]*Worker, error) {
-	if err := r.CheckFixed(); err != nil {
+	if err := r.checkStill(); err != nil {
 		return nil, err
 	}
 	shards := make([]data.Set, r.N())

@@ -31,7 +31,7 @@ type Summary struct {
 	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0: none
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
-	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, and where members come and go
 	Parts        *Parts   `json:"parts,omitempty"`  // of a round of a script; nil for a built-in model
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
@@ -43,9 +43,9 @@ type Summary struct {
 	Missing []int  `json:"missing,omitempty"`
 	Method  string `json:"method"` // algorithm, codec and compressor for people: D-PSGD, 8-bit Moniqua
 	Graph   string `json:"graph"`  // on which messages travel
-	Digest  string `json:"digest"` // of the final models without those of Gone
-	Seed    uint64 `json:"seed"`
-	Version string `json:"version"`
+	Digest  string       `json:"digest"` // of the final models without those of Gone
+	Seed    uint64       `json:"seed"`
+	Version string       `json:"version"`
 }
 
 // A MissedFault is a fault of a script that did not happen.

@@ -48,12 +48,23 @@ func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	return views, nil
 }
 
-// Losses sums up how the graph of a run changed under the policy reweight.
+// Losses sums up how the graph of a run changed: under the policy reweight, or where members come and go. Then peers
+// and results are those of the members at the end, by their rank in the last view.
 type Losses struct {
 	Lost  []int `json:"lost"`  // ranks without a result
 	Views int   `json:"views"` // mixing matrices of the run, one after the other, ≥ 1
 	// Lopsided bounds the exchanges, counted per edge, in which only one end mixed.
 	Lopsided int `json:"lopsided"`
+	// Log has the views of members that come and go.
+	Log []Membership `json:"log,omitempty"`
+}
+
+// A Membership is a record of the log of views, for people.
+type Membership struct {
+	View    int    `json:"view"`
+	First   int    `json:"first"`   // exchange
+	Members []int  `json:"members"` // ids, in ascending order
+	Why     string `json:"why,omitempty"`
 }
 
 // SumLosses sums up the recorded edges of a run of n workers. Workers without an entry in finals are

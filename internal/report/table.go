@@ -54,7 +54,9 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	if s.Theta.Value > 0 {
 		row("theta", "%s, %s", human.Number(&s.Theta.Value), verdict(s.Theta))
 	}
-	if l := s.Losses; l != nil {
+	if l := s.Losses; l != nil && len(l.Log) > 0 {
+		row("members", "%s, %d at the end", plural.Of(l.Views, "view"), s.Peers)
+	} else if l != nil {
 		row("lost peers", "%d %v, %s of the graph, %s mixed by one end", len(l.Lost), l.Lost,
 			plural.Of(l.Views, "view"), plural.Of(l.Lopsided, "exchange"))
 	}

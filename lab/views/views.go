@@ -4,8 +4,6 @@ package views
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -24,24 +22,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// LogName is the name of the log of views in a run folder.
-const LogName = "views.jsonl"
+// logName is the name of the log of views in a run folder.
+const logName = "views.jsonl"
 
 // A Result is the outcome of a run with views.
 type Result struct {
-	Views   []View `json:"views"`
-	Members int    `json:"members"` // at the end
-	Rounds  int    `json:"rounds"`
-	Digest  string `json:"digest"` // of the models of the members at the end
-	Log     string `json:"log"`    // the file
-}
-
-// A View is a record for people.
-type View struct {
-	View    int       `json:"view"`
-	First   int       `json:"first"` // exchange
-	Members []view.ID `json:"members"`
-	Why     string    `json:"why"`
+	Views   []record.Membership `json:"views"`
+	Members int                 `json:"members"` // at the end
+	Rounds  int                 `json:"rounds"`
+	Digest  string              `json:"digest"` // of the models of the members at the end
+	Log     string              `json:"log"`    // the file
 }
 
 // members makes the workers of a run. It is a retrace.Maker.
@@ -82,13 +72,10 @@ func (m *members) founders() view.Record {
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
 func (m *members) Enter(p retrace.Place) (retrace.Member, error) {
 	n := len(p.Log.At(p.View).Members)
-	var err error
-	if m.runs[n] == nil {
-		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
-			return nil, err
-		}
+	run, err := m.resized(n)
+	if err != nil {
+		return nil, err
 	}
-	run := m.runs[n]
 	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
 		Entrance: p.Entrance}
 	if run.Data() != nil {
@@ -104,24 +91,35 @@ func (m *members) Enter(p retrace.Place) (retrace.Member, error) {
 	return made, err
 }
 
-// watch keeps the models of the members at the end.
-type watch struct {
-	retrace.Unwatched
-	rounds int
-	end    map[view.ID][sha256.Size]byte
+// resized returns the run of n workers.
+func (m *members) resized(n int) (*experiment.Run, error) {
+	if m.runs[n] == nil {
+		var err error
+		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
+			return nil, err
+		}
+	}
+	return m.runs[n], nil
 }
 
-// Boundary keeps the digest of a model after the last round.
-func (w *watch) Boundary(k int, id view.ID, x []float32) {
+// A watch notes the members that do all rounds.
+type watch struct {
+	retrace.Unwatched
+	rounds   int
+	finished map[view.ID]bool
+}
+
+// Boundary notes a member after the last round.
+func (w *watch) Boundary(k int, id view.ID, _ []float32) {
 	if k == w.rounds {
-		w.end[id] = record.Digest(x)
+		w.finished[id] = true
 	}
 }
 
 // Replay computes the run of a log, which is a file or in a run folder.
 func Replay(run *experiment.Run, file string) (*Result, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		file = filepath.Join(file, LogName)
+		file = filepath.Join(file, logName)
 	}
 	m, err := newMembers(run)
 	if err != nil {
@@ -139,41 +137,32 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 		return nil, fmt.Errorf("views: %s: view 0 has %s, the run file %d: take the run file of the same run", file,
 			plural.Of(n, "member"), run.N())
 	}
-	return m.replay(log, file)
+	o, err := m.replay(log)
+	if err != nil {
+		return nil, err
+	}
+	r, digest := &Result{Views: told(log), Members: len(o.IDs), Rounds: m.plan().Rounds, Log: file}, o.Digest()
+	r.Digest = hex.EncodeToString(digest[:])
+	return r, nil
 }
 
 // replay computes the run of a log.
-func (m *members) replay(log *view.Log, file string) (*Result, error) {
-	w := &watch{rounds: m.plan().Rounds, end: map[view.ID][sha256.Size]byte{}}
+func (m *members) replay(log *view.Log) (*Outcome, error) {
+	w := &watch{rounds: m.plan().Rounds, finished: map[view.ID]bool{}}
 	if err := retrace.Run(log, m, m.plan(), w); err != nil {
 		return nil, err
 	}
-	r := &Result{Rounds: w.rounds, Log: file}
-	var models [][sha256.Size]byte
-	for _, id := range log.At(log.Force(w.rounds / m.plan().Every)).IDs() {
-		if digest, ok := w.end[id]; ok {
-			models = append(models, digest)
-		}
-	}
-	if len(models) == 0 {
+	o := m.outcome(log, func(id view.ID) bool { return w.finished[id] })
+	if len(o.IDs) == 0 {
 		return nil, errors.New("views: no member is there at the end of the run")
 	}
-	sum := record.RunDigest(models)
-	r.Members, r.Digest = len(models), hex.EncodeToString(sum[:])
-	for v := range log.Len() {
-		r.Views = append(r.Views, View{View: v, First: log.At(v).First, Members: log.At(v).IDs(), Why: log.At(v).Why})
-	}
-	return r, nil
+	return o, nil
 }
 
 // Write writes the result for people.
 func (r *Result) Write(w io.Writer) error {
-	for _, v := range r.Views {
-		line := fmt.Sprintf("view %d from exchange %d: %s: %s\n", v.View, v.First, plural.Of(len(v.Members), "member"),
-			cmp.Or(v.Why, "the founders"))
-		if _, err := io.WriteString(w, line); err != nil {
-			return err
-		}
+	if err := Write(w, r.Views); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%s, %s at the end, digest %s\nthe log of views: %s\n", plural.Of(r.Rounds, "round"),
 		plural.Of(r.Members, "member"), r.Digest, r.Log)

@@ -1,22 +1,33 @@
 package views
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/topology"
 )
 
 // assemble returns a small run with more settings.
-func assemble(t *testing.T, set ...string) *experiment.Run {
+func assemble(t testing.TB, set ...string) *experiment.Run {
 	t.Helper()
-	loaded, err := configs.Load(configs.Source{File: "ring8", Set: append([]string{
-		"model.name=quadratic", "model.dim=12", "train.rounds=60", "topology.size=5", "algorithm.codec=full",
-		"membership.mode=view",
-	}, set...)})
+	return load(t, append([]string{"model.name=quadratic", "model.dim=12", "train.rounds=60", "topology.size=5"}, set...))
+}
+
+func load(t testing.TB, set []string) *experiment.Run {
+	t.Helper()
+	loaded, err := configs.Load(configs.Source{File: "ring8",
+		Set: append([]string{"algorithm.codec=full", "membership.mode=view"}, set...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,6 +36,20 @@ func assemble(t *testing.T, set ...string) *experiment.Run {
 		t.Fatal(err)
 	}
 	return run
+}
+
+// simulate returns the outcome of a run whose members come and go, and its log in a file.
+func simulate(t *testing.T, run *experiment.Run, h Happening) (o *Outcome, file string) {
+	t.Helper()
+	o, err := Simulate(t.Context(), run, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), logName)
+	if err := save(o.Log, file); err != nil {
+		t.Fatal(err)
+	}
+	return o, file
 }
 
 // The log of a run with joins, leaves and deaths replays to its digest, for each algorithm that restarts.
@@ -43,46 +68,154 @@ func TestDrawnViewsReplay(t *testing.T) {
 		"choco ring":     {"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.compressor.k=6"},
 		"moniqua 1 round": {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16",
 			"train.rounds=1"},
+		"on slow links": {"limit={rate: 10mbit, latency: 5ms}"},
 	} {
-		file := filepath.Join(t.TempDir(), LogName)
-		drawn, err := Draw(assemble(t, set...), Churn{Rate: 0.05, Most: 9}, file)
+		t.Run(name, func(t *testing.T) {
+			o, file := simulate(t, assemble(t, set...), Happening{Churn: 0.05})
+			again, err := Replay(assemble(t, set...), filepath.Dir(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			digest := o.Digest()
+			if hex.EncodeToString(digest[:]) != again.Digest || again.Rounds > 1 && o.Log.Len() < 3 {
+				t.Errorf("%d views, digest %x, from the log %s", o.Log.Len(), digest, again.Digest)
+			}
+			var text strings.Builder
+			if err := again.Write(&text); err != nil || !strings.Contains(text.String(), again.Digest) {
+				t.Errorf("%q, error %v", text.String(), err)
+			}
+		})
+	}
+}
+
+// A script lets members join, leave and die, and the log says why each view came.
+func TestScriptOfMembers(t *testing.T) {
+	var began []string
+	set := []string{"faults.script=[{at: 10, join: 2}, {at: 20, die: 1}, {at: 30, leave: 6}, {at: 2s, join: 1}, " +
+		"{at: 31, die: 1}, {at: 9m, leave: 0}]", "membership.grace=1s"}
+	var steps, scores int
+	o, file := simulate(t, assemble(t, append(set, "output={every: 20, evaluate: 25}")...), Happening{
+		Began: func(f fault.Fault) { began = append(began, f.String()) },
+		Observe: func(e record.Event) {
+			if e.Step != nil {
+				steps++
+			} else if e.Score != nil {
+				scores++
+			}
+		}})
+	if got := strings.Join(began, ", "); got != "join 2, die 1, join 1, leave 6" {
+		t.Errorf("what happened is %s", got)
+	}
+	if len(o.Pending) != 1 || len(o.Absent) != 1 || o.Absent[0].Kind != fault.Die {
+		t.Errorf("pending %v, absent %v: want that of 9 minutes, and the second death", o.Pending, o.Absent)
+	}
+	var why []string
+	for _, v := range told(o.Log) {
+		why = append(why, v.Why)
+	}
+	all := strings.Join(why, "; ")
+	for _, want := range []string{"machine guest 1 joins", "machine guest 2 joins", "machine guest 3 joins",
+		"machine peer 1 was silent for 1", "machine guest 2 left"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("reasons %q: want %q", all, want)
+		}
+	}
+	if got := fmt.Sprint(o.IDs); got != "[0 2 3 4 5 7]" || steps < 10 || scores < 10 {
+		t.Errorf("members %s at the end, %d steps and %d scores on record", got, steps, scores)
+	}
+	run, finals, err := o.Finals()
+	if err != nil || len(finals) != 6 || run.N() != 6 || finals[5].Sent.Wire == 0 || o.Sent.Wire <= finals[5].Sent.Wire {
+		t.Errorf("%d results of %d workers, error %v", len(finals), run.N(), err)
+	}
+	again, err := Replay(assemble(t, set...), file)
+	if digest := o.Digest(); err != nil || again.Digest != hex.EncodeToString(digest[:]) {
+		t.Errorf("digest %x, from the log %v, error %v", digest, again, err)
+	}
+}
+
+// evenly lets each gradient take as long as in a run whose members come and go.
+var evenly = sim.Options{Compute: func(topology.Rank, int) time.Duration { return Gradient }}
+
+// A run in which all stay is that of a fixed set of workers.
+func TestWithoutChangesAsFixed(t *testing.T) {
+	for _, set := range [][]string{nil, {"topology.kind=one-peer-exponential", "algorithm.name=gt"},
+		{"algorithm.codec=moniqua", "algorithm.theta={rule: fixed, value: 16}"}} {
+		o, _ := simulate(t, assemble(t, set...), Happening{})
+		workers, err := assemble(t, append(set, "membership.mode=fixed")...).Workers()
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+			t.Fatal(err)
 		}
-		again, err := Replay(assemble(t, set...), filepath.Dir(file))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		if _, err := sim.Run(t.Context(), experiment.Tasks(workers), evenly); err != nil {
+			t.Fatal(err)
 		}
-		if drawn.Digest != again.Digest || drawn.Rounds > 1 && len(drawn.Views) < 3 {
-			t.Errorf("%s: %d views, digest %s, from the log %s", name, len(drawn.Views), drawn.Digest, again.Digest)
+		var all [][sha256.Size]byte
+		for _, w := range workers {
+			all = append(all, record.Digest(w.Machine.Params()))
 		}
-		var text strings.Builder
-		if err := again.Write(&text); err != nil || !strings.Contains(text.String(), again.Digest) {
-			t.Errorf("%s: %q, error %v", name, text.String(), err)
+		if got, want := o.Digest(), record.RunDigest(all); got != want || o.Log.Len() != 1 {
+			t.Errorf("%v: digest %x, of a fixed run %x", set, got, want)
 		}
 	}
 }
 
+// The members and the agreement on views cost time beside the gradients. The metric is the ratio to a fixed run.
+func BenchmarkViews(b *testing.B) {
+	var views, fixed time.Duration
+	for b.Loop() {
+		began := time.Now()
+		if _, err := Simulate(b.Context(), load(b, larger), Happening{}); err != nil {
+			b.Fatal(err)
+		}
+		views += time.Since(began)
+		began = time.Now()
+		workers, err := load(b, append(larger, "membership.mode=fixed")).Workers()
+		if err == nil {
+			_, err = sim.Run(b.Context(), experiment.Tasks(workers), evenly)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		fixed += time.Since(began)
+	}
+	b.ReportMetric(float64(views)/float64(fixed), "views/fixed")
+}
+
+// larger is a run with gradients that take time.
+var larger = []string{"model.hidden=[256]", "train.rounds=200"}
+
 func TestRunsWithoutViewsAreRefused(t *testing.T) {
 	for want, set := range map[string][]string{
-		"membership.mode: fixed: members do not come and go: set it to view": {"membership.mode=fixed"},
-		"churn: an all-reduce needs all members":                             {"algorithm.name=allreduce"},
+		"membership.mode: fixed: members do not come and go: set it to view":                  {"membership.mode=fixed"},
+		"algorithm.name: allreduce: members that come and go: an all-reduce needs all":        {"algorithm.name=allreduce"},
+		"wire.entropy: huff0: a simulation of members that come and go codes no payloads: mu": {"wire.entropy=huff0"},
 	} {
-		_, err := Draw(assemble(t, set...), Churn{Rate: 0.1, Most: 9}, filepath.Join(t.TempDir(), LogName))
+		_, err := Simulate(t.Context(), assemble(t, set...), Happening{Churn: 0.1})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	_, err := Draw(assemble(t), Churn{Rate: 2}, "")
+	_, err := Simulate(t.Context(), assemble(t), Happening{Churn: 2})
 	if err == nil || err.Error() != "views: churn 2: must be a chance per member and exchange, 0 to 1" {
 		t.Errorf("error %v", err)
 	}
 }
 
+// When nothing moves any more the error says what members wait for.
+func TestMembersThatWaitForEver(t *testing.T) {
+	for want, set := range map[string][]string{
+		"nothing moves since exchange 1": {"membership.min=4", "faults.script=[{at: 9, die: 0}, {at: 9, leave: 1}]"},
+		"too many voters died in the same moment: take fewer deaths": {
+			"faults.script=[{at: 9, die: 0}, {at: 9, die: 1}, {at: 9, die: 2}]"},
+	} {
+		_, err := Simulate(t.Context(), assemble(t, set...), Happening{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
 func TestLogsThatAreNotOfTheRunAreRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), LogName)
+	file := filepath.Join(t.TempDir(), logName)
 	for text, want := range map[string]string{
 		`{"view":0,"first":0,"members":[{"id":0}]}`: "view 0 has 1 member, the run file 5: take the run file of the same run",
 		`{"view":0}`: "line 1: view 0: members: 0: must be 1 to 4096",

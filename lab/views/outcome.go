@@ -1,0 +1,88 @@
+package views
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
+)
+
+// An Outcome is a run whose members came and went.
+type Outcome struct {
+	Log     *view.Log
+	IDs     []view.ID // of the members that are there at the end, in ascending order
+	Time    time.Duration
+	Sent    record.Bytes  // by all members that ever were
+	Pending []fault.Fault // whose moment the run did not reach
+	Absent  []fault.Fault // of members that were not there
+
+	members *members
+	compute time.Duration      // of a gradient
+	actors  map[view.ID]*actor // nil: the outcome is that of a log
+}
+
+// outcome returns the outcome of a log: of the members of the last view that have done all rounds.
+func (m *members) outcome(log *view.Log, finished func(view.ID) bool) *Outcome {
+	o := &Outcome{Log: log, members: m}
+	for _, id := range log.At(log.Force(m.plan().Rounds / m.plan().Every)).IDs() {
+		if finished(id) {
+			o.IDs = append(o.IDs, id)
+		}
+	}
+	return o
+}
+
+// Digest returns that of the models at the end.
+func (o *Outcome) Digest() [sha256.Size]byte {
+	var all [][sha256.Size]byte
+	for _, id := range o.IDs {
+		all = append(all, record.Digest(o.members.latest[id].Machine().Params()))
+	}
+	return record.RunDigest(all)
+}
+
+// Models returns the models of the members at the end, by rank in the last view.
+func (o *Outcome) Models() score.InMemory {
+	models := make(score.InMemory, len(o.IDs))
+	for i, id := range o.IDs {
+		models[i] = o.members.latest[id].Model()
+	}
+	return models
+}
+
+// Finals returns the run of as many workers as there are members at the end, and their results by rank in the last
+// view, with scores of their replicas.
+func (o *Outcome) Finals() (*experiment.Run, []record.Final, error) {
+	run, err := o.members.resized(len(o.IDs))
+	if err != nil {
+		return nil, nil, err
+	}
+	finals := make([]record.Final, len(o.IDs))
+	for i, id := range o.IDs {
+		measured := record.Final{Rounds: o.members.plan().Rounds, Time: o.Time}
+		if a := o.actors[id]; a != nil {
+			measured.Sent, measured.Messages = a.sent, a.messages
+		}
+		if finals[i], err = o.members.latest[id].Final(measured); err != nil {
+			return nil, nil, err
+		}
+		finals[i].Rank = i
+	}
+	return run, finals, nil
+}
+
+// last returns the last steps of the members at the end, by rank in the last view.
+func (o *Outcome) last() []record.Step {
+	steps := make([]record.Step, len(o.IDs))
+	for i, id := range o.IDs {
+		a := o.actors[id]
+		steps[i] = o.members.latest[id].Step(record.Step{Round: o.members.plan().Rounds, Time: o.Time, Sent: a.sent,
+			Messages: a.messages, Compute: o.compute})
+		steps[i].Rank = i
+	}
+	return steps
+}

@@ -1,0 +1,48 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+)
+
+// told returns the views of a log for people.
+func told(log *view.Log) []record.Membership {
+	var all []record.Membership
+	for v := range log.Len() {
+		r := log.At(v)
+		t := record.Membership{View: v, First: r.First, Why: r.Why}
+		for _, id := range r.IDs() {
+			t.Members = append(t.Members, int(id))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// mostTold bounds the views that people see: the first one, and the last ones.
+const mostTold = 20
+
+// Write writes a line for each view, for people.
+func Write(w io.Writer, views []record.Membership) error {
+	left := len(views) - mostTold
+	for i, v := range views {
+		if left > 0 && i == 1 {
+			if _, err := fmt.Fprintf(w, "... %s more ...\n", plural.Of(left, "view")); err != nil {
+				return err
+			}
+		}
+		if i >= 1 && i <= left {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "view %d from exchange %d: %s: %s\n", v.View, v.First,
+			plural.Of(len(v.Members), "member"), cmp.Or(v.Why, "the founders")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

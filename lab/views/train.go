@@ -1,0 +1,73 @@
+package views
+
+import (
+	"context"
+	"strconv"
+
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/topology"
+)
+
+// Found writes the log of a run in which the founders stay, and returns its views.
+func Found(s *session.Session) ([]record.Membership, error) {
+	m, err := newMembers(s.Run)
+	if err != nil {
+		return nil, err
+	}
+	log, err := view.New(m.base(), m.founders())
+	if err != nil {
+		return nil, err
+	}
+	return told(log), save(log, s.Folder.Path(logName))
+}
+
+// Train computes a run in which members join, leave and die, and reports it to its session: log of views, results and
+// models of the members at the end. It returns these models, by rank in the last view, and the views.
+func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory, []record.Membership, error) {
+	h.Observe = s.Event
+	h.Began = func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) }
+	o, err := Simulate(ctx, s.Run, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := save(o.Log, s.Folder.Path(logName)); err != nil {
+		return nil, nil, err
+	}
+	for _, f := range o.Pending {
+		s.Missed(f, o.Time)
+	}
+	for _, f := range o.Absent {
+		s.Missed(f, session.Absent)
+	}
+	run, finals, err := o.Finals()
+	if err != nil {
+		return nil, nil, err
+	}
+	session.Remain(s, run, o.last())
+	models := o.Models()
+	for rank := range finals {
+		f := &finals[rank]
+		if f.Data, err = run.Data().Rows(topology.Rank(rank)); err != nil {
+			return nil, nil, err
+		}
+		saved := run.SavedModel(models[rank].X, models[rank].Statistics)
+		saved.Metadata[experiment.MetaRank] = strconv.Itoa(rank)
+		saved.Metadata[experiment.MetaRounds] = strconv.Itoa(f.Rounds)
+		saved.Metadata[experiment.MetaDigest] = f.Digest
+		space := runfolder.SpaceError{Dir: s.Folder.Dir, Key: "output.dir", What: "a final model",
+			Need: 4 * int64(len(models[rank].X))}
+		err := s.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(s.Folder.Dir, rank), saved) })
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Event(record.Event{Final: f})
+	}
+	return models, told(o.Log), nil
+}

@@ -1,0 +1,479 @@
+package views
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/sim"
+)
+
+// The times of a run whose members come and go, on a virtual clock. They decide when members learn of each other, and
+// so the first exchanges of views, but nothing else.
+const (
+	Gradient = 20 * time.Millisecond // unless Happening says it
+	beat     = 50 * time.Millisecond
+	patience = 250 * time.Millisecond
+	stall    = time.Minute // without a gradient: nothing moves any more
+)
+
+// margin is the number of exchanges that members may still begin after they have heard of a change without a death.
+const margin = 2
+
+// churnStream is the stream of the joins, leaves and deaths of a run.
+const churnStream = 1<<31 - 8
+
+// Happening is what happens to the members of a run, beside its script of faults.
+type Happening struct {
+	Churn   float64             // the chance that a member dies, leaves or brings another one, in each exchange; in [0, 1]
+	Compute time.Duration       // virtual time of a gradient; 0: Gradient
+	Observe func(record.Event)  // hears of rounds and scores; may be nil
+	Began   func(f fault.Fault) // hears of a fault that begins; may be nil
+}
+
+// Simulate computes a run in which members join, leave and die: as its script of faults says, and at random. The
+// members agree on their views as on a real network. Errors name what members wait for when nothing moves any more.
+func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, error) {
+	if !(h.Churn >= 0 && h.Churn <= 1) {
+		return nil, fmt.Errorf("views: churn %v: must be a chance per member and exchange, 0 to 1", h.Churn)
+	}
+	m, err := newMembers(run)
+	if err != nil {
+		return nil, err
+	}
+	if experiment.Gathering(run) != nil {
+		return nil, configs.Errorf("algorithm.name", "%s: members that come and go: an all-reduce needs all members in "+
+			"every exchange: only a log replays it: take another", run.Config().Algorithm.Name)
+	}
+	if coder := run.Config().Wire.Entropy; coder != "none" {
+		return nil, configs.Errorf("wire.entropy", "%s: a simulation of members that come and go codes no payloads: must "+
+			"be none", coder)
+	}
+	if h.Compute == 0 {
+		h.Compute = Gradient
+	}
+	w := &world{members: m, happening: h, play: fault.NewPlay(run.Script()), begun: -1,
+		seed: rng.Stream(run.Config().Seed, churnStream), actors: map[view.ID]*actor{}}
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	o, err := w.outcome()
+	if err != nil {
+		return nil, err
+	}
+	o.Time, o.Pending, o.Absent, o.actors = w.now, w.play.Pending(), w.absent, w.actors
+	o.compute = h.Compute
+	for _, a := range w.actors {
+		o.Sent.Add(a.sent)
+	}
+	return o, nil
+}
+
+// outcome returns the models at the end. A member that died after the last view is in the log to the end: then the log
+// says its model.
+func (w *world) outcome() (*Outcome, error) {
+	log := w.longest()
+	o := w.members.outcome(log, func(id view.ID) bool {
+		a := w.actors[id]
+		return a != nil && !a.gone && a.m.Standing() == member.Finished
+	})
+	if last := log.Force(w.members.plan().Rounds / w.members.plan().Every); len(o.IDs) == len(log.At(last).Members) {
+		return o, nil
+	}
+	again, err := newMembers(w.members.run) // with machines of its own
+	if err != nil {
+		return nil, err
+	}
+	return again.replay(log)
+}
+
+// A world holds members on a virtual clock.
+type world struct {
+	members   *members
+	happening Happening
+	play      *fault.Play
+	begun     int // the largest round that a member has begun
+	seed      uint64
+	actors    map[view.ID]*actor
+	ids       []view.ID // in the order of birth
+	now       time.Duration
+	moved     time.Duration // when a gradient was last taken
+	flight    time.Duration // the longest of a letter
+	queue     queue
+	process   uint64
+	absent    []fault.Fault
+}
+
+// An actor is a member with its process.
+type actor struct {
+	id       view.ID
+	m        *member.Member
+	uplink   *shape.Sender
+	gone     bool
+	busy     bool // takes a gradient
+	leaves   bool
+	took     time.Duration // when its last gradient was ready
+	sent     record.Bytes
+	messages record.Messages
+}
+
+// An event happens at a time, in the order in which it was made.
+type event struct {
+	at    time.Duration
+	order int
+	do    func() error
+}
+
+type queue struct {
+	events []event
+	made   int
+}
+
+func (q *queue) Len() int { return len(q.events) }
+func (q *queue) Less(i, j int) bool {
+	a, b := q.events[i], q.events[j]
+	return a.at < b.at || a.at == b.at && a.order < b.order
+}
+func (q *queue) Swap(i, j int) { q.events[i], q.events[j] = q.events[j], q.events[i] }
+func (q *queue) Push(e any)    { q.events = append(q.events, e.(event)) }
+func (q *queue) Pop() any {
+	last := q.events[len(q.events)-1]
+	q.events = q.events[:len(q.events)-1]
+	return last
+}
+
+func (w *world) at(when time.Duration, do func() error) {
+	w.queue.made++
+	heap.Push(&w.queue, event{when, w.queue.made, do})
+}
+
+func (w *world) config() configs.Membership { return w.members.run.Config().Membership }
+
+func (w *world) options(id view.ID) member.Options {
+	m := w.config()
+	return member.Options{Maker: w.members, Plan: w.members.plan(), Fewest: m.Min, Council: council.Options{
+		ID: id, Seed: w.members.run.Config().Seed, Base: w.members.base(), Beat: beat, Patience: patience,
+		Grace: time.Duration(m.Grace), Margin: margin, Most: m.Max,
+	}}
+}
+
+// run runs the members to the end.
+func (w *world) run(ctx context.Context) error {
+	founders := w.members.founders()
+	for _, f := range founders.Members {
+		log, err := view.New(w.members.base(), founders)
+		if err != nil {
+			return err
+		}
+		m, err := member.Found(w.options(f.ID), log)
+		if err != nil {
+			return err
+		}
+		if err := w.add(f.ID, m); err != nil {
+			return err
+		}
+	}
+	w.wait()
+	for turn := 0; !w.over(); turn++ {
+		if turn&0xff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if w.now-w.moved > stall+10*(time.Duration(w.config().Grace)+w.happening.Compute+w.flight) {
+			return w.stuck()
+		}
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		if err := e.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stuck says what the members wait for.
+func (w *world) stuck() error {
+	last := w.longest().Last()
+	if n := len(last.Members); n < w.config().Min {
+		return fmt.Errorf("views: nothing moves since exchange %d: view %d has fewer members, %d, than membership.min, %d: "+
+			"let others join, or take a smaller minimum", last.First, last.View, n, w.config().Min)
+	}
+	return fmt.Errorf("views: nothing moves since view %d: too many voters died in the same moment: take fewer deaths",
+		last.View)
+}
+
+// longest returns the log of a member with the most views.
+func (w *world) longest() (log *view.Log) {
+	for _, id := range w.ids {
+		if l := w.actors[id].m.Council().Log(); l != nil && (log == nil || l.Len() > log.Len()) {
+			log = l
+		}
+	}
+	return log
+}
+
+// over reports whether all that live have done all rounds.
+func (w *world) over() bool {
+	for _, id := range w.ids {
+		switch a := w.actors[id]; {
+		case a.gone, a.m.Standing() == member.Finished, a.m.Standing() == member.Leaving:
+		case a.m.Standing() == member.Joining && a.m.Late():
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) add(id view.ID, m *member.Member) error {
+	a := &actor{id: id, m: m, uplink: w.members.run.Network().NewSender(id)}
+	w.actors[id], w.ids = a, append(w.ids, id)
+	return w.tick(a)
+}
+
+func (w *world) tick(a *actor) error {
+	if a.gone {
+		return nil
+	}
+	w.at(w.now+beat, func() error { return w.tick(a) })
+	if err := a.m.Tick(w.now); err != nil {
+		return err
+	}
+	return w.work(a)
+}
+
+// work does what a member asks for.
+func (w *world) work(a *actor) error {
+	if a.gone {
+		return nil
+	}
+	r, err := a.m.Ready()
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Send {
+		w.send(a, p)
+	}
+	a.gone = r.Standing == member.Left || r.Standing == member.Excluded
+	if r.Compute && !a.busy && !a.gone {
+		a.busy = true
+		if err := w.begins(a, r.Round); err != nil || a.gone {
+			return err
+		}
+		w.at(w.now+w.happening.Compute, func() error { return w.gradient(a) })
+	}
+	return nil
+}
+
+// send puts a letter on its way. It leaves after those before.
+func (w *world) send(a *actor, p member.Post) {
+	stream := sim.StreamBytes(weight(p.Letter))
+	bytes := sim.WireBytes(stream, a.uplink.Link(p.To))
+	if f := p.Frame; f != nil {
+		sent := record.Bytes{Stream: int64(stream), Wire: int64(bytes)}
+		if f.Kind == gossip.Data {
+			sent.Payload = int64(len(f.Payload))
+			a.messages.Stream += int64(stream)
+			if f.Piece == 0 {
+				a.messages.Count++
+			}
+		}
+		a.sent.Add(sent)
+	}
+	_, arrives := a.uplink.Book(p.To, w.now, bytes)
+	w.flight = max(w.flight, arrives-w.now)
+	w.at(arrives, func() error {
+		to := w.actors[p.To]
+		if to == nil || to.gone {
+			return nil
+		}
+		if err := to.m.Receive(a.id, p.Letter); err != nil {
+			return err
+		}
+		return w.work(to)
+	})
+}
+
+// small is about how long the other letters are, in bytes.
+const small = 64
+
+// weight returns the bytes of a letter.
+func weight(l member.Letter) int {
+	switch {
+	case l.Frame != nil:
+		return len(l.Frame.Payload)
+	case l.Council != nil:
+		return small + len(l.Council.Raft)
+	case l.State != nil:
+		bytes := small
+		for _, t := range l.State.Snapshot.Tensors {
+			bytes += len(t.Data)
+		}
+		return bytes
+	}
+	return small
+}
+
+// begins notes that a member begins a round: faults are due, and the round before goes on record.
+func (w *world) begins(a *actor, k int) error {
+	made := w.members.latest[a.id]
+	if err := w.note(a, made, k); err != nil {
+		return err
+	}
+	if k <= w.begun {
+		return nil
+	}
+	w.begun = k
+	for _, c := range w.play.Begun(k, w.now) {
+		w.strike(c.Fault)
+	}
+	return nil
+}
+
+// note puts the rounds that a member has finished on record.
+func (w *world) note(a *actor, made *experiment.Member, k int) error {
+	every, observe := w.members.run.Config().Output.Every, w.happening.Observe
+	if observe == nil || k == 0 {
+		return nil
+	}
+	if k%every == 0 || k == w.members.plan().Rounds {
+		observe(record.Event{Step: new(made.Step(record.Step{Round: k, Time: w.now, Sent: a.sent, Messages: a.messages,
+			Compute: w.happening.Compute, Wait: w.now - a.took}))})
+	}
+	s, due, err := made.Score(k)
+	if due && err == nil {
+		observe(record.Event{Score: &s})
+	}
+	return err
+}
+
+// gradient takes a gradient. Once per exchange something may happen to the member.
+func (w *world) gradient(a *actor) error {
+	if a.busy = false; a.gone {
+		return nil
+	}
+	k, err := a.m.Compute()
+	if err != nil {
+		return err
+	}
+	if k >= 0 {
+		w.moved, a.took = w.now, w.now
+	}
+	if every := w.members.plan().Every; k >= 0 && k%every == 0 && w.happening.Churn > 0 {
+		w.happen(a, k/every)
+	}
+	return w.work(a)
+}
+
+// wait lets the faults that have a time happen then.
+func (w *world) wait() {
+	at, ok := w.play.Next()
+	if !ok {
+		return
+	}
+	w.at(at, func() error {
+		for _, c := range w.play.Until(w.now) {
+			w.strike(c.Fault)
+		}
+		w.wait()
+		return nil
+	})
+}
+
+// strike lets a fault of the script happen.
+func (w *world) strike(f fault.Fault) {
+	if f.Kind == fault.Join {
+		for range f.Count {
+			w.process++
+			w.ask(w.process)
+		}
+	} else if a := w.actors[f.First()]; a == nil || a.gone || a.leaves {
+		w.absent = append(w.absent, f)
+		return
+	} else if f.Kind == fault.Leave {
+		a.leaves = true
+		a.m.Leave()
+	} else {
+		a.gone = true
+	}
+	if w.happening.Began != nil {
+		w.happening.Began(f)
+	}
+}
+
+// happen draws what happens to a member in an exchange.
+func (w *world) happen(a *actor, x int) {
+	key := rng.At(rng.Stream(w.seed, int(a.id)), x)
+	if float64(key.Uniform(0)) >= w.happening.Churn {
+		return
+	}
+	switch key.Below(1, 3) {
+	case 0:
+		w.process++
+		w.ask(w.process)
+	case 1:
+		if w.spares(a) {
+			a.leaves = true
+			a.m.Leave()
+		}
+	case 2:
+		if w.spares(a) {
+			a.gone = true
+		}
+	}
+}
+
+// spares reports whether enough others are there, and can decide.
+func (w *world) spares(gone *actor) bool {
+	others := 0
+	for _, id := range w.ids {
+		a := w.actors[id]
+		if a == gone || a.gone || a.leaves {
+			continue
+		}
+		if a.m.Standing() != member.Joining {
+			others++
+		}
+		alive := func(id view.ID) bool { b := w.actors[id]; return b != nil && !b.gone && b != gone }
+		if a.m.Council().Log() != nil && !a.m.Council().Majority(alive) {
+			return false
+		}
+	}
+	return others >= w.config().Min
+}
+
+// ask lets a process ask the members until it is admitted.
+func (w *world) ask(process uint64) {
+	for _, id := range w.ids {
+		a := w.actors[id]
+		if a.gone || a.m.Council().Log() == nil || a.m.Late() {
+			continue
+		}
+		if given, ok := a.m.Council().Admitted(process); ok {
+			w.at(w.now, func() error {
+				m, err := member.Join(w.options(given))
+				if err != nil {
+					return err
+				}
+				return w.add(given, m)
+			})
+			return
+		}
+		a.m.Council().Ask(council.Newcomer{Process: process,
+			Member: view.Member{Name: fmt.Sprint("guest ", process), Key: fmt.Sprint("guest ", process)}})
+	}
+	w.at(w.now+patience, func() error {
+		w.ask(process)
+		return nil
+	})
+}
