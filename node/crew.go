@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
@@ -191,4 +192,28 @@ func Listed(n *Node, roster []Peer) (*Meeting, error) {
 			Key: id.String(), Address: members.AddressOf(r.Addrs[rank])})
 	}
 	return m, nil
+}
+
+// Ask asks peers with known addresses for a place in a run that goes on. Its errors are of type *NetworkError.
+func Ask(ctx context.Context, n *Node, peers []Peer) (*Meeting, error) {
+	found := make(chan peer.AddrInfo, len(peers))
+	for _, p := range peers {
+		id, err := peer.Decode(p.ID)
+		if err != nil || id == n.host.ID() { // an id of a process that has not begun yet is empty
+			continue
+		}
+		who := peer.AddrInfo{ID: id}
+		for _, text := range p.Addrs {
+			if a, err := ma.NewMultiaddr(text); err == nil {
+				who.Addrs = append(who.Addrs, a)
+			}
+		}
+		found <- who
+	}
+	g := members.Guest{Peer: Member(n), Process: n.me.Epoch}
+	place, err := g.Find(ctx, found)
+	if err != nil {
+		return nil, &NetworkError{Op: opJoin, Err: err}
+	}
+	return &Meeting{Place: place}, nil
 }

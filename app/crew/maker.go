@@ -10,11 +10,15 @@ import (
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
 // A Maker makes the members of a run in their views. It is a retrace.Maker.
 type Maker struct {
+	// Before is called by the goroutine that computes a gradient, before that of round k; nil: nothing is.
+	Before func(m *experiment.Member, k int) error
+
 	run    *experiment.Run
 	runs   map[int]*experiment.Run // by number of workers
 	shards map[int][]data.Set      // by number of workers
@@ -60,10 +64,30 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 		e.Shard = m.shards[n][p.Rank]
 	}
 	made, err := experiment.Enter(run, e)
+	if err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.latest[p.ID] = made
-	return made, err
+	if m.Before == nil {
+		return made, nil
+	}
+	return &watched{made, m.Before}, nil
+}
+
+// A watched member calls a function before each gradient.
+type watched struct {
+	*experiment.Member
+	before func(m *experiment.Member, k int) error
+}
+
+// Gradient is Gradient of the member.
+func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
+	if err := w.before(w.Member, k); err != nil {
+		return nil, 0, err
+	}
+	return w.Member.Gradient(k, x)
 }
 
 // Resized returns the run of n workers.
@@ -82,4 +106,18 @@ func (m *Maker) Latest(id view.ID) *experiment.Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.latest[id]
+}
+
+// Told returns the views of a log for people.
+func Told(log *view.Log) []record.Membership {
+	var all []record.Membership
+	for v := range log.Len() {
+		r := log.At(v)
+		t := record.Membership{View: v, First: r.First, Why: r.Why}
+		for _, id := range r.IDs() {
+			t.Members = append(t.Members, int(id))
+		}
+		all = append(all, t)
+	}
+	return all
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gossiptrainer/app/crew"
@@ -35,15 +35,17 @@ type Crew struct {
 	Out   io.Writer          // gets messages to the user
 	// Meet finds the place of the member among the others, the first time and after it was taken for dead.
 	Meet func(ctx context.Context, n *node.Node, again bool) (*node.Meeting, error)
-	// Begins hears of each round that the member begins; nil: nobody does.
-	Begins func(id view.ID, round int)
+	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
+	Seated func(id view.ID)
+	Begins func(round int)
 
 	maker *crew.Maker
 	id    view.ID
-	rank  int
+	rank  atomic.Int64 // in the last view that is known
 	log   *os.File
 	began time.Time
-	sent  func() record.Bytes
+	seat  *members.Seat
+	last  record.Step
 }
 
 // A CrewResult is the end of a member.
@@ -55,15 +57,17 @@ type CrewResult struct {
 	Views   int    `json:"views"`
 	Members int    `json:"members"`          // at the end of the run, 0 of one that has left
 	Digest  string `json:"digest,omitempty"` // of the models of the members at the end
-	Model   string `json:"model"`            // digest of the member's own
-	File    string `json:"file"`             // with that model
+	File    string `json:"file"`             // with the member's own model
 	Log     string `json:"log"`              // of views
+
+	Final record.Final `json:"result"` // by its rank in the last view
+	Last  record.Step  `json:"last"`   // step
 }
 
 // Write writes the result for people.
 func (r *CrewResult) Write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "member %d has %s after %s and %s: model %.8s in %s\n", r.Member, r.End,
-		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Model, r.File)
+		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Final.Digest, r.File)
 	if err == nil && r.Digest != "" {
 		_, err = fmt.Fprintf(w, "%s at the end, digest %s\n", plural.Of(r.Members, "member"), r.Digest)
 	}
@@ -80,6 +84,7 @@ func (c *Crew) Take(ctx context.Context, o node.Options, leave <-chan struct{}) 
 	if c.maker, err = crew.NewMaker(c.Run); err != nil {
 		return nil, err
 	}
+	c.maker.Before = c.score
 	if c.log, err = os.Create(c.logPath()); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
@@ -138,14 +143,17 @@ func (c *Crew) once(ctx context.Context, o node.Options, again bool, leave <-cha
 	if err != nil {
 		return nil, err
 	}
-	c.id, c.rank, c.began = seat.ID(), int(seat.ID()), time.Now()
-	c.sent = seat.Sent
+	c.id, c.began, c.seat = seat.ID(), time.Now(), seat
+	c.rank.Store(int64(c.id))
+	if c.Seated != nil {
+		c.Seated(c.id)
+	}
 	out, err := seat.Run(ctx, leave)
 	if err != nil {
 		return nil, err
 	}
 	if out.Log == nil || c.maker.Latest(out.ID) == nil {
-		return nil, errors.New("the run has ended before this machine took part in it")
+		return nil, &node.NetworkError{Op: "join", Err: errors.New("the run has ended before this machine took part in it")}
 	}
 	return &out, c.keep(&out)
 }
@@ -182,7 +190,10 @@ func (c *Crew) View(r view.Record) {
 		fmt.Fprintf(c.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
 	}
 	if rank, member := r.Rank(c.id); member {
-		c.rank = int(rank)
+		c.rank.Store(int64(rank))
+	}
+	if r.View == 0 && c.Begins != nil {
+		c.Begins(0)
 	}
 	why := r.Why
 	if r.View == 0 {
@@ -190,19 +201,32 @@ func (c *Crew) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
 	fmt.Fprintln(c.Out, text)
-	c.Hear(record.Event{Status: &record.Status{Rank: c.rank, State: record.Training, Detail: text}})
+	c.Hear(record.Event{Status: &record.Status{Rank: int(c.rank.Load()), State: record.Training, Detail: text}})
 }
 
 // Round records a round.
-func (c *Crew) Round(k int, loss float32, took time.Duration) {
+func (c *Crew) Round(k int, _ float32, took time.Duration) {
 	if c.Begins != nil {
-		c.Begins(c.id, k+1)
+		c.Begins(k + 1)
 	}
-	every := c.Run.Config().Output.Every
-	if every > 0 && (k+1)%every == 0 {
-		c.Hear(record.Event{Step: &record.Step{Rank: c.rank, Round: k + 1, Time: time.Since(c.began), Loss: float64(loss),
-			Compute: took, Sent: c.sent()}})
+	sent, messages := c.seat.Sent()
+	c.last = c.maker.Latest(c.id).Step(record.Step{Round: k + 1, Time: time.Since(c.began), Compute: took, Sent: sent,
+		Messages: messages})
+	c.last.Rank = int(c.rank.Load())
+	if every := c.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
+		step := c.last
+		c.Hear(record.Event{Step: &step})
 	}
+}
+
+// score records the score of the replica, if an evaluation is due.
+func (c *Crew) score(m *experiment.Member, k int) error {
+	s, due, err := m.Score(k)
+	if err == nil && due {
+		s.Rank = int(c.rank.Load())
+		c.Hear(record.Event{Score: &s})
+	}
+	return err
 }
 
 // Status says what the member does.
@@ -210,15 +234,15 @@ func (c *Crew) Status(state record.State, detail string) {
 	if detail != "" {
 		fmt.Fprintf(c.Out, "member %d: %s\n", c.id, detail)
 	}
-	c.Hear(record.Event{Status: &record.Status{Rank: c.rank, State: state, Detail: detail}})
+	c.Hear(record.Event{Status: &record.Status{Rank: int(c.rank.Load()), State: state, Detail: detail}})
 }
 
 // keep writes the model, and the log as it was at the end.
 func (c *Crew) keep(out *members.Outcome) error {
 	w := c.maker.Latest(out.ID)
-	x := w.Machine().Params()
-	saved := c.Run.SavedModel(x, nil)
-	digest := record.Digest(x)
+	own := w.Model()
+	x, digest := own.X, record.Digest(own.X)
+	saved := c.Run.SavedModel(x, own.Statistics)
 	saved.Metadata[experiment.MetaRank] = strconv.Itoa(int(out.ID))
 	saved.Metadata[experiment.MetaRounds] = strconv.Itoa(out.Rounds)
 	saved.Metadata[experiment.MetaDigest] = hex.EncodeToString(digest[:])
@@ -231,17 +255,18 @@ func (c *Crew) keep(out *members.Outcome) error {
 }
 
 func (c *Crew) result(out *members.Outcome) (*CrewResult, error) {
-	model := record.Digest(c.maker.Latest(out.ID).Machine().Params())
+	final, err := c.maker.Latest(out.ID).Final(record.Final{Rounds: out.Rounds, Sent: out.Sent, Messages: out.Messages,
+		Time: time.Since(c.began)})
+	if err != nil {
+		return nil, err
+	}
+	final.Rank = int(c.rank.Load())
 	r := &CrewResult{Run: c.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
-		Views: out.Log.Len(), Model: hex.EncodeToString(model[:]), File: runfolder.ModelPath(c.Dir, int(out.ID)),
-		Log: c.logPath()}
+		Views: out.Log.Len(), File: runfolder.ModelPath(c.Dir, int(out.ID)), Log: c.logPath(), Final: final, Last: c.last}
 	if out.Standing == member.Finished {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 	}
-	c.Hear(record.Event{Final: &record.Final{Rank: c.rank, Rounds: out.Rounds, Loss: math.NaN(), Accuracy: math.NaN(),
-		Digest: r.Model, Sent: out.Sent, Messages: out.Messages, Time: time.Since(c.began)}})
-	c.Hear(record.Event{Status: &record.Status{Rank: c.rank, State: record.Finished}})
 	return r, nil
 }
 
@@ -249,5 +274,9 @@ func (c *Crew) result(out *members.Outcome) (*CrewResult, error) {
 func TakeCrew(ctx context.Context, s *session.Session, o node.Options, leave <-chan struct{}) (*CrewResult, error) {
 	c := Crew{Run: s.Run, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*node.Meeting, error) { return node.Meet(ctx, n, 0) }}
-	return c.Take(ctx, o, leave)
+	r, err := c.Take(ctx, o, leave)
+	if err == nil {
+		s.Event(record.Event{Final: &r.Final})
+	}
+	return r, err
 }

@@ -1,11 +1,13 @@
 package runfolder
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/topology"
 )
 
 // viewsName is the name of the log of views in a run folder.
@@ -27,4 +29,13 @@ func WriteViews(dir string, log *view.Log) error {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
+}
+
+// KeepViews writes the text of a log of views into a folder, and returns the log. The graph of the run is base.
+func KeepViews(dir string, text []byte, base topology.Spec) (*view.Log, error) {
+	log, err := view.Read(bytes.NewReader(text), base)
+	if err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
+	return log, WriteViews(dir, log)
 }

@@ -329,16 +329,17 @@ func (s *Seat) doing() (record.State, string) {
 	return record.Training, ""
 }
 
-// Sent returns the bytes that this process has sent. Payload and Stream are those of frames.
-func (s *Seat) Sent() record.Bytes {
-	return record.Bytes{Payload: s.office.sent.payload.Load(), Stream: s.office.sent.stream.Load(),
-		Wire: s.o.Host.Total().Out}
+// Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.
+func (s *Seat) Sent() (record.Bytes, record.Messages) {
+	sent := &s.office.sent
+	payload, stream, messages := sent.payload.Load(), sent.stream.Load(), sent.messages.Load()
+	return record.Bytes{Payload: payload, Stream: stream, Wire: s.o.Host.Total().Out},
+		record.Messages{Count: messages, Stream: stream}
 }
 
 func (s *Seat) outcome() Outcome {
-	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models,
-		Messages: record.Messages{Count: s.office.sent.messages.Load(), Stream: s.office.sent.stream.Load()}}
-	o.Sent = s.Sent()
+	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models}
+	o.Sent, o.Messages = s.Sent()
 	if s.end.models != nil {
 		o.Log = s.end.log
 	}
