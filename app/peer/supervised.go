@@ -49,7 +49,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	}
 	defer child.Close()
 	if cfg := run.Config(); cfg.Views() {
-		return p.crew(ctx, client, run)
+		return p.sits(ctx, client, run)
 	}
 	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
 	saver, err := p.saver(ctx, run)

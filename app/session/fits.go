@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/app/crew"
 	"gossiptrainer/app/machine"
+	"gossiptrainer/app/membership"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
@@ -63,7 +63,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	} else {
 		if cfg := run.Config(); cfg.Views() {
-			if err := crew.Check(run); err != nil {
+			if err := membership.Check(run); err != nil {
 				return err
 			}
 		}

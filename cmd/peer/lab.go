@@ -132,7 +132,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	var shown []record.Membership
 	cfg := run.Config()
 	if cfg.Views() {
-		models, shown, err = all.RunCrew(ctx)
+		models, shown, err = all.RunMembers(ctx)
 	} else {
 		models, err = all.Run(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
@@ -69,6 +70,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
+	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
+		return errStay
+	}
 	secret, err := peer.Own(loaded, file.script, file.command("run"))
 	if err != nil {
 		return err
@@ -90,11 +94,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer who.Close()
 	if cfg := run.Config(); cfg.Views() {
-		if file.resume || rank != peer.AnyRank {
-			return advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
-				"start without them: a machine that comes back gets the state of another member")
-		}
-		return c.runCrew(ctx, run, secret, who)
+		return runMember(ctx, c, run, secret, who)
 	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
@@ -131,8 +131,12 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	return c.summarize(s, nil, nil)
 }
 
-// runCrew takes part in a run whose members come and go. A signal leaves it: the others go on.
-func (c *console) runCrew(ctx context.Context, run *experiment.Run, secret string, who *identity.Identity) error {
+// errStay refuses flags of workers that stay.
+var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
+	"start without them: a machine that comes back gets the state of another member")
+
+// runMember takes part in a run whose members come and go. A signal leaves it: the others go on.
+func runMember(ctx context.Context, c *console, run *experiment.Run, secret string, who *identity.Identity) error {
 	s, err := c.session(ctx, run, session.Options{Mode: "run"})
 	if err != nil {
 		return err
@@ -149,7 +153,7 @@ func (c *console) runCrew(ctx context.Context, run *experiment.Run, secret strin
 	cfg := run.Config()
 	c.resort.Extend(leaving + 3*time.Duration(cfg.Membership.Grace))
 	c.loses(func() string { return "the others take this machine for dead after membership.grace, and go on" })
-	result, err := peer.TakeCrew(context.WithoutCancel(ctx), s, options, ctx.Done())
+	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, options, ctx.Done())
 	s.Display.Close()
 	if err != nil {
 		return stopped(ctx, err)

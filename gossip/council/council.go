@@ -206,7 +206,7 @@ func electorate(ids []ID) (voters, learners []ID) {
 func (c *Council) Log() *view.Log { return c.log }
 
 // Waiting returns those that have joined, and are in no view yet. The caller must not change it.
-func (c *Council) Waiting() []view.Member { return c.waiting }
+func Waiting(c *Council) []view.Member { return c.waiting }
 
 // Open returns the change that is under way, nil if there is none.
 func (c *Council) Open() *view.Close { return c.open }

@@ -44,7 +44,7 @@ func Attach(in io.Reader, out io.Writer) *Client {
 	c := &Client{
 		out: json.NewEncoder(out), finished: map[int]bool{}, round: -1, roster: make(chan []Contact, 1),
 		leaves: make(chan struct{}),
-		hold: make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
+		hold:   make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go c.listen(in)
 	return c

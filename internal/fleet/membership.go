@@ -17,7 +17,7 @@ func (s *supervisor) membership(f fault.Fault) {
 	case fault.Leave, fault.Die:
 		id := int(f.First())
 		for _, p := range s.procs {
-			if p.seated && p.id == id && !p.done && !p.lost {
+			if p.seat.seated && p.seat.id == id && !p.done && !p.lost {
 				s.part(p, f.Kind)
 				return
 			}

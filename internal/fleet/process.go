@@ -19,7 +19,7 @@ type process struct {
 
 	contact Contact
 	ready   bool // it has sent its contact, in some life
-	seat
+	seat    seat
 	progress
 	done      bool     // its work is over
 	finished  bool     // and its process has ended

@@ -106,7 +106,7 @@ func (s *supervisor) handle(n news) {
 			s.change(s.faults.Until(s.faults.now()))
 		}
 	case n.notice.Member != nil:
-		p.seated, p.id = true, *n.notice.Member
+		p.seat.seated, p.seat.id = true, *n.notice.Member
 	case n.notice.Begins != nil:
 		s.change(s.faults.begins(*n.notice.Begins))
 	case n.notice.Begun != nil:
@@ -166,12 +166,12 @@ func (s *supervisor) handleReady(rank int, where Contact) {
 		s.faults.greet(s.procs, p)
 	case s.ready == len(s.procs):
 		s.met = time.Now()
-		if !p.late {
+		if !p.seat.late {
 			s.sendRoster(s.procs...)
 		}
 		s.change(nil)
 	}
-	if p.late && !known {
+	if p.seat.late && !known {
 		s.sendRoster(p)
 	}
 }

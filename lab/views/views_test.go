@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"gossiptrainer/app/crew"
+	"gossiptrainer/app/membership"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,7 +111,7 @@ func TestScriptOfMembers(t *testing.T) {
 		t.Errorf("pending %v, absent %v: want that of 9 minutes, and the second death", o.Pending, o.Absent)
 	}
 	var why []string
-	for _, v := range crew.Told(o.Log) {
+	for _, v := range membership.Told(o.Log) {
 		why = append(why, v.Why)
 	}
 	all := strings.Join(why, "; ")

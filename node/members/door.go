@@ -28,7 +28,6 @@ const askProtocol protocol.ID = "/gossiptrainer/ask/1.0.0"
 type request struct {
 	Process uint64 `json:"process"` // a number that no other process has
 	Address string `json:"address"`
-	Samples int    `json:"samples,omitempty"`
 }
 
 // An answer is what a member says, once a second until ID is there.
@@ -81,7 +80,7 @@ func (d *door) open() { d.Host.SetStreamHandler(askProtocol, d.accept) }
 func (d *door) accept(s network.Stream) {
 	defer s.Reset()
 	t := handshake.New(s)
-	err := d.greet(t)
+	err := greet(d.Peer, t)
 	if err == nil {
 		err = d.serve(t)
 	}
@@ -101,11 +100,11 @@ func (d *door) serve(t *handshake.Talk) error {
 		return err
 	}
 	var r request
-	if err := parse(text, &r); err != nil || r.Process == 0 || len(r.Address) > mostAddress || r.Samples < 0 {
+	if err := parse(text, &r); err != nil || r.Process == 0 || len(r.Address) > mostAddress {
 		return t.Refuse(handshake.Refusal(handshake.Protocol, "malformed request to join"))
 	}
 	one := asking{council.Newcomer{Process: r.Process, Member: views.Member{Name: handshake.Printable(t.Theirs.Host),
-		Key: t.Peer.String(), Address: handshake.Printable(r.Address), Samples: r.Samples}}, make(chan reply, 1)}
+		Key: t.Peer.String(), Address: handshake.Printable(r.Address)}}, make(chan reply, 1)}
 	for {
 		select {
 		case d.asks <- one:
@@ -153,9 +152,9 @@ func (s *Seat) admit(a asking) (r reply) {
 		return r
 	case s.m.Late():
 		r.no = handshake.Refusal(handshake.RunOver, "the run has no exchange left: start a new one")
-	case len(log.Last().Members)+len(c.Waiting()) >= s.o.Member.Council.Most && !returns(log, a.newcomer.Key):
+	case len(log.Last().Members)+len(council.Waiting(c)) >= s.o.Member.Council.Most && !returns(log, a.newcomer.Key):
 		r.no = handshake.Refusal(handshake.RunFull, "the run is full: it has %d members, and membership.max is %d",
-			len(log.Last().Members)+len(c.Waiting()), s.o.Member.Council.Most)
+			len(log.Last().Members)+len(council.Waiting(c)), s.o.Member.Council.Most)
 	case c.Waits():
 		r.Detail = "the members that were asked hear no majority of the voters"
 	}
@@ -175,12 +174,10 @@ func returns(log *views.Log, key string) bool {
 	return false
 }
 
-// A Guest is a process that asks to join a run.
-type Guest struct {
+// A guest is a process that asks to join a run.
+type guest struct {
 	Peer
-	Process uint64 // that no other one has
-	Samples int
-	Said    func(detail string) // hears why it waits; nil: nobody does
+	process uint64 // that no other one has
 }
 
 // A Place is what the members of a run give to a newcomer.
@@ -189,9 +186,9 @@ type Place struct {
 	Members []views.Member
 }
 
-// Ask asks one peer, which may be a member, until it gives the guest a place. It fails with a *handshake.RefusedError
+// ask asks one peer, which may be a member, until it gives the guest a place. It fails with a *handshake.RefusedError
 // if the members do not want the guest.
-func (g *Guest) Ask(ctx context.Context, who peer.ID) (*Place, error) {
+func (g *guest) ask(ctx context.Context, who peer.ID) (*Place, error) {
 	s, err := g.Host.Open(ctx, who, askProtocol)
 	if err != nil {
 		return nil, err
@@ -200,10 +197,10 @@ func (g *Guest) Ask(ctx context.Context, who peer.ID) (*Place, error) {
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := g.greet(t); err != nil {
+	if err := greet(&g.Peer, t); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(request{g.Process, AddressOf(g.Host.Addrs()), g.Samples})
+	text, err := json.Marshal(request{g.process, addressOf(g.Host.Addrs())})
 	if err != nil {
 		return nil, err
 	}
@@ -225,14 +222,14 @@ func (g *Guest) Ask(ctx context.Context, who peer.ID) (*Place, error) {
 			return &Place{*a.ID, a.Members}, nil
 		}
 		if a.Detail != "" && g.Said != nil {
-			g.Said(a.Detail)
+			g.Said(0, a.Detail)
 		}
 	}
 }
 
-// Find asks all peers that found delivers, again and again, until one of them gives a place, a member refuses the guest
+// find asks all peers that found delivers, again and again, until one of them gives a place, a member refuses the guest
 // for good, or ctx ends.
-func (g *Guest) Find(ctx context.Context, found <-chan peer.AddrInfo) (*Place, error) {
+func (g *guest) find(ctx context.Context, found <-chan peer.AddrInfo) (*Place, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -261,10 +258,10 @@ func (g *Guest) Find(ctx context.Context, found <-chan peer.AddrInfo) (*Place, e
 const mostSought = 256
 
 // seek asks one peer until ctx ends.
-func (g *Guest) seek(ctx context.Context, who peer.AddrInfo, places chan<- *Place, refusals chan<- error) {
+func (g *guest) seek(ctx context.Context, who peer.AddrInfo, places chan<- *Place, refusals chan<- error) {
 	g.Host.Peerstore().AddAddrs(who.ID, who.Addrs[:min(len(who.Addrs), mostAddresses)], time.Hour)
 	for ctx.Err() == nil {
-		p, err := g.Ask(ctx, who.ID)
+		p, err := g.ask(ctx, who.ID)
 		if p != nil {
 			select {
 			case places <- p:

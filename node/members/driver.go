@@ -1,6 +1,6 @@
 // Package members runs a member of a run that machines join, leave and die in, on libp2p. It drives the machine of
-// package gossip/member with the wall clock: letters travel on long-lived streams between the members, and gradients are
-// computed in a goroutine of their own.
+// package gossip/member with the wall clock. Letters travel on long-lived streams between the members. A goroutine of
+// its own computes the gradients.
 //
 //	seat, err := members.Found(options, founders, 0)  // or Join, which asks the members of a run that goes on
 //	outcome, err := seat.Run(ctx, leave)
@@ -31,7 +31,6 @@ type Options struct {
 	Member      member.Options
 	MostPayload int   // bytes of payload in a frame
 	MostState   int64 // bytes of the state that a newcomer takes
-	Samples     int   // of this machine
 	Watch       Watch // sees the run; calls come one at a time
 }
 
@@ -132,7 +131,7 @@ func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
 	self := o.Member.Council.ID
 	log := o.Log.With("member", int(self))
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1)}
-	s.office = &postOffice{Peer: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
+	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
 		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
 		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
 	s.office.book.enter(known...)
@@ -272,7 +271,7 @@ func (s *Seat) take(g gradient) error {
 // learn enters the members of new records, and shows these.
 func (s *Seat) learn() {
 	log := s.m.Council().Log()
-	s.office.book.enter(s.m.Council().Waiting()...)
+	s.office.book.enter(council.Waiting(s.m.Council())...)
 	if log == nil || s.end.models != nil {
 		return
 	}

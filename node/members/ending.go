@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
@@ -136,7 +137,7 @@ func (s *Seat) tell() {
 		all = append(all, s.end.finals[m])
 	}
 	to := s.needed(log)
-	for _, m := range s.m.Council().Waiting() { // they learn that they come too late
+	for _, m := range council.Waiting(s.m.Council()) { // they learn that they come too late
 		to = append(to, m.ID)
 	}
 	for _, m := range to {

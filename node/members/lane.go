@@ -141,7 +141,7 @@ func (l *lane) run(ctx context.Context) {
 
 // serve opens a stream and sends letters until it fails.
 func (l *lane) serve(ctx context.Context) error {
-	s, err := l.post.Host.Open(ctx, l.peer, letterProtocol)
+	s, err := l.post.process.Host.Open(ctx, l.peer, letterProtocol)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (l *lane) serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := l.post.greet(t); err != nil {
+	if err := greet(l.post.process, t); err != nil {
 		return err
 	}
 	head := binary.LittleEndian.AppendUint32([]byte{l.lane}, uint32(l.post.self))
@@ -173,7 +173,7 @@ func (l *lane) serve(ctx context.Context) error {
 	if l.lane == bulk {
 		socket.Prompt(s.Conn())
 	}
-	if err = l.write(ctx, s); err == nil { // a reset would take back what is on its way
+	if err = l.write(ctx, s); err == nil { // a reset would overtake the last letters
 		if err = s.CloseWrite(); err == nil {
 			err = <-heard
 			heard <- err
@@ -241,7 +241,7 @@ func (l *lane) put(s network.Stream, buf *[]byte, one letter) error {
 	if *buf, err = appendLetter((*buf)[:0], one); err != nil {
 		return err
 	}
-	host, room := l.post.Host, l.post.Host.Pieces(l.peer)
+	host, room := l.post.process.Host, l.post.process.Host.Pieces(l.peer)
 	for rest := *buf; len(rest) > 0; {
 		n := min(len(rest), room)
 		if l.lane == bulk {
@@ -266,12 +266,12 @@ const writeTime = 30 * time.Second
 func (p *postOffice) accept(s network.Stream) {
 	defer s.Reset()
 	t := handshake.New(s)
-	err := p.greet(t)
+	err := greet(p.process, t)
 	if err == nil {
 		err = p.read(t)
 	}
 	if err != nil {
-		handshake.Tell(p.Refused, p.log, "peer refused", err)
+		handshake.Tell(p.process.Refused, p.log, "peer refused", err)
 		p.log.Debug("letters end", "of", handshake.Short(t.Peer), "err", err)
 	}
 }
@@ -301,7 +301,7 @@ func (p *postOffice) read(t *handshake.Talk) error {
 	switch {
 	case known && key != t.Peer:
 		err := &impostorError{t.Peer, from}
-		p.Refused.Tell(p.log, "refused letters: "+err.Error(), "impostor")
+		p.process.Refused.Tell(p.log, "refused letters: "+err.Error(), "impostor")
 		return err
 	case !known || to != p.self:
 		return errNotHere
@@ -321,7 +321,7 @@ func (p *postOffice) read(t *handshake.Talk) error {
 		}
 		switch {
 		case errors.Is(err, errLetter):
-			p.Refused.Tell(p.log, "refused a letter: "+err.Error(), "malformed letter")
+			p.process.Refused.Tell(p.log, "refused a letter: "+err.Error(), "malformed letter")
 			return err
 		case err != nil:
 			return err

@@ -207,7 +207,7 @@ func readLetter(in io.Reader, payload int) (letter, error) {
 	return parseLetter(k, body)
 }
 
-// readBody reads n bytes. What it allocates grows with the bytes that have come.
+// readBody reads n bytes. It allocates in proportion to the bytes that have come.
 func readBody(in io.Reader, n int) ([]byte, error) {
 	const step = 1 << 20
 	body := make([]byte, min(n, step))
@@ -265,7 +265,7 @@ func parseLetter(k kind, body []byte) (l letter, err error) {
 	return l, r.end()
 }
 
-// parseWord reads a word. What it says of exchanges is within bounds.
+// parseWord reads a word. It refuses exchanges and ids that are out of range.
 func parseWord(text []byte, w *council.Word) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -307,7 +307,8 @@ func parseFrame(r *reader) (l letter, err error) {
 	if err := wire.Verify(h, payload); err != nil {
 		return l, fmt.Errorf("%w: %w", errLetter, err)
 	}
-	l.Frame = &gossip.Frame{From: from, Kind: k, Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note, Payload: payload}
+	l.Frame = &gossip.Frame{From: from, Kind: k, Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note,
+		Payload: payload}
 	return l, nil
 }
 

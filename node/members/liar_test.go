@@ -22,10 +22,10 @@ import (
 // pretends lets a machine send letters in the name of a member.
 func (m *machine) pretends(t *testing.T, name views.ID, to *machine, l letter) *postOffice {
 	t.Helper()
-	o := &postOffice{Peer: &m.Peer, self: name, log: m.Log, detect: time.Second, mostPayload: 1 << 20,
+	o := &postOffice{process: &m.Peer, self: name, log: m.Log, detect: time.Second, mostPayload: 1 << 20,
 		inbox: make(chan arrival, 8), lost: make(chan id, 8), leaves: make(chan struct{}), over: make(chan struct{}),
 		lanes: map[id]*[lanes]*lane{}}
-	o.book.enter(views.Member{ID: to.seat.ID(), Key: to.Host.ID().String(), Address: AddressOf(to.Host.Addrs())})
+	o.book.enter(views.Member{ID: to.seat.ID(), Key: to.Host.ID().String(), Address: addressOf(to.Host.Addrs())})
 	o.open()
 	o.send(to.seat.ID(), l)
 	t.Cleanup(o.close)
@@ -40,8 +40,8 @@ func TestStrangersAndLiarsChangeNothing(t *testing.T) {
 	bye := letter{Letter: member.Letter{Council: &council.Message{Word: &council.Word{Bye: true}}}}
 	stranger := newMachine(t, j, "not the secret of this run 8")
 	stranger.Host.Peerstore().AddAddrs(all[1].Host.ID(), all[1].Host.Addrs(), time.Hour)
-	g := Guest{Peer: stranger.Peer, Process: 9}
-	_, err := g.Ask(t.Context(), all[1].Host.ID())
+	g := guest{Peer: stranger.Peer, process: 9}
+	_, err := g.ask(t.Context(), all[1].Host.ID())
 	if _, unproven := errors.AsType[*handshake.UnprovenError](err); !unproven {
 		t.Errorf("a stranger asks: error %v", err)
 	}
@@ -66,8 +66,8 @@ func TestGuestsLearnWhyTheyAreRefused(t *testing.T) {
 	ask := func(m *machine) *handshake.RefusedError {
 		found := make(chan peer.AddrInfo, 1)
 		found <- peer.AddrInfo{ID: all[0].Host.ID(), Addrs: all[0].Host.Addrs()}
-		g := Guest{Peer: m.Peer, Process: 5}
-		_, err := g.Find(t.Context(), found)
+		g := guest{Peer: m.Peer, process: 5}
+		_, err := g.find(t.Context(), found)
 		no, _ := errors.AsType[*handshake.RefusedError](err)
 		return no
 	}
@@ -85,17 +85,17 @@ func TestAFullRunRefusesGuests(t *testing.T) {
 	o := m.options()
 	o.Member.Council.Most = 1
 	var err error
-	self := views.Member{Key: m.Host.ID().String(), Address: AddressOf(m.Host.Addrs())}
+	self := views.Member{Key: m.Host.ID().String(), Address: addressOf(m.Host.Addrs())}
 	if m.seat, err = Found(o, []views.Member{self}, 0); err != nil {
 		t.Fatal(err)
 	}
 	m.run(t)
-	guest := newMachine(t, j, secret)
-	guest.Host.Peerstore().AddAddrs(m.Host.ID(), m.Host.Addrs(), time.Hour)
+	late := newMachine(t, j, secret)
+	late.Host.Peerstore().AddAddrs(m.Host.ID(), m.Host.Addrs(), time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	g := Guest{Peer: guest.Peer, Process: 5}
-	_, err = g.Ask(ctx, m.Host.ID())
+	g := guest{Peer: late.Peer, process: 5}
+	_, err = g.ask(ctx, m.Host.ID())
 	no, ok := errors.AsType[*handshake.RefusedError](err)
 	if !ok || no.Detail != "the run is full: it has 1 members, and membership.max is 1" {
 		t.Errorf("error %v", err)

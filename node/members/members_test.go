@@ -57,7 +57,7 @@ func (w *worker) Machine() *gossip.Worker { return w.machine }
 func (w *worker) Save(*state.Snapshot)    {}
 
 func (w *worker) Gradient(k int, x []float32) ([]float32, float32, error) {
-	time.Sleep(w.m.pause)
+	<-time.After(w.m.pause)
 	w.m.mu.Lock()
 	w.m.rounds = max(w.m.rounds, k)
 	w.m.mu.Unlock()
@@ -205,7 +205,7 @@ func founded(t *testing.T, j job, n int) []*machine {
 		m := newMachine(t, j, secret)
 		all = append(all, m)
 		founders = append(founders, views.Member{ID: views.ID(i), Name: fmt.Sprint("m", i), Key: m.Host.ID().String(),
-			Address: AddressOf(m.Host.Addrs())})
+			Address: addressOf(m.Host.Addrs())})
 	}
 	for i, m := range all {
 		var err error
@@ -224,8 +224,8 @@ func joins(t *testing.T, m *machine, by ...*machine) {
 	for _, b := range by {
 		found <- peer.AddrInfo{ID: b.Host.ID(), Addrs: b.Host.Addrs()}
 	}
-	g := Guest{Peer: m.Peer, Process: m.Hello.Epoch}
-	at, err := g.Find(t.Context(), found)
+	g := guest{Peer: m.Peer, process: m.Hello.Epoch}
+	at, err := g.find(t.Context(), found)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,14 +235,18 @@ func joins(t *testing.T, m *machine, by ...*machine) {
 	m.run(t)
 }
 
-// until waits for a condition. A test that waits for ever is ended by go test.
+// until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for began := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("nothing comes of: %s", what)
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for range 24_000 { // two minutes: a machine may be busy
+		if ok() {
+			return
 		}
+		<-look.C
 	}
+	t.Fatalf("%s: did not happen", what)
 }
 
 // finished waits for the end of machines, and compares their models with the replay of their log.

@@ -18,19 +18,14 @@ import (
 	"gossiptrainer/node/socket"
 )
 
-// A Peer is a process that may become a member: what package node knows of it.
-type Peer struct {
-	Host      *socket.Host
-	Gate      *join.Gate
-	Hello     handshake.Hello // N is the number of founders
-	Admission *handshake.Admission
-	Refused   *socket.Refusals
-	Log       *slog.Logger
-}
+// A Peer is a process that may become a member. The N of its hello is the number of founders.
+type Peer = join.Process
 
 // greet authenticates the other end of a stream: it knows the secret and has the same run file and data.
-func (p *Peer) greet(t *handshake.Talk) error {
-	err := t.Greet(p.Admission, p.Hello, p.judge)
+func greet(p *Peer, t *handshake.Talk) error {
+	err := t.Greet(p.Admission, p.Hello, func(theirs handshake.Hello) *handshake.RefusedError {
+		return p.Hello.CompareShape(theirs)
+	})
 	if err == nil {
 		err = t.Agree()
 	}
@@ -42,13 +37,9 @@ func (p *Peer) greet(t *handshake.Talk) error {
 	return nil
 }
 
-func (p *Peer) judge(theirs handshake.Hello) *handshake.RefusedError {
-	return p.Hello.CompareShape(theirs)
-}
-
 // A postOffice sends the letters of a member and takes those for it.
 type postOffice struct {
-	*Peer
+	process     *Peer
 	self        id
 	log         *slog.Logger
 	detect      time.Duration // longest silence of the other end of a stream
@@ -86,7 +77,7 @@ func (p *postOffice) count(payload, stream int) {
 // open begins to take letters.
 func (p *postOffice) open() {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.Host.SetStreamHandler(letterProtocol, p.accept)
+	p.process.Host.SetStreamHandler(letterProtocol, p.accept)
 }
 
 // leaving reports whether the member posts no more.
@@ -118,7 +109,7 @@ const lastWords = time.Second
 
 // close ends all streams.
 func (p *postOffice) close() {
-	p.Host.RemoveStreamHandler(letterProtocol)
+	p.process.Host.RemoveStreamHandler(letterProtocol)
 	close(p.over)
 	p.cancel()
 	p.wg.Wait()
@@ -130,10 +121,10 @@ func (p *postOffice) send(to id, l letter) {
 	if all == nil {
 		m, known := p.book.member(to)
 		who, err := peer.Decode(m.Key)
-		if !known || err != nil || who == p.Host.ID() {
+		if !known || err != nil || who == p.process.Host.ID() {
 			return
 		}
-		p.Host.Peerstore().AddAddrs(who, addressesIn(m.Address), peerstore.PermanentAddrTTL)
+		p.process.Host.Peerstore().AddAddrs(who, addressesIn(m.Address), peerstore.PermanentAddrTTL)
 		all = new([lanes]*lane)
 		for i := range all {
 			one := &lane{post: p, to: to, peer: who, lane: byte(i), signal: make(chan struct{}, 1)}
@@ -209,7 +200,7 @@ const (
 	mostAddress   = 1 << 10 // bytes
 )
 
-// addressesIn returns the multiaddrs of an address. What is none is left out.
+// addressesIn returns the multiaddrs of an address. It leaves out other words.
 func addressesIn(text string) (all []ma.Multiaddr) {
 	if len(text) > mostAddress {
 		return nil
@@ -222,9 +213,9 @@ func addressesIn(text string) (all []ma.Multiaddr) {
 	return all
 }
 
-// AddressOf returns multiaddrs as the address of a member: those that other machines reach, or if there are none those
+// addressOf returns multiaddrs as the address of a member: those that other machines reach, or if there are none those
 // of this machine.
-func AddressOf(addrs []ma.Multiaddr) string {
+func addressOf(addrs []ma.Multiaddr) string {
 	if far := socket.Reachable(addrs); len(far) > 0 {
 		addrs = far
 	}

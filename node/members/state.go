@@ -25,7 +25,7 @@ func partsOf(s *member.State) ([]*part, error) {
 	return all, nil
 }
 
-// An assembly puts the pieces of a state together. A piece that does not follow the last one begins anew.
+// An assembly puts the pieces of a state together. The first piece of a state begins again.
 type assembly struct {
 	most  int64 // bytes of a state
 	first part

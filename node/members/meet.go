@@ -1,19 +1,17 @@
-package node
+package members
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
-	ma "github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/gossip/view"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/join"
-	"gossiptrainer/node/members"
 	"gossiptrainer/topology"
 )
 
@@ -22,33 +20,27 @@ import (
 type Meeting struct {
 	Founders []view.Member // in the order of ranks
 	Self     view.ID       // of a founder
-	Place    *members.Place
-}
-
-// Member returns what the drivers of members need of a node.
-func Member(n *Node) members.Peer {
-	return members.Peer{Host: n.host, Gate: n.gate, Hello: n.hello(), Admission: &n.admission,
-		Refused: &n.refused.Refusals, Log: n.log}
+	Place    *Place
 }
 
 // alone is how long the only founder of a run looks for one of that name before it begins.
 const alone = 3 * time.Second
 
 // Meet calls the roll of the founders, and asks all peers that it finds for a place in a run that goes on. The first of
-// both counts. Its errors are of type *NetworkError.
-func Meet(ctx context.Context, n *Node, samples int) (*Meeting, error) {
+// both counts.
+func Meet(ctx context.Context, p Peer) (*Meeting, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m := meet{node: n, found: make(chan peer.AddrInfo, 64), rosters: make(chan *join.Roster, 1),
-		places: make(chan *members.Place, 1), failed: make(chan error, 2)}
-	if n.opts.N > 1 {
+	m := meet{Peer: p, found: make(chan peer.AddrInfo, 64), rosters: make(chan *join.Roster, 1),
+		places: make(chan *Place, 1), failed: make(chan error, 2)}
+	if p.Hello.N > 1 {
 		m.call(ctx)
 	} else {
 		time.AfterFunc(alone, func() {
-			m.rosters <- &join.Roster{Members: handshake.Members{IDs: []peer.ID{n.host.ID()}}}
+			m.rosters <- &join.Roster{Members: handshake.Members{IDs: []peer.ID{p.Host.ID()}}}
 		})
 	}
-	m.ask(ctx, samples)
+	m.ask(ctx)
 	m.search()
 	for {
 		select {
@@ -62,43 +54,34 @@ func Meet(ctx context.Context, n *Node, samples int) (*Meeting, error) {
 				continue
 			}
 			m.end()
-			return nil, &NetworkError{Op: opJoin, Err: err}
+			return nil, err
 		}
 	}
 }
 
 // A meet is one under way.
 type meet struct {
-	node    *Node
+	Peer
 	roll    *join.RollCall // nil: there is one founder
 	found   chan peer.AddrInfo
 	rosters chan *join.Roster
-	places  chan *members.Place
+	places  chan *Place
 	failed  chan error
 }
 
 // call calls the roll.
 func (m *meet) call(ctx context.Context) {
-	n := m.node
 	m.roll = join.Call(join.Config{
-		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
-		Refused: &n.refused.Refusals, Log: n.log,
+		Host: m.Host, Gate: m.Gate, Hello: m.Hello, Admission: m.Admission, Detect: m.Detect, Refused: m.Refused, Log: m.Log,
 	})
-	n.mu.Lock()
-	n.roll = m.roll
-	n.mu.Unlock()
-	n.wg.Go(func() {
-		r, err := m.roll.Roster(ctx, func(here int, detail string) {
-			n.observe(record.Event{Status: &record.Status{
-				Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here,
-			}})
-		})
+	go func() {
+		r, err := m.roll.Roster(ctx, m.Said)
 		if err != nil {
 			m.failed <- err
 			return
 		}
 		m.rosters <- r
-	})
+	}()
 }
 
 // An askError is why the members of a run do not want a guest.
@@ -113,13 +96,10 @@ func (m *meet) asked(err error) bool {
 }
 
 // ask asks for a place.
-func (m *meet) ask(ctx context.Context, samples int) {
-	n := m.node
-	g := members.Guest{Peer: Member(n), Process: n.me.Epoch, Samples: samples, Said: func(detail string) {
-		n.observe(record.Event{Status: &record.Status{Rank: handshake.Unranked, State: record.Joining, Detail: detail}})
-	}}
-	n.wg.Go(func() {
-		p, err := g.Find(ctx, m.found)
+func (m *meet) ask(ctx context.Context) {
+	g := guest{Peer: m.Peer, process: m.Hello.Epoch}
+	go func() {
+		p, err := g.find(ctx, m.found)
 		switch {
 		case err == nil:
 			m.places <- p
@@ -128,7 +108,7 @@ func (m *meet) ask(ctx context.Context, samples int) {
 		case m.roll == nil:
 			m.failed <- context.Cause(ctx)
 		}
-	})
+	}()
 }
 
 // search hands over the peers that are found.
@@ -142,8 +122,8 @@ func (m *meet) search() {
 		default: // more than there is room for: it is announced again
 		}
 	}
-	m.node.discover(found)
-	for _, c := range m.node.opts.Contacts {
+	m.Discover(found)
+	for _, c := range m.Contacts {
 		found(c)
 	}
 }
@@ -158,62 +138,54 @@ func (m *meet) end() {
 // founders returns the founders, with the names and addresses that this peer knows. The roll call goes on until all
 // founders know of the agreement. Later callers are no founders: members give them a place.
 func (m *meet) founders(r *join.Roster) []view.Member {
-	n := m.node
 	names := map[peer.ID]string{}
 	if m.roll != nil {
 		names = m.roll.Hosts()
-		n.wg.Go(func() {
+		go func() {
 			m.roll.Release(func(peer.ID) bool { return true })
 			m.roll.Close()
-		})
+		}()
 	}
-	names[n.host.ID()] = n.me.Host
+	names[m.Host.ID()] = m.Hello.Host
 	var all []view.Member
 	for rank, id := range r.IDs {
-		addrs := n.host.Peerstore().Addrs(id)
-		if id == n.host.ID() {
-			addrs = n.host.Addrs()
+		addrs := m.Host.Peerstore().Addrs(id)
+		if id == m.Host.ID() {
+			addrs = m.Host.Addrs()
 		}
-		all = append(all, view.Member{ID: topology.Rank(rank), Name: names[id], Key: id.String(),
-			Address: members.AddressOf(addrs)})
+		all = append(all, view.Member{ID: topology.Rank(rank), Name: names[id], Key: id.String(), Address: addressOf(addrs)})
 	}
 	return all
 }
 
 // Listed returns the founders in the order of a roster, which names the addresses of all.
-func Listed(n *Node, roster []Peer) (*Meeting, error) {
-	r, err := n.parse(roster)
+func Listed(p Peer, roster []join.Peer) (*Meeting, error) {
+	r, err := join.ParseRoster(roster, p.Hello.N, p.Host.ID())
 	if err != nil {
 		return nil, err
 	}
 	m := &Meeting{Self: r.Self}
 	for rank, id := range r.IDs {
 		m.Founders = append(m.Founders, view.Member{ID: topology.Rank(rank), Name: fmt.Sprint("peer ", rank),
-			Key: id.String(), Address: members.AddressOf(r.Addrs[rank])})
+			Key: id.String(), Address: addressOf(r.Addrs[rank])})
 	}
 	return m, nil
 }
 
-// Ask asks peers with known addresses for a place in a run that goes on. Its errors are of type *NetworkError.
-func Ask(ctx context.Context, n *Node, peers []Peer) (*Meeting, error) {
+// Ask asks peers with known addresses for a place in a run that goes on.
+func Ask(ctx context.Context, p Peer, peers []join.Peer) (*Meeting, error) {
 	found := make(chan peer.AddrInfo, len(peers))
-	for _, p := range peers {
-		id, err := peer.Decode(p.ID)
-		if err != nil || id == n.host.ID() { // an id of a process that has not begun yet is empty
+	for _, other := range peers {
+		id, err := peer.Decode(other.ID)
+		if err != nil || id == p.Host.ID() { // the id of a process that has not begun yet is empty
 			continue
 		}
-		who := peer.AddrInfo{ID: id}
-		for _, text := range p.Addrs {
-			if a, err := ma.NewMultiaddr(text); err == nil {
-				who.Addrs = append(who.Addrs, a)
-			}
-		}
-		found <- who
+		found <- peer.AddrInfo{ID: id, Addrs: addressesIn(strings.Join(other.Addrs, " "))}
 	}
-	g := members.Guest{Peer: Member(n), Process: n.me.Epoch}
-	place, err := g.Find(ctx, found)
+	g := guest{Peer: p, process: p.Hello.Epoch}
+	place, err := g.find(ctx, found)
 	if err != nil {
-		return nil, &NetworkError{Op: opJoin, Err: err}
+		return nil, err
 	}
 	return &Meeting{Place: place}, nil
 }

@@ -1,6 +1,6 @@
-// Package crew makes the workers of a run whose members come and go, for a process with one member and for a replay of
-// all. It opens no link.
-package crew
+// Package membership makes the workers of a run whose members come and go: for a process with one member, and for a
+// replay of all. It opens no link.
+package membership
 
 import (
 	"sync"
@@ -49,7 +49,7 @@ func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
 func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	n := len(p.Log.At(p.View).Members)
-	run, err := m.Resized(n)
+	run, err := m.resized(n)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
 	return w.Member.Gradient(k, x)
 }
 
-// Resized returns the run of n workers.
-func (m *Maker) Resized(n int) (*experiment.Run, error) {
+// resized returns the run of n workers.
+func (m *Maker) resized(n int) (*experiment.Run, error) {
 	if m.runs[n] == nil {
 		var err error
 		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
