@@ -24,8 +24,8 @@ func Check(run *experiment.Run) error {
 		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
 			usual.Wire.Entropy)
 	case cfg.Checkpoint != usual.Checkpoint:
-		return configs.Errorf("checkpoint", "members on a network take no checkpoints: one that comes back gets the state of "+
-			"another: leave it out")
+		return configs.Errorf("checkpoint", "members on a network take no checkpoints: one that comes back gets the state "+
+			"of another: leave it out")
 	case cfg.Node.OpenLinks != usual.Node.OpenLinks:
 		return configs.Errorf("node.open_links", "members keep a link to each other one: leave it out")
 	case cfg.Node.Metrics != "":

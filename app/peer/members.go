@@ -30,17 +30,21 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 	}
 	o := nodeOptions(run)
 	o.Logger, o.Listen, o.Host = p.Log, []string{loopback(o.Transport)}, fmt.Sprint("peer ", p.Rank)
+	introduced := func(ctx context.Context, n *node.Node) ([]node.Peer, error) {
+		contacts, err := client.Introduce(ctx, fleet.Contact{ID: n.ID(), Addrs: n.Addrs()})
+		peers := make([]node.Peer, len(contacts))
+		for i, contact := range contacts {
+			peers[i] = node.Peer(contact)
+		}
+		return peers, err
+	}
 	m := seat.Member{Run: run, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
 		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
 		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
-		Meet: seat.Among(p.Rank < run.N(), func(ctx context.Context, n *node.Node) ([]node.Peer, error) {
-			contacts, err := client.Introduce(ctx, fleet.Contact{ID: n.ID(), Addrs: n.Addrs()})
-			peers := make([]node.Peer, len(contacts))
-			for i, contact := range contacts {
-				peers[i] = node.Peer(contact)
-			}
-			return peers, err
-		})}
+		Meet: seat.Newcomer(introduced)}
+	if p.Rank < run.N() {
+		m.Meet = seat.Founder(introduced)
+	}
 	result, err := m.Take(ctx, o, client.Leaves())
 	if err != nil {
 		return err
@@ -51,7 +55,8 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 	return client.Done()
 }
 
-// RunMembers starts the founders, plays the script, and returns the final models by rank in the last view, and the views.
+// RunMembers starts the founders and plays the script. It returns the final models by rank in the last view, and the
+// views.
 func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membership, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -35,8 +35,7 @@ type Member struct {
 	Saver *runfolder.Saver   // of the model
 	Hear  func(record.Event) // gets the events of this member, by its rank in the view
 	Out   io.Writer          // gets messages to the user
-	// Meet finds the place of the member among the others, the first time and after it was taken for dead.
-	Meet func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error)
+	Meet  Meet
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
 	Seated func(id view.ID)
 	Begins func(round int)
@@ -97,8 +96,8 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 			return nil, err
 		}
 		if out.Standing == member.Excluded && !closed(leave) {
-			fmt.Fprintf(m.Out, "the others have gone on without this machine, which was member %d: its model is kept, and it "+
-				"comes back as a newcomer\n", out.ID)
+			fmt.Fprintf(m.Out, "the others have gone on without this machine, which was member %d: its model is kept, and "+
+				"it comes back as a newcomer\n", out.ID)
 			continue
 		}
 		return m.result(out)
@@ -117,7 +116,9 @@ func closed(c <-chan struct{}) bool {
 func (m *Member) logPath() string { return runfolder.ViewsPath(m.Dir) }
 
 // once takes part as one member, up to its end.
-func (m *Member) once(ctx context.Context, o node.Options, again bool, leave <-chan struct{}) (*members.Outcome, error) {
+func (m *Member) once(
+	ctx context.Context, o node.Options, again bool, leave <-chan struct{},
+) (*members.Outcome, error) {
 	n, err := node.New(o)
 	if err != nil {
 		return nil, err
@@ -275,10 +276,19 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 	return r, nil
 }
 
-// Among returns the Meet of a member of a lab. The supervisor introduces it to the others, once.
-func Among(founder bool, introduce func(ctx context.Context, n *node.Node) ([]node.Peer, error)) func(
-	ctx context.Context, n *node.Node, again bool,
-) (*members.Meeting, error) {
+// An Introduce returns the peers that a member of a lab meets, the founders first, in the order of ranks.
+type Introduce func(ctx context.Context, n *node.Node) ([]node.Peer, error)
+
+// A Meet finds the place of a member among the others, the first time and after it was taken for dead.
+type Meet func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error)
+
+// Founder returns the Meet of a founder in a lab.
+func Founder(introduce Introduce) Meet { return among(true, introduce) }
+
+// Newcomer returns the Meet of a newcomer in a lab.
+func Newcomer(introduce Introduce) Meet { return among(false, introduce) }
+
+func among(founder bool, introduce Introduce) Meet {
 	var others []node.Peer
 	return func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error) {
 		process := node.ProcessOf(n)

@@ -84,11 +84,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return stopped(ctx, err)
 	}
 	defer child.Close()
-	path, err := peer.KeyPath(run.Config().Node.Key)
-	if err != nil {
-		return err
-	}
-	who, err := identity.Open(path)
+	who, err := openKey(run)
 	if err != nil {
 		return err
 	}
@@ -129,6 +125,15 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
 	return c.summarize(s, nil, nil)
+}
+
+// openKey opens the key of this machine for a run.
+func openKey(run *experiment.Run) (*identity.Identity, error) {
+	path, err := peer.KeyPath(run.Config().Node.Key)
+	if err != nil {
+		return nil, err
+	}
+	return identity.Open(path)
 }
 
 // errStay refuses flags of workers that stay.

@@ -91,7 +91,7 @@ func TestResizedRuns(t *testing.T) {
 
 func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
 	r := assemble(t, "algorithm.codec=full", "membership.mode=view")
-	const want = "membership.mode: only peer sim runs members that come and go: must be fixed here"
+	const want = "membership.mode: members that come and go train in peer run, lab and sim: must be fixed here"
 	if _, err := r.Workers(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}

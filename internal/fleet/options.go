@@ -20,8 +20,8 @@ type Options struct {
 	// Peers is the number of processes, at least 1.
 	Peers int
 	// Command returns the command that starts the peer of a rank, 0..Peers−1. Peers that join later have the ranks from
-	// Peers on. life counts the starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process
-	// must Attach to its standard input and output.
+	// Peers on. life counts the starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and
+	// SysProcAttr. The process must Attach to its standard input and output.
 	Command func(rank, life int) *exec.Cmd
 	// Restarts is how often in a minute Run restarts a peer whose process has died. It does not
 	// restart a peer that has reported why it gives up. The next death ends the run.
