@@ -48,6 +48,9 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 		return err
 	}
 	defer child.Close()
+	if cfg := run.Config(); cfg.Views() {
+		return p.sits(ctx, client, run)
+	}
 	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
 	saver, err := p.saver(ctx, run)
 	if err != nil {

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"gossiptrainer/app/machine"
+	"gossiptrainer/app/membership"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
@@ -61,11 +63,10 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
-		if err := run.CheckFaults(); err != nil {
-			return err
-		}
-		if err := run.CheckFixed(); err != nil {
-			return err
+		if cfg := run.Config(); cfg.Views() {
+			if err := cmp.Or(run.CheckFaults(), membership.Check(run)); err != nil {
+				return err
+			}
 		}
 		if err := canMeet(run.Network()); err != nil {
 			return err

@@ -16,6 +16,8 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
 )
 
 func newLab(c *console) *cobra.Command {
@@ -98,6 +100,10 @@ func (l *labFlags) run(ctx context.Context, c *console, args []string) error {
 	if err := ends.Check(run); err != nil {
 		return err
 	}
+	if cfg := run.Config(); cfg.Views() && (l.file.resume || l.restart != "" || len(l.until) > 0) {
+		return advice.Usage(errors.New("lab: --resume, --restart and --until have no effect where members come and go"),
+			"leave them out: --fault 'at=ROUND die=MEMBER' and 'at=ROUND join=1' say who goes and comes")
+	}
 	return c.runLab(ctx, &l.file, run, &all, ends)
 }
 
@@ -122,7 +128,14 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	still := screen.NewStandstill()
 	c.job.Add(still.Part)
 	all.Still = still.C
-	models, err := all.Run(ctx)
+	var models score.Replicas
+	var shown []record.Membership
+	cfg := run.Config()
+	if cfg.Views() {
+		models, shown, err = all.RunMembers(ctx)
+	} else {
+		models, err = all.Run(ctx)
+	}
 	still.End()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -130,8 +143,13 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 		}
 		return stopped(ctx, err)
 	}
-	if err := c.summarize(s, models, nil); err != nil {
+	if err := c.summarize(s, models, shown); err != nil {
 		return err
+	}
+	if cfg.Views() {
+		c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
+			"the same run from its log of views: the same digest")
+		return nil
 	}
 	if file.script == nil {
 		c.next(file.again(s, "sim"), all.WhySim())

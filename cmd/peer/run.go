@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,9 @@ import (
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
+	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
 )
@@ -67,6 +70,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
+	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
+		return errStay
+	}
 	secret, err := peer.Own(loaded, file.script, file.command("run"))
 	if err != nil {
 		return err
@@ -78,15 +84,14 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return stopped(ctx, err)
 	}
 	defer child.Close()
-	path, err := peer.KeyPath(run.Config().Node.Key)
-	if err != nil {
-		return err
-	}
-	who, err := identity.Open(path)
+	who, err := openKey(run)
 	if err != nil {
 		return err
 	}
 	defer who.Close()
+	if cfg := run.Config(); cfg.Views() {
+		return runMember(ctx, c, run, secret, who)
+	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
 		return loaded.Locate(err)
@@ -121,6 +126,53 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	return c.summarize(s, nil, nil)
 }
+
+// openKey opens the key of this machine for a run.
+func openKey(run *experiment.Run) (*identity.Identity, error) {
+	path, err := peer.KeyPath(run.Config().Node.Key)
+	if err != nil {
+		return nil, err
+	}
+	return identity.Open(path)
+}
+
+// errStay refuses flags of workers that stay.
+var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
+	"start without them: a machine that comes back gets the state of another member")
+
+// runMember takes part in a run whose members come and go. A signal leaves it: the others go on.
+func runMember(ctx context.Context, c *console, run *experiment.Run, secret string, who *identity.Identity) error {
+	s, err := c.session(ctx, run, session.Options{Mode: "run"})
+	if err != nil {
+		return err
+	}
+	defer s.End()
+	if err := s.Folder.Mark(who.ID()); err != nil {
+		return err
+	}
+	options, err := peer.LANOptions(run, secret, s.Version)
+	if err != nil {
+		return err
+	}
+	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Event
+	cfg := run.Config()
+	c.resort.Extend(leaving + 3*time.Duration(cfg.Membership.Grace))
+	c.loses(func() string { return "the others take this machine for dead after membership.grace, and go on" })
+	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, options, ctx.Done())
+	s.Display.Close()
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if err := c.print(result, result.Write); err != nil {
+		return err
+	}
+	c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
+		"the same run from its log of views: the same digest")
+	return stopped(ctx, nil)
+}
+
+// leaving is how long a member may take to leave before its process ends in any case, beside the grace.
+const leaving = 20 * time.Second
 
 // sayEnded tells which state of a run is safe that a signal or another worker has ended with err.
 func (c *console) sayEnded(ctx context.Context, s *session.Session, again string, err error) {

@@ -237,14 +237,15 @@ func (h *chair) close(c *Council) *entry {
 	if !h.remains(c, next.Fence, nil) {
 		return nil
 	}
+	over := c.host.Over() // the members tell each other their last models: who comes now has nothing to do
 	for _, m := range c.log.Last().Members {
-		if h.words[m.ID].Leave {
+		if h.words[m.ID].Leave && !over {
 			next.Leaves = append(next.Leaves, m.ID)
 		}
 	}
 	next.Leaves = h.leaves(c, next.Fence, next.Leaves)
 	for _, m := range c.waiting { // in the order of ids: a newcomer has the last rank
-		if c.times.now-h.heard[m.ID] >= c.o.Patience {
+		if over || c.times.now-h.heard[m.ID] >= c.o.Patience {
 			break
 		}
 		next.Joins = append(next.Joins, m)

@@ -41,6 +41,8 @@ type Host interface {
 	View(r view.Record)
 	// Report returns the report for the open CLOSE, and as much as is true without one.
 	Report() view.Report
+	// Over reports whether all exchanges are over for the host. Then it closes no change but one without the dead.
+	Over() bool
 }
 
 // Options are those of a Council. Times are durations of the clock of Tick.
@@ -202,6 +204,9 @@ func electorate(ids []ID) (voters, learners []ID) {
 
 // Log returns the log of views, nil as long as a newcomer has none. It grows; the caller must not change it.
 func (c *Council) Log() *view.Log { return c.log }
+
+// Waiting returns those that have joined, and are in no view yet. The caller must not change it.
+func Waiting(c *Council) []view.Member { return c.waiting }
 
 // Open returns the change that is under way, nil if there is none.
 func (c *Council) Open() *view.Close { return c.open }

@@ -13,6 +13,7 @@ type listener struct{ closes, views int }
 
 func (l *listener) Close(view.Close)    { l.closes++ }
 func (l *listener) View(view.Record)    { l.views++ }
+func (l *listener) Over() bool          { return false }
 func (l *listener) Report() view.Report { return view.Report{Promise: 3, Next: 2, State: true} }
 
 func alone(t *testing.T) (*Council, *listener) {

@@ -148,6 +148,10 @@ func newMember(o Options) *Member {
 // Council returns the council of the member. The caller may ask it for a newcomer, and must not change it otherwise.
 func (m *Member) Council() *council.Council { return m.council }
 
+// Worker returns the worker of the present view, nil if there is none yet. It computes the gradient that Ready asks
+// for. A driver may do that in a goroutine of its own, while the member takes letters.
+func (m *Member) Worker() retrace.Member { return m.place.member }
+
 // Leave has the member leave at the next change.
 func (m *Member) Leave() { m.council.Leave() }
 
@@ -202,6 +206,12 @@ func (h host) View(r view.Record) {
 	}
 	m.place.fence, m.place.promise = nil, -1
 	m.read(r)
+}
+
+// Over reports whether all exchanges of the run are over for the member.
+func (h host) Over() bool {
+	_, at := h.m.Next()
+	return at >= exchanges(h.m.o.Plan)
 }
 
 // Report returns what the member has.

@@ -8,12 +8,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// CheckFixed returns an error at its key if members come and go. Callers whose workers stay need another mode.
-func (r *Run) CheckFixed() error {
+// checkFixed returns an error at its key if members come and go. Callers whose workers stay need another mode.
+func (r *Run) checkFixed() error {
 	if !r.cfg.Views() {
 		return nil
 	}
-	return configs.Errorf("membership.mode", "only peer sim runs members that come and go: must be fixed here")
+	return configs.Errorf("membership.mode", "members that come and go train in peer run, lab and sim: must be fixed here")
 }
 
 // CheckFaults returns an error at its key if the script of a run whose members come and go has faults that only the
@@ -34,7 +34,7 @@ func (r *Run) checkStill() error {
 	if len(r.cfg.Faults.Script) == 0 {
 		return nil
 	}
-	return r.CheckFixed()
+	return r.checkFixed()
 }
 
 // checkViews returns why members of the run cannot come and go, nil if they can or if they need not.

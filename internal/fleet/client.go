@@ -30,6 +30,7 @@ type Client struct {
 	applying   sync.Mutex       // held during a call of apply
 
 	roster chan []Contact
+	leaves chan struct{} // closed when the peer must leave
 	hold   chan struct{} // closed when no further round may begin
 	known  chan struct{} // closed when last is set
 	last   int
@@ -42,7 +43,8 @@ type Client struct {
 func Attach(in io.Reader, out io.Writer) *Client {
 	c := &Client{
 		out: json.NewEncoder(out), finished: map[int]bool{}, round: -1, roster: make(chan []Contact, 1),
-		hold: make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
+		leaves: make(chan struct{}),
+		hold:   make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go c.listen(in)
 	return c
@@ -61,6 +63,8 @@ func (c *Client) listen(in io.Reader) {
 		case o.Stop:
 			c.cause = ErrStopped
 			return
+		case o.Leave:
+			closeOnce(c.leaves)
 		case o.Hold:
 			closeOnce(c.hold)
 		case o.Conditions != nil:
@@ -191,6 +195,12 @@ func (c *Client) Introduce(ctx context.Context, self Contact) ([]Contact, error)
 		return nil, context.Cause(ctx)
 	}
 }
+
+// Leaves returns a channel that is closed when this peer must leave the run, while the others go on.
+func (c *Client) Leaves() <-chan struct{} { return c.leaves }
+
+// Seated reports the id of this peer as a member. A later one replaces it.
+func (c *Client) Seated(id int) { _ = c.say(notice{Member: &id}) } // fails only if the parent is gone
 
 // Report sends an event to the supervisor.
 func (c *Client) Report(e record.Event) error { return c.say(notice{Event: &e}) }

@@ -32,9 +32,11 @@ func newFaults(script []fault.Fault, lasted time.Duration) *faults {
 	const perFault = 3 // its beginning, its end, and the question for its round
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
-	return &faults{
-		Play: fault.NewPlay(script), lasted: lasted, orders: perFault*len(script) + perFault, timer: timer, due: timer.C,
+	orders := perFault*len(script) + perFault
+	for _, f := range script {
+		orders += f.Count // others hear when a newcomer has ended
 	}
+	return &faults{Play: fault.NewPlay(script), lasted: lasted, orders: orders, timer: timer, due: timer.C}
 }
 
 // now returns how long the run has lasted.

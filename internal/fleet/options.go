@@ -19,9 +19,9 @@ const DefaultGrace = 1500 * time.Millisecond
 type Options struct {
 	// Peers is the number of processes, at least 1.
 	Peers int
-	// Command returns the command that starts the peer of a rank, 0..Peers−1. life counts the
-	// starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process
-	// must Attach to its standard input and output.
+	// Command returns the command that starts the peer of a rank, 0..Peers−1. Peers that join later have the ranks from
+	// Peers on. life counts the starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and
+	// SysProcAttr. The process must Attach to its standard input and output.
 	Command func(rank, life int) *exec.Cmd
 	// Restarts is how often in a minute Run restarts a peer whose process has died. It does not
 	// restart a peer that has reported why it gives up. The next death ends the run.
@@ -42,6 +42,8 @@ type Options struct {
 	// Missed is called at the end of the run for each fault whose moment the run did not reach.
 	// lasted is how long the run has taken. May be nil.
 	Missed func(f fault.Fault, lasted time.Duration)
+	// Absent is called for a fault of a member that is not there. May be nil.
+	Absent func(f fault.Fault)
 	// History joins the reports of all lives of a peer; nil: the run begins now.
 	History *record.History
 	// Event receives the events of the whole run, in the order of arrival.

@@ -19,6 +19,7 @@ type process struct {
 
 	contact Contact
 	ready   bool // it has sent its contact, in some life
+	seat    seat
 	progress
 	done      bool     // its work is over
 	finished  bool     // and its process has ended
@@ -29,6 +30,13 @@ type process struct {
 	lives     int // so far
 	deaths    []time.Time
 	scripted
+}
+
+// A seat is that of a peer among members that come and go.
+type seat struct {
+	late   bool // it was started while the run went on
+	seated bool // it has said its id
+	id     int
 }
 
 // progress is the last reported progress of a peer.

@@ -50,6 +50,7 @@ type order struct {
 	End      int       `json:"end,omitempty"`
 	Finished []int     `json:"finished,omitempty"` // ranks
 	Stop     bool      `json:"stop,omitempty"`
+	Leave    bool      `json:"leave,omitempty"` // as a member, while the others go on
 
 	Conditions *Conditions `json:"conditions,omitempty"`
 	Tell       *int        `json:"tell,omitempty"` // round
@@ -61,6 +62,7 @@ type notice struct {
 	Event  *record.Event `json:"event,omitempty"`
 	Begun  *int          `json:"begun,omitempty"`
 	Begins *int          `json:"begins,omitempty"`
+	Member *int          `json:"member,omitempty"` // the id of the peer, where members come and go
 	Done   bool          `json:"done,omitempty"`
 	Failed *Failure      `json:"failed,omitempty"`
 }

@@ -105,6 +105,8 @@ func (s *supervisor) handle(n news) {
 		if s.faults.see(*n.notice.Event) {
 			s.change(s.faults.Until(s.faults.now()))
 		}
+	case n.notice.Member != nil:
+		p.seat.seated, p.seat.id = true, *n.notice.Member
 	case n.notice.Begins != nil:
 		s.change(s.faults.begins(*n.notice.Begins))
 	case n.notice.Begun != nil:
@@ -164,8 +166,13 @@ func (s *supervisor) handleReady(rank int, where Contact) {
 		s.faults.greet(s.procs, p)
 	case s.ready == len(s.procs):
 		s.met = time.Now()
-		s.sendRoster(s.procs...)
+		if !p.seat.late {
+			s.sendRoster(s.procs...)
+		}
 		s.change(nil)
+	}
+	if p.seat.late && !known {
+		s.sendRoster(p)
 	}
 }
 
@@ -195,6 +202,9 @@ func (s *supervisor) handleEnd(rank int, err error) {
 	}
 	if end := p.deathOf(err); !due && !s.goOnWithout(rank, end) {
 		s.fail(rank, end)
+	}
+	if p.lost {
+		s.stopIfComplete()
 	}
 }
 
@@ -250,6 +260,7 @@ func (s *supervisor) change(changes []fault.Change) {
 		if !c.Over {
 			s.options.Log(int(c.First()), "fault: "+c.String())
 		}
+		s.membership(c.Fault)
 		if err := s.faults.alter(s.procs, c); err != nil {
 			s.options.Log(int(c.First()), err.Error())
 		}

@@ -23,14 +23,15 @@ var layers = [][]string{
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/cores", "internal/sim", "internal/bridge", "node/socket", "node/identity",
 		"node/handshake", "node/join", "node/telemetry", "node/link",
-		"node/vector", "node"},
+		"node/vector", "node/members", "node"},
 	{"internal/registry", "."},
 	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/fleet", "internal/report"},
-	{"app/advice", "app/machine", "app/screen"},
+	{"app/advice", "app/machine", "app/screen", "app/membership"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/worker", "app/export"},
 	{"app/session"},
 	{"app/models", "app/dash"},
+	{"app/seat"},
 	{"app/peer"},
 	{"app/doctor"},
 	{"app/setup"},
@@ -70,8 +71,9 @@ var siblings = map[string][]string{
 	"node/telemetry": {"node/socket", "node/handshake"},
 	"node/link":      {"node/socket", "node/handshake"},
 	"node/vector":    {"node/socket", "node/handshake"},
+	"node/members":   {"node/socket", "node/handshake", "node/join"},
 	"node": {"internal/cores", "node/socket", "node/identity", "node/handshake",
-		"node/join", "node/telemetry", "node/link", "node/vector"},
+		"node/join", "node/telemetry", "node/link", "node/vector", "node/members"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no

@@ -281,7 +281,6 @@ var seams = map[string]string{
 	"gossip/state.Snapshot.CopyTo":   "tests of three packages keep states with it",
 	"internal/bridge.AppendMessage":  "tests of four packages play a script",
 	"internal/data.Load":             "tests of three packages read whole sets",
-	"internal/wire.AppendFrame":      "tests of four packages make frames",
 	"moniqua.Codec.Quotients":        "vectors hold it",
 	"moniqua.Grid.Delta":             "tests hold the error of the codec against it",
 	"topology.Kind.Endless":          "a test of internal/experiment leaves out graphs that never repeat",

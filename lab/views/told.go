@@ -5,24 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
-
-// told returns the views of a log for people.
-func told(log *view.Log) []record.Membership {
-	var all []record.Membership
-	for v := range log.Len() {
-		r := log.At(v)
-		t := record.Membership{View: v, First: r.First, Why: r.Why}
-		for _, id := range r.IDs() {
-			t.Members = append(t.Members, int(id))
-		}
-		all = append(all, t)
-	}
-	return all
-}
 
 // mostTold bounds the views that people see: the first one, and the last ones.
 const mostTold = 20

@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"gossiptrainer/app/membership"
 	"strconv"
 
 	"gossiptrainer/app/runfolder"
@@ -25,7 +26,7 @@ func Found(s *session.Session) ([]record.Membership, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told(log), save(log, s.Folder.Path(logName))
+	return membership.Told(log), save(log, s.Folder.Path(logName))
 }
 
 // Train computes a run in which members join, leave and die, and reports it to its session: log of views, results and
@@ -76,5 +77,5 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		}
 		s.Event(record.Event{Final: f})
 	}
-	return models, told(o.Log), nil
+	return models, membership.Told(o.Log), nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"gossiptrainer/app/membership"
 	"io"
 	"os"
 	"path/filepath"
@@ -141,7 +142,7 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, digest := &Result{Views: told(log), Members: len(o.IDs), Rounds: m.plan().Rounds, Log: file}, o.Digest()
+	r, digest := &Result{Views: membership.Told(log), Members: len(o.IDs), Rounds: m.plan().Rounds, Log: file}, o.Digest()
 	r.Digest = hex.EncodeToString(digest[:])
 	return r, nil
 }

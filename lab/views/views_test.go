@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"gossiptrainer/app/membership"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,7 +113,7 @@ func TestScriptOfMembers(t *testing.T) {
 		t.Errorf("pending %v, absent %v: want that of 9 minutes, and the second death", o.Pending, o.Absent)
 	}
 	var why []string
-	for _, v := range told(o.Log) {
+	for _, v := range membership.Told(o.Log) {
 		why = append(why, v.Why)
 	}
 	all := strings.Join(why, "; ")

@@ -39,6 +39,7 @@ const (
 	AboutPlace    // place in a run that has gone on
 	aboutSettings // sections that differ
 	AboutVector   // a vector: the request, signs of life, the answer
+	AboutMember   // a process that asks to join, and the answers
 )
 
 // MaxMessage bounds a message, in bytes: a roll call's ballot with MaxWorkers ids.

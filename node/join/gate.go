@@ -44,6 +44,7 @@ type Gate struct {
 	room     int
 	closed   bool
 	severed  map[peer.ID]bool // connections with these are refused
+	proven   map[peer.ID]bool // have proven that they belong, on some connection
 }
 
 // A visitor is a connected peer that has not yet proven that it belongs.
@@ -177,7 +178,7 @@ func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 // expel closes the connection of a visitor that has proven nothing.
 func (g *Gate) expel(v *visitor) {
 	g.leave(v.conn)
-	if !v.conn.IsClosed() && !g.Belongs(v.conn.RemotePeer()) {
+	if !v.conn.IsClosed() && !g.Belongs(v.conn.RemotePeer()) && !g.hasProven(v.conn.RemotePeer()) {
 		g.refused.Tell(g.log, "closed a connection that showed no secret in time", "refused idle",
 			"stranger", v.conn.RemotePeer())
 		v.conn.Close()
@@ -185,7 +186,21 @@ func (g *Gate) expel(v *visitor) {
 }
 
 // Admitted notes that the peer of c has proven that it belongs.
-func (g *Gate) Admitted(c network.Conn) { g.leave(c) }
+func (g *Gate) Admitted(c network.Conn) {
+	g.leave(c)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.proven == nil {
+		g.proven = make(map[peer.ID]bool)
+	}
+	g.proven[c.RemotePeer()] = true
+}
+
+func (g *Gate) hasProven(id peer.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.proven[id]
+}
 
 func (g *Gate) leave(c network.Conn) {
 	g.mu.Lock()

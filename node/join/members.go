@@ -81,6 +81,29 @@ func (r *RollCall) complete() string {
 	return strings.Join(parts, "; ")
 }
 
+// Hosts returns the names of the machines of the peers that are connected.
+func (r *RollCall) Hosts() map[peer.ID]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[peer.ID]string)
+	for id, c := range r.census.calls {
+		all[id] = handshake.Printable(c.talk.Theirs.Host)
+	}
+	return all
+}
+
+// Full reports whether others have agreed on their members without this peer.
+func (r *RollCall) Full() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, no := range r.census.refused {
+		if no.Reason == handshake.RunFull {
+			return true
+		}
+	}
+	return false
+}
+
 // Here returns the number of connected peers, this one included.
 func (r *RollCall) Here() int {
 	r.mu.Lock()

@@ -1,0 +1,43 @@
+package membership
+
+import (
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+)
+
+// leastGrace is the least silence that is a death on a network: a member may wait for a processor.
+const leastGrace = time.Second
+
+// Check refuses what a member on a network cannot do yet.
+func Check(run *experiment.Run) error {
+	cfg, usual := run.Config(), configs.Default()
+	switch {
+	case experiment.Gathering(run) != nil:
+		return configs.Errorf("algorithm.name", "%s: members on a network cannot come and go: it needs all of them in "+
+			"every exchange: take another one, such as dpsgd", cfg.Algorithm.Name)
+	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
+		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",
+			cfg.Algorithm.LocalSteps)
+	case cfg.Wire.Entropy != usual.Wire.Entropy:
+		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
+			usual.Wire.Entropy)
+	case cfg.Checkpoint != usual.Checkpoint:
+		return configs.Errorf("checkpoint", "members on a network take no checkpoints: one that comes back gets the state "+
+			"of another: leave it out")
+	case cfg.Node.OpenLinks != usual.Node.OpenLinks:
+		return configs.Errorf("node.open_links", "members keep a link to each other one: leave it out")
+	case cfg.Node.Metrics != "":
+		return configs.Errorf("node.metrics", "members on a network serve no metrics yet: leave it out")
+	case cfg.Faults.Tolerance != usual.Faults.Tolerance:
+		return configs.Errorf("faults.tolerance", "a member cuts no other one off: leave it out")
+	case len(cfg.Peers) > 0:
+		return configs.Errorf("peers", "members find each other by multicast, and by the addresses that others know: a list "+
+			"of peers has no effect where members come and go: leave it out")
+	case time.Duration(cfg.Membership.Grace) < leastGrace:
+		return configs.Errorf("membership.grace", "must be at least %v on a network, got %v", leastGrace,
+			time.Duration(cfg.Membership.Grace))
+	}
+	return nil
+}

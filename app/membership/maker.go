@@ -1,0 +1,123 @@
+// Package membership makes the workers of a run whose members come and go: for a process with one member, and for a
+// replay of all. It opens no link.
+package membership
+
+import (
+	"sync"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// A Maker makes the members of a run in their views. It is a retrace.Maker.
+type Maker struct {
+	// Before is called by the goroutine that computes a gradient, before that of round k; nil: nothing is.
+	Before func(m *experiment.Member, k int) error
+
+	run    *experiment.Run
+	runs   map[int]*experiment.Run // by number of workers
+	shards map[int][]data.Set      // by number of workers
+
+	mu     sync.Mutex
+	latest map[view.ID]*experiment.Member
+}
+
+// NewMaker returns the maker of a run. It fails if members cannot come and go.
+func NewMaker(run *experiment.Run) (*Maker, error) {
+	if cfg := run.Config(); !cfg.Views() {
+		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
+	}
+	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
+		latest: map[view.ID]*experiment.Member{}}, nil
+}
+
+// Plan returns the plan of the run.
+func (m *Maker) Plan() retrace.Plan {
+	cfg := m.run.Config()
+	return retrace.Plan{Rounds: int(cfg.Train.Rounds), Every: cfg.Algorithm.LocalSteps,
+		Together: experiment.Gathering(m.run)}
+}
+
+// Base returns the graph of the run without a size.
+func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
+
+// Enter makes a member. Its shard is that of a run with as many workers as the view has members.
+func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
+	n := len(p.Log.At(p.View).Members)
+	run, err := m.resized(n)
+	if err != nil {
+		return nil, err
+	}
+	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
+		Entrance: p.Entrance}
+	if run.Data() != nil {
+		if m.shards[n] == nil {
+			if m.shards[n], err = run.Data().Shards(n); err != nil {
+				return nil, err
+			}
+		}
+		e.Shard = m.shards[n][p.Rank]
+	}
+	made, err := experiment.Enter(run, e)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest[p.ID] = made
+	if m.Before == nil {
+		return made, nil
+	}
+	return &watched{made, m.Before}, nil
+}
+
+// A watched member calls a function before each gradient.
+type watched struct {
+	*experiment.Member
+	before func(m *experiment.Member, k int) error
+}
+
+// Gradient is Gradient of the member.
+func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
+	if err := w.before(w.Member, k); err != nil {
+		return nil, 0, err
+	}
+	return w.Member.Gradient(k, x)
+}
+
+// resized returns the run of n workers.
+func (m *Maker) resized(n int) (*experiment.Run, error) {
+	if m.runs[n] == nil {
+		var err error
+		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
+			return nil, err
+		}
+	}
+	return m.runs[n], nil
+}
+
+// Latest returns the worker of a member in its last view, nil if it never entered one.
+func (m *Maker) Latest(id view.ID) *experiment.Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.latest[id]
+}
+
+// Told returns the views of a log for people.
+func Told(log *view.Log) []record.Membership {
+	var all []record.Membership
+	for v := range log.Len() {
+		r := log.At(v)
+		t := record.Membership{View: v, First: r.First, Why: r.Why}
+		for _, id := range r.IDs() {
+			t.Members = append(t.Members, int(id))
+		}
+		all = append(all, t)
+	}
+	return all
+}

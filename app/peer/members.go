@@ -1,0 +1,90 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"gossiptrainer/app/machine"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/seat"
+	"gossiptrainer/app/session"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/score"
+	"gossiptrainer/node"
+)
+
+// sits takes part in a run whose members come and go. A process beyond the founders is a newcomer.
+func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run) error {
+	dir := seat.Folder(filepath.Dir(p.Path), p.Rank)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	o := nodeOptions(run)
+	o.Logger, o.Listen, o.Host = p.Log, []string{loopback(o.Transport)}, fmt.Sprint("peer ", p.Rank)
+	introduced := func(ctx context.Context, n *node.Node) ([]node.Peer, error) {
+		contacts, err := client.Introduce(ctx, fleet.Contact{ID: n.ID(), Addrs: n.Addrs()})
+		peers := make([]node.Peer, len(contacts))
+		for i, contact := range contacts {
+			peers[i] = node.Peer(contact)
+		}
+		return peers, err
+	}
+	m := seat.Member{Run: run, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
+		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
+		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
+		Meet: seat.Newcomer(introduced)}
+	if p.Rank < run.N() {
+		m.Meet = seat.Founder(introduced)
+	}
+	result, err := m.Take(ctx, o, client.Leaves())
+	if err != nil {
+		return err
+	}
+	if err := result.Keep(dir); err != nil {
+		return err
+	}
+	return client.Done()
+}
+
+// RunMembers starts the founders and plays the script. It returns the final models by rank in the last view, and the
+// views.
+func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membership, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
+	}
+	run := l.Session.Run
+	err = fleet.Run(ctx, fleet.Options{
+		Peers:      run.N(),
+		Command:    func(rank, _ int) *exec.Cmd { return l.member(program, rank) },
+		Expendable: func(f fleet.Failure) bool { return f.Died || f.Code == l.Lost },
+		Script:     run.Script(),
+		Missed:     l.Missed,
+		Absent:     func(f fault.Fault) { l.Missed(f, session.Absent) },
+		Still:      l.Still,
+		History:    l.History,
+		Event:      l.Event,
+		Log:        l.Log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return seat.Gather(l.Session)
+}
+
+// member returns the command that starts a member.
+func (l *Lab) member(program string, rank int) *exec.Cmd {
+	args := []string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank), "--supervised"}
+	cmd := exec.Command(program, append(args, l.words(rank)...)...)
+	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
+	return cmd
+}

@@ -1,0 +1,41 @@
+package runfolder
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/topology"
+)
+
+// viewsName is the name of the log of views in a run folder.
+const viewsName = "views.jsonl"
+
+// ViewsPath returns where the log of views of a run is, in its folder.
+func ViewsPath(dir string) string { return filepath.Join(dir, viewsName) }
+
+// WriteViews writes a log of views into a folder.
+func WriteViews(dir string, log *view.Log) error {
+	var text []byte
+	for v := range log.Len() {
+		var err error
+		if text, err = view.Append(text, *log.At(v)); err != nil {
+			return fmt.Errorf("output: %w", err)
+		}
+	}
+	if err := atomicfile.Write(ViewsPath(dir), text, Readable); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// KeepViews writes the text of a log of views into a folder, and returns the log. The graph of the run is base.
+func KeepViews(dir string, text []byte, base topology.Spec) (*view.Log, error) {
+	log, err := view.Read(bytes.NewReader(text), base)
+	if err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
+	return log, WriteViews(dir, log)
+}

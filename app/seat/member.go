@@ -1,0 +1,319 @@
+// Package seat runs one member of a run whose members come and go, with its folder. The member takes part, writes its
+// model and the log of views, and comes back after it was taken for dead. A lab gathers the results of its members.
+package seat
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"gossiptrainer/app/membership"
+	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/session"
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/node"
+	"gossiptrainer/node/members"
+)
+
+// A Member is one member of a run whose members come and go. It takes part with its folder.
+type Member struct {
+	Run   *experiment.Run
+	Dir   string             // gets model and views.jsonl
+	Saver *runfolder.Saver   // of the model
+	Hear  func(record.Event) // gets the events of this member, by its rank in the view
+	Out   io.Writer          // gets messages to the user
+	Meet  Meet
+	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
+	Seated func(id view.ID)
+	Begins func(round int)
+
+	maker *membership.Maker
+	id    view.ID
+	rank  atomic.Int64 // in the last view that is known
+	log   *os.File
+	began time.Time
+	seat  *members.Seat
+	last  record.Step
+}
+
+// A Result is the end of a member.
+type Result struct {
+	Run     string `json:"run"`
+	Member  int    `json:"member"` // id
+	End     string `json:"end"`    // finished or left
+	Rounds  int    `json:"rounds"`
+	Views   int    `json:"views"`
+	Members int    `json:"members"`          // at the end of the run, 0 of one that has left
+	Digest  string `json:"digest,omitempty"` // of the models of the members at the end
+	File    string `json:"file"`             // with the member's own model
+	Log     string `json:"log"`              // of views
+
+	Final record.Final `json:"result"` // by its rank in the last view
+	Last  record.Step  `json:"last"`   // step
+}
+
+// Write writes the result for people.
+func (r *Result) Write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "member %d has %s after %s and %s: model %.8s in %s\n", r.Member, r.End,
+		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Final.Digest, r.File)
+	if err == nil && r.Digest != "" {
+		_, err = fmt.Fprintf(w, "%s at the end, digest %s\n", plural.Of(r.Members, "member"), r.Digest)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "the log of views: %s\n", r.Log)
+	}
+	return err
+}
+
+// Take takes part until the run is over, or until the member has left, which it does when leave is closed. A member
+// that was taken for dead keeps its model on disk, and comes back as a newcomer.
+func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}) (*Result, error) {
+	var err error
+	if m.maker, err = membership.NewMaker(m.Run); err != nil {
+		return nil, err
+	}
+	m.maker.Before = m.score
+	if m.log, err = os.Create(m.logPath()); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	defer m.log.Close()
+	for again := false; ; again = true {
+		out, err := m.once(ctx, o, again, leave)
+		if err != nil {
+			return nil, err
+		}
+		if out.Standing == member.Excluded && !closed(leave) {
+			fmt.Fprintf(m.Out, "the others have gone on without this machine, which was member %d: its model is kept, and "+
+				"it comes back as a newcomer\n", out.ID)
+			continue
+		}
+		return m.result(out)
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *Member) logPath() string { return runfolder.ViewsPath(m.Dir) }
+
+// once takes part as one member, up to its end.
+func (m *Member) once(
+	ctx context.Context, o node.Options, again bool, leave <-chan struct{},
+) (*members.Outcome, error) {
+	n, err := node.New(o)
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	if !again {
+		fmt.Fprintf(m.Out, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
+	}
+	waits, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // one that waits for others leaves at once
+		select {
+		case <-leave:
+			cancel(errLeft)
+		case <-stop:
+		}
+	}()
+	at, err := m.Meet(waits, n, again)
+	if err != nil {
+		return nil, &node.NetworkError{Op: "join", Err: err}
+	}
+	seat, err := m.sit(n, at)
+	if err != nil {
+		return nil, err
+	}
+	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
+	m.rank.Store(int64(m.id))
+	if m.Seated != nil {
+		m.Seated(m.id)
+	}
+	out, err := seat.Run(ctx, leave)
+	if err != nil {
+		return nil, err
+	}
+	if out.Log == nil || m.maker.Latest(out.ID) == nil {
+		return nil, &node.NetworkError{Op: "join", Err: errOver}
+	}
+	return &out, m.keep(&out)
+}
+
+var (
+	errLeft = errors.New("stopped before the run had begun for this machine")
+	errOver = errors.New("the run has ended before this machine took part in it: start a new one")
+)
+
+// sit takes the place of the member.
+func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
+	cfg := m.Run.Config()
+	const floats = 4
+	dim := int64(m.Run.Dim())
+	o := members.Options{Peer: node.ProcessOf(n), Watch: m, Member: member.Options{
+		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
+		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max},
+			time.Duration(cfg.Membership.Grace)),
+	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+	if at.Place != nil {
+		return members.Join(o, at.Place)
+	}
+	return members.Found(o, at.Founders, at.Self)
+}
+
+// View writes a record to the log, and says it.
+func (m *Member) View(r view.Record) {
+	if r.View == 0 {
+		_ = m.log.Truncate(0)
+		_, _ = m.log.Seek(0, io.SeekStart)
+	}
+	line, err := view.Append(nil, r)
+	if err == nil {
+		_, err = m.log.Write(line)
+	}
+	if err != nil {
+		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
+	}
+	if rank, member := r.Rank(m.id); member {
+		m.rank.Store(int64(rank))
+	}
+	if r.View == 0 && m.Begins != nil {
+		m.Begins(0)
+	}
+	why := r.Why
+	if r.View == 0 {
+		why = "the founders"
+	}
+	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
+	fmt.Fprintln(m.Out, text)
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: record.Training, Detail: text}})
+}
+
+// Round records a round.
+func (m *Member) Round(k int, _ float32, took time.Duration) {
+	if m.Begins != nil {
+		m.Begins(k + 1)
+	}
+	sent, messages := m.seat.Sent()
+	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: time.Since(m.began), Compute: took, Sent: sent,
+		Messages: messages})
+	m.last.Rank = int(m.rank.Load())
+	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
+		step := m.last
+		m.Hear(record.Event{Step: &step})
+	}
+}
+
+// score records the score of the replica, if an evaluation is due.
+func (m *Member) score(w *experiment.Member, k int) error {
+	s, due, err := w.Score(k)
+	if err == nil && due {
+		s.Rank = int(m.rank.Load())
+		m.Hear(record.Event{Score: &s})
+	}
+	return err
+}
+
+// Status says what the member does.
+func (m *Member) Status(state record.State, detail string) {
+	if detail != "" {
+		fmt.Fprintf(m.Out, "member %d: %s\n", m.id, detail)
+	}
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: state, Detail: detail}})
+}
+
+// keep writes the model, and the log as it was at the end.
+func (m *Member) keep(out *members.Outcome) error {
+	w := m.maker.Latest(out.ID)
+	own := w.Model()
+	x, digest := own.X, record.Digest(own.X)
+	saved := m.Run.SavedModel(x, own.Statistics)
+	saved.Metadata[experiment.MetaRank] = strconv.Itoa(int(out.ID))
+	saved.Metadata[experiment.MetaRounds] = strconv.Itoa(out.Rounds)
+	saved.Metadata[experiment.MetaDigest] = hex.EncodeToString(digest[:])
+	space := runfolder.SpaceError{Dir: m.Dir, Key: "output.dir", What: "a final model", Need: int64(4 * len(x))}
+	err := m.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(m.Dir, int(out.ID)), saved) })
+	if err != nil {
+		return err
+	}
+	return runfolder.WriteViews(m.Dir, out.Log)
+}
+
+func (m *Member) result(out *members.Outcome) (*Result, error) {
+	final, err := m.maker.Latest(out.ID).Final(record.Final{Rounds: out.Rounds, Sent: out.Sent, Messages: out.Messages,
+		Time: time.Since(m.began)})
+	if err != nil {
+		return nil, err
+	}
+	final.Rank = int(m.rank.Load())
+	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
+		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
+	if out.Standing == member.Finished {
+		digest := out.Digest()
+		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
+	}
+	return r, nil
+}
+
+// An Introduce returns the peers that a member of a lab meets, the founders first, in the order of ranks.
+type Introduce func(ctx context.Context, n *node.Node) ([]node.Peer, error)
+
+// A Meet finds the place of a member among the others, the first time and after it was taken for dead.
+type Meet func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error)
+
+// Founder returns the Meet of a founder in a lab.
+func Founder(introduce Introduce) Meet { return among(true, introduce) }
+
+// Newcomer returns the Meet of a newcomer in a lab.
+func Newcomer(introduce Introduce) Meet { return among(false, introduce) }
+
+func among(founder bool, introduce Introduce) Meet {
+	var others []node.Peer
+	return func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error) {
+		process := node.ProcessOf(n)
+		if !again {
+			var err error
+			if others, err = introduce(ctx, n); err != nil {
+				return nil, err
+			}
+		}
+		if founder && !again {
+			return members.Listed(process, others[:process.Hello.N])
+		}
+		return members.Ask(ctx, process, others)
+	}
+}
+
+// OnLAN is Take for a peer on a LAN, with the session of its user.
+func OnLAN(ctx context.Context, s *session.Session, o node.Options, leave <-chan struct{}) (*Result, error) {
+	m := Member{Run: s.Run, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
+		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
+			return members.Meet(ctx, node.ProcessOf(n))
+		}}
+	r, err := m.Take(ctx, o, leave)
+	if err == nil {
+		s.Event(record.Event{Final: &r.Final})
+	}
+	return r, err
+}

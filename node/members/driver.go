@@ -1,0 +1,354 @@
+// Package members runs a member of a run that machines join, leave and die in, on libp2p. It drives the machine of
+// package gossip/member with the wall clock. Letters travel on long-lived streams between the members. A goroutine of
+// its own computes the gradients.
+//
+//	seat, err := members.Found(options, founders, 0)  // or Join, which asks the members of a run that goes on
+//	outcome, err := seat.Run(ctx, leave)
+//
+// Nothing of a peer counts before it has proven the secret. Its letters are those of the members that have its key. The
+// package computes no model and knows no run file.
+package members
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/member"
+	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+)
+
+// Options are those of a member on a network.
+type Options struct {
+	Peer
+	// Member has the maker and the plan. Times fills in the times of its council; Join gives it an id.
+	Member      member.Options
+	MostPayload int   // bytes of payload in a frame
+	MostState   int64 // bytes of the state that a newcomer takes
+	Watch       Watch // sees the run; calls come one at a time
+}
+
+// A Watch sees a member at work.
+type Watch interface {
+	// View is called for each record, in order.
+	View(r views.Record)
+	// Round is called after each round with its loss and how long the gradient took.
+	Round(k int, loss float32, took time.Duration)
+	// Status is called when what the member does changes: "" is that it trains.
+	Status(state record.State, detail string)
+}
+
+// Times returns the options of a council for a run in which silence for grace is a death. A leader is missed much
+// earlier, so that the others have a new one when they must decide.
+func Times(o council.Options, grace time.Duration) council.Options {
+	o.Grace = grace
+	o.Patience = min(max(grace/20, 250*time.Millisecond), time.Second)
+	o.Beat = o.Patience / 5
+	return o
+}
+
+// A Seat is a member on a network.
+type Seat struct {
+	o       Options
+	m       *member.Member
+	office  *postOffice
+	door    *door
+	began   time.Time
+	end     ending
+	heard   map[id]time.Duration // when a letter of a member came last
+	shown   int                  // records that the watch has seen
+	said    string               // the last status
+	work    gradient
+	results chan gradient
+	last    struct { // the last gradient, until its round is over
+		k    int
+		loss float32
+		took time.Duration
+		due  bool
+	}
+}
+
+// A gradient is one that is computed, or its result.
+type gradient struct {
+	k    int
+	g    []float32
+	loss float32
+	took time.Duration
+	err  error
+	busy bool
+}
+
+// An Outcome is how a member has ended.
+type Outcome struct {
+	ID       views.ID
+	Standing member.Standing  // Finished, Left or Excluded
+	Log      *views.Log       // as far as the member knows it
+	Models   map[views.ID]Sum // by member at the end of a finished run
+	Rounds   int              // that the member has done
+	Sent     record.Bytes
+	Messages record.Messages
+}
+
+// A Sum is the SHA-256 of a model.
+type Sum = [sha256.Size]byte
+
+// Digest returns the digest of a finished run: over the models of the members at its end, in the order of ranks.
+func (o *Outcome) Digest() Sum {
+	var all []Sum
+	for _, id := range slices.Sorted(func(yield func(views.ID) bool) {
+		for id := range o.Models {
+			if !yield(id) {
+				return
+			}
+		}
+	}) {
+		all = append(all, o.Models[id])
+	}
+	return record.RunDigest(all)
+}
+
+// Found returns the seat of a founder. The founders are in the order of ranks, and self is this one.
+func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
+	log, err := views.New(o.Member.Council.Base, views.Record{Members: founders})
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	o.Member.Council.ID = self
+	m, err := member.Found(o.Member, log)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	return newSeat(o, m, founders), nil
+}
+
+func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
+	self := o.Member.Council.ID
+	log := o.Log.With("member", int(self))
+	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1)}
+	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
+		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
+		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
+	s.office.book.enter(known...)
+	s.end.finals = map[id]final{}
+	s.door = newDoor(&s.o.Peer, s.office.over)
+	s.office.open()
+	s.door.open()
+	return s
+}
+
+// ID returns the id of the member.
+func (s *Seat) ID() views.ID { return s.o.Member.Council.ID }
+
+// Run takes part until the run is over for all, the member has left, or a record says that it is dead. It leaves when
+// leave is closed. When ctx ends it returns at once, without a goodbye. Errors are those of the machine and of ctx.
+func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) {
+	defer s.office.close()
+	beat := time.NewTicker(s.o.Member.Council.Beat)
+	defer beat.Stop()
+	err := s.tick()
+	for err == nil && !s.over() {
+		select {
+		case a := <-s.office.inbox:
+			err = s.receive(a)
+			for range len(s.office.inbox) { // those that wait need one answer
+				if err == nil {
+					err = s.receive(<-s.office.inbox)
+				}
+			}
+		case peer := <-s.office.lost:
+			s.m.Council().Parted(peer)
+		case r := <-s.door.asks:
+			r.answer <- s.admit(r)
+		case g := <-s.results:
+			s.work = gradient{g: g.g}
+			err = s.take(g)
+		case <-beat.C:
+			err = s.tick()
+		case <-leave:
+			leave, s.end.leaves = nil, true
+			s.m.Leave()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = s.serve()
+		}
+	}
+	if err == nil {
+		s.office.part()
+	}
+	if s.work.busy { // it may compute, but the machine is not ours before it has ended
+		select {
+		case <-s.results:
+		case <-time.After(cutoff):
+		}
+	}
+	return s.outcome(), err
+}
+
+// cutoff is how long a member waits at its end for the gradient under way.
+const cutoff = 500 * time.Millisecond
+
+func (s *Seat) now() time.Duration { return time.Since(s.began) }
+
+// tick reports the time, and says once in a while what others must know.
+func (s *Seat) tick() error {
+	if err := s.m.Tick(s.now()); err != nil {
+		return err
+	}
+	s.tell()
+	s.status()
+	return nil
+}
+
+// receive takes a letter.
+func (s *Seat) receive(a arrival) error {
+	s.heard[a.from] = s.now()
+	if a.finals != nil {
+		s.end.hear(a.from, a.finals)
+		return nil
+	}
+	if a.Council != nil && a.Council.Word != nil && a.Council.Word.Report.ID != a.from { // a newcomer has none yet
+		a.Council.Word.Report, a.Council.Word.Seq = views.Report{ID: a.from}, 0
+	}
+	if f := a.Frame; f != nil && f.Kind != 0 && f.From != a.from { // only messages are passed on for others
+		return nil
+	}
+	return s.m.Receive(a.from, a.Letter)
+}
+
+// serve does what the member asks for.
+func (s *Seat) serve() error {
+	r, err := s.m.Ready()
+	if err != nil {
+		return err
+	}
+	s.learn()
+	for _, p := range r.Send {
+		s.office.send(p.To, letter{Letter: p.Letter})
+	}
+	if s.last.due && (r.Compute && r.Round > s.last.k || r.Standing != member.Working) {
+		s.last.due = false
+		s.o.Watch.Round(s.last.k, s.last.loss, s.last.took)
+	}
+	if r.Compute && !s.work.busy && r.Standing != member.Excluded {
+		s.work = gradient{k: r.Round, busy: true}
+		k, at, worker, results := r.Round, r.At, s.m.Worker(), s.results
+		go func() {
+			began := time.Now()
+			g, loss, err := worker.Gradient(k, at)
+			results <- gradient{k: k, g: g, loss: loss, err: err, took: time.Since(began)}
+		}()
+	}
+	return nil
+}
+
+// take takes a gradient, if the machine still waits for it.
+func (s *Seat) take(g gradient) error {
+	r, err := s.m.Ready()
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Send {
+		s.office.send(p.To, letter{Letter: p.Letter})
+	}
+	if !r.Compute || r.Round != g.k || r.Standing == member.Excluded {
+		return nil
+	}
+	if g.err != nil {
+		return fmt.Errorf("member %d: round %d: %w", s.ID(), g.k, g.err)
+	}
+	s.last.k, s.last.loss, s.last.took, s.last.due = g.k, g.loss, g.took, true
+	return s.m.Gradient(g.g, g.loss)
+}
+
+// learn enters the members of new records, and shows these.
+func (s *Seat) learn() {
+	log := s.m.Council().Log()
+	s.office.book.enter(council.Waiting(s.m.Council())...)
+	if log == nil || s.end.models != nil {
+		return
+	}
+	for ; s.shown < log.Len(); s.shown++ {
+		r := log.At(s.shown)
+		s.office.book.enter(r.Members...)
+		s.o.Watch.View(*r)
+	}
+}
+
+// silent returns the voters and members that this one has not heard for a while.
+func (s *Seat) silent() (all []string) {
+	log := s.m.Council().Log()
+	for _, m := range log.Last().Members {
+		if m.ID != s.ID() && s.now()-s.heard[m.ID] > 2*s.o.Member.Council.Patience+pulse {
+			name := fmt.Sprint("member ", m.ID)
+			if m.Name != "" {
+				name = "machine " + m.Name
+			}
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// status tells the watch what the member does, when that changes.
+func (s *Seat) status() {
+	state, detail := s.doing()
+	if said := string(state) + detail; said != s.said {
+		s.said = said
+		s.o.Watch.Status(state, detail)
+	}
+}
+
+func (s *Seat) doing() (record.State, string) {
+	log, standing := s.m.Council().Log(), s.m.Standing()
+	switch {
+	case log == nil:
+		return record.Joining, "waits for the log of views"
+	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
+		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
+			"are back", log.Last().View, strings.Join(s.silent(), ", "))
+	case standing == member.Joining:
+		return record.Joining, "waits for its first view and for the state of its sponsor"
+	case standing == member.Leaving || s.end.leaves:
+		return record.Waiting, "leaves: others may still need its messages"
+	case standing == member.Finished:
+		return record.Waiting, "has done all rounds, and waits for the others"
+	}
+	if n, fewest := len(log.Last().Members), s.o.Member.Fewest; n < fewest {
+		return record.Waiting, fmt.Sprintf("view %d has %s, and the run needs %d (membership.min)", log.Last().View,
+			plural.Of(n, "member"), fewest)
+	}
+	return record.Training, ""
+}
+
+// Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.
+func (s *Seat) Sent() (record.Bytes, record.Messages) {
+	sent := &s.office.sent
+	payload, stream, messages := sent.payload.Load(), sent.stream.Load(), sent.messages.Load()
+	return record.Bytes{Payload: payload, Stream: stream, Wire: s.o.Host.Total().Out},
+		record.Messages{Count: messages, Stream: stream}
+}
+
+func (s *Seat) outcome() Outcome {
+	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models}
+	o.Sent, o.Messages = s.Sent()
+	if s.end.models != nil {
+		o.Log = s.end.log
+	}
+	if s.end.alone {
+		o.Standing = member.Left
+	}
+	_, at := s.m.Next()
+	o.Rounds = min(at*s.o.Member.Plan.Every, s.o.Member.Plan.Rounds)
+	if o.Standing == member.Finished {
+		o.Rounds = s.o.Member.Plan.Rounds
+	}
+	return o
+}

@@ -1,0 +1,148 @@
+package members
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/member"
+	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/record"
+)
+
+// Members that have done all rounds tell each other the digests of their models, and what they know of others. So all
+// print the same digest of the run, and none goes before the others know it.
+
+// An ending is what a member knows of the end of the run.
+type ending struct {
+	finals map[id]final  // the last word of each
+	heard  map[id][]id   // whose results a member knows
+	models map[id]Sum    // of all members at the end, once they are known
+	log    *views.Log    // as it was then: the views of those that stay a little longer do not count
+	since  time.Duration // when they were
+	leaves bool          // the member wants to leave
+	alone  bool          // it has left, as the last one
+}
+
+// hear takes the results that another member knows.
+func (e *ending) hear(from id, all []final) {
+	if e.heard == nil {
+		e.heard = map[id][]id{}
+	}
+	e.heard[from] = nil
+	for _, f := range all {
+		e.heard[from] = append(e.heard[from], f.id)
+		old, known := e.finals[f.id]
+		if f.id == from || !known || f.views > old.views || f.views == old.views && old.open {
+			e.finals[f.id] = f
+		}
+	}
+}
+
+// lingering is how long a member stays at most, once it knows all results, for members that do not.
+const lingering = 10 * time.Second
+
+// needed returns the members whose results make the digest of the run.
+func (s *Seat) needed(log *views.Log) []id {
+	p := s.o.Member.Plan
+	return log.At(log.Force(p.Rounds / p.Every)).IDs()
+}
+
+// over reports whether the member has nothing left to do.
+func (s *Seat) over() bool {
+	log, standing := s.m.Council().Log(), s.m.Standing()
+	switch {
+	case standing == member.Left || standing == member.Excluded:
+		return true
+	case log == nil:
+		return false
+	case s.end.leaves && s.solitary(log):
+		s.end.alone = true
+		return true
+	case standing == member.Joining:
+		return s.missed(log)
+	case standing != member.Finished:
+		return false
+	}
+	if s.collect(log); s.end.models == nil {
+		return false
+	}
+	if s.now()-s.end.since > lingering {
+		return true
+	}
+	for m := range s.end.models {
+		if m != s.ID() && len(s.end.heard[m]) < len(s.end.models) { // it does not know all
+			return false
+		}
+	}
+	return true
+}
+
+// solitary reports whether no other member could go on without this one.
+func (s *Seat) solitary(log *views.Log) bool {
+	return len(log.Last().Members) == 1 && len(log.Watched(s.m.Council().Done)) == 1
+}
+
+// missed reports whether the run has ended without a newcomer.
+func (s *Seat) missed(log *views.Log) bool {
+	for _, m := range s.needed(log) {
+		if _, known := s.end.finals[m]; !known {
+			return false
+		}
+	}
+	_, member := log.Last().Rank(s.ID())
+	return !member
+}
+
+// own enters what this member says at its end. A view that begins there makes another machine.
+func (s *Seat) own(log *views.Log) {
+	f, known := s.end.finals[s.ID()]
+	if !known || f.views != log.Len() {
+		f.digest = record.Digest(s.m.Worker().Machine().Params())
+	}
+	f.id, f.views, f.open = s.ID(), log.Len(), s.m.Council().Open() != nil
+	s.end.finals[s.ID()] = f
+}
+
+// collect notes the results once all members have told them, and know the same views.
+func (s *Seat) collect(log *views.Log) {
+	if s.end.models != nil {
+		return
+	}
+	s.own(log)
+	all := map[id]Sum{}
+	for _, m := range s.needed(log) {
+		f, known := s.end.finals[m]
+		if !known || f.open || f.views != log.Len() {
+			return
+		}
+		all[m] = f.digest
+	}
+	s.end.models, s.end.log, s.end.since = all, log.Clone(), s.now()
+	s.tell()
+}
+
+// tell tells the others the results that are known here, at the end of this member.
+func (s *Seat) tell() {
+	log := s.m.Council().Log()
+	if log == nil || s.m.Standing() != member.Finished {
+		return
+	}
+	if s.end.models == nil {
+		s.own(log)
+	}
+	var all []final
+	for _, m := range slices.Sorted(maps.Keys(s.end.finals)) {
+		all = append(all, s.end.finals[m])
+	}
+	to := s.needed(log)
+	for _, m := range council.Waiting(s.m.Council()) { // they learn that they come too late
+		to = append(to, m.ID)
+	}
+	for _, m := range to {
+		if m != s.ID() {
+			s.office.send(m, letter{finals: all})
+		}
+	}
+}

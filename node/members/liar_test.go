@@ -1,0 +1,216 @@
+package members
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/state"
+	views "gossiptrainer/gossip/view"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/topology"
+)
+
+// pretends lets a machine send letters in the name of a member.
+func (m *machine) pretends(t *testing.T, name views.ID, to *machine, l letter) *postOffice {
+	t.Helper()
+	o := &postOffice{process: &m.Peer, self: name, log: m.Log, detect: time.Second, mostPayload: 1 << 20,
+		inbox: make(chan arrival, 8), lost: make(chan id, 8), leaves: make(chan struct{}), over: make(chan struct{}),
+		lanes: map[id]*[lanes]*lane{}}
+	o.book.enter(views.Member{ID: to.seat.ID(), Key: to.Host.ID().String(), Address: addressOf(to.Host.Addrs())})
+	o.open()
+	o.send(to.seat.ID(), l)
+	t.Cleanup(o.close)
+	return o
+}
+
+// A machine without the secret gets no place, and one with it sends no letters in the name of another.
+func TestStrangersAndLiarsChangeNothing(t *testing.T) {
+	j := job{dim: 100, rounds: 200, kind: topology.Ring, pause: 5 * time.Millisecond}
+	all := founded(t, j, 3)
+	leave := letter{Letter: member.Letter{Council: &council.Message{Word: &council.Word{Leave: true}}}}
+	bye := letter{Letter: member.Letter{Council: &council.Message{Word: &council.Word{Bye: true}}}}
+	stranger := newMachine(t, j, "not the secret of this run 8")
+	stranger.Host.Peerstore().AddAddrs(all[1].Host.ID(), all[1].Host.Addrs(), time.Hour)
+	g := guest{Peer: stranger.Peer, process: 9}
+	_, err := g.ask(t.Context(), all[1].Host.ID())
+	if _, unproven := errors.AsType[*handshake.UnprovenError](err); !unproven {
+		t.Errorf("a stranger asks: error %v", err)
+	}
+	stranger.pretends(t, 2, all[1], leave)
+	liar := newMachine(t, j, secret)
+	liar.pretends(t, 2, all[1], leave)
+	another := newMachine(t, j, secret)
+	another.pretends(t, 0, all[1], bye)
+	until(t, "refusals", func() bool {
+		by := all[1].Refused.Read()
+		return by["impostor"] >= 2 && by["refused join secret"] >= 2
+	})
+	if log := finished(t, all...); log.Len() != 1 {
+		t.Errorf("views %v", reasons(log))
+	}
+}
+
+// A guest with another run file learns why it is refused.
+func TestGuestsLearnWhyTheyAreRefused(t *testing.T) {
+	j := job{dim: 100, rounds: 150, kind: topology.Ring, pause: 5 * time.Millisecond}
+	all := founded(t, j, 3)
+	ask := func(m *machine) *handshake.RefusedError {
+		found := make(chan peer.AddrInfo, 1)
+		found <- peer.AddrInfo{ID: all[0].Host.ID(), Addrs: all[0].Host.Addrs()}
+		g := guest{Peer: m.Peer, process: 5}
+		_, err := g.find(t.Context(), found)
+		no, _ := errors.AsType[*handshake.RefusedError](err)
+		return no
+	}
+	other := newMachine(t, j, secret)
+	other.Hello.Declare([]handshake.Section{{Name: "train", JSON: []byte(`{"rounds":7}`)}})
+	if no := ask(other); no == nil || no.Detail != "train.rounds is 7 here and 150 there" {
+		t.Errorf("another run file: %v", no)
+	}
+	finished(t, all...)
+}
+
+func TestAFullRunRefusesGuests(t *testing.T) {
+	j := job{dim: 10, rounds: 400, kind: topology.Ring, pause: 5 * time.Millisecond}
+	m := newMachine(t, j, secret)
+	o := m.options()
+	o.Member.Council.Most = 1
+	var err error
+	self := views.Member{Key: m.Host.ID().String(), Address: addressOf(m.Host.Addrs())}
+	if m.seat, err = Found(o, []views.Member{self}, 0); err != nil {
+		t.Fatal(err)
+	}
+	m.run(t)
+	late := newMachine(t, j, secret)
+	late.Host.Peerstore().AddAddrs(m.Host.ID(), m.Host.Addrs(), time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	g := guest{Peer: late.Peer, process: 5}
+	_, err = g.ask(ctx, m.Host.ID())
+	no, ok := errors.AsType[*handshake.RefusedError](err)
+	if !ok || no.Detail != "the run is full: it has 1 members, and membership.max is 1" {
+		t.Errorf("error %v", err)
+	}
+	close(m.leave) // the last member ends the run
+	<-m.done
+	if m.err != nil || m.out.Standing != member.Left {
+		t.Errorf("standing %v, error %v", m.out.Standing, m.err)
+	}
+}
+
+// examples has a letter of each kind.
+func examples() []letter {
+	f := &gossip.Frame{From: 2, Kind: gossip.Repair, Round: 9, Hop: 1, Piece: 3, Note: 1 << 40, Payload: []byte("payload")}
+	return []letter{
+		{},
+		{Letter: member.Letter{Council: &council.Message{Raft: []byte("raft")}}},
+		{Letter: member.Letter{Council: &council.Message{Word: &council.Word{Seq: 4, Leave: true,
+			Report: views.Report{ID: 1, Promise: 5, Next: 4, State: true, Held: []views.Held{{ID: 2, Exchanges: []int{3}}}},
+			Asks:   []council.Newcomer{{Member: views.Member{Name: "loft", Key: "k"}, Process: 7}}}}}},
+		{Letter: member.Letter{Frame: f, View: 3}},
+		{Letter: member.Letter{Want: &member.Want{Sender: 1, Exchange: 70000, State: true}}},
+		{Letter: member.Letter{Passed: 12}},
+		{piece: &part{exchange: 4, whole: 100, at: 20, sum: [sumLen]byte{1, 2}, data: []byte("data")}},
+		{finals: []final{{id: 1, digest: [sumLen]byte{3}, views: 2, open: true}, {id: 5}}},
+	}
+}
+
+func TestLettersAreReadBack(t *testing.T) {
+	for _, l := range examples() {
+		text, err := appendLetter(nil, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readLetter(bytes.NewReader(text), 100)
+		if err != nil {
+			t.Fatalf("kind %d: %v", l.kind(), err)
+		}
+		again, err := appendLetter(nil, got)
+		if err != nil || !bytes.Equal(again, text) || got.kind() != l.kind() {
+			t.Errorf("kind %d is read as kind %d: %q, want %q", l.kind(), got.kind(), again, text)
+		}
+		if _, err := readLetter(bytes.NewReader(text[:len(text)-1]), 100); err == nil {
+			t.Errorf("kind %d: a letter that is cut off is read", l.kind())
+		}
+		longer := slices.Clone(text)
+		longer[4] = 0x40 // 2^30 bytes
+		if _, err := readLetter(bytes.NewReader(longer), 100); !errors.Is(err, errLetter) {
+			t.Errorf("kind %d: a letter that is too long: error %v", l.kind(), err)
+		}
+	}
+}
+
+func FuzzLetter(f *testing.F) {
+	for _, l := range examples() {
+		text, err := appendLetter(nil, l)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := readLetter(bytes.NewReader(text), 1<<10)
+		if err != nil {
+			return
+		}
+		again, err := appendLetter(nil, l)
+		if err != nil {
+			t.Fatalf("a letter that was read cannot be written: %v", err)
+		}
+		if l.kind() != word && !bytes.Equal(again, text[:len(again)]) { // JSON has many forms
+			t.Errorf("%x is written as %x", text, again)
+		}
+		if l.piece != nil {
+			a := assembly{most: 1 << 10}
+			_, _ = a.add(l.piece)
+		}
+	})
+}
+
+// A state is whole only if all its pieces come in their order and have the hash that they say.
+func TestAStateTravelsInPieces(t *testing.T) {
+	s := &state.Snapshot{Tensors: []state.Tensor{{Name: "a/b", Type: "F32", Data: make([]byte, 3*pieceLen)}}}
+	s.Tensors[0].Data[pieceLen+5] = 7
+	parts, err := partsOf(&member.State{Exchange: 6, Snapshot: s})
+	if err != nil || len(parts) != 4 {
+		t.Fatalf("%d pieces, error %v", len(parts), err)
+	}
+	try := func(most int64, parts ...*part) (*member.State, error) {
+		a := assembly{most: most}
+		for _, p := range parts {
+			if s, err := a.add(p); s != nil || err != nil {
+				return s, err
+			}
+		}
+		return nil, nil
+	}
+	got, err := try(1<<20, parts...)
+	if err != nil || got.Exchange != 6 || !bytes.Equal(got.Snapshot.Tensors[0].Data, s.Tensors[0].Data) {
+		t.Errorf("error %v", err)
+	}
+	if got, err := try(1<<20, append([]*part{parts[0], parts[1]}, parts...)...); err != nil || got == nil {
+		t.Errorf("a state that begins again: error %v", err)
+	}
+	forged := *parts[2]
+	forged.data = slices.Clone(forged.data)
+	forged.data[1]++
+	for name, wrong := range map[string][]*part{
+		"a gap": {parts[0], parts[2]}, "no beginning": {parts[1]}, "forged": {parts[0], parts[1], &forged, parts[3]},
+	} {
+		if got, err := try(1<<20, wrong...); !errors.Is(err, errLetter) {
+			t.Errorf("%s: state %v, error %v", name, got, err)
+		}
+	}
+	if _, err := try(1<<10, parts...); !errors.Is(err, errLetter) {
+		t.Errorf("too large: error %v", err)
+	}
+}
