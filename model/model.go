@@ -43,8 +43,9 @@ type Objective interface {
 // A Classifier is an objective that gives the probability of each class.
 type Classifier interface {
 	Objective
-	// Classify writes the probabilities of all classes into p, sample after sample. It ignores the labels of the batch.
-	Classify(p []float64, x []float32, batch sample.Batch)
+	// Classify is Evaluate. It also writes the probabilities of all classes into p, sample after sample, which do not
+	// depend on the labels of the batch.
+	Classify(p []float64, x []float32, batch sample.Batch) Score
 }
 
 // A Model is an objective whose parameters have names.

@@ -90,7 +90,10 @@ func (n *net) backward(x []float32, batch sample.Batch) (loss float32) {
 }
 
 // Evaluate scores a batch of any size, Spec.Batch samples at a time.
-func (n *net) Evaluate(x []float32, batch sample.Batch) Score {
+func (n *net) Evaluate(x []float32, batch sample.Batch) Score { return n.Classify(nil, x, batch) }
+
+// Classify is Evaluate, and writes the probabilities of the classes into p unless it is nil.
+func (n *net) Classify(p []float64, x []float32, batch sample.Batch) Score {
 	features := n.input.value.h * n.input.value.w * n.input.value.c
 	loss, correct, size, m := 0.0, 0, batch.Len(), evaluating
 	for first := 0; first < size; first += n.batch {
@@ -98,26 +101,18 @@ func (n *net) Evaluate(x []float32, batch sample.Batch) Score {
 		part := sample.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
 		n.forward(x, part, m)
 		m = repeating
-		l, c := crossEntropy(n.logits.value.images(end-first), part.Y)
+		logits := n.logits.value.images(end - first)
+		l, c := crossEntropy(logits, part.Y)
 		loss += l
 		correct += c
+		if p != nil {
+			softmax(p[first*len(logits)/(end-first):], logits, len(logits)/(end-first))
+		}
 	}
 	return Score{
 		Loss:     loss / float64(size),
 		Accuracy: float64(correct) / float64(size),
 		Samples:  size,
-	}
-}
-
-// Classify runs the layers on a batch of any size, Spec.Batch samples at a time.
-func (n *net) Classify(p []float64, x []float32, batch sample.Batch) {
-	features, size, m := n.input.value.h*n.input.value.w*n.input.value.c, batch.Len(), evaluating
-	for first := 0; first < size; first += n.batch {
-		end := min(first+n.batch, size)
-		n.forward(x, sample.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}, m)
-		m = repeating
-		logits := n.logits.value.images(end - first)
-		softmax(p[first*len(logits)/(end-first):], logits, len(logits)/(end-first))
 	}
 }
 

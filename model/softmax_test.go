@@ -73,7 +73,9 @@ func TestProbabilitiesAgreeWithTheLoss(t *testing.T) {
 		f.Init(x, 3)
 		want := f.Evaluate(x, batch)
 		p := make([]float64, samples*spec.Classes)
-		f.(Classifier).Classify(p, x, batch)
+		if got := f.(Classifier).Classify(p, x, batch); got != want {
+			t.Errorf("%s: score %+v beside probabilities, %+v without", spec.Name, got, want)
+		}
 		loss, right := 0., 0
 		for i, label := range batch.Y {
 			one, sum := p[i*spec.Classes:(i+1)*spec.Classes], 0.

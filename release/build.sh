@@ -27,14 +27,14 @@ for target in $targets; do build "$target"; done
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-go build -buildvcs=false -o "$scratch/peer" ./cmd/peer
+go build -trimpath -buildvcs=false -o "$scratch/peer" ./cmd/peer
 mkdir "$out/completions" "$out/man"
 for shell in bash zsh fish; do "$scratch/peer" completion "$shell" > "$out/completions/peer.$shell"; done
 for page in release/man/*.1; do gzip -9n < "$page" > "$out/man/$(basename "$page").gz"; done
 # The lines "see:" of errors and warnings name the documents.
 find docs \( -name '*.md' -o -name models.py \) -exec cp --parents -t "$out" {} +
 cp release/peer@.service release/Containerfile LICENSE "$out"
-go run ./release "$out"
+go run -trimpath ./release "$out"
 
 nfpm=$(go tool -n -modfile=tools/go.mod nfpm)
 for target in $targets; do

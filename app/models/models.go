@@ -27,7 +27,6 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
-	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
@@ -125,7 +124,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
 	}
-	score, err := run.Scorer().Score(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
+	score, counts, err := run.Scorer().Score(x, statistics, func(done, all int) { watch(int64(done), int64(all)) })
 	if err != nil {
 		return Score{}, err
 	}
@@ -142,22 +141,17 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 			done.Rows = r.Data
 		}
 	}
-	return done, r.byClass(&done, run, x, statistics)
+	return done, r.byClass(&done, run.Data().Info().Classes, counts)
 }
 
 // byClass adds the scores of the classes, where there are some, and draws them.
-func (r Request) byClass(done *Score, run *experiment.Run, x, statistics []float32) error {
-	counts, err := run.Scorer().Confusion(x, statistics)
-	if errors.Is(err, score.ErrNoClasses) {
+func (r Request) byClass(done *Score, names []string, counts [][]int) error {
+	if counts == nil {
 		if r.Picture != "" {
-			return advice.Usage(fmt.Errorf("evaluate: --output: %w to draw", err), "")
+			return advice.Usage(errors.New("evaluate: --output: there are no classes to draw"), "")
 		}
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	names := run.Data().Info().Classes
 	done.Classes = classScores(names, counts)
 	if r.Picture == "" {
 		return nil

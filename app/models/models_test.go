@@ -74,7 +74,7 @@ func TestFilesAreEvaluatedAsTheirMetadataSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := run.Scorer().Score(w.Machine.Params(), w.Statistics(), nil)
+		want, _, err := run.Scorer().Score(w.Machine.Params(), w.Statistics(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +407,7 @@ func TestCheckpointsAreModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := run.Scorer().Score(w.Machine.Params(), nil, nil)
+	want, _, err := run.Scorer().Score(w.Machine.Params(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,7 +189,7 @@ func TestKilledCellsGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), 0))
-	for range number(t, "KILLS", 4) {
+	for range number(t, "KILLS", 2) {
 		cmd := exec.Command("peer", "compare", "killed.yaml", "-o", "report")
 		cmd.Dir = dir
 		if err := cmd.Start(); err != nil {

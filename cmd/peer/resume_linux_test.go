@@ -20,8 +20,8 @@ var runFolderLine = regexp.MustCompile(`(?m)^next: peer lab (\S+) --resume`)
 // had been.
 func TestAStoppedRunGoesOn(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "terminated": syscall.SIGTERM} {
-		if raced() && signal != syscall.SIGINT {
-			continue
+		if signal != syscall.SIGINT && os.Getenv("PEER_TEST_ALL") == "" {
+			continue // it ends a run in TestASignalEndsARunAndLeavesNothingBehind
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"errors"
+	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -169,6 +171,10 @@ func TestCoresDoNotChangeAScore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			whole, classes, err := r.scorer.Score(x, w.Statistics(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			t.Setenv("GOMAXPROCS", "")
 			if lanes := r.scorer.Lanes(cores.Free()); lanes != 4 {
 				t.Fatalf("%d lanes, want 4", lanes)
@@ -182,6 +188,15 @@ func TestCoresDoNotChangeAScore(t *testing.T) {
 			})
 			if err != nil || got != want || last != want.Samples {
 				t.Errorf("four cores: %+v of %d samples, error %v; one core: %+v", got, last, err, want)
+			}
+			got, counts, err := r.scorer.Score(x, w.Statistics(), nil)
+			right := 0
+			for i, row := range counts {
+				right += row[i]
+			}
+			if err != nil || got != whole || !reflect.DeepEqual(counts, classes) ||
+				float64(right) != math.Round(whole.Accuracy*float64(whole.Samples)) {
+				t.Errorf("by class: %+v, error %v, counts\n%v, want %+v and\n%v", got, err, counts, whole, classes)
 			}
 		})
 	}

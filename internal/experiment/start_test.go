@@ -47,7 +47,7 @@ func TestWorkersStartFromAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.scorer.Score(x, statistics, nil)
+	got, _, err := r.scorer.Score(x, statistics, nil)
 	if want, wrong := from.Evaluate(x, nil); err != nil || wrong != nil || math.Abs(got.Loss-want.Loss) > 1e-5 {
 		t.Errorf("score %+v, error %v, want %+v", got, err, want)
 	}

@@ -228,7 +228,7 @@ func (r *Run) compareModels(s *record.Summary, all score.Replicas, watch func(do
 	if err != nil {
 		return err
 	}
-	result, err := r.scorer.Score(mean, statistics, watch)
+	result, _, err := r.scorer.Score(mean, statistics, watch)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func theMeansHaveStatistics(t *testing.T, r *Run, models score.InMemory, files s
 		want[c] = float32((float64(models[0].Statistics[c]) + float64(models[1].Statistics[c]) +
 			float64(models[2].Statistics[c])) / 3)
 	}
-	scored, err := r.scorer.Score(models.Mean(), want, nil)
+	scored, _, err := r.scorer.Score(models.Mean(), want, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

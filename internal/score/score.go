@@ -59,38 +59,62 @@ func (s *Scorer) Due(k int) bool { return s.Every > 0 && !s.Scripts && k > 0 && 
 // Evaluate scores a model that belongs to no single worker, like the mean of all replicas. It uses the test split, or
 // the splits of all workers that have their own. For an objective without data it returns the mean over the workers'
 // objectives. It fails for a model with running statistics, see Score.
-func (s *Scorer) Evaluate(x []float32) (model.Score, error) { return s.Score(x, nil, nil) }
+func (s *Scorer) Evaluate(x []float32) (model.Score, error) {
+	score, _, err := s.Score(x, nil, nil)
+	return score, err
+}
 
 // Score is Evaluate of a model with running statistics. It tells watch how many samples of how many are done,
-// unless it is nil.
-func (s *Scorer) Score(x, statistics []float32, watch func(done, all int)) (model.Score, error) {
+// unless it is nil. Where there are classes, it returns how many samples of each the model takes for each. The first
+// index is the class of the sample, the second the class that the model finds likeliest.
+func (s *Scorer) Score(x, statistics []float32, watch func(done, all int)) (
+	score model.Score, counts [][]int, err error,
+) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("evaluate: %w", err)
+		}
+	}()
 	if len(x) != s.Dim {
-		return model.Score{}, fmt.Errorf("evaluate: a model of %d parameters, want %d", len(x), s.Dim)
+		return score, nil, fmt.Errorf("a model of %d parameters, want %d", len(x), s.Dim)
 	}
 	if s.Scripts {
-		return model.Score{}, errors.New("evaluate: the script of an external model evaluates it")
+		return score, nil, errors.New("the script of an external model evaluates it")
 	}
 	if s.Data == nil {
 		mean, err := s.mean()
 		if err != nil {
-			return model.Score{}, fmt.Errorf("evaluate: %w", err)
+			return score, nil, err
 		}
-		return mean.Evaluate(x), nil
+		return mean.Evaluate(x), nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	objective, err := s.fresh()
 	if err != nil {
-		return model.Score{}, fmt.Errorf("evaluate: %w", err)
+		return score, nil, err
 	}
 	if err := SetStatistics(objective, statistics); err != nil {
-		return model.Score{}, fmt.Errorf("evaluate: %w", err)
+		return score, nil, err
 	}
 	tests, err := s.Data.Tests()
 	if err != nil {
-		return model.Score{}, fmt.Errorf("evaluate: %w", err)
+		return score, nil, err
 	}
-	return s.score(objective, x, train.Spread(tests, s.most(All)), watch)
+	if _, ok := objective.(model.Classifier); ok && len(s.Data.Info().Classes) > 1 {
+		counts = square(len(s.Data.Info().Classes))
+	}
+	score, err = s.score(objective, x, train.Spread(tests, s.most(All)), counts, watch)
+	return score, counts, err
+}
+
+// square returns n·n zeros.
+func square(n int) [][]int {
+	all := make([][]int, n)
+	for i := range all {
+		all[i] = make([]int, n)
+	}
+	return all
 }
 
 // Rows says which test rows score a replica.
@@ -120,21 +144,31 @@ func (s *Scorer) Own(rank topology.Rank, f model.Objective, x []float32, rows Ro
 	if err != nil {
 		return model.Score{}, fmt.Errorf("evaluate: %w", err)
 	}
-	return s.score(f, x, train.Spread(test, s.most(rows)), watch)
+	score, err := s.score(f, x, train.Spread(test, s.most(rows)), nil, watch)
+	if err != nil {
+		return score, fmt.Errorf("evaluate: %w", err)
+	}
+	return score, nil
 }
 
 // score scores x on test rows, with all cores that the process has for itself. The scores of batches are added in the
-// order of the rows, so the number of cores changes no bit.
+// order of the rows, so the number of cores changes no bit. Counts, unless it is nil, is that of Score.
 func (s *Scorer) score(
-	objective model.Objective, x []float32, chosen train.Set, watch func(done, all int),
+	objective model.Objective, x []float32, chosen train.Set, counts [][]int, watch func(done, all int),
 ) (model.Score, error) {
 	evaluators, err := s.evaluators(objective, chosen)
 	if err != nil {
-		return model.Score{}, fmt.Errorf("evaluate: %w", err)
+		return model.Score{}, err
 	}
+	evaluators[0].Counts = counts
 	if len(evaluators) == 1 {
 		evaluators[0].Watch = watch
 		return evaluators[0].Score(x), nil
+	}
+	if counts != nil {
+		for _, e := range evaluators[1:] {
+			e.Counts = square(len(counts))
+		}
 	}
 	scores := make([]model.Score, evaluators[0].Batches())
 	var samples atomic.Int64
@@ -147,6 +181,13 @@ func (s *Scorer) score(
 	})
 	if watch != nil {
 		watch(chosen.Len(), chosen.Len())
+	}
+	for _, e := range evaluators[1:] {
+		for i, row := range e.Counts {
+			for j, n := range row {
+				counts[i][j] += n
+			}
+		}
 	}
 	var total train.Total
 	for _, one := range scores {

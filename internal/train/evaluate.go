@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"gossiptrainer/internal/data"
 	"gossiptrainer/model"
@@ -49,10 +50,15 @@ type Evaluator struct {
 	// Watch, if not nil, hears after each batch how many samples of how many are done.
 	Watch func(done, all int)
 
+	// Counts, if not nil, says how many samples of each class a model takes for each class. The first index is the class
+	// of the sample, the second the class that the model finds likeliest. Batch adds to it, with a model.Classifier.
+	Counts [][]int
+
 	objective model.Objective
 	set       Set
 	size      int
 	batch     sample.Batch
+	p         []float64
 }
 
 // NewEvaluator returns an evaluator that takes size ≥ 1 samples at a time from
@@ -91,7 +97,17 @@ func (e *Evaluator) Batches() int {
 func (e *Evaluator) Batch(x []float32, i int) model.Score {
 	first := i * e.size
 	e.set.Range(&e.batch, first, min(first+e.size, e.set.Len()))
-	return e.objective.Evaluate(x, e.batch)
+	if e.Counts == nil {
+		return e.objective.Evaluate(x, e.batch)
+	}
+	classes := len(e.Counts)
+	e.p = slices.Grow(e.p[:0], e.size*classes)[:e.batch.Len()*classes]
+	score := e.objective.(model.Classifier).Classify(e.p, x, e.batch)
+	for i, y := range e.batch.Y {
+		one := e.p[i*classes : (i+1)*classes]
+		e.Counts[y][slices.Index(one, slices.Max(one))]++
+	}
+	return score
 }
 
 // A Total joins the scores of batches. The zero value has none.

@@ -10,7 +10,7 @@ const (
 
 // A coverage measures how much of each pixel lies inside a closed outline, with
 // `lines` samples down a pixel and exact area along each sample. An edge adds its
-// signed cover to everything right of it, kept as differences along the row; sum
+// signed cover to everything right of it, kept as differences along the row; row
 // turns them into cover. An edge left of the picture counts for its first column, an edge
 // right of it for nothing.
 type coverage [side][side + 2]int32
@@ -32,21 +32,25 @@ func (c *coverage) edge(a, b point) {
 	for line := first; line < last; line++ {
 		y := (float64(line) + 0.5) / lines
 		x := a.x + float64(slope*(y-a.y))
-		units := int32(min(max(x, 0), side) * cellUnit)
-		row := &c[line/lines]
+		if x < 0 { // min and max would look for NaN
+			x = 0
+		} else if x > side {
+			x = side
+		}
+		units := uint32(x * cellUnit)
+		row := &c[uint(line)/lines]
 		column, part := units/cellUnit, units%cellUnit
-		row[column] += sign * (cellUnit - part)
-		row[column+1] += sign * part
+		row[column] += sign * int32(cellUnit-part)
+		row[column+1] += sign * int32(part)
 	}
 }
 
-// sum calls visit for every pixel, row after row, with its cover 0..fullCover.
-func (c *coverage) sum(visit func(at int, share int32)) {
-	for y := range c {
-		inside := int32(0)
-		for x := range side {
-			inside += c[y][x]
-			visit(y*side+x, min(max(inside, -inside), fullCover))
-		}
+// row returns the cover of each pixel of row y, 0..fullCover.
+func (c *coverage) row(y int) (shares [side]uint32) {
+	inside := int32(0)
+	for x := range shares {
+		inside += c[y][x]
+		shares[x] = uint32(min(max(inside, -inside), fullCover))
 	}
+	return shares
 }

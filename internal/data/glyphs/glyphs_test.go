@@ -102,12 +102,14 @@ func TestCoverageOfARectangleIsItsArea(t *testing.T) {
 				c.edge(a, b)
 			}
 			var got, total int32
-			c.sum(func(at int, share int32) {
-				total += share
-				if at == tt.at {
-					got = share
+			for y := range side {
+				for x, share := range c.row(y) {
+					total += int32(share)
+					if y*side+x == tt.at {
+						got = int32(share)
+					}
 				}
-			})
+			}
 			if got != tt.want || total != tt.wantTotal {
 				t.Errorf("cover %d of %d in all, want %d of %d", got, total, tt.want, tt.wantTotal)
 			}

@@ -36,11 +36,14 @@ func (p *Pen) Draw(pix []uint8, seed uint64, index int) {
 	p.cover.reset()
 	distortion(draw).apply(p.outlines[face][Label(index)], &p.cover)
 
-	ink := minInk + int32(draw.Raw(drawInk)%(256-minInk))
-	p.cover.sum(func(at int, share int32) {
-		v := share*ink/fullCover + gaussian(draw.Raw(drawNoise+uint32(at)))*noise/gaussianStd
-		pix[at] = uint8(min(max(v, 0), 255))
-	})
+	ink := minInk + draw.Raw(drawInk)%(256-minInk)
+	for y := range p.cover {
+		shares, row, at := p.cover.row(y), pix[y*side:(y+1)*side], drawNoise+uint32(y*side)
+		for x, share := range shares {
+			v := int32(share*ink/fullCover) + gaussian(draw.Raw(at+uint32(x)))*noise/gaussianStd
+			row[x] = uint8(min(max(v, 0), 255))
+		}
+	}
 }
 
 const gaussianStd = 148 // of gaussian: √(4·(256²−1)/12)
