@@ -53,6 +53,29 @@ func (t Tier) MixIndices(next, x, g []float32, rows, own []int32, to Neighbours,
 	return passed(&peaks, asm.MixIndicesAVX2(next, x, g, rows, own, at, to.Weights, step, &peaks))
 }
 
+// FarIndices returns the largest magnitude of the differences that MixIndices takes.
+func (t Tier) FarIndices(rows, own []int32, at []int) (far uint32) {
+	var peaks [16]uint32
+	switch {
+	case len(at) == 0:
+		return 0
+	case t == AVX512:
+		asm.FarIndicesAVX512(rows, own, at, &peaks)
+	case t == AVX2:
+		asm.FarIndicesAVX2(rows, own, at, &peaks)
+	default:
+		for _, begin := range at {
+			for i, k := range rows[begin/4:][:len(own)] {
+				far = max(far, uint32(max(k-own[i], own[i]-k)))
+			}
+		}
+	}
+	for _, peak := range peaks {
+		far = max(far, peak)
+	}
+	return far
+}
+
 // passed joins the lanes: 16 of differences and 16 of results. Lanes that a tier does not have are 0.
 func passed(peaks *[32]uint32, moved int) Passed {
 	p := Passed{Moved: moved}

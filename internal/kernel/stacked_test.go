@@ -40,6 +40,9 @@ func TestRowsPassAlikeInEveryTier(t *testing.T) {
 				if saw := tier.MixRows(next, own, g, rows, to, -0.1); saw != want || !slices.Equal(next, wantNext) {
 					t.Errorf("%v: %d neighbours, %d coordinates: %+v, want %+v, or another row", tier, neighbours, n, saw, want)
 				}
+				if far := tier.FarIndices(indices, mine, to.At); far != wantCounted.Far {
+					t.Errorf("%v: %d neighbours, %d integers: %d apart, want %d", tier, neighbours, n, far, wantCounted.Far)
+				}
 				saw := tier.MixIndices(next, own, g, indices, mine, to, -0.1)
 				if saw != wantCounted || !slices.Equal(next, counted) {
 					t.Errorf("%v: %d neighbours, %d integers: %+v, want %+v, or another row", tier, neighbours, n, saw,

@@ -100,13 +100,15 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Slowdown(rank))
 		},
-		Costs:   s.Costs,
-		Cores:   s.Cores,
-		Ending:  s.Ending(),
-		Faults:  s.faults(workers, means, scores),
-		Observe: s.Event,
-		Keep:    keep.rules(),
-		From:    from,
+		Steady:   true,
+		Together: s.Session.Run.Stacked(workers),
+		Costs:    s.Costs,
+		Cores:    s.Cores,
+		Ending:   s.Ending(),
+		Faults:   s.faults(workers, means, scores),
+		Observe:  s.Event,
+		Keep:     keep.rules(),
+		From:     from,
 	})
 	if err != nil {
 		return err

@@ -148,6 +148,46 @@ done:
 	VZEROUPPER
 	RET
 
+// func FarIndicesAVX2(rows []int32, own []int32, at []int, peaks *[16]uint32)
+// Requires: AVX, AVX2
+TEXT ·FarIndicesAVX2(SB), NOSPLIT, $0-80
+	// Begin at the first coordinate.
+	MOVQ  rows_base+0(FP), AX
+	MOVQ  own_base+24(FP), CX
+	MOVQ  at_base+48(FP), DX
+	MOVQ  own_len+32(FP), BX
+	MOVQ  at_len+56(FP), DI
+	XORQ  SI, SI
+	VPXOR Y0, Y0, Y0
+	TESTQ BX, BX
+	JZ    done
+
+loop:
+	// Compare a vector of coordinates with that of each neighbour.
+	VMOVDQU (CX)(SI*1), Y1
+	XORQ    R8, R8
+
+neighbour:
+	MOVQ    (DX)(R8*8), R9
+	ADDQ    AX, R9
+	VMOVDQU (R9)(SI*1), Y2
+	VPSUBD  Y1, Y2, Y2
+	VPABSD  Y2, Y2
+	VPMAXUD Y2, Y0, Y0
+	INCQ    R8
+	CMPQ    R8, DI
+	JNE     neighbour
+	ADDQ    $0x00000020, SI
+	SUBQ    $0x00000008, BX
+	JNZ     loop
+
+done:
+	// Store the lanes of the largest difference.
+	MOVQ    peaks+72(FP), AX
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
 // func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
 // Requires: AVX, AVX512F, POPCNT
 TEXT ·MixRowsAVX512(SB), NOSPLIT, $0-168
@@ -285,5 +325,45 @@ done:
 	VMOVDQU32 Z2, (AX)
 	VMOVDQU32 Z3, 64(AX)
 	MOVQ      R9, moved+184(FP)
+	VZEROUPPER
+	RET
+
+// func FarIndicesAVX512(rows []int32, own []int32, at []int, peaks *[16]uint32)
+// Requires: AVX, AVX512F
+TEXT ·FarIndicesAVX512(SB), NOSPLIT, $0-80
+	// Begin at the first coordinate.
+	MOVQ   rows_base+0(FP), AX
+	MOVQ   own_base+24(FP), CX
+	MOVQ   at_base+48(FP), DX
+	MOVQ   own_len+32(FP), BX
+	MOVQ   at_len+56(FP), DI
+	XORQ   SI, SI
+	VPXORD Z0, Z0, Z0
+	TESTQ  BX, BX
+	JZ     done
+
+loop:
+	// Compare a vector of coordinates with that of each neighbour.
+	VMOVDQU32 (CX)(SI*1), Z1
+	XORQ      R8, R8
+
+neighbour:
+	MOVQ      (DX)(R8*8), R9
+	ADDQ      AX, R9
+	VMOVDQU32 (R9)(SI*1), Z2
+	VPSUBD    Z1, Z2, Z2
+	VPABSD    Z2, Z2
+	VPMAXUD   Z2, Z0, Z0
+	INCQ      R8
+	CMPQ      R8, DI
+	JNE       neighbour
+	ADDQ      $0x00000040, SI
+	SUBQ      $0x00000010, BX
+	JNZ       loop
+
+done:
+	// Store the lanes of the largest difference.
+	MOVQ      peaks+72(FP), AX
+	VMOVDQU32 Z0, (AX)
 	VZEROUPPER
 	RET

@@ -11,6 +11,7 @@ func stacked(c *build.Context) {
 	for _, w := range widths(c, "stacked") {
 		mixRows(w)
 		mixIndices(w)
+		farIndices(w)
 	}
 }
 
@@ -40,6 +41,38 @@ func mixIndices(w width) {
 	}, &own)
 	w.c.Comment("Store the lanes of the largest difference, and of the largest result.")
 	s.peaks()
+}
+
+func farIndices(w width) {
+	function(w.c, "FarIndices"+w.tier, "func(rows, own []int32, at []int, peaks *[16]uint32)",
+		"finds the largest differences; len(own) is a multiple of a vector, and at is not empty.")
+	w.c.Comment("Begin at the first coordinate.")
+	rows, own, at, n, begin := w.base("rows"), w.base("own"), w.base("at"), w.length("own"), w.c.GP64()
+	count, far := w.length("at"), w.vector()
+	w.c.XORQ(begin, begin)
+	w.clear(far)
+	w.loop(n, func() {
+		w.c.Comment("Compare a vector of coordinates with that of each neighbour.")
+		mine, j := w.vector(), w.c.GP64()
+		w.load(operand.Mem{Base: own.Base, Index: begin, Scale: 1}, mine)
+		w.c.XORQ(j, j)
+		w.c.Label("neighbour")
+		from, d := w.c.GP64(), w.vector()
+		w.c.MOVQ(operand.Mem{Base: at.Base, Index: j, Scale: 8}, from)
+		w.c.ADDQ(rows.Base, from)
+		w.load(operand.Mem{Base: from, Index: begin, Scale: 1}, d)
+		w.c.VPSUBD(mine, d, d)
+		w.c.VPABSD(d, d)
+		w.c.VPMAXUD(d, far, far)
+		w.c.INCQ(j)
+		w.c.CMPQ(j, count)
+		w.c.JNE(operand.LabelRef("neighbour"))
+		w.c.ADDQ(operand.U32(w.bytes), begin)
+		w.c.SUBQ(operand.U32(w.bytes/4), n)
+	})
+	w.c.Comment("Store the lanes of the largest difference.")
+	w.store(far, w.pointer("peaks"))
+	w.finish()
 }
 
 // A stack is the state of a mixing.
