@@ -31,12 +31,14 @@ func (t Tier) MixRows(next, x, g, rows []float32, to Neighbours, step float32) P
 	if len(to.Weights) == 0 || t == Off {
 		return stackedRows(next, x, g, rows, to, step)
 	}
-	var peaks [32]uint32
+	var p Passed
 	next, g, at := next[:len(x)], g[:len(x)], to.At[:len(to.Weights)]
 	if t == AVX512 {
-		return passed(&peaks, asm.MixRowsAVX512(next, x, g, rows, at, to.Weights, step, &peaks))
+		p.Far, p.Largest, p.Moved = asm.MixRowsAVX512(next, x, g, rows, at, to.Weights, step)
+	} else {
+		p.Far, p.Largest, p.Moved = asm.MixRowsAVX2(next, x, g, rows, at, to.Weights, step)
 	}
-	return passed(&peaks, asm.MixRowsAVX2(next, x, g, rows, at, to.Weights, step, &peaks))
+	return p
 }
 
 // MixIndices is MixRows of integers: next ← (x + Σ_j w_j·(k_j − own)) + step·g, where k_j are rows of the array. All
@@ -45,44 +47,32 @@ func (t Tier) MixIndices(next, x, g []float32, rows, own []int32, to Neighbours,
 	if len(to.Weights) == 0 || t == Off {
 		return stackedIndices(next, x, g, rows, own, to, step)
 	}
-	var peaks [32]uint32
+	var p Passed
 	next, g, own, at := next[:len(x)], g[:len(x)], own[:len(x)], to.At[:len(to.Weights)]
 	if t == AVX512 {
-		return passed(&peaks, asm.MixIndicesAVX512(next, x, g, rows, own, at, to.Weights, step, &peaks))
+		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX512(next, x, g, rows, own, at, to.Weights, step)
+	} else {
+		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX2(next, x, g, rows, own, at, to.Weights, step)
 	}
-	return passed(&peaks, asm.MixIndicesAVX2(next, x, g, rows, own, at, to.Weights, step, &peaks))
+	return p
 }
 
 // FarIndices returns the largest magnitude of the differences that MixIndices takes.
 func (t Tier) FarIndices(rows, own []int32, at []int) (far uint32) {
-	var peaks [16]uint32
 	switch {
 	case len(at) == 0:
 		return 0
 	case t == AVX512:
-		asm.FarIndicesAVX512(rows, own, at, &peaks)
+		return asm.FarIndicesAVX512(rows, own, at)
 	case t == AVX2:
-		asm.FarIndicesAVX2(rows, own, at, &peaks)
-	default:
-		for _, begin := range at {
-			for i, k := range rows[begin/4:][:len(own)] {
-				far = max(far, uint32(max(k-own[i], own[i]-k)))
-			}
+		return asm.FarIndicesAVX2(rows, own, at)
+	}
+	for _, begin := range at {
+		for i, k := range rows[begin/4:][:len(own)] {
+			far = max(far, uint32(max(k-own[i], own[i]-k)))
 		}
 	}
-	for _, peak := range peaks {
-		far = max(far, peak)
-	}
 	return far
-}
-
-// passed joins the lanes: 16 of differences and 16 of results. Lanes that a tier does not have are 0.
-func passed(peaks *[32]uint32, moved int) Passed {
-	p := Passed{Moved: moved}
-	for i := range RowStep {
-		p.Far, p.Largest = max(p.Far, peaks[i]), max(p.Largest, peaks[RowStep+i])
-	}
-	return p
 }
 
 // stackedRows is the definition of MixRows.

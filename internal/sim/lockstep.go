@@ -235,7 +235,11 @@ func (l *lockstep) round(k int) error {
 	switch {
 	case err != nil:
 	case stack != nil:
-		err = l.parts(func(thread, first, end int) error { return l.pass(stack, thread, first, end, k) })
+		least := coordinates
+		if l.opt.Together != nil {
+			least = ofRows
+		}
+		err = l.parts(least, func(thread, first, end int) error { return l.pass(stack, thread, first, end, k) })
 	default:
 		err = l.each(k, func(thread, i int) error { return l.gradient(thread, i, k) })
 		if err == nil && !l.overlap {
@@ -387,13 +391,17 @@ func (l *lockstep) finish(thread, i, k int) error {
 	return nil
 }
 
-// coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
-const coordinates = 1 << 14
+// How many coordinates a thread works on at least. Waking it takes as long as some thousands of one worker after the
+// other, and more of rows.
+const (
+	coordinates = 1 << 14
+	ofRows      = 1 << 17
+)
 
 // each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker
 // that fails.
 func (l *lockstep) each(k int, do func(thread, i int) error) error {
-	return l.parts(func(thread, first, end int) error {
+	return l.parts(coordinates, func(thread, first, end int) error {
 		for i := first; i < end; i++ {
 			if err := do(thread, i); err != nil {
 				return &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
@@ -403,10 +411,10 @@ func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	})
 }
 
-// parts divides all workers among the threads.
-func (l *lockstep) parts(do func(thread, first, end int) error) error {
+// parts divides all workers among the threads, each with at least so many coordinates.
+func (l *lockstep) parts(least int, do func(thread, first, end int) error) error {
 	n, threads := len(l.peers), len(l.threads)
-	if n*len(l.peers[0].Machine.Params()) < coordinates*threads {
+	if n*len(l.peers[0].Machine.Params()) < least*threads {
 		threads = 1
 	}
 	part := func(thread int) {

@@ -27,10 +27,10 @@ func (l *lockstep) stack(k int) (*gossip.Stack, error) {
 	}
 	sure := s.Begin()
 	if sure && s.Makes() {
-		if err := l.each(k, func(_, i int) error { return s.Encode(i) }); err != nil {
+		if err := l.parts(ofRows, func(_, first, end int) error { return l.encode(s, first, end, k) }); err != nil {
 			return nil, err
 		}
-		if err := l.parts(func(thread, first, end int) error {
+		if err := l.parts(ofRows, func(thread, first, end int) error {
 			for i := first; i < end && !l.lanes[thread].unsure; i++ {
 				l.lanes[thread].unsure = !s.Sure(i)
 			}
@@ -48,6 +48,16 @@ func (l *lockstep) stack(k int) (*gossip.Stack, error) {
 		return nil, err
 	}
 	return nil, l.machine.Unstack()
+}
+
+// encode lets the workers from first up to end make their messages of round k.
+func (l *lockstep) encode(s *gossip.Stack, first, end, k int) error {
+	for i := first; i < end; i++ {
+		if err := s.Encode(i); err != nil {
+			return &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
+		}
+	}
+	return nil
 }
 
 // pass lets the workers from first up to end go through round k.

@@ -7,29 +7,29 @@ package asm
 // MixRowsAVX2 mixes and descends; len(x) is a multiple of a vector, and weights are not empty.
 //
 //go:noescape
-func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 
 // MixIndicesAVX2 is MixRows of grid points: len(x) is a multiple of a vector, and weights are not empty.
 //
 //go:noescape
-func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 
 // FarIndicesAVX2 finds the largest differences; len(own) is a multiple of a vector, and at is not empty.
 //
 //go:noescape
-func FarIndicesAVX2(rows []int32, own []int32, at []int, peaks *[16]uint32)
+func FarIndicesAVX2(rows []int32, own []int32, at []int) (far uint32)
 
 // MixRowsAVX512 mixes and descends; len(x) is a multiple of a vector, and weights are not empty.
 //
 //go:noescape
-func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 
 // MixIndicesAVX512 is MixRows of grid points: len(x) is a multiple of a vector, and weights are not empty.
 //
 //go:noescape
-func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 
 // FarIndicesAVX512 finds the largest differences; len(own) is a multiple of a vector, and at is not empty.
 //
 //go:noescape
-func FarIndicesAVX512(rows []int32, own []int32, at []int, peaks *[16]uint32)
+func FarIndicesAVX512(rows []int32, own []int32, at []int) (far uint32)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+// func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·MixRowsAVX2(SB), NOSPLIT, $0-168
 	// Begin at the first coordinate.
@@ -67,15 +67,28 @@ neighbour:
 	JNZ       loop
 
 done:
-	// Store the lanes of the largest difference, and of the largest result.
-	MOVQ    peaks+152(FP), AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 64(AX)
-	MOVQ    R9, moved+160(FP)
+	// Join the lanes of the largest difference and of the largest result, half with half.
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMAXUD      X0, X2, X2
+	VPSHUFD      $0x0e, X2, X0
+	VPMAXUD      X0, X2, X2
+	VPSHUFD      $0x01, X2, X0
+	VPMAXUD      X0, X2, X2
+	VMOVD        X2, AX
+	MOVL         AX, far+152(FP)
+	VEXTRACTI128 $0x01, Y3, X0
+	VPMAXUD      X0, X3, X3
+	VPSHUFD      $0x0e, X3, X0
+	VPMAXUD      X0, X3, X3
+	VPSHUFD      $0x01, X3, X0
+	VPMAXUD      X0, X3, X3
+	VMOVD        X3, AX
+	MOVL         AX, largest+156(FP)
+	MOVQ         R9, moved+160(FP)
 	VZEROUPPER
 	RET
 
-// func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
+// func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·MixIndicesAVX2(SB), NOSPLIT, $0-192
 	// Begin at the first coordinate.
@@ -140,17 +153,30 @@ neighbour:
 	JNZ       loop
 
 done:
-	// Store the lanes of the largest difference, and of the largest result.
-	MOVQ    peaks+176(FP), AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 64(AX)
-	MOVQ    R9, moved+184(FP)
+	// Join the lanes of the largest difference and of the largest result, half with half.
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMAXUD      X0, X2, X2
+	VPSHUFD      $0x0e, X2, X0
+	VPMAXUD      X0, X2, X2
+	VPSHUFD      $0x01, X2, X0
+	VPMAXUD      X0, X2, X2
+	VMOVD        X2, AX
+	MOVL         AX, far+176(FP)
+	VEXTRACTI128 $0x01, Y3, X0
+	VPMAXUD      X0, X3, X3
+	VPSHUFD      $0x0e, X3, X0
+	VPMAXUD      X0, X3, X3
+	VPSHUFD      $0x01, X3, X0
+	VPMAXUD      X0, X3, X3
+	VMOVD        X3, AX
+	MOVL         AX, largest+180(FP)
+	MOVQ         R9, moved+184(FP)
 	VZEROUPPER
 	RET
 
-// func FarIndicesAVX2(rows []int32, own []int32, at []int, peaks *[16]uint32)
+// func FarIndicesAVX2(rows []int32, own []int32, at []int) (far uint32)
 // Requires: AVX, AVX2
-TEXT ·FarIndicesAVX2(SB), NOSPLIT, $0-80
+TEXT ·FarIndicesAVX2(SB), NOSPLIT, $0-76
 	// Begin at the first coordinate.
 	MOVQ  rows_base+0(FP), AX
 	MOVQ  own_base+24(FP), CX
@@ -182,14 +208,20 @@ neighbour:
 	JNZ     loop
 
 done:
-	// Store the lanes of the largest difference.
-	MOVQ    peaks+72(FP), AX
-	VMOVDQU Y0, (AX)
+	// Join the lanes of the largest difference, half with half.
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0x0e, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0x01, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, far+72(FP)
 	VZEROUPPER
 	RET
 
-// func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
-// Requires: AVX, AVX512F, POPCNT
+// func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
+// Requires: AVX, AVX2, AVX512F, POPCNT
 TEXT ·MixRowsAVX512(SB), NOSPLIT, $0-168
 	// Begin at the first coordinate.
 	MOVQ         next_base+0(FP), AX
@@ -249,16 +281,33 @@ neighbour:
 	JNZ       loop
 
 done:
-	// Store the lanes of the largest difference, and of the largest result.
-	MOVQ      peaks+152(FP), AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	MOVQ      R9, moved+160(FP)
+	// Join the lanes of the largest difference and of the largest result, half with half.
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPMAXUD       Y0, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X0
+	VPMAXUD       X0, X2, X2
+	VPSHUFD       $0x0e, X2, X0
+	VPMAXUD       X0, X2, X2
+	VPSHUFD       $0x01, X2, X0
+	VPMAXUD       X0, X2, X2
+	VMOVD         X2, AX
+	MOVL          AX, far+152(FP)
+	VEXTRACTI64X4 $0x01, Z3, Y0
+	VPMAXUD       Y0, Y3, Y3
+	VEXTRACTI128  $0x01, Y3, X0
+	VPMAXUD       X0, X3, X3
+	VPSHUFD       $0x0e, X3, X0
+	VPMAXUD       X0, X3, X3
+	VPSHUFD       $0x01, X3, X0
+	VPMAXUD       X0, X3, X3
+	VMOVD         X3, AX
+	MOVL          AX, largest+156(FP)
+	MOVQ          R9, moved+160(FP)
 	VZEROUPPER
 	RET
 
-// func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)
-// Requires: AVX, AVX512F, POPCNT
+// func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int)
+// Requires: AVX, AVX2, AVX512F, POPCNT
 TEXT ·MixIndicesAVX512(SB), NOSPLIT, $0-192
 	// Begin at the first coordinate.
 	MOVQ         next_base+0(FP), AX
@@ -320,17 +369,34 @@ neighbour:
 	JNZ       loop
 
 done:
-	// Store the lanes of the largest difference, and of the largest result.
-	MOVQ      peaks+176(FP), AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	MOVQ      R9, moved+184(FP)
+	// Join the lanes of the largest difference and of the largest result, half with half.
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPMAXUD       Y0, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X0
+	VPMAXUD       X0, X2, X2
+	VPSHUFD       $0x0e, X2, X0
+	VPMAXUD       X0, X2, X2
+	VPSHUFD       $0x01, X2, X0
+	VPMAXUD       X0, X2, X2
+	VMOVD         X2, AX
+	MOVL          AX, far+176(FP)
+	VEXTRACTI64X4 $0x01, Z3, Y0
+	VPMAXUD       Y0, Y3, Y3
+	VEXTRACTI128  $0x01, Y3, X0
+	VPMAXUD       X0, X3, X3
+	VPSHUFD       $0x0e, X3, X0
+	VPMAXUD       X0, X3, X3
+	VPSHUFD       $0x01, X3, X0
+	VPMAXUD       X0, X3, X3
+	VMOVD         X3, AX
+	MOVL          AX, largest+180(FP)
+	MOVQ          R9, moved+184(FP)
 	VZEROUPPER
 	RET
 
-// func FarIndicesAVX512(rows []int32, own []int32, at []int, peaks *[16]uint32)
-// Requires: AVX, AVX512F
-TEXT ·FarIndicesAVX512(SB), NOSPLIT, $0-80
+// func FarIndicesAVX512(rows []int32, own []int32, at []int) (far uint32)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·FarIndicesAVX512(SB), NOSPLIT, $0-76
 	// Begin at the first coordinate.
 	MOVQ   rows_base+0(FP), AX
 	MOVQ   own_base+24(FP), CX
@@ -362,8 +428,16 @@ neighbour:
 	JNZ       loop
 
 done:
-	// Store the lanes of the largest difference.
-	MOVQ      peaks+72(FP), AX
-	VMOVDQU32 Z0, (AX)
+	// Join the lanes of the largest difference, half with half.
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPMAXUD       Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPMAXUD       X1, X0, X0
+	VPSHUFD       $0x0e, X0, X1
+	VPMAXUD       X1, X0, X0
+	VPSHUFD       $0x01, X0, X1
+	VPMAXUD       X1, X0, X0
+	VMOVD         X0, AX
+	MOVL          AX, far+72(FP)
 	VZEROUPPER
 	RET

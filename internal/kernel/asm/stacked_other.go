@@ -5,31 +5,31 @@
 package asm
 
 // MixRowsAVX2 mixes and descends; len(x) is a multiple of a vector, and weights are not empty.
-func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int) {
+func MixRowsAVX2(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int) {
 	panic("asm: no assembly in this build")
 }
 
 // MixIndicesAVX2 is MixRows of grid points: len(x) is a multiple of a vector, and weights are not empty.
-func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int) {
+func MixIndicesAVX2(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int) {
 	panic("asm: no assembly in this build")
 }
 
 // FarIndicesAVX2 finds the largest differences; len(own) is a multiple of a vector, and at is not empty.
-func FarIndicesAVX2(rows []int32, own []int32, at []int, peaks *[16]uint32) {
+func FarIndicesAVX2(rows []int32, own []int32, at []int) (far uint32) {
 	panic("asm: no assembly in this build")
 }
 
 // MixRowsAVX512 mixes and descends; len(x) is a multiple of a vector, and weights are not empty.
-func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int) {
+func MixRowsAVX512(next []float32, x []float32, g []float32, rows []float32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int) {
 	panic("asm: no assembly in this build")
 }
 
 // MixIndicesAVX512 is MixRows of grid points: len(x) is a multiple of a vector, and weights are not empty.
-func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int) {
+func MixIndicesAVX512(next []float32, x []float32, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) (far uint32, largest uint32, moved int) {
 	panic("asm: no assembly in this build")
 }
 
 // FarIndicesAVX512 finds the largest differences; len(own) is a multiple of a vector, and at is not empty.
-func FarIndicesAVX512(rows []int32, own []int32, at []int, peaks *[16]uint32) {
+func FarIndicesAVX512(rows []int32, own []int32, at []int) (far uint32) {
 	panic("asm: no assembly in this build")
 }

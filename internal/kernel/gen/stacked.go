@@ -17,21 +17,21 @@ func stacked(c *build.Context) {
 
 func mixRows(w width) {
 	function(w.c, "MixRows"+w.tier,
-		"func(next, x, g []float32, rows []float32, at []int, weights []float32, step float32, peaks *[32]uint32) (moved int)",
+		"func(next, x, g []float32, rows []float32, at []int, weights []float32, step float32) "+
+			"(far, largest uint32, moved int)",
 		"mixes and descends; len(x) is a multiple of a vector, and weights are not empty.")
 	s := newStack(w)
 	s.each(func(theirs operand.Mem, _ operand.Mem, own, d reg.VecVirtual) {
 		w.load(theirs, d)
 		w.c.VSUBPS(own, d, d)
 	}, nil)
-	w.c.Comment("Store the lanes of the largest difference, and of the largest result.")
-	s.peaks()
+	s.join()
 }
 
 func mixIndices(w width) {
 	function(w.c, "MixIndices"+w.tier,
-		"func(next, x, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32, "+
-			"peaks *[32]uint32) (moved int)",
+		"func(next, x, g []float32, rows []int32, own []int32, at []int, weights []float32, step float32) "+
+			"(far, largest uint32, moved int)",
 		"is MixRows of grid points: len(x) is a multiple of a vector, and weights are not empty.")
 	s := newStack(w)
 	own := w.base("own")
@@ -39,12 +39,11 @@ func mixIndices(w width) {
 		w.load(theirs, d)
 		w.c.VPSUBD(mine, d, d)
 	}, &own)
-	w.c.Comment("Store the lanes of the largest difference, and of the largest result.")
-	s.peaks()
+	s.join()
 }
 
 func farIndices(w width) {
-	function(w.c, "FarIndices"+w.tier, "func(rows, own []int32, at []int, peaks *[16]uint32)",
+	function(w.c, "FarIndices"+w.tier, "func(rows, own []int32, at []int) (far uint32)",
 		"finds the largest differences; len(own) is a multiple of a vector, and at is not empty.")
 	w.c.Comment("Begin at the first coordinate.")
 	rows, own, at, n, begin := w.base("rows"), w.base("own"), w.base("at"), w.length("own"), w.c.GP64()
@@ -70,8 +69,8 @@ func farIndices(w width) {
 		w.c.ADDQ(operand.U32(w.bytes), begin)
 		w.c.SUBQ(operand.U32(w.bytes/4), n)
 	})
-	w.c.Comment("Store the lanes of the largest difference.")
-	w.store(far, w.pointer("peaks"))
+	w.c.Comment("Join the lanes of the largest difference, half with half.")
+	w.c.Store(w.most(far), w.c.ReturnIndex(0))
 	w.finish()
 }
 
@@ -157,11 +156,16 @@ func (s *stack) each(difference func(theirs, own operand.Mem, x, d reg.VecVirtua
 	})
 }
 
-// peaks stores the results.
-func (s *stack) peaks() {
-	peaks := s.w.pointer("peaks")
-	s.w.store(s.differing, peaks)
-	s.w.store(s.largest, peaks.Offset(64))
-	s.w.c.Store(s.moved, s.w.c.ReturnIndex(0))
+// join stores the results.
+func (s *stack) join() {
+	s.w.c.Comment("Join the lanes of the largest difference and of the largest result, half with half.")
+	s.w.c.Store(s.w.most(s.differing), s.w.c.ReturnIndex(0))
+	s.w.c.Store(s.w.most(s.largest), s.w.c.ReturnIndex(1))
+	s.w.c.Store(s.moved, s.w.c.ReturnIndex(2))
 	s.w.finish()
+}
+
+// most returns the largest lane.
+func (w width) most(v reg.VecVirtual) reg.GPVirtual {
+	return w.fold(v, func(other, v reg.Register) { w.c.VPMAXUD(other, v, v) })
 }
