@@ -170,7 +170,11 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 		})
 	}
 	all.Wait()
-	return models, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || !worker.Stacks(s.Session.Run) {
+		return models, err
+	}
+	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	return models, results.SaveReplicas(s.Session.Run, models, result.Rounds[0])
 }
 
 func (s *Run) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
