@@ -1,8 +1,6 @@
 package algos
 
 import (
-	"math"
-
 	"gossiptrainer/internal/vec"
 )
 
@@ -97,27 +95,12 @@ func (a *DPSGD) MixPiece(k, piece int, in []Message) (Mixed, error) {
 	return a.pieces.mix(a.X, k, piece, a.X, in)
 }
 
-// Plain reports whether messages are the models themselves, in full precision and in one piece, and mixing is not
-// clipped.
-func (a *DPSGD) Plain() bool {
-	codec, full := a.Codec.(Full)
-	return full && a.Clip == nil && a.Order == CTA && codec.Pieces(len(a.X)) == 1
-}
+// Stacks reports whether a round is that of a Stack of its codec: it mixes before the gradient step, in one piece,
+// without clipping.
+func (a *DPSGD) Stacks() bool { return a.Clip == nil && a.Order == CTA && a.Pieces() == 1 }
 
-// MixPlain is Mix of a Plain rule, of messages that their senders have made by SendPlain. The largest magnitude in all
-// of them is largest, which does not exceed their limits.
-func (a *DPSGD) MixPlain(theirs [][]byte, weights []float32, largest float32) Mixed {
-	return mixFloats(a.X, a.X, theirs, weights, largest)
-}
-
-// SendPlain is Send of a Plain rule. It returns the largest magnitude in the message, too.
-func (a *DPSGD) SendPlain(k int, dst []byte) (_ []byte, largest float32, err error) {
-	if largest = vec.MaxAbs(a.X); !(largest <= math.MaxFloat32) {
-		dst, err = a.Send(k, 0, dst) // names the fault
-		return dst, largest, err
-	}
-	return vec.AppendLE(dst, a.X), largest, nil
-}
+// Move lets the model be x from now on, which has the values of the model.
+func (a *DPSGD) Move(x []float32) { a.X = x }
 
 // ExtraMemory returns the bytes of the working memory of clipping, 0 without it.
 func (a *DPSGD) ExtraMemory() int {

@@ -19,7 +19,7 @@ type Lockstep struct {
 	workers []*Worker
 	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
 	made    [2]messages            // those of round k in made[k mod 2]
-	rows    *rows                  // nil: the workers themselves go through the rounds
+	stack   *Stack                 // nil: the workers themselves go through the rounds
 }
 
 // messages are those of a round, by worker. Receivers need not look for them at their senders.
@@ -45,9 +45,6 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	for i, w := range workers {
 		quiet(w)
 		l.tell(i)
-	}
-	if n > 0 {
-		l.rows = newRows(l)
 	}
 	return l, n > 0
 }
@@ -81,32 +78,64 @@ func Overlaps(w *Worker) bool { return w.plan.Overlap }
 
 // Begun returns the round that the workers are in, and whether it is beyond the last one.
 func (l *Lockstep) Begun() (k int, over bool) {
-	if l.rows != nil {
-		return l.rows.k, l.rows.k == l.workers[0].schedule.Rounds
+	if l.stack != nil {
+		return l.stack.k, l.stack.k == l.stack.rounds
 	}
 	return l.workers[0].k, l.workers[0].phase == done
 }
 
-// Fixed reports whether all messages of all rounds have the same number of bytes.
-func (l *Lockstep) Fixed() bool { return l.rows != nil }
+// Stack lets the workers go through the next rounds as a stack, until Unstack. It returns nil if they cannot.
+// All messages of such rounds have the same number of bytes.
+func (l *Lockstep) Stack() *Stack {
+	if l.stack == nil && l.workers[0].phase == computing {
+		if l.stack = newStack(l.workers); l.stack != nil {
+			clear(l.made[0].payloads)
+			clear(l.made[1].payloads)
+		}
+	}
+	return l.stack
+}
 
 // Settle brings the workers to the round that they are in. It comes before a look at a worker, after all of them have
 // ended a round.
-func (l *Lockstep) Settle() {
-	if l.rows != nil {
-		l.rows.settle(l)
+func (l *Lockstep) Settle() error {
+	if l.stack == nil {
+		return nil
 	}
+	if l.stack.settle(); l.stack.k == l.stack.rounds {
+		return l.stack.leave()
+	}
+	return nil
+}
+
+// Unstack lets the workers themselves go through the rounds that follow.
+func (l *Lockstep) Unstack() error {
+	if l.stack == nil {
+		return nil
+	}
+	l.stack.settle()
+	err := l.stack.leave()
+	l.stack = nil
+	for i := range l.workers {
+		l.tell(i)
+	}
+	return err
 }
 
 // Over ends a round that all workers have ended.
 func (l *Lockstep) Over() {
-	if l.rows != nil {
-		l.rows.k++
+	if l.stack != nil {
+		l.stack.k++
 	}
 }
 
 // Payload returns the bytes of a worker's message of round k: of the last round, or of the next one if it exists.
-func (l *Lockstep) Payload(i, k int) int { return len(l.made[k%2].payloads[i]) }
+func (l *Lockstep) Payload(i, k int) int {
+	if l.stack != nil {
+		return l.stack.bytes
+	}
+	return len(l.made[k%2].payloads[i])
+}
 
 // tell lets the others see the last message of a worker.
 func (l *Lockstep) tell(i int) {
@@ -120,9 +149,6 @@ func (l *Lockstep) tell(i int) {
 // Gradient gives a worker its finite update direction at its model. The worker may use g until the round is over for
 // it. Where messages overlap with gradients the worker mixes, too, and begins the next round.
 func (l *Lockstep) Gradient(i int, g []float32) error {
-	if l.rows != nil {
-		return l.rows.step(l, i, g)
-	}
 	w := l.workers[i]
 	w.phase, w.g = exchanging, g
 	if w.plan.Overlap {
@@ -214,11 +240,12 @@ func (l *Lockstep) Repair(i int, tell func(from topology.Rank, request, repair i
 }
 
 // Leave gives the workers back, each at the beginning of the round that it has begun. Its message is sent as a frame.
-func (l *Lockstep) Leave() {
-	l.Settle()
+func (l *Lockstep) Leave() error {
+	err := l.Unstack()
 	for _, w := range l.workers {
 		if w.phase == computing && w.plan.Overlap {
 			w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
 		}
 	}
+	return err
 }

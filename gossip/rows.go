@@ -1,121 +1,208 @@
 package gossip
 
 import (
+	"math"
+	"slices"
+
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 
-// rows go through the rounds of D-PSGD in full precision, in place of the workers. Small models of many workers take
+// A Stack goes through the rounds of D-PSGD in place of the workers of a Lockstep. Small models of many workers take
 // longer to reach in memory than to mix. So what a round needs of all workers lies side by side, and the workers are
 // brought to their round only before a driver looks at them.
-type rows struct {
-	k       int
-	rounds  int
-	settled int // the round in which the workers are
-	rules   []*algos.DPSGD
+//
+// A round has the parts Encode, Sure and Step. Each is over for all workers before the next begins, and each may be
+// called for several workers at the same time.
+type Stack struct {
+	k, rounds int
+	began     int // the round in which it has taken over the workers
+	workers   []*Worker
+	rules     []*algos.DPSGD
+	models    algos.Models
+	messages  algos.Stack
+	makes     bool // messages are not the models themselves
+	bytes     int  // of a message
+	left      bool // the workers have their messages
+
 	first   []int32 // by worker: its first neighbour in from, with the number of all at the end
 	from    []int32
-	weights []float32 // beside from
-	theirs  [][]byte  // beside from
+	at      []int // beside from: where its row begins, in bytes
+	weights []float32
 	guards  []guard
 	saw     []algos.Mixed
-	largest [2][]float32 // by worker: magnitude in its message of round k, in largest[k mod 2]
 }
 
-// newRows returns nil where the workers run something else.
-func newRows(l *Lockstep) *rows {
-	r := &rows{k: l.workers[0].k, settled: l.workers[0].k, rounds: l.workers[0].schedule.Rounds}
-	for _, w := range l.workers {
+// newStack returns nil where the workers run something else, or have not all the same kind of messages.
+func newStack(workers []*Worker) *Stack {
+	r := &Stack{k: workers[0].k, began: workers[0].k, rounds: workers[0].schedule.Rounds, workers: workers}
+	codecs := make([]algos.Codec, len(workers))
+	for i, w := range workers {
 		rule, ok := w.alg.Algorithm.(*algos.DPSGD)
-		if !ok || !rule.Plain() {
+		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.inbox.at(w.slot()).from) == 0 {
 			return nil
 		}
-		x := w.inbox.at(w.slot())
-		r.first = append(r.first, int32(len(r.from)))
-		for j := range x.from {
-			r.from = append(r.from, int32(x.from[j].rank))
-		}
-		for j := range x.in {
-			r.weights = append(r.weights, x.in[j].Weight)
-		}
-		r.rules, r.guards, r.saw = append(r.rules, rule), append(r.guards, w.guard), append(r.saw, w.mixed)
+		r.rules, codecs[i] = append(r.rules, rule), rule.Codec
 	}
-	r.first = append(r.first, int32(len(r.from)))
-	r.theirs = make([][]byte, len(r.from))
-	for parity, made := range l.made {
-		r.largest[parity] = make([]float32, len(r.rules))
-		for i, rule := range r.rules {
-			r.largest[parity][i] = vec.MaxAbs(rule.X) // of the message that exists
-		}
-		for i, payload := range made.payloads {
-			if d := len(r.rules[i].X); cap(payload) < 4*d { // a message before the first round
-				made.payloads[i] = make([]byte, 4*d)
-			}
-		}
+	stacker, ok := codecs[0].(algos.Stacker)
+	if !ok {
+		return nil
 	}
+	n, dim := len(workers), len(r.rules[0].X)
+	r.models.Rows[0] = vec.NewRows(0, dim) // for the question alone
+	if r.messages = stacker.Stack(codecs, &r.models); r.messages == nil {
+		return nil
+	}
+	_, full := codecs[0].(algos.Full)
+	r.makes = !full
+	for parity := range r.models.Rows {
+		r.models.Rows[parity] = vec.NewRows(n, dim)
+		r.models.Largest[parity] = make([]float32, n)
+	}
+	r.bytes = len(workers[0].outbox.at(r.k).pieces[0])
+	r.enter()
 	return r
 }
 
-// step lets a worker mix the messages of its neighbours, take its step and make its next message.
-func (r *rows) step(l *Lockstep, i int, g []float32) error {
-	rule, first, end := r.rules[i], r.first[i], r.first[i+1]
-	now, next := r.k%2, (r.k+1)%2
-	theirs, largest := r.theirs[first:end], float32(0)
-	for j, from := range r.from[first:end] {
-		theirs[j], largest = l.made[now].payloads[from], max(largest, r.largest[now][from])
+// enter takes over the models and the neighbours of the workers.
+func (r *Stack) enter() {
+	now := r.k % 2
+	for i, w := range r.workers {
+		x := w.inbox.at(w.slot())
+		r.first = append(r.first, int32(len(r.from)))
+		for j := range x.from {
+			from := int(x.from[j].rank)
+			r.from, r.weights = append(r.from, int32(from)), append(r.weights, x.in[j].Weight)
+			r.at = append(r.at, 4*from*r.models.Rows[0].Stride)
+		}
+		r.guards, r.saw = append(r.guards, w.guard), append(r.saw, w.mixed)
+		row := r.models.Rows[now].At(i)
+		copy(row, r.rules[i].X)
+		r.rules[i].Move(row)
+		w.outbox.at(r.k).pieces[0] = nil // see leave
+		r.models.Largest[now][i] = vec.MaxAbs(row)
 	}
-	if limit := r.guards[i].limit(); !(largest <= limit) {
-		return r.refuse(l, i, limit)
-	}
-	r.saw[i] = rule.MixPlain(theirs, r.weights[first:end], largest)
-	r.guards[i].mixed(r.saw[i])
-	err := rule.Descend(r.k, g)
-	if to := &l.made[next].payloads[i]; err == nil && r.k+1 < r.rounds {
-		*to, r.largest[next][i], err = rule.SendPlain(r.k+1, (*to)[:0])
-	}
-	return r.failed(l, i, err)
+	r.first = append(r.first, int32(len(r.from)))
 }
 
-// failed stops a worker for good because of err, unless that is nil.
-func (r *rows) failed(l *Lockstep, i int, err error) error {
-	if err == nil {
+// Models returns the models in the present round, and their largest magnitudes.
+func (r *Stack) Models() (x vec.Rows, largest []float32) {
+	return r.models.Rows[r.k%2], r.models.Largest[r.k%2]
+}
+
+// Begin begins the round. It reports false where the workers have to go through it, see Lockstep.Unstack.
+func (r *Stack) Begin() bool { return r.messages.Begin(r.k) }
+
+// Makes reports whether messages are made and checked by Encode and Sure. Otherwise they are the models.
+func (r *Stack) Makes() bool { return r.makes }
+
+// Encode lets a worker make its message.
+func (r *Stack) Encode(i int) error {
+	if r.messages.Encode(i) == nil {
 		return nil
 	}
-	w := l.workers[i]
-	w.k = r.k
+	return r.unsent(i, r.k, r.models.Rows[r.k%2].At(i))
+}
+
+// Sure reports whether a worker can use all messages of the round as they are.
+func (r *Stack) Sure(i int) bool { return r.messages.Sure(i, r.passage(i, nil)) }
+
+// passage returns the way of a worker through the round.
+func (r *Stack) passage(i int, g []float32) algos.Passage {
+	first, end := r.first[i], r.first[i+1]
+	now, next := r.k%2, (r.k+1)%2
+	return algos.Passage{
+		Next: r.models.Rows[next].Whole(i), X: r.models.Rows[now].Whole(i), G: g, From: r.from[first:end],
+		To: kernel.Neighbours{At: r.at[first:end], Weights: r.weights[first:end]},
+	}
+}
+
+// Step lets a worker mix the messages of its neighbours and descend along g, a row with what fills it up.
+func (r *Stack) Step(i int, g []float32) error {
+	p := r.passage(i, g)
+	p.Step = -r.rules[i].Alpha(r.k)
+	passed := r.messages.Mix(i, p)
+	if limit := r.guards[i].limit(); !r.makes && !(passed.Largest <= limit) {
+		return r.refuse(i, limit)
+	}
+	r.saw[i], r.models.Largest[(r.k+1)%2][i] = passed.Mixed, passed.Next
+	r.guards[i].mixed(passed.Mixed)
+	if !r.makes && !(passed.Next <= math.MaxFloat32) && r.k+1 < r.rounds {
+		return r.unsent(i, r.k+1, p.Next[:r.models.Rows[0].Dim])
+	}
+	return nil
+}
+
+// unsent returns the error of a worker that cannot make its message of round k from its model.
+func (r *Stack) unsent(i, k int, x []float32) error {
+	w := r.workers[i]
+	r.rules[i].Move(slices.Clone(x))
+	w.k = k
+	_, err := r.rules[i].Send(k, 0, nil)
 	return w.fail(w.located(err))
 }
 
 // refuse returns the error of a message whose values are absurd.
-func (r *rows) refuse(l *Lockstep, i int, limit float32) error {
+func (r *Stack) refuse(i int, limit float32) error {
 	var in []algos.Message
 	for j := r.first[i]; j < r.first[i+1]; j++ {
-		in = append(in, algos.Message{From: topology.Rank(r.from[j]), Payload: r.theirs[j], Limit: limit})
+		from := int(r.from[j])
+		in = append(in, algos.Message{From: topology.Rank(from), Payload: vec.LE(r.models.Rows[r.k%2].At(from)), Limit: limit})
 	}
+	w := r.workers[i]
+	w.k = r.k
 	_, err := r.rules[i].Mix(r.k, 0, in)
-	return r.failed(l, i, err)
+	return w.fail(w.located(err))
 }
 
-// settle brings the workers to the present round.
-func (r *rows) settle(l *Lockstep) {
-	for i, w := range l.workers {
-		if r.k == r.settled {
-			break
-		}
+// settle brings the workers to the present round. Their messages are missing, see leave.
+func (r *Stack) settle() {
+	for i, w := range r.workers {
 		w.k, w.guard, w.mixed = r.k, r.guards[i], r.saw[i]
-		b := &w.outbox
-		last := r.k // of the messages that exist
-		if w.phase = computing; r.k == w.schedule.Rounds {
-			w.phase, last = done, r.k-1
+		r.rules[i].Move(r.models.Rows[r.k%2].At(i))
+		if w.phase = computing; r.k == r.rounds {
+			w.phase = done
 		}
-		for slot := max(0, last-1); slot <= last; slot++ {
+	}
+}
+
+// leave gives the workers their last messages, too. It comes after settle.
+func (r *Stack) leave() error {
+	last := r.k // of the messages that exist
+	if r.k == r.rounds {
+		last--
+	}
+	if r.left {
+		return nil
+	}
+	r.left = true
+	for i, w := range r.workers {
+		notes := r.messages.Leave(i, r.k)
+		b := &w.outbox
+		for slot := max(r.began, r.k-1); slot <= last; slot++ {
+			payload, err := r.payload(i, slot)
+			if err != nil {
+				return w.fail(w.located(err))
+			}
 			m := b.at(slot)
-			m.Frame = Frame{From: w.self, Round: slot}
-			m.pieces[0] = l.made[slot%2].payloads[i]
+			m.Frame = Frame{From: w.self, Round: slot, Note: uint64(notes[r.k-slot])}
+			m.pieces[0] = payload
+			b.size = max(b.size, len(payload))
 		}
 		b.sent, b.made = last+1, 1
-		b.size = max(b.size, len(l.made[last%2].payloads[i]))
+		r.rules[i].Move(r.models.Rows[r.k%2].At(i))
 	}
-	r.settled = r.k
+	return nil
+}
+
+// payload makes the message of a worker of the last round or of the present one.
+func (r *Stack) payload(i, k int) ([]byte, error) {
+	x := r.models.Rows[k%2].At(i)
+	if !r.makes && k < r.k { // nothing writes to this row any more
+		return vec.LE(x), nil
+	}
+	r.rules[i].Move(x)
+	return r.rules[i].Send(k, 0, nil)
 }

@@ -110,6 +110,12 @@ func (c *Control) Theta(k int) float64 {
 // Full reports whether models travel in full precision in round k.
 func (c *Control) Full(k int) bool { return c.epoch(k) < c.warm }
 
+// agrees reports whether two workers have the same θ in round k.
+func (c *Control) agrees(o *Control, k int) bool {
+	e := c.epoch(k) % len(c.scale)
+	return c.scale[e] == o.scale[e]
+}
+
 // length returns L.
 func (c *Control) length() int { return c.plan.Diameter + 1 }
 
@@ -136,7 +142,16 @@ func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	if !c.Full(k) {
 		gap /= c.Theta(k)
 	}
-	c.seen = c.seen.or(newNote(gap, repaired > 0 || c.fine.Swap(false)))
+	c.enter(k, gap, notes, repaired > 0)
+}
+
+// enter is mixed for a gap in units of θ.
+func (c *Control) enter(k int, gap float64, notes []uint32, violation bool) {
+	if c.fine.Load() {
+		violation = true
+		c.fine.Store(false)
+	}
+	c.seen = c.seen.or(newNote(gap, violation))
 	for _, n := range notes {
 		c.told = c.told.or(note(n))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
 
@@ -52,6 +53,9 @@ func SimFolder(cfg configs.Config, folder string) string {
 func ModelPath(dir string, rank int) string {
 	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
 }
+
+// ReplicasPath returns where the final models of all ranks are that are in one file.
+func ReplicasPath(dir string) string { return filepath.Join(dir, train.ReplicasFile) }
 
 // AveragePath returns where the mean of the final models is, in the folder of a run whose models are on one machine.
 func AveragePath(dir string) string { return filepath.Join(dir, "model.safetensors") }

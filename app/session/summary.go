@@ -35,7 +35,7 @@ func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final
 	}
 	s.Display.Close()
 	if err == nil && models != nil {
-		err = s.saveAverage(finals, summary.Digest)
+		err = s.saveAverage(finals, models, summary.Digest)
 	}
 	for _, f := range summary.MissedFaults {
 		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
@@ -44,8 +44,11 @@ func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final
 }
 
 // saveAverage writes the mean of the final models.
-func (s *Session) saveAverage(finals []record.Final, digest string) error {
+func (s *Session) saveAverage(finals []record.Final, models score.Replicas, digest string) error {
 	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	if all, ok := models.(score.InMemory); ok && worker.Stacks(s.Run) {
+		return results.SaveMean(s.Run, all, digest)
+	}
 	save := func(watch func(done, all int64)) error { return results.SaveAverage(s.Run, finals, digest, watch) }
 	if s.Screen.Show == nil {
 		return save(nil)

@@ -35,7 +35,49 @@ func (r *Results) Complete(
 		return err
 	}
 	final.Theta, final.Bits, final.Peak = w.Bound(final.Rounds), w.MeanBits(), machine.PeakMemory()
+	if Stacks(run) {
+		return nil
+	}
 	return r.save(final, run, w)
+}
+
+// fewReplicas is the number of replicas of a simulation up to which each has a file.
+const fewReplicas = 256
+
+// Stacks reports whether the final models of a simulation are in one file, see SaveReplicas. Workers that faults may
+// take away have files of their own.
+func Stacks(run *experiment.Run) bool {
+	cfg := run.Config()
+	return run.N() > fewReplicas && len(run.Script()) == 0 && !cfg.External()
+}
+
+// SaveReplicas writes the final models of a simulation that Stacks.
+func (r *Results) SaveReplicas(run *experiment.Run, models score.InMemory, rounds int) error {
+	metadata := run.SavedModel(models[0].X, models[0].Statistics).Metadata
+	metadata[experiment.MetaRank], metadata[experiment.MetaRounds] = "all", strconv.Itoa(rounds)
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "the final models", Need: floatBytes * int64(run.Dim()) * int64(len(models)),
+	}
+	return r.Saver.Save(space, func() error {
+		return train.WriteReplicas(runfolder.ReplicasPath(r.Dir), len(models), metadata, func(i int) train.Saved {
+			return run.Tensors(models[i].X, models[i].Statistics)
+		})
+	})
+}
+
+// SaveMean writes the mean of final models that are in memory, as SaveAverage does.
+func (r *Results) SaveMean(run *experiment.Run, models score.InMemory, digest string) error {
+	statistics, err := score.MeanStatistics(models)
+	if err != nil {
+		return err
+	}
+	mean := run.SavedModel(models.Mean(), statistics)
+	mean.Metadata[experiment.MetaRank], mean.Metadata[experiment.MetaDigest] = "average", digest
+	mean.Metadata["averaged"] = strconv.Itoa(len(models))
+	space := runfolder.SpaceError{
+		Dir: r.Dir, Key: "output.dir", What: "the average model", Need: floatBytes * int64(run.Dim()),
+	}
+	return r.Saver.Save(space, func() error { return train.Write(runfolder.AveragePath(r.Dir), mean) })
 }
 
 // evaluate adds the score of the replica to a result.

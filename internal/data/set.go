@@ -1,6 +1,7 @@
 package data
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -78,14 +79,26 @@ func (s Set) Sample(dst []float32, i int) {
 	}
 	row := s.bytes[i*f : (i+1)*f]
 	if s.Shape.C == 1 {
-		table := (*[256]float32)(s.table)
-		for k, v := range row {
-			dst[k] = table[v]
-		}
+		look(dst, row, (*[256]float32)(s.table))
 		return
 	}
 	for k, v := range row {
 		dst[k] = s.table[k%s.Shape.C<<8|int(v)]
+	}
+}
+
+// look writes the values of the bytes of a row to dst, of the same length. It reads eight bytes at a time.
+func look(dst []float32, row []uint8, table *[256]float32) {
+	for len(row) >= 8 && len(dst) >= 8 {
+		word := binary.LittleEndian.Uint64(row)
+		dst[0], dst[1] = table[uint8(word)], table[uint8(word>>8)]
+		dst[2], dst[3] = table[uint8(word>>16)], table[uint8(word>>24)]
+		dst[4], dst[5] = table[uint8(word>>32)], table[uint8(word>>40)]
+		dst[6], dst[7] = table[uint8(word>>48)], table[uint8(word>>56)]
+		dst, row = dst[8:], row[8:]
+	}
+	for k, v := range row {
+		dst[k] = table[v]
 	}
 }
 

@@ -32,6 +32,7 @@ type later struct {
 	again  func(s *state.Snapshot) (*Worker, error)
 	oracle *train.Oracle // nil: it takes no gradients
 	score  scoring       // nil for an external model
+	shared bool          // other runs take its gradients, too
 }
 
 // A scoring is Evaluate on chosen rows.
@@ -62,6 +63,21 @@ func Tasks(workers []*Worker) []work.Task {
 		tasks[i] = w.Task
 	}
 	return tasks
+}
+
+// Stacked takes the gradients of all workers of a run at once, see sim.Options.
+func (r *Run) Stacked(workers []*Worker) func(k int, s train.Stacked) bool {
+	oracles := make([]*train.Oracle, len(workers))
+	for i, w := range workers {
+		if oracles[i] = w.later.oracle; w.later.shared || oracles[i] == nil {
+			return nil
+		}
+	}
+	stack := train.NewStack(oracles)
+	if stack == nil {
+		return nil
+	}
+	return func(k int, s train.Stacked) bool { return !r.scorer.Due(k) && stack.Gradients(s) }
 }
 
 // trained builds a worker with an oracle. It starts at x, or from the saved state s.

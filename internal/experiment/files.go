@@ -27,7 +27,14 @@ func (r *Run) SavedModel(x, statistics []float32) train.Saved {
 	metadata["format"] = "pt" // says that the layout is PyTorch's
 	metadata[MetaRun], metadata[MetaSeed] = r.cfg.Name, strconv.FormatUint(r.cfg.Seed, 10)
 	metadata[MetaPeers] = strconv.Itoa(r.N())
-	return train.Saved{Parts: r.files.form.Parts(x, statistics), Layout: r.Layout(), Metadata: metadata}
+	saved := r.Tensors(x, statistics)
+	saved.Metadata = metadata
+	return saved
+}
+
+// Tensors is SavedModel without metadata.
+func (r *Run) Tensors(x, statistics []float32) train.Saved {
+	return train.Saved{Parts: r.files.form.Parts(x, statistics), Layout: r.Layout()}
 }
 
 // RestoredModel returns the flat vector and the running statistics of a model file of this run, or of another one with

@@ -63,6 +63,9 @@ func play(t *testing.T, set []string, latency time.Duration, slow int, events bo
 		opt.Ending.Until = func(record.Step) bool { return false }
 	}
 	all := workers(t, r)
+	if !events {
+		opt.Steady, opt.Together = slow == 0, r.Stacked(all)
+	}
 	var err error
 	if o.Result, err = sim.Run(t.Context(), Tasks(all), opt); err != nil {
 		t.Fatalf("%v: %v", set, err)

@@ -141,9 +141,13 @@ func (r *Run) sumGone(s *record.Summary, res Results) {
 	if len(res.Finals) == 0 {
 		return
 	}
+	finished := make([]bool, r.N())
+	for _, f := range res.Finals {
+		finished[f.Rank] = true
+	}
 	since := make(map[int]int)
-	for rank := range r.N() {
-		if !slices.ContainsFunc(res.Finals, func(f record.Final) bool { return f.Rank == rank }) {
+	for rank, done := range finished {
+		if !done {
 			since[rank] = 0
 		}
 	}

@@ -74,6 +74,7 @@ func Together(runs []*Run) ([][]*Worker, error) {
 			gradients: map[int]*sharedGradient{}}
 		for _, workers := range all {
 			own := workers[i]
+			own.later.shared = true
 			own.Gradient, own.later.score, own.Evaluate = s.takeGradient, s.takeScore, own.evaluate
 			own.Statistics = w.Statistics
 		}

@@ -55,13 +55,17 @@ func (m InMemory) existing(i int) (InMemoryModel, error) {
 	return InMemoryModel{}, fmt.Errorf("internal error: score: model %d is missing", i)
 }
 
-// Mean returns the mean of all models, none missing.
-func (m InMemory) Mean() []float32 {
-	all := make([][]float32, len(m))
-	for i, one := range m {
-		all[i] = one.X
+// Mean returns the mean of the models that exist.
+func (m InMemory) Mean() []float32 { return meanVector(m.vectors()) }
+
+// vectors returns the models that exist.
+func (m InMemory) vectors() (all [][]float32) {
+	for _, one := range m {
+		if one.X != nil {
+			all = append(all, one.X)
+		}
 	}
-	return meanVector(all)
+	return all
 }
 
 // Read copies a piece of a model.
@@ -102,14 +106,23 @@ func Mean(all Replicas, yield func(mean []float32) bool) (consensus float64, err
 	models, dim := all.Size()
 	n := min(dim, pieceLen, max(leastLen, allPieces/max(1, models)))
 	own, sum, mean := make([][]float32, models), make([]float64, n), make([]float32, n)
-	for i := range own {
-		own[i] = make([]float32, n)
+	read := func(i, first, size int) error { return all.Read(own[i][:size], i, first) }
+	if m, ok := all.(InMemory); ok { // where they are
+		whole := m.vectors()
+		read = func(i, first, size int) error {
+			own[i] = whole[i][first : first+size]
+			return nil
+		}
+	} else {
+		for i := range own {
+			own[i] = make([]float32, n)
+		}
 	}
 	for first := 0; first < dim; first += n {
 		size := min(n, dim-first)
 		clear(sum)
 		for i := range own {
-			if err := all.Read(own[i][:size], i, first); err != nil {
+			if err := read(i, first, size); err != nil {
 				return 0, err
 			}
 			for c, v := range own[i][:size] {
@@ -135,6 +148,11 @@ func Mean(all Replicas, yield func(mean []float32) bool) (consensus float64, err
 // where the models have none.
 func MeanStatistics(all Replicas) ([]float32, error) {
 	models, _ := all.Size()
+	if models > 0 { // most models have none
+		if first, err := all.Statistics(0); err != nil || len(first) == 0 {
+			return nil, err
+		}
+	}
 	each := make([][]float32, models)
 	for i := range each {
 		var err error

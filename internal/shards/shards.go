@@ -30,7 +30,8 @@ type Dataset struct {
 	notes     []string                   // for users, about the data
 	warnings  []string
 
-	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
+	whole *data.Set  // the train split, if it was read for its fingerprint and not yet cut
+	cut   []data.Set // by worker, if the shards of all were read
 }
 
 // Find returns *data.MissingError if files of the data set are not there.
@@ -221,6 +222,9 @@ func (d *Dataset) of(rank topology.Rank) int {
 
 // Shard reads the samples of one worker only.
 func (d *Dataset) Shard(rank topology.Rank) (data.Set, error) {
+	if d.cut != nil {
+		return d.cut[rank], nil
+	}
 	source := d.sources[d.of(rank)]
 	if d.local {
 		if err := d.checkStated(rank, source.Info.Train); err != nil {
@@ -276,6 +280,15 @@ func (d *Dataset) sizes() []int {
 
 // Shards reads every train split once and cuts it up.
 func (d *Dataset) Shards(workers int) ([]data.Set, error) {
+	sets, err := d.readAll(workers)
+	if err == nil {
+		d.cut = sets
+	}
+	return sets, err
+}
+
+// readAll is Shards.
+func (d *Dataset) readAll(workers int) ([]data.Set, error) {
 	sets := make([]data.Set, workers)
 	if d.local {
 		for i := range sets {

@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -34,6 +34,8 @@ type lockstep struct {
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
 	later   *later      // nil: workers enter every round
+	losses  []float32   // by worker, of the last round of a stack
+	rough   int         // rounds that the workers go through themselves before they may be a stack
 }
 
 // moments are those of a round, by worker.
@@ -42,14 +44,14 @@ type moments struct {
 	ends  []time.Duration // when it ends
 	takes []time.Duration // the time of the gradient
 	same  bool            // all begin and end at one time
+	least time.Duration   // of takes
+	even  bool            // takes are equal
+	known bool            // takes are known for all rounds
 }
 
 // later is what workers have not entered yet, where rounds are alike: to reach each worker takes longer than its round.
 type later struct {
 	rounds int // that have ended
-	models [][]float32
-	take   []work.Gradient
-	losses []float32
 	every  int // rounds from one record to the next
 }
 
@@ -60,7 +62,9 @@ type lane struct {
 	events   int
 	behind   bool // a worker needs repairs
 	recorded bool // the round of a worker is on record
+	unsure   bool // a worker may need repairs
 	last     weighed
+	g        vec.Rows // gradients of a stack
 }
 
 // A weighed frame is one of some bytes of payload. Most frames are like the last one.
@@ -85,6 +89,7 @@ func newLockstep(s *simulation) *lockstep {
 	n := len(s.peers)
 	l := &lockstep{simulation: s, near: make([][]topology.Rank, n), order: make([]int, n),
 		lanes: make([]lane, len(s.threads))}
+	l.losses = make([]float32, n)
 	l.at = moments{begun: make([]time.Duration, n), ends: make([]time.Duration, n), takes: make([]time.Duration, n)}
 	for thread := range l.lanes {
 		l.lanes[thread].of = l
@@ -108,7 +113,7 @@ func newLockstep(s *simulation) *lockstep {
 	if l.machine, ok = gossip.NewLockstep(machines); !ok {
 		return nil
 	}
-	if l.machine.Fixed() && s.peers[0].account == nil {
+	if s.peers[0].account == nil {
 		l.later = newLater(s.peers)
 	}
 	l.g = make([][]float32, len(s.threads))
@@ -122,27 +127,44 @@ func newLockstep(s *simulation) *lockstep {
 // the order of events. The account of a worker names the neighbour whose message came last. Messages that leave after a
 // gradient may come before a neighbour has ended the round.
 func (l *lockstep) times(k int) bool {
-	same, least := true, horizon
-	for i := range l.peers {
-		l.at.takes[i] = l.computing(&l.peers[i], k)
-		same = same && l.at.takes[i] == l.at.takes[0] && l.at.begun[i] == l.at.begun[0]
-		least = min(least, l.at.takes[i])
+	at := &l.at
+	if !at.known {
+		at.least, at.even, at.known = horizon, true, l.opt.Steady
+		for i := range l.peers {
+			at.takes[i] = l.computing(&l.peers[i], k)
+			at.even = at.even && at.takes[i] == at.takes[0]
+			at.least = min(at.least, at.takes[i])
+		}
 	}
-	l.at.same = same
+	at.same = at.even && level(at.begun)
 	l.end()
 	switch {
-	case least <= 0:
+	case at.least <= 0:
 		return false
 	case l.peers[0].account != nil:
-		return same && l.overlap && l.opt.Network.Uplink.Latency < least
+		return at.same && l.overlap && l.opt.Network.Uplink.Latency < at.least
 	}
-	return same || l.overlap
+	return at.same || l.overlap
+}
+
+// level reports whether all times are equal.
+func level(times []time.Duration) bool {
+	for _, at := range times {
+		if at != times[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // end computes when the workers end the round, apart from repairs.
 func (l *lockstep) end() {
 	latency := l.opt.Network.Uplink.Latency
 	for i := range l.peers {
+		if i > 0 && l.at.same && len(l.near[i]) > 0 && len(l.near[0]) > 0 {
+			l.at.ends[i] = l.at.ends[0]
+			continue
+		}
 		end := l.at.begun[i] + l.at.takes[i]
 		for _, j := range l.near[i] {
 			sent := l.at.begun[j]
@@ -166,8 +188,7 @@ func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	for {
 		k, over := l.machine.Begun()
 		if over {
-			l.enter(k)
-			return true, nil
+			return true, l.enter(k)
 		}
 		if err := l.stopped(ctx); err != nil {
 			return false, err
@@ -189,8 +210,12 @@ func (l *lockstep) due(k int) bool {
 
 // leave lets the queue go on: each worker begins round k when it would have begun it.
 func (l *lockstep) leave(k int) error {
-	l.enter(k)
-	l.machine.Leave()
+	if err := l.enter(k); err != nil {
+		return err
+	}
+	if err := l.machine.Leave(); err != nil {
+		return err
+	}
 	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(l.at.begun[i], l.at.begun[j]) })
 	for _, i := range l.order {
 		l.now = l.at.begun[i]
@@ -206,13 +231,23 @@ func (l *lockstep) leave(k int) error {
 
 // round lets all workers go through round k.
 func (l *lockstep) round(k int) error {
-	if err := l.each(k, func(thread, i int) error { return l.gradient(thread, i, k) }); err != nil {
-		return err
-	}
-	if !l.overlap {
-		if err := l.each(k, func(thread, i int) error { return l.mix(thread, i, k) }); err != nil {
-			return err
+	stack, err := l.stack(k)
+	switch {
+	case err != nil:
+	case stack != nil:
+		least := coordinates
+		if l.opt.Together != nil {
+			least = ofRows
 		}
+		err = l.parts(least, func(thread, first, end int) error { return l.pass(stack, thread, first, end, k) })
+	default:
+		err = l.each(k, func(thread, i int) error { return l.gradient(thread, i, k) })
+		if err == nil && !l.overlap {
+			err = l.each(k, func(thread, i int) error { return l.mix(thread, i, k) })
+		}
+	}
+	if err != nil {
+		return err
 	}
 	for i := range l.peers {
 		if !l.any(func(r *lane) bool { return r.behind }) {
@@ -230,17 +265,19 @@ func (l *lockstep) round(k int) error {
 		l.now = max(l.now, end)
 	}
 	l.machine.Over()
-	if l.later != nil {
+	if stack != nil && l.later != nil {
 		l.later.rounds++
 		l.lanes[0].recorded = l.later.records(k+1, l.peers[0].Rounds)
 	}
 	if l.opt.Observe != nil && l.any(func(r *lane) bool { return r.recorded }) {
-		l.enter(k + 1)
+		if err := l.enter(k + 1); err != nil {
+			return err
+		}
 		l.records(k)
 	}
 	l.at.begun, l.at.ends = l.at.ends, l.at.begun
 	for thread := range l.lanes {
-		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last}
+		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last, g: l.lanes[thread].g}
 	}
 	return nil
 }
@@ -257,9 +294,6 @@ func (l *lockstep) any(holds func(r *lane) bool) bool {
 
 // gradient lets a worker take its gradient, and go on as far as the messages allow.
 func (l *lockstep) gradient(thread, i, k int) error {
-	if l.later != nil {
-		return l.quick(thread, i, k)
-	}
 	p := &l.peers[i]
 	x := p.Machine.Params()
 	g := &l.g[thread]
@@ -283,46 +317,33 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	return nil
 }
 
-// quick is gradient without a look at the worker.
-func (l *lockstep) quick(thread, i, k int) (err error) {
-	x, g := l.later.models[i], &l.g[thread]
-	if len(*g) != len(x) {
-		*g = make([]float32, len(x))
-	}
-	if l.later.losses[i], err = l.later.take[i](*g, k, x); err != nil {
-		return err
-	}
-	return l.machine.Gradient(i, *g)
-}
-
 // newLater returns nil where workers are not alike.
 func newLater(peers []peer) *later {
-	r := &later{every: peers[0].Every, losses: make([]float32, len(peers))}
 	for i := range peers {
-		p := &peers[i]
-		if p.Every != r.every || len(p.Machine.Params()) != len(peers[0].Machine.Params()) {
+		if peers[i].Every != peers[0].Every {
 			return nil
 		}
-		r.models, r.take = append(r.models, p.Machine.Params()), append(r.take, p.Gradient)
 	}
-	return r
+	return &later{every: peers[0].Every}
 }
 
 // records reports whether the end of round k goes on record.
 func (r *later) records(k, last int) bool { return r.every > 0 && (k%r.every == 0 || k == last) }
 
 // enter lets the workers enter the rounds up to round k.
-func (l *lockstep) enter(k int) {
-	l.machine.Settle()
+func (l *lockstep) enter(k int) error {
+	if err := l.machine.Settle(); err != nil {
+		return err
+	}
 	if l.later == nil || l.later.rounds == 0 {
-		return
+		return nil
 	}
 	lane, rounds := &l.lanes[0], l.later.rounds
 	l.later.rounds = 0
 	payload := l.machine.Payload(0, max(0, k-1))
 	for i := range l.peers {
 		p := &l.peers[i]
-		p.round, p.order.loss = k, l.later.losses[i]
+		p.round, p.order.loss = k, l.losses[i]
 		p.ready = l.at.begun[i] + l.at.takes[i]
 		sent := rounds
 		if p.ended = k == p.Rounds; p.ended {
@@ -336,6 +357,7 @@ func (l *lockstep) enter(k int) {
 		}
 		l.events += rounds * len(l.near[i])
 	}
+	return nil
 }
 
 // mix lets a worker mix that has its gradient.
@@ -369,23 +391,34 @@ func (l *lockstep) finish(thread, i, k int) error {
 	return nil
 }
 
-// coordinates is how many coordinates a thread works on at least. Waking it takes as long as some thousands.
-const coordinates = 1 << 14
+// How many coordinates a thread works on at least. Waking it takes as long as some thousands of one worker after the
+// other, and more of rows.
+const (
+	coordinates = 1 << 14
+	ofRows      = 1 << 17
+)
 
 // each calls do for all workers in round k, with all threads where that pays. It returns the error of the first worker
 // that fails.
 func (l *lockstep) each(k int, do func(thread, i int) error) error {
+	return l.parts(coordinates, func(thread, first, end int) error {
+		for i := first; i < end; i++ {
+			if err := do(thread, i); err != nil {
+				return &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
+			}
+		}
+		return nil
+	})
+}
+
+// parts divides all workers among the threads, each with at least so many coordinates.
+func (l *lockstep) parts(least int, do func(thread, first, end int) error) error {
 	n, threads := len(l.peers), len(l.threads)
-	if n*len(l.peers[0].Machine.Params()) < coordinates*threads {
+	if n*len(l.peers[0].Machine.Params()) < least*threads {
 		threads = 1
 	}
 	part := func(thread int) {
-		for i := n * thread / threads; i < n*(thread+1)/threads; i++ {
-			if err := do(thread, i); err != nil {
-				l.lanes[thread].err = &TrainingError{Rank: l.peers[i].Rank, Round: k, Err: err}
-				return
-			}
-		}
+		l.lanes[thread].err = do(thread, n*thread/threads, n*(thread+1)/threads)
 	}
 	var others sync.WaitGroup
 	for thread := 1; thread < threads; thread++ {

@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
 
@@ -16,13 +17,17 @@ type Options struct {
 	Network shape.Network
 	// Compute returns the virtual time that a worker's gradient of round k takes.
 	Compute func(worker topology.Rank, k int) time.Duration
-	Costs   cost.Costs         // of coding and of links, apart from gradients; the zero value: they take no time
-	Cores   int                // that all workers share; 0: every gradient and every worker's coding has a core
-	Ending  Ending             // of a run that may end before its last round
-	Faults  *Faults            // made on purpose; nil: none
-	Observe func(record.Event) // is called with every event of the record; nil: there is no record
-	Keep    *Keeping           // takes states from which the run can go on; nil: there are none
-	From    *Saved             // the state from which the run goes on, with the machines at its round; nil: the beginning
+	Steady  bool // no time of Compute depends on the round
+	// Together writes what the tasks' Gradient would write, for workers in turn whose models are rows. It reports false,
+	// and has changed nothing that counts, where each worker has to be asked: so it is where one would fail. Nil: always.
+	Together func(k int, s train.Stacked) bool
+	Costs    cost.Costs         // of coding and of links, apart from gradients; the zero value: they take no time
+	Cores    int                // that all workers share; 0: every gradient and every worker's coding has a core
+	Ending   Ending             // of a run that may end before its last round
+	Faults   *Faults            // made on purpose; nil: none
+	Observe  func(record.Event) // is called with every event of the record; nil: there is no record
+	Keep     *Keeping           // takes states from which the run can go on; nil: there are none
+	From     *Saved             // the state from which the run goes on, with the machines at its round; nil: the beginning
 }
 
 // An Ending ends a run before its rounds are over. Workers that share rounds end with the last round that any of them

@@ -82,8 +82,9 @@ func (a Averaging) sources() ([]source, error) {
 }
 
 func newSource(path string) (source, error) {
-	s := source{path: path, at: map[string]int64{}}
-	file, h, err := open(path)
+	name, row, stacked := rowOf(path)
+	s := source{path: name, at: map[string]int64{}}
+	file, h, err := open(name)
 	if err != nil {
 		return s, err
 	}
@@ -99,6 +100,11 @@ func newSource(path string) (source, error) {
 	for _, t := range h.Tensors {
 		s.at[t.Name] = at
 		at += int64(t.Bytes())
+	}
+	if err == nil && stacked {
+		if err = s.cut(row); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	return s, err
 }

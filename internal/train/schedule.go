@@ -28,7 +28,10 @@ func schedules() []string { return []string{"constant", "cosine", "linear", "ste
 //	step      α·factor^⌊t/every⌋
 //
 // After its warm-up it never increases.
-type Schedule struct{ plan StepPlan }
+type Schedule struct {
+	plan  StepPlan
+	fixed float32 // α of a constant schedule as it is applied, else 0
+}
 
 // NewSchedule returns the schedule of a plan. It refuses numbers out of range.
 func NewSchedule(p StepPlan) (Schedule, error) {
@@ -47,7 +50,11 @@ func NewSchedule(p StepPlan) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("train: step schedule: factor %v every %d rounds: want a factor in (0, 1] every 1 "+
 			"round or more", p.DropFactor, p.DropEvery)
 	}
-	return Schedule{p}, nil
+	s := Schedule{plan: p}
+	if p.Name == "constant" {
+		s.fixed = roundDown(p.StepSize)
+	}
+	return s, nil
 }
 
 // At returns α_k in float64, for the rules of theta; k ≥ 0.
@@ -73,4 +80,9 @@ func (s Schedule) At(k int) float64 {
 
 // StepSize returns α_k as it is applied: rounded down, so that it never exceeds the value that the rules of theta used.
 // As a method value it is an algos.StepSize.
-func (s Schedule) StepSize(k int) float32 { return roundDown(s.At(k)) }
+func (s Schedule) StepSize(k int) float32 {
+	if s.fixed > 0 && k >= s.plan.Warmup {
+		return s.fixed
+	}
+	return roundDown(s.At(k))
+}

@@ -100,13 +100,15 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Slowdown(rank))
 		},
-		Costs:   s.Costs,
-		Cores:   s.Cores,
-		Ending:  s.Ending(),
-		Faults:  s.faults(workers, means, scores),
-		Observe: s.Event,
-		Keep:    keep.rules(),
-		From:    from,
+		Steady:   true,
+		Together: s.Session.Run.Stacked(workers),
+		Costs:    s.Costs,
+		Cores:    s.Cores,
+		Ending:   s.Ending(),
+		Faults:   s.faults(workers, means, scores),
+		Observe:  s.Event,
+		Keep:     keep.rules(),
+		From:     from,
 	})
 	if err != nil {
 		return err
@@ -168,7 +170,11 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 		})
 	}
 	all.Wait()
-	return models, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || !worker.Stacks(s.Session.Run) {
+		return models, err
+	}
+	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	return models, results.SaveReplicas(s.Session.Run, models, result.Rounds[0])
 }
 
 func (s *Run) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {

@@ -57,6 +57,7 @@ func topics() []topic {
 		{"sums", sums},
 		{"subtract", subtract},
 		{"quadratic", quadratic},
+		{"stacked", stacked},
 	}
 }
 

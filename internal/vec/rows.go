@@ -1,0 +1,28 @@
+package vec
+
+import "gossiptrainer/internal/kernel"
+
+// Rows are vectors of Dim coordinates that follow each other in one array, at a distance of Stride. What fills up a row
+// is 0.
+type Rows struct {
+	Data        []float32
+	Dim, Stride int
+}
+
+// NewRows returns n rows of zeros, for the kernels over rows.
+func NewRows(n, dim int) Rows {
+	stride := (dim + kernel.RowStep - 1) / kernel.RowStep * kernel.RowStep
+	return Rows{make([]float32, n*stride), dim, stride}
+}
+
+// At returns row i.
+func (r Rows) At(i int) []float32 { return r.Data[i*r.Stride:][:r.Dim:r.Dim] }
+
+// Whole returns row i with what fills it up.
+func (r Rows) Whole(i int) []float32 { return r.Data[i*r.Stride:][:r.Stride:r.Stride] }
+
+// From returns the rows from one on.
+func (r Rows) From(i int) Rows {
+	r.Data = r.Data[i*r.Stride:]
+	return r
+}
