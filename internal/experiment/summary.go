@@ -143,7 +143,9 @@ func (r *Run) sumGone(s *record.Summary, res Results) {
 	}
 	finished := make([]bool, r.N())
 	for _, f := range res.Finals {
-		finished[f.Rank] = true
+		if f.Rank < len(finished) { // others are refused with their digests
+			finished[f.Rank] = true
+		}
 	}
 	since := make(map[int]int)
 	for rank, done := range finished {
