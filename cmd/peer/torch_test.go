@@ -119,9 +119,9 @@ func TestTheExampleComputesWhatItsReferenceDoes(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// Every algorithm takes every optimizer of the script. The tests of each change have each optimizer once, as the example
-// has D-PSGD and AdamW, with an algorithm that compresses and with one without shared rounds: internal/experiment has
-// scripts of every algorithm. The nightly tests have all pairs, each twice with one digest.
+// Every algorithm takes every optimizer of the script. The tests of each change have each optimizer once: the example
+// has AdamW. They have one algorithm that compresses and one without shared rounds, because internal/experiment tries
+// scripts with each. The nightly tests have all pairs, each twice with one digest.
 func TestAlgorithmsTakeTheOptimizersOfScripts(t *testing.T) {
 	t.Parallel()
 	python := torchPython(t)
