@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/configs"
 )
 
-// Each key of run files has a value here that is not its default, or a reason why other tests set it. What is named here
-// is a key.
+// Each key of run files has a value that is not its default, or a reason why other tests set it. The tables name no
+// other keys.
 func TestEveryKeyIsSet(t *testing.T) {
 	var schema property
 	if err := json.Unmarshal(configs.Schema(), &schema); err != nil {
