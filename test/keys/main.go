@@ -82,7 +82,8 @@ func contexts() (all [][]string) {
 var texts = map[string]string{
 	"name": "another", "topology.slack": "0.5", "algorithm.gamma": "0.5",
 	"algorithm.compressor.table": "[0, 0.25, 0.5, 1]", "algorithm.compressor.refit_at": "[3]",
-	"data.sizes.shares": "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]", "model.hidden": "[16, 8]",
+	"algorithm.compressor.layers": `["dense1*"]`,
+	"data.sizes.shares":           "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]", "model.hidden": "[16, 8]",
 	"train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
 	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "membership.grace": "2s", "faults.script": "[]",
 	"checkpoint.journal": "64MB", "topology.rows": "2", "topology.cols": "2", "topology.degree": "2",
