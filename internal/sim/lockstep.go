@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
@@ -34,8 +34,13 @@ type lockstep struct {
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
 	later   *later      // nil: workers enter every round
-	losses  []float32   // by worker, of the last round of a stack
-	rough   int         // rounds that the workers go through themselves before they may be a stack
+	rows    stacked
+}
+
+// stacked is the state of rounds as a stack.
+type stacked struct {
+	losses []float32 // by worker, of the last such round
+	rough  int       // rounds that the workers go through themselves before they may be a stack again
 }
 
 // moments are those of a round, by worker.
@@ -64,7 +69,7 @@ type lane struct {
 	recorded bool // the round of a worker is on record
 	unsure   bool // a worker may need repairs
 	last     weighed
-	g        vec.Rows // gradients of a stack
+	g        algos.Rows // gradients of a stack
 }
 
 // A weighed frame is one of some bytes of payload. Most frames are like the last one.
@@ -89,7 +94,7 @@ func newLockstep(s *simulation) *lockstep {
 	n := len(s.peers)
 	l := &lockstep{simulation: s, near: make([][]topology.Rank, n), order: make([]int, n),
 		lanes: make([]lane, len(s.threads))}
-	l.losses = make([]float32, n)
+	l.rows.losses = make([]float32, n)
 	l.at = moments{begun: make([]time.Duration, n), ends: make([]time.Duration, n), takes: make([]time.Duration, n)}
 	for thread := range l.lanes {
 		l.lanes[thread].of = l
@@ -343,7 +348,7 @@ func (l *lockstep) enter(k int) error {
 	payload := l.machine.Payload(0, max(0, k-1))
 	for i := range l.peers {
 		p := &l.peers[i]
-		p.round, p.order.loss = k, l.losses[i]
+		p.round, p.order.loss = k, l.rows.losses[i]
 		p.ready = l.at.begun[i] + l.at.takes[i]
 		sent := rounds
 		if p.ended = k == p.Rounds; p.ended {
