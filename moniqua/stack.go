@@ -9,8 +9,8 @@ import (
 )
 
 // Workers in one memory know each other's indices. Where all indices of two workers are less than N/2 apart, symbols
-// give exactly these differences, see bytePath, and the hash agrees. So in a round in which that is sure, no worker packs,
-// hashes or recovers anything. A round in which it is not sure is left to the codecs.
+// give exactly these differences, see bytePath, and the hash agrees. So in a round in which that is sure, no worker
+// packs, hashes or recovers anything. A round in which it is not sure is left to the codecs.
 
 // points are the indices of all workers, as rows of one array beside their models.
 type points struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // The models of many workers are rows of one array. A worker's round goes through its row once: from the differences
-// of its neighbours' rows to its next model. So the rows of small models stay in the caches, and no call per vector counts.
+// of its neighbours' rows to its next model. So the rows of small models stay in the caches, and few calls are made.
 
 // RowStep divides the length of every row. Coordinates that fill up a row are 0.
 const RowStep = 16

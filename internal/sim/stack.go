@@ -110,7 +110,7 @@ func (l *lockstep) step(s *gossip.Stack, t turn, g []float32) (err error) {
 		}
 		return err
 	}
-	if l.later != nil {
+	if l.rows.later != nil {
 		return nil
 	}
 	p.order.loss, p.ready = l.rows.losses[i], l.at.begun[i]+l.at.takes[i]

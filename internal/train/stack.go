@@ -32,17 +32,6 @@ func NewStack(oracles []*Oracle) *Stack {
 	return &Stack{oracles, s, make([]float32, len(oracles))}
 }
 
-// plain reports whether directions are gradients.
-func (o *Oracle) plain() bool {
-	return o.parts == nil && o.bound == 0 && !o.optional && (o.optimizer == nil || o.optimizer.plain())
-}
-
-// plain reports whether Direct changes no gradient.
-func (o *Optimizer) plain() bool {
-	plain := o.rule.Kind == "" || o.rule.Kind == SGD
-	return plain && o.rule.ClipNorm == 0 && o.weight == 1 && o.decay == 0 && o.m == nil
-}
-
 // Gradients reports false where an oracle has to be asked: before its first gradient, and where it would fail. It does
 // not see directions that are not finite: they show in the next model.
 func (s *Stack) Gradients(to algos.Stacked) bool {
@@ -62,8 +51,7 @@ func (s *Stack) Gradients(to algos.Stacked) bool {
 	return true
 }
 
-// worstOf returns the largest loss that judge lets pass, 0 without a scale. Where rounding makes it more, judge is asked
-// for nothing.
+// worstOf returns the largest loss that judge lets pass, 0 without a scale. It is rounded down.
 func worstOf(scale float64) float32 {
 	return roundDown(min(worst*scale, math.MaxFloat32))
 }
