@@ -92,7 +92,7 @@ func TestParseSpecRefuses(t *testing.T) {
 		"ring:1e3":        "as in ring:8",
 		"ring:4294967296": "as in ring:8",
 		"ring:0":          "at least 1",
-		"ring:9999999":     "at most 1048576",
+		"ring:9999999":    "at most 1048576",
 		"torus:16":        "as in torus:4x4",
 		"torus:4x":        "as in torus:4x4",
 		"torus:4x4x4":     "as in torus:4x4",
