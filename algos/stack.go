@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/vec"
 )
 
 // The models of all workers of a run that are in one memory can be rows of one array. A stack of messages lets the
@@ -12,7 +11,7 @@ import (
 
 // Models are those of all workers, by rank.
 type Models struct {
-	Rows    [2]vec.Rows  // of round k in Rows[k mod 2]
+	Rows    [2]Rows      // of round k in Rows[k mod 2]
 	Largest [2][]float32 // their largest magnitudes, beside them
 }
 
@@ -42,8 +41,9 @@ type Stacker interface {
 type Passage struct {
 	Next, X, G []float32 // rows with what fills them up: x_{k+1}, x_k and the direction
 	From       []int32   // the neighbours
-	To         kernel.Neighbours
-	Step       float32 // of the direction: −α_k
+	At         []int     // beside From: where their rows begin, in bytes
+	Weights    []float32 // beside From
+	Step       float32   // of the direction: −α_k
 }
 
 // Passed is what a worker has seen in a round.
@@ -85,7 +85,9 @@ func (s *stackedRound) Sure(int, Passage) bool { return true }
 
 // Mix implements Stack.
 func (s *stackedRound) Mix(_ int, p Passage) Passed {
-	saw := kernel.Best().MixRows(p.Next, p.X, p.G, s.Rows[s.now].Data, p.To, p.Step)
+	saw := kernel.MixRows(kernel.Best(), s.Rows[s.now].Data, kernel.Pass{
+		Next: p.Next, X: p.X, G: p.G, At: p.At, Weights: p.Weights, Step: p.Step,
+	})
 	largest := float32(0)
 	for _, from := range p.From {
 		largest = max(largest, s.Largest[s.now][from])

@@ -95,7 +95,7 @@ func TestBadFiles(t *testing.T) {
 		{"slack that is another word", "topology: {slack: atuo}\n", 1, 19, "must be like auto or 0.5, got \"atuo\""},
 		{"gamma that is a list", "algorithm: {gamma: [1]}\n", 1, 20, "must be a number, got a list"},
 		{"size 0", "topology: {size: 0}\n", 1, 18, "must be at least 1, got 0"},
-		{"a size beyond 64 bit", "topology: {size: 99999999999999999999}\n", 1, 18, "must be at most 65536"},
+		{"a size beyond 64 bit", "topology: {size: 99999999999999999999}\n", 1, 18, "must be at most 1048576"},
 		{"batch 0", "train: {batch: 0}\n", 1, 16, "must be at least 1"},
 		{"momentum 1", "train: {momentum: 1}\n", 1, 19, "must be below 1, got 1"},
 		{"step size 0", "train: {step_size: 0}\n", 1, 20, "must be above 0"},

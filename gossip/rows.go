@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -51,14 +50,14 @@ func newStack(workers []*Worker) *Stack {
 		return nil
 	}
 	n, dim := len(workers), len(r.rules[0].X)
-	r.models.Rows[0] = vec.NewRows(0, dim) // for the question alone
+	r.models.Rows[0] = algos.NewRows(0, dim) // for the question alone
 	if r.messages = stacker.Stack(codecs, &r.models); r.messages == nil {
 		return nil
 	}
 	_, full := codecs[0].(algos.Full)
 	r.makes = !full
 	for parity := range r.models.Rows {
-		r.models.Rows[parity] = vec.NewRows(n, dim)
+		r.models.Rows[parity] = algos.NewRows(n, dim)
 		r.models.Largest[parity] = make([]float32, n)
 	}
 	r.bytes = len(workers[0].outbox.at(r.k).pieces[0])
@@ -88,7 +87,7 @@ func (r *Stack) enter() {
 }
 
 // Models returns the models in the present round, and their largest magnitudes.
-func (r *Stack) Models() (x vec.Rows, largest []float32) {
+func (r *Stack) Models() (x algos.Rows, largest []float32) {
 	return r.models.Rows[r.k%2], r.models.Largest[r.k%2]
 }
 
@@ -115,7 +114,7 @@ func (r *Stack) passage(i int, g []float32) algos.Passage {
 	now, next := r.k%2, (r.k+1)%2
 	return algos.Passage{
 		Next: r.models.Rows[next].Whole(i), X: r.models.Rows[now].Whole(i), G: g, From: r.from[first:end],
-		To: kernel.Neighbours{At: r.at[first:end], Weights: r.weights[first:end]},
+		At: r.at[first:end], Weights: r.weights[first:end],
 	}
 }
 
@@ -149,7 +148,8 @@ func (r *Stack) refuse(i int, limit float32) error {
 	var in []algos.Message
 	for j := r.first[i]; j < r.first[i+1]; j++ {
 		from := int(r.from[j])
-		in = append(in, algos.Message{From: topology.Rank(from), Payload: vec.LE(r.models.Rows[r.k%2].At(from)), Limit: limit})
+		x := r.models.Rows[r.k%2].At(from)
+		in = append(in, algos.Message{From: topology.Rank(from), Payload: vec.LE(x), Limit: limit})
 	}
 	w := r.workers[i]
 	w.k = r.k

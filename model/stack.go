@@ -2,7 +2,6 @@ package model
 
 import (
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/vec"
 )
 
 // A Stack is the objectives of all workers of a run.
@@ -15,7 +14,7 @@ type Stack interface {
 type quadratics struct {
 	tier      kernel.Tier
 	curvature []float32
-	optima    vec.Rows
+	optima    []float32 // rows of the length of curvature
 }
 
 // NewStack returns a stack of objectives, which then share memory with it. It returns nil where there is none.
@@ -27,23 +26,29 @@ func NewStack(all []Objective) Stack {
 			return nil
 		}
 		if s == nil {
-			s = &quadratics{kernel.Best(), q.curvature, vec.NewRows(len(all), q.Dim())}
+			s = &quadratics{kernel.Best(), q.curvature, make([]float32, len(all)*q.Dim())}
 		}
 		if &q.curvature[0] != &s.curvature[0] {
 			return nil
 		}
-		copy(s.optima.At(i), q.optimum)
+		copy(s.row(i), q.optimum)
 	}
 	if s == nil {
 		return nil
 	}
 	for i, f := range all {
-		f.(*quadratic).optimum = s.optima.At(i)
+		f.(*quadratic).optimum = s.row(i)
 	}
 	return s
 }
 
 // Gradient implements Stack.
 func (s *quadratics) Gradient(worker int, g, x []float32) float32 {
-	return float32(kernel.Quadratic(s.tier, g, s.curvature, x, s.optima.At(worker)) / 2)
+	return float32(kernel.Quadratic(s.tier, g, s.curvature, x, s.row(worker)) / 2)
+}
+
+// row returns the optimum of a worker.
+func (s *quadratics) row(worker int) []float32 {
+	d := len(s.curvature)
+	return s.optima[worker*d:][:d:d]
 }

@@ -79,7 +79,7 @@ func (c *Codec) Grid(k int) (Grid, error) {
 }
 
 // finestStep returns the step of round k with the most levels that a round may have.
-func (c *Codec) finestStep(k int) float64 {
+func finestStep(c *Codec, k int) float64 {
 	return Grid{Theta: c.Theta(k), Levels: c.Levels, Rounding: c.Rounding}.Step()
 }
 
@@ -234,7 +234,7 @@ func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
 		return algos.Mixed{}, err
 	}
 	if c.Control != nil && c.Control.bounds(k) {
-		c.Control.reach(r.largest(g.x), c.finestStep(k))
+		c.Control.reach(r.largest(g.x), finestStep(c, k))
 	}
 	switch {
 	case c.Verify:

@@ -148,8 +148,7 @@ func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 // enter is mixed for a gap in units of θ.
 func (c *Control) enter(k int, gap float64, notes []uint32, violation bool) {
 	if c.fine.Load() {
-		violation = true
-		c.fine.Store(false)
+		violation = c.fine.Swap(false) || violation
 	}
 	c.seen = c.seen.or(newNote(gap, violation))
 	for _, n := range notes {

@@ -124,7 +124,7 @@ func TestAdaptiveKeepsTheGridAboveFloat32(t *testing.T) {
 			if codecs[0].Theta(k) != codecs[1].Theta(k) {
 				t.Fatalf("%s: round %d: two values of theta", name, k)
 			}
-			least = min(least, codecs[0].finestStep(k))
+			least = min(least, finestStep(codecs[0], k))
 		}
 		if steps := large / least; steps < finest/2 || steps > 8*finest {
 			t.Errorf("%s: the parameter is at most 2^%.1f steps from 0, want about 2^26", name, math.Log2(steps))

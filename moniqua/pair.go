@@ -107,7 +107,7 @@ func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) 
 		return algos.Full{}.Encode(dst, number, x)
 	}
 	if p == &c.offered {
-		c.control.reach(math.Float32frombits(kernel.Best().Magnitude(x[:p.before(len(x))])), p.finestStep(number))
+		c.control.reach(math.Float32frombits(kernel.Best().Magnitude(x[:p.before(len(x))])), finestStep(&p.Codec, number))
 	}
 	p.verification.forget()
 	dst, err = p.Codec.Encode(dst, number, x)

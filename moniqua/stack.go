@@ -9,8 +9,8 @@ import (
 )
 
 // Workers in one memory know each other's indices. Where all indices of two workers are less than N/2 apart, symbols
-// give exactly these differences, see bytePath, and the hash agrees. So in a round in which that is sure, nobody packs,
-// hashes or recovers anything. A round in which it is not sure is left to the codecs.
+// give exactly these differences, see bytePath, and the hash agrees. So in a round in which that is sure, no worker
+// packs, hashes or recovers anything. A round in which it is not sure is left to the codecs.
 
 // points are the indices of all workers, as rows of one array beside their models.
 type points struct {
@@ -38,7 +38,7 @@ func (c *Codec) Stack(all []algos.Codec, models *algos.Models) algos.Stack {
 	s := &points{Models: models}
 	for _, other := range all {
 		o, ok := other.(*Codec)
-		if !ok || !o.alike(c) || !o.stacks() {
+		if !ok || !alike(o, c) || !stacks(o) {
 			return nil
 		}
 		s.codecs = append(s.codecs, o)
@@ -48,14 +48,14 @@ func (c *Codec) Stack(all []algos.Codec, models *algos.Models) algos.Stack {
 }
 
 // stacks reports whether a stack has the arithmetic of the codec.
-func (c *Codec) stacks() bool {
+func stacks(c *Codec) bool {
 	width := byteWidth(c.Levels)
 	return width > 1 && c.Rounding != Stochastic && c.Verify && c.Audit == nil && c.Bits == nil && c.Exact == 0 &&
 		c.verification.rounds() == 2 && (c.Control == nil || c.Control.warm == 0)
 }
 
 // alike reports whether two codecs make the same indices of one model.
-func (c *Codec) alike(o *Codec) bool {
+func alike(c, o *Codec) bool {
 	return c.Levels == o.Levels && c.Rounding == o.Rounding && c.Seed == o.Seed && (c.Control == nil) == (o.Control == nil)
 }
 
@@ -123,7 +123,7 @@ func (s *points) Sure(i int, p algos.Passage) bool {
 			return false
 		}
 	}
-	far := s.of.tier.FarIndices(s.indices[parity], s.own(i), p.To.At)
+	far := kernel.FarIndices(s.of.tier, s.indices[parity], s.own(i), p.At)
 	return 2*uint64(far) < uint64(s.of.grid.Levels)
 }
 
@@ -144,15 +144,15 @@ func (s *points) Mix(i int, p algos.Passage) algos.Passed {
 		rows   = s.indices[parity]
 	)
 	for j, from := range p.From {
-		scales[j], notes[j] = s.of.plain.scale(p.To.Weights[j]), s.notes[parity][from]
+		scales[j], notes[j] = s.of.plain.scale(p.Weights[j]), s.notes[parity][from]
 	}
-	to := kernel.Neighbours{At: p.To.At, Weights: scales}
-	passed := s.of.tier.MixIndices(p.Next, p.X, p.G, rows, s.own(i), to, p.Step)
+	pass := kernel.Pass{Next: p.Next, X: p.X, G: p.G, At: p.At, Weights: scales, Step: p.Step}
+	passed := kernel.MixIndices(s.of.tier, rows, s.own(i), pass)
 	saw := s.of.mixed(int(passed.Far), passed.Moved)
 	saw.Largest = saw.Gap
 	if c := s.codecs[i].Control; c != nil {
 		if c.bounds(s.k) {
-			c.reach(s.Largest[parity][i], s.codecs[i].finestStep(s.k))
+			c.reach(s.Largest[parity][i], finestStep(s.codecs[i], s.k))
 		}
 		c.enter(s.k, float64(saw.Gap)/s.theta, notes, false)
 	}

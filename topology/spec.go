@@ -11,7 +11,7 @@ import (
 // MaxWorkers is the largest graph that can be built. A graph of all pairs has at most maxComplete workers, because it
 // has about n²/2 of them.
 const (
-	MaxWorkers  = 1 << 17
+	MaxWorkers  = 1 << 20
 	maxComplete = 1 << 12
 	maxMatching = 1 << 12 // its reach is found by bit sets of n² bits
 )

@@ -70,7 +70,7 @@ func commonInput(files []string) (map[string]string, error) {
 	var most *data.Trained
 	var of, said string
 	for _, file := range files {
-		head, err := train.ReadLayout(file)
+		head, err := train.ReplicaLayout(file)
 		if err != nil {
 			return nil, nil // the average names it
 		}

@@ -102,7 +102,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if r.Model, err = checkpoint.StateFile(r.Model); err != nil {
 		return Score{}, advice.Usage(fmt.Errorf("evaluate: %w", err), "")
 	}
-	head, err := train.ReadLayout(r.Model)
+	head, err := train.ReplicaLayout(r.Model)
 	if err != nil {
 		return Score{}, unreadable("evaluate", err)
 	}
@@ -116,7 +116,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err := run.Data().Find(); err != nil {
 		return Score{}, err
 	}
-	saved, err := train.Read(r.Model)
+	saved, err := train.ReadReplica(r.Model)
 	if err != nil {
 		return Score{}, unreadable("evaluate", err)
 	}

@@ -114,7 +114,7 @@ func (r PredictRequest) classifier() (*experiment.Classifier, configs.Config, er
 	if err != nil {
 		return nil, none, advice.Usage(fmt.Errorf("predict: %w", err), "")
 	}
-	saved, err := train.Read(path)
+	saved, err := train.ReadReplica(path)
 	if err != nil {
 		return nil, none, unreadable("predict", err)
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
@@ -66,7 +67,7 @@ func Tasks(workers []*Worker) []work.Task {
 }
 
 // Stacked takes the gradients of all workers of a run at once, see sim.Options.
-func (r *Run) Stacked(workers []*Worker) func(k int, s train.Stacked) bool {
+func (r *Run) Stacked(workers []*Worker) func(k int, s algos.Stacked) bool {
 	oracles := make([]*train.Oracle, len(workers))
 	for i, w := range workers {
 		if oracles[i] = w.later.oracle; w.later.shared || oracles[i] == nil {
@@ -77,7 +78,7 @@ func (r *Run) Stacked(workers []*Worker) func(k int, s train.Stacked) bool {
 	if stack == nil {
 		return nil
 	}
-	return func(k int, s train.Stacked) bool { return !r.scorer.Due(k) && stack.Gradients(s) }
+	return func(k int, s algos.Stacked) bool { return !r.scorer.Due(k) && stack.Gradients(s) }
 }
 
 // trained builds a worker with an oracle. It starts at x, or from the saved state s.

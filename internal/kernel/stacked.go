@@ -6,16 +6,18 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// The models of many workers are rows of one array. A worker's round goes through its row once, from the differences of
-// its neighbours' rows to its next model. So the rows of small models stay in the caches, and no call per vector counts.
+// The models of many workers are rows of one array. A worker's round goes through its row once: from the differences
+// of its neighbours' rows to its next model. So the rows of small models stay in the caches, and few calls are made.
 
 // RowStep divides the length of every row. Coordinates that fill up a row are 0.
 const RowStep = 16
 
-// Neighbours are rows, with their weights. Offsets are in bytes from the beginning of the array, one per weight.
-type Neighbours struct {
-	At      []int
-	Weights []float32
+// A Pass is the way of a row to the next one. All vectors have the length of X.
+type Pass struct {
+	Next, X, G []float32
+	At         []int     // where the rows of the neighbours begin, in bytes from the beginning of the array
+	Weights    []float32 // beside At
+	Step       float32
 }
 
 // Passed is what a row has seen on its way to the next one.
@@ -26,39 +28,41 @@ type Passed struct {
 }
 
 // MixRows computes next ← (x + Σ_j w_j·(y_j − x)) + step·g, where y_j are rows of the array. Every product is rounded,
-// and the sum over the neighbours, in order, is added to x at once. All vectors have the length of x.
-func (t Tier) MixRows(next, x, g, rows []float32, to Neighbours, step float32) Passed {
+// and the sum over the neighbours, in order, is added to x at once.
+func MixRows(t Tier, rows []float32, to Pass) Passed {
 	if len(to.Weights) == 0 || t == Off {
-		return stackedRows(next, x, g, rows, to, step)
+		return stackedRows(rows, to)
 	}
 	var p Passed
-	next, g, at := next[:len(x)], g[:len(x)], to.At[:len(to.Weights)]
+	x := to.X
+	next, g, at := to.Next[:len(x)], to.G[:len(x)], to.At[:len(to.Weights)]
 	if t == AVX512 {
-		p.Far, p.Largest, p.Moved = asm.MixRowsAVX512(next, x, g, rows, at, to.Weights, step)
+		p.Far, p.Largest, p.Moved = asm.MixRowsAVX512(next, x, g, rows, at, to.Weights, to.Step)
 	} else {
-		p.Far, p.Largest, p.Moved = asm.MixRowsAVX2(next, x, g, rows, at, to.Weights, step)
+		p.Far, p.Largest, p.Moved = asm.MixRowsAVX2(next, x, g, rows, at, to.Weights, to.Step)
 	}
 	return p
 }
 
 // MixIndices is MixRows of integers: next ← (x + Σ_j w_j·(k_j − own)) + step·g, where k_j are rows of the array. All
 // integers are below 2³⁰ in magnitude.
-func (t Tier) MixIndices(next, x, g []float32, rows, own []int32, to Neighbours, step float32) Passed {
+func MixIndices(t Tier, rows, own []int32, to Pass) Passed {
 	if len(to.Weights) == 0 || t == Off {
-		return stackedIndices(next, x, g, rows, own, to, step)
+		return stackedIndices(rows, own, to)
 	}
 	var p Passed
-	next, g, own, at := next[:len(x)], g[:len(x)], own[:len(x)], to.At[:len(to.Weights)]
+	x := to.X
+	next, g, own, at := to.Next[:len(x)], to.G[:len(x)], own[:len(x)], to.At[:len(to.Weights)]
 	if t == AVX512 {
-		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX512(next, x, g, rows, own, at, to.Weights, step)
+		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX512(next, x, g, rows, own, at, to.Weights, to.Step)
 	} else {
-		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX2(next, x, g, rows, own, at, to.Weights, step)
+		p.Far, p.Largest, p.Moved = asm.MixIndicesAVX2(next, x, g, rows, own, at, to.Weights, to.Step)
 	}
 	return p
 }
 
 // FarIndices returns the largest magnitude of the differences that MixIndices takes.
-func (t Tier) FarIndices(rows, own []int32, at []int) (far uint32) {
+func FarIndices(t Tier, rows, own []int32, at []int) (far uint32) {
 	switch {
 	case len(at) == 0:
 		return 0
@@ -76,29 +80,29 @@ func (t Tier) FarIndices(rows, own []int32, at []int) (far uint32) {
 }
 
 // stackedRows is the definition of MixRows.
-func stackedRows(next, x, g, rows []float32, to Neighbours, step float32) (p Passed) {
-	for i, own := range x {
+func stackedRows(rows []float32, to Pass) (p Passed) {
+	for i, own := range to.X {
 		sum, most := float32(0), uint32(0)
 		for j, weight := range to.Weights {
 			difference := rows[to.At[j]/4+i] - own
 			sum += float32(weight * difference)
 			most = max(most, math.Float32bits(difference)&^(1<<31))
 		}
-		next[i] = p.see(own, sum, float32(step*g[i]), most)
+		to.Next[i] = p.see(own, sum, float32(to.Step*to.G[i]), most)
 	}
 	return p
 }
 
 // stackedIndices is the definition of MixIndices.
-func stackedIndices(next, x, g []float32, rows, own []int32, to Neighbours, step float32) (p Passed) {
-	for i, v := range x {
+func stackedIndices(rows, own []int32, to Pass) (p Passed) {
+	for i, v := range to.X {
 		sum, most := float32(0), uint32(0)
 		for j, weight := range to.Weights {
 			difference := rows[to.At[j]/4+i] - own[i]
 			sum += float32(weight * float32(difference))
 			most = max(most, uint32(max(difference, -difference)))
 		}
-		next[i] = p.see(v, sum, float32(step*g[i]), most)
+		to.Next[i] = p.see(v, sum, float32(to.Step*to.G[i]), most)
 	}
 	return p
 }

@@ -20,7 +20,7 @@ func TestRowsPassAlikeInEveryTier(t *testing.T) {
 			}
 			copy(rows[n:n+n/2], rows[:n/2]) // coordinates without a difference
 			copy(indices[n:n+n/2], indices[:n/2])
-			var to Neighbours
+			to := Pass{Step: -0.1}
 			theirs := make([][]byte, neighbours)
 			for j := range neighbours {
 				to.At, to.Weights = append(to.At, 4*n*(j+1)), append(to.Weights, 0.3/float32(j+1))
@@ -29,21 +29,24 @@ func TestRowsPassAlikeInEveryTier(t *testing.T) {
 				}
 			}
 			own, mine := rows[:n], indices[:n]
+			to.X, to.G = own, g
 			want, wantNext := Passed{}, slices.Clone(own)
 			want.Far, want.Moved = Off.MixFloats(wantNext, own, theirs, to.Weights)
 			Off.Axpy(wantNext, -0.1, g)
 			want.Largest = Off.Magnitude(wantNext)
 			counted := make([]float32, n)
-			wantCounted := Off.MixIndices(counted, own, g, indices, mine, to, -0.1)
+			to.Next = counted
+			wantCounted := MixIndices(Off, indices, mine, to)
 			for _, tier := range Available() {
 				next := make([]float32, n)
-				if saw := tier.MixRows(next, own, g, rows, to, -0.1); saw != want || !slices.Equal(next, wantNext) {
+				to.Next = next
+				if saw := MixRows(tier, rows, to); saw != want || !slices.Equal(next, wantNext) {
 					t.Errorf("%v: %d neighbours, %d coordinates: %+v, want %+v, or another row", tier, neighbours, n, saw, want)
 				}
-				if far := tier.FarIndices(indices, mine, to.At); far != wantCounted.Far {
+				if far := FarIndices(tier, indices, mine, to.At); far != wantCounted.Far {
 					t.Errorf("%v: %d neighbours, %d integers: %d apart, want %d", tier, neighbours, n, far, wantCounted.Far)
 				}
-				saw := tier.MixIndices(next, own, g, indices, mine, to, -0.1)
+				saw := MixIndices(tier, indices, mine, to)
 				if saw != wantCounted || !slices.Equal(next, counted) {
 					t.Errorf("%v: %d neighbours, %d integers: %+v, want %+v, or another row", tier, neighbours, n, saw,
 						wantCounted)
@@ -59,7 +62,7 @@ func TestRowsTellWhatIsNotFinite(t *testing.T) {
 		g, rows := make([]float32, 16), make([]float32, 32)
 		g[5] = bad
 		for _, tier := range Available() {
-			saw := tier.MixRows(make([]float32, 16), rows[:16], g, rows, Neighbours{[]int{64}, []float32{0.5}}, -1)
+			saw := MixRows(tier, rows, Pass{make([]float32, 16), rows[:16], g, []int{64}, []float32{0.5}, -1})
 			if saw.Largest < math.Float32bits(float32(math.Inf(1))) {
 				t.Errorf("%v: %v passes as %x", tier, bad, saw.Largest)
 			}

@@ -280,15 +280,15 @@ func (d *Dataset) sizes() []int {
 
 // Shards reads every train split once and cuts it up.
 func (d *Dataset) Shards(workers int) ([]data.Set, error) {
-	sets, err := d.readAll(workers)
+	sets, err := readAll(d, workers)
 	if err == nil {
 		d.cut = sets
 	}
 	return sets, err
 }
 
-// readAll is Shards.
-func (d *Dataset) readAll(workers int) ([]data.Set, error) {
+// readAll reads the shards of all workers.
+func readAll(d *Dataset, workers int) ([]data.Set, error) {
 	sets := make([]data.Set, workers)
 	if d.local {
 		for i := range sets {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
@@ -33,9 +33,14 @@ type lockstep struct {
 	g       [][]float32 // by worker without overlap, else by thread
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
-	later   *later      // nil: workers enter every round
-	losses  []float32   // by worker, of the last round of a stack
-	rough   int         // rounds that the workers go through themselves before they may be a stack
+	rows    stacked
+}
+
+// stacked is the state of rounds as a stack.
+type stacked struct {
+	later  *later    // nil: workers enter every round
+	losses []float32 // by worker, of the last such round
+	rough  int       // rounds that the workers go through themselves before they may be a stack again
 }
 
 // moments are those of a round, by worker.
@@ -64,7 +69,7 @@ type lane struct {
 	recorded bool // the round of a worker is on record
 	unsure   bool // a worker may need repairs
 	last     weighed
-	g        vec.Rows // gradients of a stack
+	g        algos.Rows // gradients of a stack
 }
 
 // A weighed frame is one of some bytes of payload. Most frames are like the last one.
@@ -89,7 +94,7 @@ func newLockstep(s *simulation) *lockstep {
 	n := len(s.peers)
 	l := &lockstep{simulation: s, near: make([][]topology.Rank, n), order: make([]int, n),
 		lanes: make([]lane, len(s.threads))}
-	l.losses = make([]float32, n)
+	l.rows.losses = make([]float32, n)
 	l.at = moments{begun: make([]time.Duration, n), ends: make([]time.Duration, n), takes: make([]time.Duration, n)}
 	for thread := range l.lanes {
 		l.lanes[thread].of = l
@@ -114,7 +119,7 @@ func newLockstep(s *simulation) *lockstep {
 		return nil
 	}
 	if s.peers[0].account == nil {
-		l.later = newLater(s.peers)
+		l.rows.later = newLater(s.peers)
 	}
 	l.g = make([][]float32, len(s.threads))
 	if !l.overlap {
@@ -265,9 +270,9 @@ func (l *lockstep) round(k int) error {
 		l.now = max(l.now, end)
 	}
 	l.machine.Over()
-	if stack != nil && l.later != nil {
-		l.later.rounds++
-		l.lanes[0].recorded = l.later.records(k+1, l.peers[0].Rounds)
+	if stack != nil && l.rows.later != nil {
+		l.rows.later.rounds++
+		l.lanes[0].recorded = l.rows.later.records(k+1, l.peers[0].Rounds)
 	}
 	if l.opt.Observe != nil && l.any(func(r *lane) bool { return r.recorded }) {
 		if err := l.enter(k + 1); err != nil {
@@ -335,15 +340,15 @@ func (l *lockstep) enter(k int) error {
 	if err := l.machine.Settle(); err != nil {
 		return err
 	}
-	if l.later == nil || l.later.rounds == 0 {
+	if l.rows.later == nil || l.rows.later.rounds == 0 {
 		return nil
 	}
-	lane, rounds := &l.lanes[0], l.later.rounds
-	l.later.rounds = 0
+	lane, rounds := &l.lanes[0], l.rows.later.rounds
+	l.rows.later.rounds = 0
 	payload := l.machine.Payload(0, max(0, k-1))
 	for i := range l.peers {
 		p := &l.peers[i]
-		p.round, p.order.loss = k, l.losses[i]
+		p.round, p.order.loss = k, l.rows.losses[i]
 		p.ready = l.at.begun[i] + l.at.takes[i]
 		sent := rounds
 		if p.ended = k == p.Rounds; p.ended {

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
 
@@ -20,7 +20,7 @@ type Options struct {
 	Steady  bool // no time of Compute depends on the round
 	// Together writes what the tasks' Gradient would write, for workers in turn whose models are rows. It reports false,
 	// and has changed nothing that counts, where each worker has to be asked: so it is where one would fail. Nil: always.
-	Together func(k int, s train.Stacked) bool
+	Together func(k int, s algos.Stacked) bool
 	Costs    cost.Costs         // of coding and of links, apart from gradients; the zero value: they take no time
 	Cores    int                // that all workers share; 0: every gradient and every worker's coding has a core
 	Ending   Ending             // of a run that may end before its last round

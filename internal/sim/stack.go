@@ -1,9 +1,8 @@
 package sim
 
 import (
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/vec"
 )
 
 // Workers whose models are rows of one array go through a round as a stack, with a few calls for each.
@@ -16,13 +15,13 @@ const atOnce = 1 << 12
 
 // stack returns the stack of the workers, nil where they go through round k themselves.
 func (l *lockstep) stack(k int) (*gossip.Stack, error) {
-	if l.rough > 0 {
-		l.rough--
+	if l.rows.rough > 0 {
+		l.rows.rough--
 		return nil, nil
 	}
 	s := l.machine.Stack()
 	if s == nil {
-		l.rough = calm
+		l.rows.rough = calm
 		return nil, nil
 	}
 	sure := s.Begin()
@@ -43,7 +42,7 @@ func (l *lockstep) stack(k int) (*gossip.Stack, error) {
 	if sure {
 		return s, nil
 	}
-	l.rough = calm
+	l.rows.rough = calm
 	if err := l.enter(k); err != nil {
 		return nil, err
 	}
@@ -66,16 +65,16 @@ func (l *lockstep) pass(s *gossip.Stack, thread, first, end, k int) error {
 	many := max(1, min(end-first, atOnce/x.Stride))
 	g := &l.lanes[thread].g
 	if len(g.Data) < many*x.Stride || g.Dim != x.Dim {
-		*g = vec.NewRows(many, x.Dim)
+		*g = algos.NewRows(many, x.Dim)
 	}
 	for ; first < end; first += many {
 		many = min(many, end-first)
-		losses := l.losses[first : first+many]
-		together := l.opt.Together != nil && l.opt.Together(k, train.Stacked{
+		losses := l.rows.losses[first : first+many]
+		together := l.opt.Together != nil && l.opt.Together(k, algos.Stacked{
 			First: first, X: x.From(first), G: *g, Largest: largest[first : first+many], Losses: losses,
 		})
 		for j := range losses {
-			if err := l.step(s, thread, first+j, k, g.Whole(j), together); err != nil {
+			if err := l.step(s, turn{thread, first + j, k, together}, g.Whole(j)); err != nil {
 				return &TrainingError{Rank: l.peers[first+j].Rank, Round: k, Err: err}
 			}
 		}
@@ -83,30 +82,37 @@ func (l *lockstep) pass(s *gossip.Stack, thread, first, end, k int) error {
 	return nil
 }
 
-// step lets a worker go through round k. Its gradient has been taken, or is to be taken, in a row with what fills it up.
-func (l *lockstep) step(s *gossip.Stack, thread, i, k int, g []float32, taken bool) (err error) {
+// A turn is the step of a worker.
+type turn struct {
+	thread, worker, k int
+	taken             bool // its gradient is there
+}
+
+// step lets a worker go through its round. Its gradient is g, a row with what fills it up.
+func (l *lockstep) step(s *gossip.Stack, t turn, g []float32) (err error) {
+	i, k := t.worker, t.k
 	x, _ := s.Models()
 	p := &l.peers[i]
 	take := func() error {
-		l.losses[i], p.order.err = p.Gradient(g[:x.Dim], k, x.At(i))
+		l.rows.losses[i], p.order.err = p.Gradient(g[:x.Dim], k, x.At(i))
 		return p.order.err
 	}
-	if !taken {
+	if !t.taken {
 		if err := take(); err != nil {
 			return err
 		}
 	}
 	if err := s.Step(i, g); err != nil {
-		if taken { // the gradient may be the reason
+		if t.taken { // the gradient may be the reason
 			if why := take(); why != nil {
 				return why
 			}
 		}
 		return err
 	}
-	if l.later != nil {
+	if l.rows.later != nil {
 		return nil
 	}
-	p.order.loss, p.ready = l.losses[i], l.at.begun[i]+l.at.takes[i]
-	return l.finish(thread, i, k)
+	p.order.loss, p.ready = l.rows.losses[i], l.at.begun[i]+l.at.takes[i]
+	return l.finish(t.thread, i, k)
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/regular"
@@ -59,6 +60,9 @@ func (a Averaging) Write(path string) (Averaged, error) {
 	return done, nil
 }
 
+// ReplicasFile ends the path of a file of stacked replicas, see WriteReplicas.
+const ReplicasFile = "replicas.safetensors"
+
 // A source is one of the files that are averaged.
 type source struct {
 	path   string
@@ -107,6 +111,31 @@ func newSource(path string) (source, error) {
 		}
 	}
 	return s, err
+}
+
+// rowOf splits the name of a replica in a file of stacked ones.
+func rowOf(path string) (file string, row int, ok bool) {
+	at := strings.LastIndexByte(path, ':')
+	if at < 0 || !strings.HasSuffix(path[:at], ReplicasFile) {
+		return path, 0, false
+	}
+	row, err := strconv.Atoi(path[at+1:])
+	return path[:at], row, err == nil && row >= 0
+}
+
+// cut makes s the source of one replica of a file of stacked ones.
+func (s *source) cut(row int) error {
+	tensors := slices.Clone(s.header.Tensors)
+	for i, t := range tensors {
+		if len(t.Shape) == 0 || row >= t.Shape[0] {
+			return fmt.Errorf("no replica %d: the shape of tensor %s is %v: name one by a colon and its number, from 0 to "+
+				"one below the first of the shape", row, t.Name, t.Shape)
+		}
+		tensors[i].Shape = t.Shape[1:]
+		s.at[t.Name] += int64(row * tensors[i].Bytes())
+	}
+	s.header.Tensors = tensors
+	return nil
 }
 
 // like checks that s has the tensors of the first source.

@@ -96,6 +96,12 @@ func (o *Optimizer) sgd(g, x, m []float32) {
 	}
 }
 
+// plain reports whether Direct changes no gradient.
+func (o *Optimizer) plain() bool {
+	plain := o.rule.Kind == "" || o.rule.Kind == SGD
+	return plain && o.rule.ClipNorm == 0 && o.weight == 1 && o.decay == 0 && o.m == nil
+}
+
 // shorten scales g to the length ClipNorm if it is longer.
 func (o *Optimizer) shorten(g []float32) {
 	if length := math.Sqrt(vec.Dot(g, g)); length > o.rule.ClipNorm {

@@ -224,6 +224,11 @@ func (o *Oracle) judge(k int, loss float32) error {
 	return nil
 }
 
+// plain reports whether directions are gradients.
+func (o *Oracle) plain() bool {
+	return o.parts == nil && o.bound == 0 && !o.optional && (o.optimizer == nil || o.optimizer.plain())
+}
+
 // clip limits every coordinate of g to ±bound and returns how many it changed.
 func clip(g []float32, bound float32) (clipped int) {
 	for i, v := range g {

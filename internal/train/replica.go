@@ -80,3 +80,28 @@ func (r *Replica) tensor(x []float32, name string, from int) error {
 	}
 	return nil
 }
+
+// ReadReplica is Read, also of a replica in a file of stacked ones.
+func ReadReplica(path string) (Saved, error) {
+	if _, _, stacked := rowOf(path); !stacked {
+		return Read(path)
+	}
+	r, err := OpenReplica(path)
+	if err != nil {
+		return Saved{}, err
+	}
+	s := Saved{Layout: r.Layout(), Metadata: r.header.Metadata, X: make([]float32, r.Len())}
+	return s, r.Read(s.X, 0)
+}
+
+// ReplicaLayout is ReadReplica without the numbers.
+func ReplicaLayout(path string) (Saved, error) {
+	if _, _, stacked := rowOf(path); !stacked {
+		return ReadLayout(path)
+	}
+	r, err := OpenReplica(path)
+	if err != nil {
+		return Saved{}, err
+	}
+	return Saved{Layout: r.Layout(), Metadata: r.header.Metadata}, nil
+}

@@ -116,9 +116,6 @@ func (s Saved) header() (safetensors.Header, error) {
 // are converted to float32. Counters of batches, which PyTorch keeps beside batch normalizations, are left out. Of a
 // worker's state in a checkpoint it takes only the parameters; that of a simulation or a script is a *StateError.
 func Read(path string) (Saved, error) {
-	if _, _, stacked := rowOf(path); stacked {
-		return readRow(path, true)
-	}
 	file, err := regular.Open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
@@ -163,9 +160,6 @@ func decodeFile(file *os.File) (s Saved, sum string, err error) {
 
 // ReadLayout is Read without the numbers: X is nil.
 func ReadLayout(path string) (Saved, error) {
-	if _, _, stacked := rowOf(path); stacked {
-		return readRow(path, false)
-	}
 	file, h, err := open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)

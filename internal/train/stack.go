@@ -3,17 +3,9 @@ package train
 import (
 	"math"
 
-	"gossiptrainer/internal/vec"
+	"gossiptrainer/algos"
 	"gossiptrainer/model"
 )
-
-// Stacked are workers in turn whose models, directions and losses are rows of arrays.
-type Stacked struct {
-	First   int       // worker
-	X, G    vec.Rows  // of the workers from First on
-	Largest []float32 // magnitudes in the models
-	Losses  []float32 // one per worker
-}
 
 // A Stack takes the gradients of all workers of a run whose objectives are rows of one, and whose directions are their
 // gradients. It gives what their oracles give, bit for bit.
@@ -40,19 +32,9 @@ func NewStack(oracles []*Oracle) *Stack {
 	return &Stack{oracles, s, make([]float32, len(oracles))}
 }
 
-// plain reports whether directions are gradients.
-func (o *Oracle) plain() bool {
-	return o.parts == nil && o.bound == 0 && !o.optional && (o.optimizer == nil || o.optimizer.plain())
-}
-
-// plain reports whether Direct changes no gradient.
-func (o *Optimizer) plain() bool {
-	return o.rule.ClipNorm == 0 && (o.rule.Kind == "" || o.rule.Kind == SGD) && o.weight == 1 && o.decay == 0 && o.m == nil
-}
-
 // Gradients reports false where an oracle has to be asked: before its first gradient, and where it would fail. It does
 // not see directions that are not finite: they show in the next model.
-func (s *Stack) Gradients(to Stacked) bool {
+func (s *Stack) Gradients(to algos.Stacked) bool {
 	for j, largest := range to.Largest {
 		worst := &s.worst[to.First+j]
 		if *worst == 0 {
@@ -69,8 +51,7 @@ func (s *Stack) Gradients(to Stacked) bool {
 	return true
 }
 
-// worstOf returns the largest loss that judge lets pass, 0 without a scale. Where rounding makes it more, judge is asked
-// for nothing.
+// worstOf returns the largest loss that judge lets pass, 0 without a scale. It is rounded down.
 func worstOf(scale float64) float32 {
 	return roundDown(min(worst*scale, math.MaxFloat32))
 }

@@ -26,7 +26,7 @@ func TestStackedReplicasReturn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range n {
-		got, err := Read(fmt.Sprintf("%s:%d", path, i))
+		got, err := ReadReplica(fmt.Sprintf("%s:%d", path, i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestStackedReplicasReturn(t *testing.T) {
 		t.Errorf("mean %v, %v", got.X, err)
 	}
 	for _, number := range []string{"5", "-1", "x"} {
-		_, err := Read(path + ":" + number)
+		_, err := ReadReplica(path + ":" + number)
 		if err == nil || number == "5" && !strings.Contains(err.Error(), "no replica 5") {
 			t.Errorf("replica %s: %v", number, err)
 		}

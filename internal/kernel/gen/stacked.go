@@ -70,7 +70,7 @@ func farIndices(w width) {
 		w.c.SUBQ(operand.U32(w.bytes/4), n)
 	})
 	w.c.Comment("Join the lanes of the largest difference, half with half.")
-	w.c.Store(w.most(far), w.c.ReturnIndex(0))
+	w.c.Store(most(w, far), w.c.ReturnIndex(0))
 	w.finish()
 }
 
@@ -159,13 +159,13 @@ func (s *stack) each(difference func(theirs, own operand.Mem, x, d reg.VecVirtua
 // join stores the results.
 func (s *stack) join() {
 	s.w.c.Comment("Join the lanes of the largest difference and of the largest result, half with half.")
-	s.w.c.Store(s.w.most(s.differing), s.w.c.ReturnIndex(0))
-	s.w.c.Store(s.w.most(s.largest), s.w.c.ReturnIndex(1))
+	s.w.c.Store(most(s.w, s.differing), s.w.c.ReturnIndex(0))
+	s.w.c.Store(most(s.w, s.largest), s.w.c.ReturnIndex(1))
 	s.w.c.Store(s.moved, s.w.c.ReturnIndex(2))
 	s.w.finish()
 }
 
 // most returns the largest lane.
-func (w width) most(v reg.VecVirtual) reg.GPVirtual {
+func most(w width, v reg.VecVirtual) reg.GPVirtual {
 	return w.fold(v, func(other, v reg.Register) { w.c.VPMAXUD(other, v, v) })
 }

@@ -1,9 +1,9 @@
-package vec
+package algos
 
 import "gossiptrainer/internal/kernel"
 
-// Rows are vectors of Dim coordinates that follow each other in one array, at a distance of Stride. What fills up a row
-// is 0.
+// Rows are vectors of Dim coordinates that follow each other in one array, at a distance of Stride. Numbers
+// that fill up a row are 0.
 type Rows struct {
 	Data        []float32
 	Dim, Stride int
@@ -25,4 +25,12 @@ func (r Rows) Whole(i int) []float32 { return r.Data[i*r.Stride:][:r.Stride:r.St
 func (r Rows) From(i int) Rows {
 	r.Data = r.Data[i*r.Stride:]
 	return r
+}
+
+// Stacked are workers in turn whose models, directions and losses are rows of arrays.
+type Stacked struct {
+	First   int       // worker
+	X, G    Rows      // of the workers from First on
+	Largest []float32 // magnitudes in the models
+	Losses  []float32 // one per worker
 }
