@@ -307,6 +307,7 @@ func among(founder bool, introduce Introduce) Meet {
 
 // OnLAN is Take for a peer on a LAN, with the session of its user.
 func OnLAN(ctx context.Context, s *session.Session, o node.Options, leave <-chan struct{}) (*Result, error) {
+	o.Contacts, o.Roster = members.Contacts(o.Roster), nil // those to call where there is no multicast
 	m := Member{Run: s.Run, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
 			return members.Meet(ctx, node.ProcessOf(n))

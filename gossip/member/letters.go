@@ -178,7 +178,11 @@ func (m *Member) Tick(now time.Duration) error {
 	case m.place.standing != Left:
 		m.place.standing = Excluded
 	}
-	if m.log != nil && now-m.asked >= m.o.Council.Patience {
+	patience := m.o.Council.Patience
+	if m.place.standing == Joining {
+		patience = 2 * m.o.Council.Beat // others may wait for this one
+	}
+	if m.log != nil && now-m.asked >= patience {
 		m.asked = now
 		m.ask()
 	}
