@@ -70,10 +70,10 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
-		return errStay
-	}
 	secret, err := peer.Own(loaded, file.script, file.command("run"))
+	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
+		err = errStay
+	}
 	if err != nil {
 		return err
 	}

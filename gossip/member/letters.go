@@ -178,11 +178,7 @@ func (m *Member) Tick(now time.Duration) error {
 	case m.place.standing != Left:
 		m.place.standing = Excluded
 	}
-	patience := m.o.Council.Patience
-	if m.place.standing == Joining {
-		patience = 2 * m.o.Council.Beat // others may wait for this one
-	}
-	if m.log != nil && now-m.asked >= patience {
+	if m.log != nil && now-m.asked >= m.o.Council.Patience {
 		m.asked = now
 		m.ask()
 	}
