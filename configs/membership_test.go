@@ -39,7 +39,7 @@ func TestBadMembership(t *testing.T) {
 		"membership: {mode: view, grace: 1ms}": "membership.grace: must be 500ms to 10m, got 1ms",
 		members + "faults: {script: [{at: 1, kill: 0}]}": "kill: is no fault of members that come and go: " +
 			"write join, leave or die instead, or set membership.mode to fixed",
-		members + "faults: {script: [{at: 1, cut: [0, 1], for: 1s}]}": "cut: is no fault of members that come and go",
+		members + "faults: {script: [{at: 1, rate: 1mbit, of: 1}]}": "rate: is no fault of members that come and go",
 		members + "faults: {script: [{at: 1, leave: 8}]}": "leave: there is no member 8: the founders are 0 to 7, and the " +
 			"script lets 0 join",
 		members + "faults: {script: [{at: 1, join: 2}, {at: 1, die: 10}]}": "die: there is no member 10",

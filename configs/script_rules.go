@@ -186,7 +186,7 @@ func checkMode(c *Config, f *Fault, wrong complain) {
 	case comes && !c.Views():
 		wrong(kinds[0], "the workers are the same in all rounds: set membership.mode to view, or write %s instead",
 			either(faultKinds))
-	case !comes && c.Views():
+	case (kinds[0] == "kill" || kinds[0] == "rate") && c.Views():
 		wrong(kinds[0], "is no fault of members that come and go: write %s instead, or set membership.mode to fixed",
 			either(memberKinds))
 	}

@@ -44,12 +44,15 @@ const (
 func studies() []study {
 	all := []study{
 		program("algorithms", 15, "-o", fashion, idle),
+		{"churn", "go run ./studies/churn -o docs/results/churn.md",
+			below("docs/results/", "churn.md", "churn.png"), nil, 10},
 		{"controllers", "go run ./studies/controllers -o docs/results/controllers.md",
 			below("docs/results/", "controllers.md", "controllers.png"), []string{fashion}, 2},
 		program("defaults", 10, "-o"),
 		program("entropy", 2, "-o", fashion, idle),
 		{"faults-sim", "go run ./studies/faults -times 100 -many 1000 -seed 1 -o docs/results/faults-sim.md",
 			below("docs/results/", "faults-sim.md"), nil, 1},
+		program("members", 1, "-o"),
 		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
 		program("quantizers", 10, "-o", fashion),

@@ -11,7 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gossiptrainer/app/membership"
@@ -33,7 +32,7 @@ type Member struct {
 	Run   *experiment.Run
 	Dir   string             // gets model and views.jsonl
 	Saver *runfolder.Saver   // of the model
-	Hear  func(record.Event) // gets the events of this member, by its rank in the view
+	Hear  func(record.Event) // gets the events of this member, by its id
 	Out   io.Writer          // gets messages to the user
 	Meet  Meet
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
@@ -42,7 +41,6 @@ type Member struct {
 
 	maker *membership.Maker
 	id    view.ID
-	rank  atomic.Int64 // in the last view that is known
 	log   *os.File
 	began time.Time
 	seat  *members.Seat
@@ -61,7 +59,7 @@ type Result struct {
 	File    string `json:"file"`             // with the member's own model
 	Log     string `json:"log"`              // of views
 
-	Final record.Final `json:"result"` // by its rank in the last view
+	Final record.Final `json:"result"`
 	Last  record.Step  `json:"last"`   // step
 }
 
@@ -147,7 +145,6 @@ func (m *Member) once(
 		return nil, err
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
-	m.rank.Store(int64(m.id))
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -195,9 +192,6 @@ func (m *Member) View(r view.Record) {
 	if err != nil {
 		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
 	}
-	if rank, member := r.Rank(m.id); member {
-		m.rank.Store(int64(rank))
-	}
 	if r.View == 0 && m.Begins != nil {
 		m.Begins(0)
 	}
@@ -207,7 +201,7 @@ func (m *Member) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
-	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: record.Training, Detail: text}})
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text}})
 }
 
 // Round records a round.
@@ -218,7 +212,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 	sent, messages := m.seat.Sent()
 	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: time.Since(m.began), Compute: took, Sent: sent,
 		Messages: messages})
-	m.last.Rank = int(m.rank.Load())
+	m.last.Rank = int(m.id)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
 		step := m.last
 		m.Hear(record.Event{Step: &step})
@@ -229,7 +223,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 func (m *Member) score(w *experiment.Member, k int) error {
 	s, due, err := w.Score(k)
 	if err == nil && due {
-		s.Rank = int(m.rank.Load())
+		s.Rank = int(m.id)
 		m.Hear(record.Event{Score: &s})
 	}
 	return err
@@ -240,7 +234,7 @@ func (m *Member) Status(state record.State, detail string) {
 	if detail != "" {
 		fmt.Fprintf(m.Out, "member %d: %s\n", m.id, detail)
 	}
-	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: state, Detail: detail}})
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: state, Detail: detail}})
 }
 
 // keep writes the model, and the log as it was at the end.
@@ -266,7 +260,7 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	final.Rank = int(m.rank.Load())
+	final.Rank = int(m.id)
 	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
 		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
 	if out.Standing == member.Finished {

@@ -62,6 +62,9 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
+		if err := run.CheckFaults(); err != nil {
+			return err
+		}
 		if cfg := run.Config(); cfg.Views() {
 			if err := membership.Check(run); err != nil {
 				return err

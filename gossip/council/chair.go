@@ -21,6 +21,7 @@ type chair struct {
 	term     uint64        // in which this member leads
 	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
 	until    time.Duration // a proposal is under way until then; 0: none
+	alone    bool          // it heard no majority of voters when it last looked
 }
 
 // reset begins a term: all were heard just now.
@@ -89,8 +90,16 @@ func (h *chair) hearsMost(c *Council) bool {
 
 // act proposes an entry, if one is due. It reports whether it has.
 func (h *chair) act(c *Council) bool {
-	if !c.Leads() || !h.ready || c.times.now < h.until || !h.hearsMost(c) {
+	if !c.Leads() || !h.ready || c.times.now < h.until {
 		return false
+	}
+	if was := h.alone; was || !h.hearsMost(c) {
+		if h.alone = !h.hearsMost(c); h.alone {
+			return false
+		}
+		for id := range h.heard { // the leader was apart, and the others were not silent: each has its grace again
+			h.heard[id] = c.times.now
+		}
 	}
 	it := h.due(c)
 	if it == nil {

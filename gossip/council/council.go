@@ -244,8 +244,13 @@ func (c *Council) Leader() (ID, bool) {
 	return ID(lead) - 1, lead != raft.None
 }
 
-// Waits reports whether nothing can be decided now, because this member hears no leader.
-func (c *Council) Waits() bool { return c.times.now-c.times.heard > 2*c.o.Patience && !c.Leads() }
+// Waits reports whether nothing can be decided now: this member hears no leader, or leads and hears no majority.
+func (c *Council) Waits() bool {
+	if c.Leads() {
+		return !c.chair.hearsMost(c)
+	}
+	return c.times.now-c.times.heard > 2*c.o.Patience
+}
 
 // Leave says that the member wants to leave.
 func (c *Council) Leave() { c.own.Leave = true }

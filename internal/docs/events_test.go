@@ -106,6 +106,7 @@ var tables = map[string]reflect.Type{
 	"Accuracy":            reflect.TypeFor[record.Accuracy](),
 	"Data":                reflect.TypeFor[record.Split](),
 	"Losses":              reflect.TypeFor[record.Losses](),
+	"Views":               reflect.TypeFor[record.Membership](),
 }
 
 var (

@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"fmt"
+
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/topology"
 )
 
@@ -11,6 +14,18 @@ func (r *Run) checkFixed() error {
 		return nil
 	}
 	return configs.Errorf("membership.mode", "members that come and go train in peer run, lab and sim: must be fixed here")
+}
+
+// CheckFaults returns an error at its key if the script of a run whose members come and go has faults that only the
+// simulator plays.
+func (r *Run) CheckFaults() error {
+	for i, f := range r.Script() {
+		if r.cfg.Views() && f.Kind < fault.Join {
+			return configs.Errorf(fmt.Sprintf("faults.script.%d", i), "%v: only peer sim plays it where members come and go: "+
+				"write join, leave or die", f.Kind)
+		}
+	}
+	return nil
 }
 
 // checkStill returns an error at its key if the script lets members come and go. Without such faults the founders are
@@ -36,6 +51,9 @@ func (r *Run) checkViews() error {
 	case r.cfg.External():
 		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
 			r.cfg.Model.Name)
+	case r.method.Together(r.cfg.Seed) != nil && len(r.cfg.Faults.Script) > 0:
+		return configs.Errorf("faults.script", "%s: members cannot come and go: an all-reduce needs all members in every "+
+			"exchange, and only a log of views replays it: remove the script, or take another algorithm.name", r.method)
 	case r.controlled():
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
 			"must be fix", a.Controller.Name)

@@ -18,6 +18,8 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 			"algorithm.theta.rule=certified"},
 		"algorithm.controller.name: oland-raj: members cannot come and go: they would not agree on bits: must be fix": {
 			"algorithm.controller.name=oland-raj"},
+		"faults.script: allreduce by ring: members cannot come and go: an all-reduce needs all members in every": {
+			"algorithm.name=allreduce", "faults.script=[{at: 3, join: 1}]"},
 		"model.name: external: members cannot come and go": {"model.name=external"},
 		"data.weights: samples: members cannot come and go: the weights are those of the founders: must be workers": {
 			"data.weights=samples"},
@@ -89,13 +91,29 @@ func TestResizedRuns(t *testing.T) {
 	}
 }
 
+// The founders are the workers of a run in which all stay. Drivers of workers that stay refuse any other.
 func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
-	r := assemble(t, "algorithm.codec=full", "membership.mode=view")
+	set := []string{"algorithm.codec=full", "membership.mode=view"}
+	if all, err := assemble(t, set...).Workers(); err != nil || len(all) != 8 {
+		t.Errorf("%d workers, error %v", len(all), err)
+	}
+	r := assemble(t, append(set, "faults.script=[{at: 3, join: 1}]")...)
 	const want = "membership.mode: members that come and go train in peer run, lab and sim: must be fixed here"
 	if _, err := r.Workers(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	if _, err := r.Worker(0); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	hung := assemble(t, append(set, "faults.script=[{at: 3, hang: 1, for: 2s}]")...)
+	err := hung.CheckFaults()
+	if err == nil || !strings.Contains(err.Error(), "faults.script.0: hang: only peer sim plays it") {
+		t.Errorf("error %v", err)
+	}
+	if err := r.CheckFaults(); err != nil {
+		t.Error(err)
+	}
+	if err := assemble(t, set...).CheckFixed(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }

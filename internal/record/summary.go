@@ -43,9 +43,9 @@ type Summary struct {
 	Missing []int  `json:"missing,omitempty"`
 	Method  string `json:"method"` // algorithm, codec and compressor for people: D-PSGD, 8-bit Moniqua
 	Graph   string `json:"graph"`  // on which messages travel
-	Digest  string       `json:"digest"` // of the final models without those of Gone
-	Seed    uint64       `json:"seed"`
-	Version string       `json:"version"`
+	Digest  string `json:"digest"` // of the final models without those of Gone
+	Seed    uint64 `json:"seed"`
+	Version string `json:"version"`
 }
 
 // A MissedFault is a fault of a script that did not happen.

@@ -45,6 +45,9 @@ func (o *Outcome) Digest() [sha256.Size]byte {
 	return record.RunDigest(all)
 }
 
+// Save writes the log of views to a file.
+func (o *Outcome) Save(file string) error { return save(o.Log, file) }
+
 // Models returns the models of the members at the end, by rank in the last view.
 func (o *Outcome) Models() score.InMemory {
 	models := make(score.InMemory, len(o.IDs))

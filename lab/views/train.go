@@ -34,11 +34,18 @@ func Found(s *session.Session) ([]record.Membership, error) {
 func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory, []record.Membership, error) {
 	h.Observe = s.Event
 	h.Began = func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) }
+	h.Waits = func(id view.ID, waits bool) {
+		text := "goes on"
+		if waits {
+			text = "waits: it hears no majority of the oldest members"
+		}
+		s.Log(int(id), text)
+	}
 	o, err := Simulate(ctx, s.Run, h)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := save(o.Log, s.Folder.Path(logName)); err != nil {
+	if err := o.Save(s.Folder.Path(logName)); err != nil {
 		return nil, nil, err
 	}
 	for _, f := range o.Pending {
@@ -51,7 +58,6 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 	if err != nil {
 		return nil, nil, err
 	}
-	session.Remain(s, run, o.last())
 	models := o.Models()
 	for rank := range finals {
 		f := &finals[rank]
@@ -68,7 +74,10 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		if err != nil {
 			return nil, nil, err
 		}
-		s.Event(record.Event{Final: f})
+		known := *f
+		known.Rank = int(o.IDs[rank])
+		s.Event(record.Event{Final: &known}) // the record has members by their ids
 	}
+	session.Remain(s, run, o.last(), finals)
 	return models, membership.Told(o.Log), nil
 }

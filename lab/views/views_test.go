@@ -7,11 +7,13 @@ import (
 	"gossiptrainer/app/membership"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
@@ -198,6 +200,66 @@ func TestRunsWithoutViewsAreRefused(t *testing.T) {
 	_, err := Simulate(t.Context(), assemble(t), Happening{Churn: 2})
 	if err == nil || err.Error() != "views: churn 2: must be a chance per member and exchange, 0 to 1" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Where a partition leaves a majority of voters on one side, that side goes on. The others wait, and come back as
+// newcomers when it is over. Without a majority all wait, and go on in the same view.
+func TestPartitions(t *testing.T) {
+	for _, test := range []struct {
+		name, sides string
+		views       int // at least
+		ids         string
+		waited      string
+	}{
+		{"5 against 3", "[[0, 1, 2, 3, 4], [5, 6, 7]]", 3, "[0 1 2 3 4 8 9 10]", "5 6 7"},
+		{"4 against 4", "[[1, 3, 5, 7], [0, 2, 4, 6]]", 3, "[0 2 4 6 8 9 10 11]", "1"},
+		{"3 parts", "[[0, 3, 6], [1, 4, 7], [2, 5]]", 1, "[0 1 2 3 4 5 6 7]", "0"},
+	} {
+		set := []string{"topology.size=8", "membership.grace=1s", "train.rounds=500",
+			"faults.script=[{at: 20, partition: " + test.sides + ", for: 5s}]"}
+		var waited []string
+		o, file := simulate(t, assemble(t, set...), Happening{Waits: func(id view.ID, waits bool) {
+			if name := fmt.Sprint(id); waits && !slices.Contains(waited, name) {
+				waited = append(waited, name)
+			}
+		}})
+		slices.Sort(waited)
+		if o.Log.Len() < test.views || fmt.Sprint(o.IDs) != test.ids || o.Time < 15*time.Second && test.views == 1 {
+			t.Errorf("%s: %d views, members %v at the end after %v, want at least %d and %s", test.name, o.Log.Len(), o.IDs,
+				o.Time, test.views, test.ids)
+		}
+		for _, want := range strings.Fields(test.waited) {
+			if !slices.Contains(waited, want) {
+				t.Errorf("%s: %v waited, not %s", test.name, waited, want)
+			}
+		}
+		again, err := Replay(assemble(t, set...), file)
+		if digest := o.Digest(); err != nil || again.Digest != hex.EncodeToString(digest[:]) {
+			t.Errorf("%s: digest %x, from the log %v, error %v", test.name, digest, again, err)
+		}
+	}
+}
+
+// A process that stands still for less than the grace holds the others up. After more it is taken for dead.
+// A slow one and a lost link only cost time.
+func TestFaultsThatEnd(t *testing.T) {
+	for script, want := range map[string]string{
+		"[{at: 20, hang: 1, for: 600ms}]":                                    "[0 1 2 3 4]",
+		"[{at: 20, hang: 1, for: 5s}]":                                       "[0 2 3 4 5]",
+		"[{at: 20, slow: 2, by: 4}]":                                         "[0 1 2 3 4]",
+		"[{at: 20, cut: [1, 2], for: 700ms}]":                                "[0 1 2 3 4]",
+		"[{at: 500ms, hang: 4, for: 3s}, {at: 20, slow: 2, by: 2, for: 1s}]": "[0 1 2 3 5]",
+	} {
+		set := []string{"membership.grace=1s", "train.rounds=300", "faults.script=" + script}
+		o, file := simulate(t, assemble(t, set...), Happening{})
+		if got := fmt.Sprint(o.IDs); got != want || o.Time <= 6*time.Second {
+			t.Errorf("%s: members %s at the end after %v, want %s after more than 6 s", script, got, o.Time, want)
+		}
+		again, err := Replay(assemble(t, set...), file)
+		if digest := o.Digest(); err != nil || again.Digest != hex.EncodeToString(digest[:]) {
+			t.Errorf("%s: digest %x, from the log %v, error %v", script, digest, again, err)
+		}
 	}
 }
 

@@ -40,6 +40,8 @@ type Happening struct {
 	Compute time.Duration       // virtual time of a gradient; 0: Gradient
 	Observe func(record.Event)  // hears of rounds and scores; may be nil
 	Began   func(f fault.Fault) // hears of a fault that begins; may be nil
+	// Waits hears that a member waits for a majority of voters, or does not wait any more; may be nil.
+	Waits func(id view.ID, waits bool)
 }
 
 // Simulate computes a run in which members join, leave and die: as its script of faults says, and at random. The
@@ -112,6 +114,7 @@ type world struct {
 	flight    time.Duration // the longest of a letter
 	queue     queue
 	process   uint64
+	due       time.Duration // when the script goes on
 	absent    []fault.Fault
 }
 
@@ -121,7 +124,9 @@ type actor struct {
 	m        *member.Member
 	uplink   *shape.Sender
 	gone     bool
-	busy     bool // takes a gradient
+	waits    bool           // for a majority
+	held     []func() error // what would have happened to a process that stands still
+	busy     bool           // takes a gradient
 	leaves   bool
 	took     time.Duration // when its last gradient was ready
 	sent     record.Bytes
@@ -189,7 +194,8 @@ func (w *world) run(ctx context.Context) error {
 		if turn&0xff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if w.now-w.moved > stall+10*(time.Duration(w.config().Grace)+w.happening.Compute+w.flight) {
+		longest := time.Duration(w.config().Grace) + w.happening.Compute + w.flight
+		if _, changes := w.play.Next(); !changes && w.now-w.moved > stall+10*longest {
 			return w.stuck()
 		}
 		e := heap.Pop(&w.queue).(event)
@@ -245,11 +251,28 @@ func (w *world) tick(a *actor) error {
 	if a.gone {
 		return nil
 	}
-	w.at(w.now+beat, func() error { return w.tick(a) })
+	w.at(w.now+beat, w.unless(a, func() error { return w.tick(a) }))
 	if err := a.m.Tick(w.now); err != nil {
 		return err
 	}
+	waits := a.m.Standing() != member.Joining && a.m.Council().Waits()
+	if waits != a.waits {
+		if a.waits = waits; w.happening.Waits != nil {
+			w.happening.Waits(a.id, waits)
+		}
+	}
 	return w.work(a)
+}
+
+// unless returns what happens to a member, or to its process once it does not stand still any more.
+func (w *world) unless(a *actor, do func() error) func() error {
+	return func() error {
+		if w.play.Hangs(a.id) {
+			a.held = append(a.held, do)
+			return nil
+		}
+		return do()
+	}
 }
 
 // work does what a member asks for.
@@ -265,12 +288,17 @@ func (w *world) work(a *actor) error {
 		w.send(a, p)
 	}
 	a.gone = r.Standing == member.Left || r.Standing == member.Excluded
+	if r.Standing == member.Excluded && !a.leaves { // it comes back as a newcomer
+		w.process++
+		w.ask(w.process, fmt.Sprint(named(a.m.Council().Log(), a.id), " again"))
+	}
 	if r.Compute && !a.busy && !a.gone {
 		a.busy = true
 		if err := w.begins(a, r.Round); err != nil || a.gone {
 			return err
 		}
-		w.at(w.now+w.happening.Compute, func() error { return w.gradient(a) })
+		took := time.Duration(float64(w.happening.Compute) * w.play.Slowdown(a.id))
+		w.at(w.now+took, w.unless(a, func() error { return w.gradient(a) }))
 	}
 	return nil
 }
@@ -292,16 +320,29 @@ func (w *world) send(a *actor, p member.Post) {
 	}
 	_, arrives := a.uplink.Book(p.To, w.now, bytes)
 	w.flight = max(w.flight, arrives-w.now)
-	w.at(arrives, func() error {
-		to := w.actors[p.To]
-		if to == nil || to.gone {
+	to := w.actors[p.To]
+	if to == nil || w.play.Apart(a.id, p.To) {
+		return
+	}
+	w.at(arrives, w.unless(to, func() error {
+		if to.gone || w.play.Apart(a.id, p.To) {
 			return nil
 		}
 		if err := to.m.Receive(a.id, p.Letter); err != nil {
 			return err
 		}
 		return w.work(to)
-	})
+	}))
+}
+
+// named returns the name of a member.
+func named(log *view.Log, id view.ID) string {
+	for v := range log.Len() {
+		if rank, ok := log.At(v).Rank(id); ok {
+			return log.At(v).Members[rank].Name
+		}
+	}
+	return fmt.Sprint("member ", id)
 }
 
 // small is about how long the other letters are, in bytes.
@@ -337,6 +378,7 @@ func (w *world) begins(a *actor, k int) error {
 	for _, c := range w.play.Begun(k, w.now) {
 		w.strike(c.Fault)
 	}
+	w.wait()
 	return nil
 }
 
@@ -347,8 +389,8 @@ func (w *world) note(a *actor, made *experiment.Member, k int) error {
 		return nil
 	}
 	if k%every == 0 || k == w.members.plan().Rounds {
-		observe(record.Event{Step: new(made.Step(record.Step{Round: k, Time: w.now, Sent: a.sent, Messages: a.messages,
-			Compute: w.happening.Compute, Wait: w.now - a.took}))})
+		observe(record.Event{Step: new(made.Step(record.Step{
+			Round: k, Time: w.now, Sent: a.sent, Messages: a.messages, Compute: w.happening.Compute, Wait: w.now - a.took}))})
 	}
 	s, due, err := made.Score(k)
 	if due && err == nil {
@@ -375,40 +417,71 @@ func (w *world) gradient(a *actor) error {
 	return w.work(a)
 }
 
-// wait lets the faults that have a time happen then.
+// wait lets the faults that have a time happen then, and those that last end.
 func (w *world) wait() {
 	at, ok := w.play.Next()
-	if !ok {
+	if !ok || w.due > w.now && w.due <= at {
 		return
 	}
+	w.due = at
 	w.at(at, func() error {
 		for _, c := range w.play.Until(w.now) {
-			w.strike(c.Fault)
+			if !c.Over {
+				w.strike(c.Fault)
+			} else if err := w.wake(c.Fault); err != nil {
+				return err
+			}
 		}
 		w.wait()
 		return nil
 	})
 }
 
+// wake lets happen what a process that stood still has missed.
+func (w *world) wake(f fault.Fault) error {
+	if f.Kind != fault.Hang {
+		return nil
+	}
+	a := w.actors[f.First()]
+	held := a.held
+	a.held = nil
+	for _, do := range held {
+		if err := w.unless(a, do)(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // strike lets a fault of the script happen.
 func (w *world) strike(f fault.Fault) {
-	if f.Kind == fault.Join {
+	switch f.Kind {
+	case fault.Join:
 		for range f.Count {
-			w.process++
-			w.ask(w.process)
+			w.guest()
 		}
-	} else if a := w.actors[f.First()]; a == nil || a.gone || a.leaves {
-		w.absent = append(w.absent, f)
-		return
-	} else if f.Kind == fault.Leave {
-		a.leaves = true
-		a.m.Leave()
-	} else {
-		a.gone = true
+	case fault.Leave, fault.Die:
+		a := w.actors[f.First()]
+		if a == nil || a.gone || a.leaves {
+			w.absent = append(w.absent, f)
+			return
+		}
+		if f.Kind == fault.Die {
+			a.gone = true
+		} else {
+			a.leaves = true
+			a.m.Leave()
+		}
 	}
 	if w.happening.Began != nil {
 		w.happening.Began(f)
 	}
+}
+
+// guest lets another process ask.
+func (w *world) guest() {
+	w.process++
+	w.ask(w.process, fmt.Sprint("guest ", w.process))
 }
 
 // happen draws what happens to a member in an exchange.
@@ -419,8 +492,7 @@ func (w *world) happen(a *actor, x int) {
 	}
 	switch key.Below(1, 3) {
 	case 0:
-		w.process++
-		w.ask(w.process)
+		w.guest()
 	case 1:
 		if w.spares(a) {
 			a.leaves = true
@@ -453,7 +525,7 @@ func (w *world) spares(gone *actor) bool {
 }
 
 // ask lets a process ask the members until it is admitted.
-func (w *world) ask(process uint64) {
+func (w *world) ask(process uint64, name string) {
 	for _, id := range w.ids {
 		a := w.actors[id]
 		if a.gone || a.m.Council().Log() == nil || a.m.Late() {
@@ -470,10 +542,10 @@ func (w *world) ask(process uint64) {
 			return
 		}
 		a.m.Council().Ask(council.Newcomer{Process: process,
-			Member: view.Member{Name: fmt.Sprint("guest ", process), Key: fmt.Sprint("guest ", process)}})
+			Member: view.Member{Name: name, Key: name}})
 	}
 	w.at(w.now+patience, func() error {
-		w.ask(process)
+		w.ask(process, name)
 		return nil
 	})
 }
