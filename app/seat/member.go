@@ -60,7 +60,7 @@ type Result struct {
 	Log     string `json:"log"`              // of views
 
 	Final record.Final `json:"result"`
-	Last  record.Step  `json:"last"`   // step
+	Last  record.Step  `json:"last"` // step
 }
 
 // Write writes the result for people.

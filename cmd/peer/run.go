@@ -118,8 +118,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		options.Held = runfolder.Held(run.Config(), s.Folder.Dir)
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child,
-		Locate: loaded.Locate}
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child, Locate: loaded.Locate}
 	if err := part.Take(ctx); err != nil {
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))

@@ -113,7 +113,7 @@ func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
 	if err := r.CheckFaults(); err != nil {
 		t.Error(err)
 	}
-	if err := assemble(t, set...).CheckFixed(); err == nil || !strings.Contains(err.Error(), want) {
+	if err := assemble(t, set...).checkFixed(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }
