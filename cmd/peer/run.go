@@ -35,6 +35,8 @@ round is safe; the same command with --resume on all machines goes on, on each f
 newest folder that has a checkpoint of its peer. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.
+Where members come and go (membership.mode: view), one more machine joins a run that goes
+on, and Ctrl-C on a machine leaves it: the others go on.
 
 COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
