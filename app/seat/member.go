@@ -41,7 +41,6 @@ type Member struct {
 
 	maker *membership.Maker
 	id    view.ID
-	log   *os.File
 	began time.Time
 	seat  *members.Seat
 	last  record.Step
@@ -84,10 +83,6 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return nil, err
 	}
 	m.maker.Before = m.score
-	if m.log, err = os.Create(m.logPath()); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
-	}
-	defer m.log.Close()
 	for again := false; ; again = true {
 		out, err := m.once(ctx, o, again, leave)
 		if err != nil {
@@ -179,17 +174,27 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	return members.Found(o, at.Founders, at.Self)
 }
 
+// enter writes a record to the log. A member that comes back begins the log anew.
+func (m *Member) enter(r view.Record) error {
+	line, err := view.Append(nil, r)
+	if err != nil {
+		return err
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if r.View == 0 {
+		how |= os.O_TRUNC
+	}
+	log, err := os.OpenFile(m.logPath(), how, runfolder.Readable)
+	if err != nil {
+		return err
+	}
+	_, err = log.Write(line)
+	return errors.Join(err, log.Close())
+}
+
 // View writes a record to the log, and says it.
 func (m *Member) View(r view.Record) {
-	if r.View == 0 {
-		_ = m.log.Truncate(0)
-		_, _ = m.log.Seek(0, io.SeekStart)
-	}
-	line, err := view.Append(nil, r)
-	if err == nil {
-		_, err = m.log.Write(line)
-	}
-	if err != nil {
+	if err := m.enter(r); err != nil {
 		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
 	}
 	if r.View == 0 && m.Begins != nil {
