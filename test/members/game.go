@@ -96,7 +96,7 @@ func (g *game) change(ctx context.Context, what string) (played bool, err error)
 		if err := g.until(ctx, m.name()+" ends", func() bool { return !m.on() }); err != nil {
 			return false, err
 		}
-		if code := m.cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(m.out.String(), `"left"`) {
+		if code := m.cmd.ProcessState.ExitCode(); code != interrupted || !strings.Contains(m.out.String(), `"left"`) {
 			return false, fmt.Errorf("exit code %d: %s", code, m.said())
 		}
 	case what == dies && !few:
@@ -125,6 +125,9 @@ func (g *game) change(ctx context.Context, what string) (played bool, err error)
 	}
 	return true, g.until(ctx, "all members agree", g.whole)
 }
+
+// interrupted is the exit code of a member that Ctrl-C has made leave.
+const interrupted = 130
 
 // while draws how long a fault of the network lasts: half a grace to three.
 func (g *game) while() time.Duration { return grace/2 + time.Duration(g.rand.Int64N(int64(5*grace/2))) }
