@@ -236,6 +236,7 @@ func (g *game) end(ctx context.Context) error {
 	if err := g.logs(last[0]); err != nil {
 		return err
 	}
+	g.said = fmt.Sprintf("%d members ended with the digest %.16s, and `peer sim --views` has the same.", len(last), digest)
 	return g.replay(ctx, last[0], digest)
 }
 
@@ -278,8 +279,6 @@ func (g *game) replay(ctx context.Context, last *machine, want string) error {
 	if got.Digest != want {
 		return fmt.Errorf("the replay has digest %.16s, the run %.16s", got.Digest, want)
 	}
-	g.said = fmt.Sprintf("%d members ended with the digest %.16s, and `peer sim --views` has the same.", len(g.running()),
-		want)
 	return nil
 }
 
