@@ -85,6 +85,8 @@ var fixes = []Fix{
 	{"refused-connections", []string{
 		"refused a connection: too many from its address",
 		"refused a stranger silently",
+		"refused letters in the name of another member",
+		"refused a malformed letter",
 		"refused a machine without the token",
 		"closed a connection that showed no secret in time",
 	}},

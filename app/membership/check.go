@@ -32,9 +32,6 @@ func Check(run *experiment.Run) error {
 		return configs.Errorf("node.metrics", "members on a network serve no metrics yet: leave it out")
 	case cfg.Faults.Tolerance != usual.Faults.Tolerance:
 		return configs.Errorf("faults.tolerance", "a member cuts no other one off: leave it out")
-	case len(cfg.Peers) > 0:
-		return configs.Errorf("peers", "members find each other by multicast, and by the addresses that others know: a list "+
-			"of peers has no effect where members come and go: leave it out")
 	case time.Duration(cfg.Membership.Grace) < leastGrace:
 		return configs.Errorf("membership.grace", "must be at least %v on a network, got %v", leastGrace,
 			time.Duration(cfg.Membership.Grace))

@@ -47,6 +47,8 @@ func Secret(loaded *configs.Loaded) (string, error) {
 	case secret == configs.Masked:
 		problem.Message = "the secret itself is not here: run folders and commands mask it"
 		problem.Hint = "give it with --set node.join_secret_file=FILE"
+	case none && cfg.Views():
+		problem.Message = "is empty: anybody could join this run, whose members come and go"
 	case none && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
 		problem.Message = "is empty, and there is no roster: anybody could join this run"
 	case none:

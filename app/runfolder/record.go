@@ -37,9 +37,15 @@ func OpenRecord(dir string) (*record.Run, error) {
 	return run, run.Within(Limits(of))
 }
 
+// mostIDs bounds the ids of members that come and go, to find damage.
+const mostIDs = 1 << 20
+
 // Limits bounds the record of a run. A fast worker does steps of slow ones if all workers share a number of steps.
 func Limits(run *experiment.Run) record.Limits {
 	l := record.Limits{Peers: run.N(), Rounds: int(run.Config().Train.Rounds)}
+	if cfg := run.Config(); cfg.Views() { // the record has members by their ids, of which there may be any number
+		l.Peers = mostIDs
+	}
 	if run.Asynchronous() {
 		l.Rounds *= run.N()
 	}

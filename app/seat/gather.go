@@ -94,6 +94,7 @@ func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []
 		return nil, nil, err
 	}
 	var last []record.Step
+	var finals []record.Final
 	var paths []string
 	for rank := range all {
 		r := &all[rank]
@@ -105,12 +106,14 @@ func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []
 		if err := os.Rename(r.File, path); err != nil {
 			return nil, nil, fmt.Errorf("lab: %w", err)
 		}
-		last, paths = append(last, r.Last), append(paths, path)
+		last, finals, paths = append(last, r.Last), append(finals, r.Final), append(paths, path)
 	}
-	session.Remain(s, sized, last)
 	for rank := range all {
-		s.Event(record.Event{Final: &all[rank].Final})
+		known := finals[rank]
+		known.Rank = all[rank].Member
+		s.Event(record.Event{Final: &known}) // the record has members by their ids
 	}
+	session.Remain(s, sized, last, finals)
 	models, err := sized.Saved(paths)
 	return models, membership.Told(log), err
 }

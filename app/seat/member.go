@@ -11,7 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gossiptrainer/app/membership"
@@ -33,7 +32,7 @@ type Member struct {
 	Run   *experiment.Run
 	Dir   string             // gets model and views.jsonl
 	Saver *runfolder.Saver   // of the model
-	Hear  func(record.Event) // gets the events of this member, by its rank in the view
+	Hear  func(record.Event) // gets the events of this member, by its id
 	Out   io.Writer          // gets messages to the user
 	Meet  Meet
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
@@ -42,8 +41,6 @@ type Member struct {
 
 	maker *membership.Maker
 	id    view.ID
-	rank  atomic.Int64 // in the last view that is known
-	log   *os.File
 	began time.Time
 	seat  *members.Seat
 	last  record.Step
@@ -61,8 +58,8 @@ type Result struct {
 	File    string `json:"file"`             // with the member's own model
 	Log     string `json:"log"`              // of views
 
-	Final record.Final `json:"result"` // by its rank in the last view
-	Last  record.Step  `json:"last"`   // step
+	Final record.Final `json:"result"`
+	Last  record.Step  `json:"last"` // step
 }
 
 // Write writes the result for people.
@@ -86,10 +83,6 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return nil, err
 	}
 	m.maker.Before = m.score
-	if m.log, err = os.Create(m.logPath()); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
-	}
-	defer m.log.Close()
 	for again := false; ; again = true {
 		out, err := m.once(ctx, o, again, leave)
 		if err != nil {
@@ -147,7 +140,6 @@ func (m *Member) once(
 		return nil, err
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
-	m.rank.Store(int64(m.id))
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -182,21 +174,28 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	return members.Found(o, at.Founders, at.Self)
 }
 
+// enter writes a record to the log. A member that comes back begins the log anew.
+func (m *Member) enter(r view.Record) error {
+	line, err := view.Append(nil, r)
+	if err != nil {
+		return err
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if r.View == 0 {
+		how |= os.O_TRUNC
+	}
+	log, err := os.OpenFile(m.logPath(), how, runfolder.Readable)
+	if err != nil {
+		return err
+	}
+	_, err = log.Write(line)
+	return errors.Join(err, log.Close())
+}
+
 // View writes a record to the log, and says it.
 func (m *Member) View(r view.Record) {
-	if r.View == 0 {
-		_ = m.log.Truncate(0)
-		_, _ = m.log.Seek(0, io.SeekStart)
-	}
-	line, err := view.Append(nil, r)
-	if err == nil {
-		_, err = m.log.Write(line)
-	}
-	if err != nil {
+	if err := m.enter(r); err != nil {
 		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
-	}
-	if rank, member := r.Rank(m.id); member {
-		m.rank.Store(int64(rank))
 	}
 	if r.View == 0 && m.Begins != nil {
 		m.Begins(0)
@@ -207,7 +206,7 @@ func (m *Member) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
-	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: record.Training, Detail: text}})
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text}})
 }
 
 // Round records a round.
@@ -218,7 +217,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 	sent, messages := m.seat.Sent()
 	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: time.Since(m.began), Compute: took, Sent: sent,
 		Messages: messages})
-	m.last.Rank = int(m.rank.Load())
+	m.last.Rank = int(m.id)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
 		step := m.last
 		m.Hear(record.Event{Step: &step})
@@ -229,7 +228,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 func (m *Member) score(w *experiment.Member, k int) error {
 	s, due, err := w.Score(k)
 	if err == nil && due {
-		s.Rank = int(m.rank.Load())
+		s.Rank = int(m.id)
 		m.Hear(record.Event{Score: &s})
 	}
 	return err
@@ -240,7 +239,7 @@ func (m *Member) Status(state record.State, detail string) {
 	if detail != "" {
 		fmt.Fprintf(m.Out, "member %d: %s\n", m.id, detail)
 	}
-	m.Hear(record.Event{Status: &record.Status{Rank: int(m.rank.Load()), State: state, Detail: detail}})
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: state, Detail: detail}})
 }
 
 // keep writes the model, and the log as it was at the end.
@@ -266,7 +265,7 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	final.Rank = int(m.rank.Load())
+	final.Rank = int(m.id)
 	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
 		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
 	if out.Standing == member.Finished {
@@ -307,6 +306,7 @@ func among(founder bool, introduce Introduce) Meet {
 
 // OnLAN is Take for a peer on a LAN, with the session of its user.
 func OnLAN(ctx context.Context, s *session.Session, o node.Options, leave <-chan struct{}) (*Result, error) {
+	o.Contacts, o.Roster = members.Contacts(o.Roster), nil // those to call where there is no multicast
 	m := Member{Run: s.Run, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
 			return members.Meet(ctx, node.ProcessOf(n))

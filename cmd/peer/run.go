@@ -35,6 +35,8 @@ round is safe; the same command with --resume on all machines goes on, on each f
 newest folder that has a checkpoint of its peer. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.
+Where members come and go (membership.mode: view), one more machine joins a run that goes
+on, and Ctrl-C on a machine leaves it: the others go on.
 
 COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
@@ -70,10 +72,10 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
-		return errStay
-	}
 	secret, err := peer.Own(loaded, file.script, file.command("run"))
+	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
+		err = errStay
+	}
 	if err != nil {
 		return err
 	}
@@ -118,8 +120,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		options.Held = runfolder.Held(run.Config(), s.Folder.Dir)
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child,
-		Locate: loaded.Locate}
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child, Locate: loaded.Locate}
 	if err := part.Take(ctx); err != nil {
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))

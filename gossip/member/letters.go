@@ -98,7 +98,7 @@ func (m *Member) feed(w *gossip.Worker) (moved bool) {
 		fed := m.store.whole(k)
 		for _, f := range m.store.got[k] {
 			f.To = m.o.Council.ID // machines read payloads only: the store keeps them for others
-			err := w.Receive(f) // other errors: it is there, or the row has no such message any more
+			err := w.Receive(f)   // other errors: it is there, or the row has no such message any more
 			moved = moved || err == nil
 			fed = fed && !errors.Is(err, gossip.ErrEarly)
 		}
@@ -115,12 +115,13 @@ func (m *Member) note() {
 	if m.place.member == nil {
 		m.noted = at
 	}
+	before := m.noted
 	for ; m.noted < at; m.noted++ {
 		for _, e := range m.log.Row(m.o.Council.ID, m.noted).In {
 			m.store.mixed[e.Peer] = max(m.store.mixed[e.Peer], m.noted)
 		}
 	}
-	if m.log == nil {
+	if m.log == nil || m.noted == before {
 		return
 	}
 	needed := at

@@ -134,7 +134,7 @@ func (l *Log) checkSponsor(r *Record, s Sponsor) error {
 		return fmt.Errorf("sponsors: id %d: was given before, and no id is used twice", s.ID)
 	case known && r.Dead[at].Last != a.first-1:
 		return fmt.Errorf("sponsors: id %d: has begun: last %d, want %d", s.ID, r.Dead[at].Last, a.first-1)
-	case !known && len(l.lives) > 0 && s.ID <= slices.Max(l.all()):
+	case !known && len(l.lives) > 0 && s.ID <= slices.Max(l.ids):
 		return fmt.Errorf("sponsors: id %d: must be above all ids given before", s.ID)
 	}
 	return nil

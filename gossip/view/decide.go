@@ -48,7 +48,7 @@ var ErrNoState = errors.New("no member with a state would remain")
 // change needs the reports of all of them outside the fence.
 func (l *Log) Watched(done func(ID) bool) []ID {
 	var all []ID
-	for _, id := range l.all() {
+	for _, id := range l.ids {
 		_, member := l.Last().Rank(id)
 		_, leaves := l.Ends(id)
 		_, dead := l.Dead(id)
@@ -139,7 +139,7 @@ func (d *decision) count() {
 	}
 	for again := true; again; {
 		again = false
-		for _, j := range d.log.all() {
+		for _, j := range d.log.ids {
 			if d.rests(j) {
 				again = true
 			}

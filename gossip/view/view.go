@@ -114,6 +114,7 @@ type Log struct {
 	records []Record
 	graphs  []*topology.Graph // by view
 	lives   map[ID]life
+	ids     []ID // of all lives, in ascending order
 }
 
 // A life is what the log knows of an id.
@@ -143,7 +144,8 @@ func New(base topology.Spec, founders Record) (*Log, error) {
 
 // Clone returns a copy that grows on its own.
 func (l *Log) Clone() *Log {
-	c := &Log{base: l.base, records: slices.Clone(l.records), graphs: slices.Clone(l.graphs), lives: map[ID]life{}}
+	c := &Log{base: l.base, records: slices.Clone(l.records), graphs: slices.Clone(l.graphs), lives: map[ID]life{},
+		ids: slices.Clone(l.ids)}
 	for id, a := range l.lives {
 		c.lives[id] = a
 	}
@@ -174,10 +176,14 @@ func (l *Log) Add(r Record) error {
 	}
 	for _, m := range r.Members {
 		a, known := l.lives[m.ID]
+		if !known {
+			l.ids = append(l.ids, m.ID)
+		}
 		if _, joins := r.SponsorOf(m.ID); !known || joins {
 			l.lives[m.ID] = life{first: r.First, end: forever, absence: a.absence}
 		}
 	}
+	slices.Sort(l.ids)
 	return nil
 }
 
@@ -293,16 +299,6 @@ func (l *Log) Dead(id ID) (last int, dead bool) {
 func (l *Log) Known(id ID) bool {
 	_, ok := l.lives[id]
 	return ok
-}
-
-// all returns every id of the log, in ascending order.
-func (l *Log) all() []ID {
-	ids := make([]ID, 0, len(l.lives))
-	for id := range l.lives {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // Present returns the members that have done all rounds before round k, where every H rounds are an exchange. A dead

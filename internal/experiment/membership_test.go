@@ -106,7 +106,8 @@ func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	hung := assemble(t, append(set, "faults.script=[{at: 3, hang: 1, for: 2s}]")...)
-	if err := hung.CheckFaults(); err == nil || !strings.Contains(err.Error(), "faults.script.0: hang: only peer sim plays") {
+	err := hung.CheckFaults()
+	if err == nil || !strings.Contains(err.Error(), "faults.script.0: hang: only peer sim plays it") {
 		t.Errorf("error %v", err)
 	}
 	if err := r.CheckFaults(); err != nil {

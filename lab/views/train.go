@@ -58,7 +58,6 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 	if err != nil {
 		return nil, nil, err
 	}
-	session.Remain(s, run, o.last())
 	models := o.Models()
 	for rank := range finals {
 		f := &finals[rank]
@@ -75,7 +74,10 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		if err != nil {
 			return nil, nil, err
 		}
-		s.Event(record.Event{Final: f})
+		known := *f
+		known.Rank = int(o.IDs[rank])
+		s.Event(record.Event{Final: &known}) // the record has members by their ids
 	}
+	session.Remain(s, run, o.last(), finals)
 	return models, membership.Told(o.Log), nil
 }

@@ -241,7 +241,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// A process that stands still shorter than the grace holds the others up, and one that does so longer is taken for dead.
+// A process that stands still for less than the grace holds the others up. After more it is taken for dead.
 // A slow one and a lost link only cost time.
 func TestFaultsThatEnd(t *testing.T) {
 	for script, want := range map[string]string{

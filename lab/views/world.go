@@ -194,7 +194,8 @@ func (w *world) run(ctx context.Context) error {
 		if turn&0xff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if _, ends := w.play.Next(); !ends && w.now-w.moved > stall+10*(time.Duration(w.config().Grace)+w.happening.Compute+w.flight) {
+		longest := time.Duration(w.config().Grace) + w.happening.Compute + w.flight
+		if _, changes := w.play.Next(); !changes && w.now-w.moved > stall+10*longest {
 			return w.stuck()
 		}
 		e := heap.Pop(&w.queue).(event)
@@ -254,7 +255,8 @@ func (w *world) tick(a *actor) error {
 	if err := a.m.Tick(w.now); err != nil {
 		return err
 	}
-	if waits := a.m.Council().Waits(); waits != a.waits {
+	waits := a.m.Standing() != member.Joining && a.m.Council().Waits()
+	if waits != a.waits {
 		if a.waits = waits; w.happening.Waits != nil {
 			w.happening.Waits(a.id, waits)
 		}
@@ -286,7 +288,7 @@ func (w *world) work(a *actor) error {
 		w.send(a, p)
 	}
 	a.gone = r.Standing == member.Left || r.Standing == member.Excluded
-	if r.Standing == member.Excluded { // it comes back as a newcomer
+	if r.Standing == member.Excluded && !a.leaves { // it comes back as a newcomer
 		w.process++
 		w.ask(w.process, fmt.Sprint(named(a.m.Council().Log(), a.id), " again"))
 	}
@@ -387,8 +389,8 @@ func (w *world) note(a *actor, made *experiment.Member, k int) error {
 		return nil
 	}
 	if k%every == 0 || k == w.members.plan().Rounds {
-		observe(record.Event{Step: new(made.Step(record.Step{Round: k, Time: w.now, Sent: a.sent, Messages: a.messages,
-			Compute: w.happening.Compute, Wait: w.now - a.took}))})
+		observe(record.Event{Step: new(made.Step(record.Step{
+			Round: k, Time: w.now, Sent: a.sent, Messages: a.messages, Compute: w.happening.Compute, Wait: w.now - a.took}))})
 	}
 	s, due, err := made.Score(k)
 	if due && err == nil {

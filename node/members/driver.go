@@ -48,7 +48,7 @@ type Watch interface {
 // earlier, so that the others have a new one when they must decide.
 func Times(o council.Options, grace time.Duration) council.Options {
 	o.Grace = grace
-	o.Patience = min(max(grace/20, 250*time.Millisecond), time.Second)
+	o.Patience = min(max(grace/40, 250*time.Millisecond), time.Second)
 	o.Beat = o.Patience / 5
 	return o
 }

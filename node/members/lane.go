@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -276,18 +275,10 @@ func (p *postOffice) accept(s network.Stream) {
 	}
 }
 
-// An impostorError says that a peer sends letters in the name of another one.
-type impostorError struct {
-	who peer.ID
-	id  id
-}
-
-func (e *impostorError) Error() string {
-	return fmt.Sprintf("peer %s has sent letters in the name of member %d, whose key is another", handshake.Short(e.who),
-		e.id)
-}
-
-var errNotHere = errors.New("no such member is known here yet, or the letters are for another process")
+var (
+	errImpostor = errors.New("letters in the name of a member whose key is another")
+	errNotHere  = errors.New("no such member is known here yet, or the letters are for another process")
+)
 
 // read checks whose letters these are, and takes them.
 func (p *postOffice) read(t *handshake.Talk) error {
@@ -300,9 +291,9 @@ func (p *postOffice) read(t *handshake.Talk) error {
 	key, known := p.book.key(from)
 	switch {
 	case known && key != t.Peer:
-		err := &impostorError{t.Peer, from}
-		p.process.Refused.Tell(p.log, "refused letters: "+err.Error(), "impostor")
-		return err
+		p.process.Refused.Tell(p.log, "refused letters in the name of another member", "impostor", "of", int(from),
+			"stranger", t.Peer)
+		return errImpostor
 	case !known || to != p.self:
 		return errNotHere
 	}
@@ -321,7 +312,7 @@ func (p *postOffice) read(t *handshake.Talk) error {
 		}
 		switch {
 		case errors.Is(err, errLetter):
-			p.process.Refused.Tell(p.log, "refused a letter: "+err.Error(), "malformed letter")
+			p.process.Refused.Tell(p.log, "refused a malformed letter", "malformed letter", "of", int(from), "why", err)
 			return err
 		case err != nil:
 			return err

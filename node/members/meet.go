@@ -114,6 +114,9 @@ func (m *meet) ask(ctx context.Context) {
 // search hands over the peers that are found.
 func (m *meet) search() {
 	found := func(who peer.AddrInfo) {
+		if who.ID == m.Host.ID() {
+			return
+		}
 		if m.roll != nil {
 			m.roll.Found(who)
 		}
@@ -175,12 +178,10 @@ func Listed(p Peer, roster []join.Peer) (*Meeting, error) {
 // Ask asks peers with known addresses for a place in a run that goes on.
 func Ask(ctx context.Context, p Peer, peers []join.Peer) (*Meeting, error) {
 	found := make(chan peer.AddrInfo, len(peers))
-	for _, other := range peers {
-		id, err := peer.Decode(other.ID)
-		if err != nil || id == p.Host.ID() { // the id of a process that has not begun yet is empty
-			continue
+	for _, who := range Contacts(peers) {
+		if who.ID != p.Host.ID() {
+			found <- who
 		}
-		found <- peer.AddrInfo{ID: id, Addrs: addressesIn(strings.Join(other.Addrs, " "))}
 	}
 	g := guest{Peer: p, process: p.Hello.Epoch}
 	place, err := g.find(ctx, found)
@@ -188,4 +189,22 @@ func Ask(ctx context.Context, p Peer, peers []join.Peer) (*Meeting, error) {
 		return nil, err
 	}
 	return &Meeting{Place: place}, nil
+}
+
+// Contacts returns the peers of a list whose ids are there: that of a process that has not begun yet is empty.
+func Contacts(peers []join.Peer) (all []peer.AddrInfo) {
+	for _, p := range peers {
+		id, err := peer.Decode(p.ID)
+		if err != nil {
+			continue
+		}
+		who := peer.AddrInfo{ID: id}
+		for _, a := range addressesIn(strings.Join(p.Addrs, " ")) {
+			if a, _ = peer.SplitAddr(a); a != nil {
+				who.Addrs = append(who.Addrs, a)
+			}
+		}
+		all = append(all, who)
+	}
+	return all
 }
