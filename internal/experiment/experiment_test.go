@@ -178,7 +178,7 @@ func TestPresetsAssemble(t *testing.T) {
 			if load(t, p.Name).Config.External() { // it has no worker before its script has told its parameters
 				return
 			}
-			r, err := New(load(t, p.Name, "train.batch=2").Config)
+			r, err := New(load(t, p.Name, "train.batch=2", "faults.script=[]").Config)
 			if err != nil {
 				t.Fatal(err)
 			}
