@@ -44,6 +44,7 @@ type Member struct {
 	began time.Time
 	seat  *members.Seat
 	last  record.Step
+	ended time.Time // of the last round
 }
 
 // A Result is the end of a member.
@@ -140,6 +141,7 @@ func (m *Member) once(
 		return nil, err
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
+	m.ended = m.began
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -215,8 +217,10 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 		m.Begins(k + 1)
 	}
 	sent, messages := m.seat.Sent()
-	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: time.Since(m.began), Compute: took, Sent: sent,
-		Messages: messages})
+	now := time.Now()
+	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: now.Sub(m.began), Compute: took,
+		Wait: max(0, now.Sub(m.ended)-took), Sent: sent, Messages: messages})
+	m.ended = now
 	m.last.Rank = int(m.id)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
 		step := m.last

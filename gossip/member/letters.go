@@ -131,6 +131,11 @@ func (m *Member) note() {
 		}
 	}
 	m.store.forget(needed - span(m))
+	for x := range m.place.given {
+		if x < m.store.oldest && !slices.Contains(m.place.before[:], x) { // its newcomer takes part since
+			delete(m.place.given, x)
+		}
+	}
 }
 
 // span returns how many exchanges before its own a member keeps: others may be that far behind.
@@ -355,6 +360,17 @@ func (m *Member) serve(to ID, w Want) {
 func sponsors(log *view.Log, sponsor, id ID, x int) bool {
 	for v := range log.Len() {
 		if s, ok := log.At(v).SponsorOf(id); ok && s == sponsor && log.At(v).First == x {
+			return true
+		}
+	}
+	return false
+}
+
+// gives reports whether the log names a member as the sponsor of a newcomer that begins with exchange x.
+func gives(log *view.Log, sponsor ID, x int) bool {
+	for v := range log.Len() {
+		r := log.At(v)
+		if r.First == x && slices.ContainsFunc(r.Sponsors, func(s view.Sponsor) bool { return s.Sponsor == sponsor }) {
 			return true
 		}
 	}

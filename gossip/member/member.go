@@ -314,7 +314,9 @@ func (m *Member) cross() bool {
 	s.Save(gossip.BaggageName, gossip.Baggage(p.member.Machine()))
 	p.member.Save(s)
 	p.at, p.state, p.clone, p.given[at] = at, s, false, s
-	delete(p.given, p.before[0])
+	if !gives(m.log, m.o.Council.ID, p.before[0]) { // a newcomer may still ask: it can be slow to come
+		delete(p.given, p.before[0])
+	}
 	p.before = [...]int{p.before[1], p.before[2], at}
 	return true
 }

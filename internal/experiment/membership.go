@@ -58,8 +58,11 @@ func (r *Run) checkViews() error {
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
 			"must be fix", a.Controller.Name)
 	case r.quantized() && a.Theta.Rule != "fixed":
-		return configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
+		e := configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
 			"must be fixed", a.Theta.Rule)
+		e.Problems[0].Hint = "run it with membership.mode fixed: its events.jsonl has theta by round; set the rule to " +
+			"fixed, and algorithm.theta.value to twice the largest; or set algorithm.codec to full"
+		return e
 	case r.data.Local():
 		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
 			"must be iid, labels or dirichlet")

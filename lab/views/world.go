@@ -214,8 +214,8 @@ func (w *world) stuck() error {
 		return fmt.Errorf("views: nothing moves since exchange %d: view %d has fewer members, %d, than membership.min, %d: "+
 			"let others join, or take a smaller minimum", last.First, last.View, n, w.config().Min)
 	}
-	return fmt.Errorf("views: nothing moves since view %d: too many voters died in the same moment: take fewer deaths",
-		last.View)
+	return fmt.Errorf("views: nothing moves since view %d: too many voters, or all who have a message, died in the same "+
+		"moment: take fewer deaths", last.View)
 }
 
 // longest returns the log of a member with the most views.

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
@@ -217,8 +218,10 @@ func (s *Seat) receive(a arrival) error {
 	if a.Council != nil && a.Council.Word != nil && a.Council.Word.Report.ID != a.from { // a newcomer has none yet
 		a.Council.Word.Report, a.Council.Word.Seq = views.Report{ID: a.from}, 0
 	}
-	if f := a.Frame; f != nil && f.Kind != 0 && f.From != a.from { // only messages are passed on for others
-		return nil
+	if f := a.Frame; f != nil {
+		if f.To = s.ID(); f.Kind != gossip.Data && f.From != a.from { // only messages are passed on for others
+			return nil
+		}
 	}
 	return s.m.Receive(a.from, a.Letter)
 }

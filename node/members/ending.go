@@ -71,6 +71,11 @@ func (s *Seat) over() bool {
 	if s.now()-s.end.since > lingering {
 		return true
 	}
+	for _, m := range log.Watched(s.m.Council().Done) { // a leaver that does not know it yet, or needs something
+		if _, there := s.end.models[m]; !there {
+			return false
+		}
+	}
 	for m := range s.end.models {
 		if m != s.ID() && len(s.end.heard[m]) < len(s.end.models) { // it does not know all
 			return false

@@ -21,6 +21,7 @@ import (
 	"gossiptrainer/gossip/state"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
@@ -33,6 +34,7 @@ type job struct {
 	dim, rounds int
 	kind        topology.Kind
 	pause       time.Duration // of a gradient
+	verified    bool          // Moniqua at 4 bits with a theta far too small
 }
 
 func (j job) base() topology.Spec { return topology.Spec{Kind: j.kind, Slack: 0.75, Seed: 5} }
@@ -75,6 +77,13 @@ func (m *maker) Enter(p retrace.Place) (retrace.Member, error) {
 		x[i] = float32(int(p.ID)+i) / 4
 	}
 	a := &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0.125 }, Codec: algos.Full{}}
+	if m.verified {
+		codec, err := moniqua.New(16, moniqua.Stochastic, func(int) float64 { return 0.05 }, 7, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		codec.Verify, a.Codec = true, codec
+	}
 	schedule := gossip.Schedule{Rounds: p.Rounds, Every: 1}
 	w := &worker{m: m, place: p}
 	var err error
@@ -292,6 +301,25 @@ func TestFoundersTrain(t *testing.T) {
 	log := finished(t, all...)
 	if log.Len() != 1 || all[0].watch.rounds != 50 {
 		t.Errorf("%d views, %d rounds seen", log.Len(), all[0].watch.rounds)
+	}
+}
+
+// Requests and repairs travel as messages do.
+func TestMembersRepair(t *testing.T) {
+	all := founded(t, job{dim: 10, rounds: 40, kind: topology.Ring, verified: true}, 3)
+	finished(t, all...)
+}
+
+// A leave in the last rounds comes in time or not. In both cases all end, and those at the end say the same.
+func TestALeaveAtTheEnd(t *testing.T) {
+	all := founded(t, job{dim: 10, rounds: 60, kind: topology.Ring, pause: 5 * time.Millisecond}, 4)
+	until(t, "the last rounds", func() bool { return all[2].maker.begun() > 55 })
+	close(all[2].leave)
+	for i, m := range all {
+		<-m.done
+		if m.err != nil || m.out.Standing == member.Excluded || i != 2 && m.out.Digest() != all[0].out.Digest() {
+			t.Errorf("machine %d: standing %v, error %v", i, m.out.Standing, m.err)
+		}
 	}
 }
 
