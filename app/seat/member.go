@@ -176,7 +176,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	return members.Found(o, at.Founders, at.Self)
 }
 
-// enter writes a record to the log. A member that comes back begins the log anew.
+// enter writes a record to the log. A member that comes back begins the log again.
 func (m *Member) enter(r view.Record) error {
 	line, err := view.Append(nil, r)
 	if err != nil {

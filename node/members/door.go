@@ -55,7 +55,6 @@ type door struct {
 	*Peer
 	asks chan asking
 	over <-chan struct{}
-	wg   sync.WaitGroup
 }
 
 // An asking is a request that the goroutine of the member answers.
