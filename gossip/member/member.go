@@ -35,7 +35,7 @@ type Options struct {
 	Council council.Options
 	Maker   retrace.Maker // makes the member in each view
 	Plan    retrace.Plan  // Together must be nil
-	Fewest  int           // members below which all wait before their next exchange
+	Fewest  int           // members below which all wait before a view, until there are more
 }
 
 // A Letter is a message between two members. One of its parts is there.
@@ -331,6 +331,11 @@ func finish(m *Member) bool {
 	return false
 }
 
+// few reports whether a view has too few members to go on. If a later one has enough, they go on until it begins.
+func (m *Member) few(v int) bool {
+	return max(len(m.log.At(v).Members), len(m.log.Last().Members)) < m.o.Fewest
+}
+
 // enter begins the exchanges of a view, if no promise forbids it and enough members are there.
 func (m *Member) enter() bool {
 	p, self := &m.place, m.o.Council.ID
@@ -340,7 +345,7 @@ func (m *Member) enter() bool {
 	}
 	v := m.log.Force(p.at)
 	rank, member := m.log.At(v).Rank(self)
-	if !member || p.promise >= 0 && p.promise <= p.at || len(m.log.At(v).Members) < m.o.Fewest {
+	if !member || p.promise >= 0 && p.promise <= p.at || m.few(v) {
 		return false
 	}
 	entrance := gossip.Entrance{Round: p.at * m.o.Plan.Every, State: p.state, Clone: p.clone, Restart: v > 0}

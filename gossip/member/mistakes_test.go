@@ -175,6 +175,27 @@ func TestAGuestStopsNoTrainer(t *testing.T) {
 	}
 }
 
+// One that waits for another member goes on when the next view has enough: the view before it is short, too.
+func TestFewWaitForANewcomer(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 2, every: 1, seed: seed, margin: int(seed % 3)})
+		w.fewest = 2
+		w.at(w.between(0, grace), nil, func() { w.kill(w.actor(1)) })
+		w.at(5*grace, nil, func() {
+			if at, n := w.actor(0).m.Standing(), len(w.actor(0).m.log.Last().Members); at == Finished || n != 1 {
+				t.Errorf("seed %d: %d members, and the first stands at %v: want one that waits", seed, n, at)
+			}
+			w.join()
+		})
+		if err := w.run(); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, describe(w))
+		}
+		if err := checkWorld(w); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A part without a majority waits, and its members go on or come back when the network heals.
 func TestAMinorityWaits(t *testing.T) {
 	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 8, every: 1, seed: 3})

@@ -208,16 +208,17 @@ type world struct {
 	decide  council.Decide // plants a mistake; nil: none
 	taken   bool           // a mistake: frames of the fence are taken
 	early   bool           // a mistake: leavers do not serve
+	fewest  int            // members below which all wait
 }
 
 func newWorld(s setting) *world {
 	return &world{setting: s, draw: rand.New(rand.NewPCG(s.seed, 1)), links: map[[2]ID]time.Duration{},
-		build: newBuilder(s), counts: map[string]int{}}
+		build: newBuilder(s), counts: map[string]int{}, fewest: 1}
 }
 
 func (w *world) options(id ID) Options {
 	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: beat, Patience: wait, Grace: grace,
-		Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(), Fewest: 1}
+		Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(), Fewest: w.fewest}
 }
 
 func (w *world) at(delay time.Duration, to *actor, life func()) {
