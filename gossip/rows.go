@@ -34,6 +34,10 @@ type Stack struct {
 	saw     []algos.Mixed
 }
 
+// mostStacked bounds the coordinates of all workers that encode: beside the models of two rounds, which messages in full
+// precision take in any case, a stack keeps indices of 4 bytes.
+const mostStacked = 1 << 25
+
 // newStack returns nil where the workers run something else, or have not all the same kind of messages.
 func newStack(workers []*Worker) *Stack {
 	r := &Stack{k: workers[0].k, began: workers[0].k, rounds: workers[0].schedule.Rounds, workers: workers}
@@ -50,11 +54,14 @@ func newStack(workers []*Worker) *Stack {
 		return nil
 	}
 	n, dim := len(workers), len(r.rules[0].X)
+	_, full := codecs[0].(algos.Full)
+	if !full && n*dim > mostStacked {
+		return nil
+	}
 	r.models.Rows[0] = algos.NewRows(0, dim) // for the question alone
 	if r.messages = stacker.Stack(codecs, &r.models); r.messages == nil {
 		return nil
 	}
-	_, full := codecs[0].(algos.Full)
 	r.makes = !full
 	for parity := range r.models.Rows {
 		r.models.Rows[parity] = algos.NewRows(n, dim)

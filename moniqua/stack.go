@@ -23,9 +23,9 @@ type points struct {
 	laner  laner
 	theta  float64
 
-	indices [2][]int32 // of round k in indices[k mod 2]
+	indices []int32 // of round k, which all have mixed before one makes those of the next
 	notes   [2][]uint32
-	sizes   [2][]int32 // of the quotients, which the codecs would keep; −1: indices are too large for the kernels
+	sizes   [2][]int32 // by round mod 2: of the quotients, which the codecs would keep; −1: indices are too large for the kernels
 	most    []int32    // by worker: the largest sum of two sizes in turn
 }
 
@@ -61,7 +61,7 @@ func alike(c, o *Codec) bool {
 
 // Begin implements algos.Stack.
 func (s *points) Begin(k int) bool {
-	if s.indices[0] == nil {
+	if s.indices == nil {
 		s.make(k)
 	}
 	first := s.codecs[0]
@@ -78,8 +78,8 @@ func (s *points) Begin(k int) bool {
 // make makes the memory of the stack before round k, whose messages the codecs have made already.
 func (s *points) make(k int) {
 	s.began = k
-	for parity := range s.indices {
-		s.indices[parity] = make([]int32, len(s.codecs)*s.Rows[parity].Stride)
+	s.indices = make([]int32, len(s.codecs)*s.Rows[0].Stride)
+	for parity := range s.notes {
 		s.notes[parity] = make([]uint32, len(s.codecs))
 		s.sizes[parity] = make([]int32, len(s.codecs))
 	}
@@ -92,7 +92,7 @@ func (s *points) make(k int) {
 func (s *points) Encode(i int) error {
 	parity := s.k % 2
 	rows := s.Rows[parity]
-	x, indices := rows.At(i), s.indices[parity][i*rows.Stride:][:rows.Dim]
+	x, indices := rows.At(i), s.indices[i*rows.Stride:][:rows.Dim]
 	s.most[i] = max(s.most[i], max(0, s.sizes[0][i])+max(0, s.sizes[1][i]))
 	size := 0
 	for first := 0; first < len(x); first += blockLen {
@@ -123,14 +123,14 @@ func (s *points) Sure(i int, p algos.Passage) bool {
 			return false
 		}
 	}
-	far := kernel.FarIndices(s.of.tier, s.indices[parity], s.own(i), p.At)
+	far := kernel.FarIndices(s.of.tier, s.indices, s.own(i), p.At)
 	return 2*uint64(far) < uint64(s.of.grid.Levels)
 }
 
 // own returns the indices of a worker, with what fills up the row.
 func (s *points) own(i int) []int32 {
 	stride := s.Rows[0].Stride
-	return s.indices[s.k%2][i*stride:][:stride]
+	return s.indices[i*stride:][:stride]
 }
 
 // Mix implements algos.Stack.
@@ -141,13 +141,12 @@ func (s *points) Mix(i int, p algos.Passage) algos.Passed {
 		scales = room(few[:], len(p.From))
 		notes  = room(fewer[:], len(p.From))
 		parity = s.k % 2
-		rows   = s.indices[parity]
 	)
 	for j, from := range p.From {
 		scales[j], notes[j] = s.of.plain.scale(p.Weights[j]), s.notes[parity][from]
 	}
 	pass := kernel.Pass{Next: p.Next, X: p.X, G: p.G, At: p.At, Weights: scales, Step: p.Step}
-	passed := kernel.MixIndices(s.of.tier, rows, s.own(i), pass)
+	passed := kernel.MixIndices(s.of.tier, s.indices, s.own(i), pass)
 	saw := s.of.mixed(int(passed.Far), passed.Moved)
 	saw.Largest = saw.Gap
 	if c := s.codecs[i].Control; c != nil {

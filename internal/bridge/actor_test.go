@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gossiptrainer/gossip/pace"
 	"gossiptrainer/internal/vec"
@@ -214,7 +215,7 @@ func play(role string, args []string) {
 	case "stubborn":
 		signal.Ignore(os.Interrupt)
 		fmt.Println("ready")
-		select {}
+		linger()
 	case "polite":
 		interrupted := make(chan os.Signal, 1)
 		signal.Notify(interrupted, os.Interrupt)
@@ -229,7 +230,7 @@ func play(role string, args []string) {
 		return
 	case "sleeper":
 		fmt.Println("ready")
-		select {}
+		linger()
 	case "environment":
 		fmt.Println(os.Getenv("PYTHONPATH"), os.Getenv("PYTHONUNBUFFERED"), os.Getenv("PEER_SEED"))
 		return
@@ -301,7 +302,7 @@ func playJoined(s *stage, role string, memory Memory) {
 	case "leaves", "forks", "escapes":
 	case "says bye":
 		s.say(KindBye, 0, struct{}{})
-		select {}
+		linger()
 	case "stops in a body", "stops in a header":
 		text, cut := message(KindLog, 0, Values{}), HeaderLen+2
 		if role == "stops in a header" {
@@ -310,15 +311,18 @@ func playJoined(s *stage, role string, memory Memory) {
 		must(s.c.Write(text[:cut]))
 	case "is killed":
 		_ = must(os.FindProcess(os.Getpid())).Kill()
-		select {}
+		linger()
 	case "hangs up":
 		_ = s.c.Close()
-		select {}
+		linger()
 	case "steps twice":
 		s.hand(KindStep, 0)
 		s.hear()
 	}
 }
+
+// linger waits until the process is killed. A select of nothing would be a deadlock where no thread of C runs.
+func linger() { <-time.After(time.Hour) }
 
 // playBad joins in a wrong way and prints the answer.
 func playBad(role string, args []string) {
