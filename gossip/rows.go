@@ -34,8 +34,8 @@ type Stack struct {
 	saw     []algos.Mixed
 }
 
-// mostStacked bounds the coordinates of all workers that encode: beside the models of two rounds, which messages in full
-// precision take in any case, a stack keeps indices of 4 bytes.
+// mostStacked bounds the coordinates of all workers that encode. A stack takes more memory than their messages: the
+// models of two rounds, and indices of 4 bytes.
 const mostStacked = 1 << 25
 
 // newStack returns nil where the workers run something else, or have not all the same kind of messages.

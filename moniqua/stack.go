@@ -25,7 +25,7 @@ type points struct {
 
 	indices []int32 // of round k, which all have mixed before one makes those of the next
 	notes   [2][]uint32
-	sizes   [2][]int32 // by round mod 2: of the quotients, which the codecs would keep; −1: indices are too large for the kernels
+	sizes   [2][]int32 // of the quotients, which codecs would keep; −1: too large for the kernels
 	most    []int32    // by worker: the largest sum of two sizes in turn
 }
 

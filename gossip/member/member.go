@@ -332,7 +332,7 @@ func finish(m *Member) bool {
 }
 
 // few reports whether a view has too few members to go on. If a later one has enough, they go on until it begins.
-func (m *Member) few(v int) bool {
+func few(m *Member, v int) bool {
 	return max(len(m.log.At(v).Members), len(m.log.Last().Members)) < m.o.Fewest
 }
 
@@ -345,7 +345,7 @@ func (m *Member) enter() bool {
 	}
 	v := m.log.Force(p.at)
 	rank, member := m.log.At(v).Rank(self)
-	if !member || p.promise >= 0 && p.promise <= p.at || m.few(v) {
+	if !member || p.promise >= 0 && p.promise <= p.at || few(m, v) {
 		return false
 	}
 	entrance := gossip.Entrance{Round: p.at * m.o.Plan.Every, State: p.state, Clone: p.clone, Restart: v > 0}

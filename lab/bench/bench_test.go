@@ -129,8 +129,8 @@ func TestSimulatedRoundsAreMeasured(t *testing.T) {
 }
 
 // A worker of 1000 coordinates has a model, momentum and an optimum, 4 kB each. Beside them it has messages and repairs
-// of two rounds, and its share of machines and events. A stack has the model of another round and the indices, 4 kB each,
-// in the place of messages. How many buffers are in use depends on the scheduler: the least of three measurements counts.
+// of two rounds, and its share of machines and events. A stack has no messages: it has the model of another round and
+// the indices, 4 kB each. How many buffers are in use depends on the scheduler: the least of three measurements counts.
 func TestMemoryOfSimulatedWorkers(t *testing.T) {
 	for _, test := range []struct {
 		task SimTask
