@@ -53,7 +53,7 @@ func studies() []study {
 		{"faults-sim", "go run ./studies/faults -times 100 -many 1000 -seed 1 -o docs/results/faults-sim.md",
 			below("docs/results/", "faults-sim.md"), nil, 1},
 		program("members", 1, "-o"),
-		{"members-lan", "go run ./test/members -length 800s -seed 3 -o docs/results/members-lan.md",
+		{"members-lan", "go run ./test/members -length 1000s -seed 4 -o docs/results/members-lan.md",
 			[]string{"docs/results/members-lan.md"}, []string{root}, 20},
 		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),

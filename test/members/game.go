@@ -300,9 +300,9 @@ func (g *game) document(seed uint64, failed error) string {
 	return fmt.Sprintf(`# Members on a LAN
 
 Written by test/members with seed %d. Eight machines in network namespaces take part in a run of %d rounds, as members
-that come and go at random: %d changes, %d views. The grace is %v. A change counts as agreed when all machines that are
-on are the members of the newest view, and all of them know it. Cables are out and partitions last for half a grace to
-three. Their times count from their end.
+that come and go at random: %d changes, %d views.
+The grace is %v. A change counts as agreed when all machines that are on are the members of the newest view, and all
+of them know it. Cables are out and partitions last for half a grace to three. Their times count from their end.
 
 %s
 %s

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Compares loss against seconds: one process, DDP over gloo, and peers that mix models, with the same optimizer steps
+and the same global batch. Each worker runs in a network namespace with a cable of a limited rate, so that all methods
+have the same network. Prints a document, or writes the file of -o. It needs an idle machine.
+
+    PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [--steps 192] [-o FILE]
+
+Needs root, ip and tc of iproute2, zstd, and PyTorch.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORKERS = 4
+PREFIX = f"loops{os.getpid()}"
+CODECS = {"D-PSGD, 32 bits": "codec: full", "Moniqua, 8 bits": "codec: moniqua, bits: 8", "Moniqua, 4 bits": "codec: moniqua, bits: 4"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["char", "resnet20", "lora"])
+    parser.add_argument("--links", nargs="+", type=int, default=[100, 1000], help="Mbit/s of each cable")
+    parser.add_argument("--local", nargs="+", type=int, default=[1, 16, 64], help="optimizer steps for each exchange")
+    parser.add_argument("--steps", type=int, default=192)
+    parser.add_argument("--limit", type=int, default=1200, help="seconds of one run")
+    parser.add_argument("-o", type=pathlib.Path, help="file to write")
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("loops.py: needs root for network namespaces")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(pathlib.Path(folder), args)
+        for model in args.models:
+            rows.append(row(model, "", "one process", lab.alone(model)))
+            for link in args.links:
+                with Cables(link):
+                    rows.append(row(model, link, "DDP, gloo", lab.ddp(model)))
+                    for (name, codec), local in itertools.product(CODECS.items(), args.local):
+                        rows.append(row(model, link, f"{name}, {plural(local)}", lab.gossip(model, codec, local)))
+    if args.o:
+        args.o.write_text(document(rows, args))
+    else:
+        print(document(rows, args))
+
+
+def plural(local):
+    return "every step" if local == 1 else f"every {local} steps"
+
+
+class Cables:
+    """A bridge, and a namespace for each worker with a cable of a limited rate to it."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __enter__(self):
+        sh("ip", "netns", "add", f"{PREFIX}-lan")
+        sh("ip", "-n", f"{PREFIX}-lan", "link", "add", "bridge", "type", "bridge", "mcast_snooping", "0")
+        sh("ip", "-n", f"{PREFIX}-lan", "link", "set", "bridge", "up")
+        for i in range(WORKERS):
+            own = f"{PREFIX}-{i}"
+            sh("ip", "netns", "add", own)
+            sh("ip", "-n", own, "link", "add", "eth0", "type", "veth", "peer", "name", f"port{i}", "netns", f"{PREFIX}-lan")
+            sh("ip", "-n", f"{PREFIX}-lan", "link", "set", f"port{i}", "master", "bridge", "up")
+            sh("ip", "-n", own, "link", "set", "lo", "up")
+            sh("ip", "-n", own, "address", "add", f"10.79.0.{i + 1}/24", "dev", "eth0")
+            sh("ip", "-n", own, "link", "set", "eth0", "up")
+            for space, device in ((own, "eth0"), (f"{PREFIX}-lan", f"port{i}")):  # up and down
+                sh("tc", "-n", space, "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{self.rate}mbit", "burst",
+                   "256kb", "latency", "100ms")
+
+    def __exit__(self, *_):
+        for name in ("lan", *range(WORKERS)):
+            subprocess.run(["ip", "netns", "delete", f"{PREFIX}-{name}"], check=False)
+
+
+class Lab:
+    """Runs one method after the other."""
+
+    def __init__(self, folder, args):
+        self.folder, self.args, self.runs, self.peer = folder, args, itertools.count(), str(folder / "peer")
+        sh("go", "build", "-o", self.peer, "./cmd/peer", cwd=ROOT)
+        sh(self.peer, "id", "secret", str(folder / "secret"))
+
+    def script(self, model, how):
+        every = max(1, self.args.steps // 6)
+        return [sys.executable, str(HERE / "train.py"), "--model", model, "--how", how, "--steps", str(self.args.steps),
+                "--every", str(every), "--workers", str(WORKERS)]
+
+    def alone(self, model):
+        return self.results([self.script(model, "alone")], [{"OMP_NUM_THREADS": str(os.cpu_count())}])
+
+    def ddp(self, model):
+        inside = [["ip", "netns", "exec", f"{PREFIX}-{i}", *self.script(model, "ddp")] for i in range(WORKERS)]
+        shared = {"MASTER_ADDR": "10.79.0.1", "MASTER_PORT": "29500", "WORLD_SIZE": str(WORKERS), "GLOO_SOCKET_IFNAME": "eth0"}
+        return self.results(inside, [{**shared, "RANK": str(i)} for i in range(WORKERS)])
+
+    def gossip(self, model, codec, local):
+        run = next(self.runs)
+        settings = [f"name=loops-{run}", "model.name=external", f"topology={{kind: ring, size: {WORKERS}}}",
+                    "train.rounds=script", "checkpoint={every: 0, seconds: 0}",
+                    f"algorithm={{name: dpsgd, {codec}, local_steps: {local}}}"]
+        inside, own = [], []
+        for i in range(WORKERS):
+            home = self.folder / f"{run}-{i}"
+            home.mkdir()
+            set_ = [*settings, f"output.dir={home}/runs", f"node.key={home}/key", f"node.join_secret_file={self.folder}/secret"]
+            inside.append(["ip", "netns", "exec", f"{PREFIX}-{i}", self.peer, "run", "script",
+                           *(word for each in set_ for word in ("--set", each)), "--", *self.script(model, "gossip")])
+            own.append({"XDG_CONFIG_HOME": str(home)})
+        return self.results(inside, own)
+
+    def results(self, commands, environments):
+        """Runs processes at once and returns what worker 0 has printed."""
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                    env={**os.environ, "OMP_NUM_THREADS": "1", **own})
+                   for command, own in zip(commands, environments)]
+        said = []
+        try:
+            for process in running:
+                said.append(process.communicate(timeout=self.args.limit)[0])
+        finally:
+            for process in running:
+                process.kill()
+        for process, text in zip(running, said):
+            if process.returncode:
+                sys.exit(f"{' '.join(map(str, process.args))} failed with code {process.returncode}:\n{text}")
+        found = [line.partition("curve ")[2] for line in "".join(said).splitlines() if "curve {" in line]
+        print(" ".join(map(str, commands[0][-12:])), found[0], file=sys.stderr)
+        return json.loads(found[0])
+
+
+def row(model, link, name, got):
+    return {"model": model, "link": link, "name": name, **got}
+
+
+def document(rows, args):
+    lines = [f"""# Loss against seconds
+
+Written by `studies/loops/loops.py` on {processor()}, {os.cpu_count()} cores. {WORKERS} workers, each behind a cable of
+its own, take {args.steps} optimizer steps with the same global batch as one process does. DDP averages gradients over
+gloo in each step. Peers on a ring mix models. Seconds are those of worker 0, without its evaluations. All workers share
+the cores of this machine, so the seconds of computing are the same for all methods with several workers. The loss is
+that of held-out samples. Peers end with the loss of the mean model; the loss at two thirds is that of worker 0.
+"""]
+    for model in dict.fromkeys(r["model"] for r in rows):
+        own = [r for r in rows if r["model"] == model]
+        table = [("Mbit/s", "method", "loss at 2/3", "loss", "seconds", "steps per second", "MB sent by a worker")]
+        for r in own:
+            third = r["curve"][len(r["curve"]) * 2 // 3 - 1]
+            seconds = r["curve"][-1][1]
+            table.append((str(r["link"]), r["name"], f"{third[2]:.3f}", f"{r['final']:.3f}", f"{seconds:.1f}",
+                          f"{args.steps / seconds:.2f}", f"{r['sent'] / 1e6:.1f}" if r["link"] else ""))
+        lines.append(f"## {model}: {own[0]['parameters']:,} trainable parameters\n\n{aligned(table)}\n")
+    return "\n".join(lines)
+
+
+def aligned(table):
+    """Returns a Markdown table that is also aligned as text."""
+    widths = [max(len(r[i]) for r in table) for i in range(len(table[0]))]
+    lines = ["| " + " | ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(r, widths))) + " |"
+             for r in table]
+    rule = "|" + "|".join("-" * (w + 2) if i < 2 else "-" * (w + 1) + ":" for i, w in enumerate(widths)) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(": ")[2]
+    return "an unknown processor"
+
+
+def sh(*command, **options):
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL if command[0].endswith("peer") else None, **options)
+
+
+if __name__ == "__main__":
+    main()
