@@ -33,7 +33,7 @@ type Stack interface {
 
 // A Stacker is a codec with a stack.
 type Stacker interface {
-	// Stack returns a stack of the codecs of all workers, of which this is the first. It returns nil if there is none.
+	// Stack returns a stack of the codecs of all workers. This one is the first of them. Without a stack it returns nil.
 	Stack(all []Codec, models *Models) Stack
 }
 

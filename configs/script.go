@@ -25,7 +25,7 @@ type Fault struct {
 	Partition [][]int `json:"partition,omitempty" jsonschema_description:"groups of ranks: all links between two groups are cut; peers in no group form one more"`
 	Rate      string  `json:"rate,omitempty" jsonschema:"example=100kbit" jsonschema_description:"bit/s that the uplink of the peer carries which of names, instead of limit.rate and the rates of limit.links, if they are higher"`
 	Of        *int    `json:"of,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rate: rank of the peer"`
-	Join      *int    `json:"join,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"membership.mode view: so many members more ask to join. They get the next ids: those of the founders are 0 to topology.size - 1"`
+	Join      *int    `json:"join,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"membership.mode view: number of members that ask to join. They get the next ids: those of the founders are 0 to topology.size - 1"`
 	Leave     *int    `json:"leave,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"membership.mode view: id of the member that leaves, as with Ctrl-C"`
 	Die       *int    `json:"die,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"membership.mode view: id of the member whose process dies (kill -9), for good"`
 	For       Lasting `json:"for,omitempty" jsonschema_description:"how long the fault lasts, like 5s. The faults cut, hang and partition need it; slow and rate otherwise last to the end of the run. A killed process starts again after this time, at once without it, and never with the word never"`

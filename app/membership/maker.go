@@ -36,6 +36,9 @@ func NewMaker(run *experiment.Run) (*Maker, error) {
 		latest: map[view.ID]*experiment.Member{}}, nil
 }
 
+// Run returns the run of the founders.
+func (m *Maker) Run() *experiment.Run { return m.run }
+
 // Plan returns the plan of the run.
 func (m *Maker) Plan() retrace.Plan {
 	cfg := m.run.Config()
@@ -49,7 +52,7 @@ func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
 func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	n := len(p.Log.At(p.View).Members)
-	run, err := m.resized(n)
+	run, err := m.Resized(n)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +93,8 @@ func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
 	return w.Member.Gradient(k, x)
 }
 
-// resized returns the run of n workers.
-func (m *Maker) resized(n int) (*experiment.Run, error) {
+// Resized returns the run of n workers.
+func (m *Maker) Resized(n int) (*experiment.Run, error) {
 	if m.runs[n] == nil {
 		var err error
 		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {

@@ -43,7 +43,7 @@ const mostIDs = 1 << 20
 // Limits bounds the record of a run. A fast worker does steps of slow ones if all workers share a number of steps.
 func Limits(run *experiment.Run) record.Limits {
 	l := record.Limits{Peers: run.N(), Rounds: int(run.Config().Train.Rounds)}
-	if cfg := run.Config(); cfg.Views() { // the record has members by their ids, of which there may be any number
+	if cfg := run.Config(); cfg.Views() { // the record names members by id, and ids have no bound
 		l.Peers = mostIDs
 	}
 	if run.Asynchronous() {

@@ -16,8 +16,8 @@ const viewsName = "views.jsonl"
 // ViewsPath returns where the log of views of a run is, in its folder.
 func ViewsPath(dir string) string { return filepath.Join(dir, viewsName) }
 
-// WriteViews writes a log of views into a folder.
-func WriteViews(dir string, log *view.Log) error {
+// WriteViews writes a log of views to a file.
+func WriteViews(file string, log *view.Log) error {
 	var text []byte
 	for v := range log.Len() {
 		var err error
@@ -25,7 +25,7 @@ func WriteViews(dir string, log *view.Log) error {
 			return fmt.Errorf("output: %w", err)
 		}
 	}
-	if err := atomicfile.Write(ViewsPath(dir), text, Readable); err != nil {
+	if err := atomicfile.Write(file, text, Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -37,5 +37,5 @@ func KeepViews(dir string, text []byte, base topology.Spec) (*view.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("views: %w", err)
 	}
-	return log, WriteViews(dir, log)
+	return log, WriteViews(ViewsPath(dir), log)
 }

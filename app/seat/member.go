@@ -260,7 +260,7 @@ func (m *Member) keep(out *members.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return runfolder.WriteViews(m.Dir, out.Log)
+	return runfolder.WriteViews(m.logPath(), out.Log)
 }
 
 func (m *Member) result(out *members.Outcome) (*Result, error) {

@@ -5,8 +5,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// Remain makes a session that of the members at the end of a run, which have these last steps and results, by rank in
-// the last view. The run is one of so many workers.
+// Remain gives a session the members at the end of a run: their last steps and results, by rank in the last view. The
+// run has one worker for each of them.
 func Remain(s *Session, run *experiment.Run, last []record.Step, finals []record.Final) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -237,7 +237,7 @@ func (h *chair) close(c *Council) *entry {
 	if !h.remains(c, next.Fence, nil) {
 		return nil
 	}
-	over := c.host.Over() // the members tell each other their last models: who comes now has nothing to do
+	over := c.host.Over() // nothing is left to do for a newcomer
 	for _, m := range c.log.Last().Members {
 		if h.words[m.ID].Leave && !over {
 			next.Leaves = append(next.Leaves, m.ID)

@@ -148,7 +148,7 @@ func newMember(o Options) *Member {
 // Council returns the council of the member. The caller may ask it for a newcomer, and must not change it otherwise.
 func (m *Member) Council() *council.Council { return m.council }
 
-// Worker returns the worker of the present view, nil if there is none yet. It computes the gradient that Ready asks
+// Worker returns the worker of the present view, or nil before the first. It computes the gradient that Ready asks
 // for. A driver may do that in a goroutine of its own, while the member takes letters.
 func (m *Member) Worker() retrace.Member { return m.place.member }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"gossiptrainer/app/membership"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
@@ -20,15 +22,15 @@ type Outcome struct {
 	Pending []fault.Fault // whose moment the run did not reach
 	Absent  []fault.Fault // of members that were not there
 
-	members *members
+	members *membership.Maker
 	compute time.Duration      // of a gradient
 	actors  map[view.ID]*actor // nil: the outcome is that of a log
 }
 
-// outcome returns the outcome of a log: of the members of the last view that have done all rounds.
-func (m *members) outcome(log *view.Log, finished func(view.ID) bool) *Outcome {
+// newOutcome returns the outcome of a log: of the members of the last view that have done all rounds.
+func newOutcome(m *membership.Maker, log *view.Log, finished func(view.ID) bool) *Outcome {
 	o := &Outcome{Log: log, members: m}
-	for _, id := range log.At(log.Force(m.plan().Rounds / m.plan().Every)).IDs() {
+	for _, id := range log.At(log.Force(m.Plan().Rounds / m.Plan().Every)).IDs() {
 		if finished(id) {
 			o.IDs = append(o.IDs, id)
 		}
@@ -40,19 +42,19 @@ func (m *members) outcome(log *view.Log, finished func(view.ID) bool) *Outcome {
 func (o *Outcome) Digest() [sha256.Size]byte {
 	var all [][sha256.Size]byte
 	for _, id := range o.IDs {
-		all = append(all, record.Digest(o.members.latest[id].Machine().Params()))
+		all = append(all, record.Digest(o.members.Latest(id).Machine().Params()))
 	}
 	return record.RunDigest(all)
 }
 
 // Save writes the log of views to a file.
-func (o *Outcome) Save(file string) error { return save(o.Log, file) }
+func (o *Outcome) Save(file string) error { return runfolder.WriteViews(file, o.Log) }
 
 // Models returns the models of the members at the end, by rank in the last view.
 func (o *Outcome) Models() score.InMemory {
 	models := make(score.InMemory, len(o.IDs))
 	for i, id := range o.IDs {
-		models[i] = o.members.latest[id].Model()
+		models[i] = o.members.Latest(id).Model()
 	}
 	return models
 }
@@ -60,17 +62,17 @@ func (o *Outcome) Models() score.InMemory {
 // Finals returns the run of as many workers as there are members at the end, and their results by rank in the last
 // view, with scores of their replicas.
 func (o *Outcome) Finals() (*experiment.Run, []record.Final, error) {
-	run, err := o.members.resized(len(o.IDs))
+	run, err := o.members.Resized(len(o.IDs))
 	if err != nil {
 		return nil, nil, err
 	}
 	finals := make([]record.Final, len(o.IDs))
 	for i, id := range o.IDs {
-		measured := record.Final{Rounds: o.members.plan().Rounds, Time: o.Time}
+		measured := record.Final{Rounds: o.members.Plan().Rounds, Time: o.Time}
 		if a := o.actors[id]; a != nil {
 			measured.Sent, measured.Messages = a.sent, a.messages
 		}
-		if finals[i], err = o.members.latest[id].Final(measured); err != nil {
+		if finals[i], err = o.members.Latest(id).Final(measured); err != nil {
 			return nil, nil, err
 		}
 		finals[i].Rank = i
@@ -83,7 +85,7 @@ func (o *Outcome) last() []record.Step {
 	steps := make([]record.Step, len(o.IDs))
 	for i, id := range o.IDs {
 		a := o.actors[id]
-		steps[i] = o.members.latest[id].Step(record.Step{Round: o.members.plan().Rounds, Time: o.Time, Sent: a.sent,
+		steps[i] = o.members.Latest(id).Step(record.Step{Round: o.members.Plan().Rounds, Time: o.Time, Sent: a.sent,
 			Messages: a.messages, Compute: o.compute})
 		steps[i].Rank = i
 	}

@@ -2,9 +2,9 @@ package views
 
 import (
 	"context"
-	"gossiptrainer/app/membership"
 	"strconv"
 
+	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
@@ -18,15 +18,11 @@ import (
 
 // Found writes the log of a run in which the founders stay, and returns its views.
 func Found(s *session.Session) ([]record.Membership, error) {
-	m, err := newMembers(s.Run)
+	log, err := view.New(s.Run.Graph().Spec(), founders(s.Run))
 	if err != nil {
 		return nil, err
 	}
-	log, err := view.New(m.base(), m.founders())
-	if err != nil {
-		return nil, err
-	}
-	return membership.Told(log), save(log, s.Folder.Path(logName))
+	return membership.Told(log), runfolder.WriteViews(runfolder.ViewsPath(s.Folder.Dir), log)
 }
 
 // Train computes a run in which members join, leave and die, and reports it to its session: log of views, results and
@@ -45,7 +41,7 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.Save(s.Folder.Path(logName)); err != nil {
+	if err := o.Save(runfolder.ViewsPath(s.Folder.Dir)); err != nil {
 		return nil, nil, err
 	}
 	for _, f := range o.Pending {

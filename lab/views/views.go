@@ -7,24 +7,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"gossiptrainer/app/membership"
 	"io"
 	"os"
-	"path/filepath"
 
-	"gossiptrainer/configs"
+	"gossiptrainer/app/membership"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
-	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/topology"
 )
-
-// logName is the name of the log of views in a run folder.
-const logName = "views.jsonl"
 
 // A Result is the outcome of a run with views.
 type Result struct {
@@ -35,72 +28,13 @@ type Result struct {
 	Log     string              `json:"log"`    // the file
 }
 
-// members makes the workers of a run. It is a retrace.Maker.
-type members struct {
-	run    *experiment.Run
-	runs   map[int]*experiment.Run // by number of workers
-	shards map[int][]data.Set      // by number of workers
-	latest map[view.ID]*experiment.Member
-}
-
-func newMembers(run *experiment.Run) (*members, error) {
-	if cfg := run.Config(); !cfg.Views() {
-		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
-	}
-	return &members{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
-		latest: map[view.ID]*experiment.Member{}}, nil
-}
-
-// plan returns the plan of the run.
-func (m *members) plan() retrace.Plan {
-	cfg := m.run.Config()
-	return retrace.Plan{Rounds: int(cfg.Train.Rounds), Every: cfg.Algorithm.LocalSteps,
-		Together: experiment.Gathering(m.run)}
-}
-
-// base returns the graph of the run without a size.
-func (m *members) base() topology.Spec { return m.run.Graph().Spec() }
-
-// founders returns view 0.
-func (m *members) founders() view.Record {
+// founders returns view 0 of a run.
+func founders(run *experiment.Run) view.Record {
 	var r view.Record
-	for i := range m.run.N() {
+	for i := range run.N() {
 		r.Members = append(r.Members, view.Member{ID: view.ID(i), Name: fmt.Sprint("peer ", i)})
 	}
 	return r
-}
-
-// Enter makes a member. Its shard is that of a run with as many workers as the view has members.
-func (m *members) Enter(p retrace.Place) (retrace.Member, error) {
-	n := len(p.Log.At(p.View).Members)
-	run, err := m.resized(n)
-	if err != nil {
-		return nil, err
-	}
-	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
-		Entrance: p.Entrance}
-	if run.Data() != nil {
-		if m.shards[n] == nil {
-			if m.shards[n], err = run.Data().Shards(n); err != nil {
-				return nil, err
-			}
-		}
-		e.Shard = m.shards[n][p.Rank]
-	}
-	made, err := experiment.Enter(run, e)
-	m.latest[p.ID] = made
-	return made, err
-}
-
-// resized returns the run of n workers.
-func (m *members) resized(n int) (*experiment.Run, error) {
-	if m.runs[n] == nil {
-		var err error
-		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {
-			return nil, err
-		}
-	}
-	return m.runs[n], nil
 }
 
 // A watch notes the members that do all rounds.
@@ -120,9 +54,9 @@ func (w *watch) Boundary(k int, id view.ID, _ []float32) {
 // Replay computes the run of a log, which is a file or in a run folder.
 func Replay(run *experiment.Run, file string) (*Result, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		file = filepath.Join(file, logName)
+		file = runfolder.ViewsPath(file)
 	}
-	m, err := newMembers(run)
+	m, err := membership.NewMaker(run)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +64,7 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("views: %w", err)
 	}
-	log, err := view.Read(bytes.NewReader(text), m.base())
+	log, err := view.Read(bytes.NewReader(text), m.Base())
 	if err != nil {
 		return nil, fmt.Errorf("views: %s: %w", file, err)
 	}
@@ -138,22 +72,22 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 		return nil, fmt.Errorf("views: %s: view 0 has %s, the run file %d: take the run file of the same run", file,
 			plural.Of(n, "member"), run.N())
 	}
-	o, err := m.replay(log)
+	o, err := replay(m, log)
 	if err != nil {
 		return nil, err
 	}
-	r, digest := &Result{Views: membership.Told(log), Members: len(o.IDs), Rounds: m.plan().Rounds, Log: file}, o.Digest()
+	r, digest := &Result{Views: membership.Told(log), Members: len(o.IDs), Rounds: m.Plan().Rounds, Log: file}, o.Digest()
 	r.Digest = hex.EncodeToString(digest[:])
 	return r, nil
 }
 
 // replay computes the run of a log.
-func (m *members) replay(log *view.Log) (*Outcome, error) {
-	w := &watch{rounds: m.plan().Rounds, finished: map[view.ID]bool{}}
-	if err := retrace.Run(log, m, m.plan(), w); err != nil {
+func replay(m *membership.Maker, log *view.Log) (*Outcome, error) {
+	w := &watch{rounds: m.Plan().Rounds, finished: map[view.ID]bool{}}
+	if err := retrace.Run(log, m, m.Plan(), w); err != nil {
 		return nil, err
 	}
-	o := m.outcome(log, func(id view.ID) bool { return w.finished[id] })
+	o := newOutcome(m, log, func(id view.ID) bool { return w.finished[id] })
 	if len(o.IDs) == 0 {
 		return nil, errors.New("views: no member is there at the end of the run")
 	}
@@ -168,16 +102,4 @@ func (r *Result) Write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s, %s at the end, digest %s\nthe log of views: %s\n", plural.Of(r.Rounds, "round"),
 		plural.Of(r.Members, "member"), r.Digest, r.Log)
 	return err
-}
-
-// save writes a log to a file.
-func save(log *view.Log, file string) error {
-	var text []byte
-	for v := range log.Len() {
-		var err error
-		if text, err = view.Append(text, *log.At(v)); err != nil {
-			return fmt.Errorf("views: %w", err)
-		}
-	}
-	return atomicfile.Write(file, text, 0o644)
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"gossiptrainer/app/membership"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/app/membership"
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
@@ -48,8 +49,8 @@ func simulate(t *testing.T, run *experiment.Run, h Happening) (o *Outcome, file 
 	if err != nil {
 		t.Fatal(err)
 	}
-	file = filepath.Join(t.TempDir(), logName)
-	if err := save(o.Log, file); err != nil {
+	file = runfolder.ViewsPath(t.TempDir())
+	if err := o.Save(file); err != nil {
 		t.Fatal(err)
 	}
 	return o, file
@@ -278,7 +279,7 @@ func TestMembersThatWaitForEver(t *testing.T) {
 }
 
 func TestLogsThatAreNotOfTheRunAreRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), logName)
+	file := runfolder.ViewsPath(t.TempDir())
 	for text, want := range map[string]string{
 		`{"view":0,"first":0,"members":[{"id":0}]}`: "view 0 has 1 member, the run file 5: take the run file of the same run",
 		`{"view":0}`: "line 1: view 0: members: 0: must be 1 to 4096",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"gossiptrainer/app/membership"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
@@ -50,7 +51,7 @@ func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, 
 	if !(h.Churn >= 0 && h.Churn <= 1) {
 		return nil, fmt.Errorf("views: churn %v: must be a chance per member and exchange, 0 to 1", h.Churn)
 	}
-	m, err := newMembers(run)
+	m, err := membership.NewMaker(run)
 	if err != nil {
 		return nil, err
 	}
@@ -86,23 +87,23 @@ func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, 
 // says its model.
 func (w *world) outcome() (*Outcome, error) {
 	log := w.longest()
-	o := w.members.outcome(log, func(id view.ID) bool {
+	o := newOutcome(w.members, log, func(id view.ID) bool {
 		a := w.actors[id]
 		return a != nil && !a.gone && a.m.Standing() == member.Finished
 	})
-	if last := log.Force(w.members.plan().Rounds / w.members.plan().Every); len(o.IDs) == len(log.At(last).Members) {
+	if last := log.Force(w.members.Plan().Rounds / w.members.Plan().Every); len(o.IDs) == len(log.At(last).Members) {
 		return o, nil
 	}
-	again, err := newMembers(w.members.run) // with machines of its own
+	again, err := membership.NewMaker(w.members.Run()) // with machines of its own
 	if err != nil {
 		return nil, err
 	}
-	return again.replay(log)
+	return replay(again, log)
 }
 
 // A world holds members on a virtual clock.
 type world struct {
-	members   *members
+	members   *membership.Maker
 	happening Happening
 	play      *fault.Play
 	begun     int // the largest round that a member has begun
@@ -163,21 +164,21 @@ func (w *world) at(when time.Duration, do func() error) {
 	heap.Push(&w.queue, event{when, w.queue.made, do})
 }
 
-func (w *world) config() configs.Membership { return w.members.run.Config().Membership }
+func (w *world) config() configs.Membership { return w.members.Run().Config().Membership }
 
 func (w *world) options(id view.ID) member.Options {
 	m := w.config()
-	return member.Options{Maker: w.members, Plan: w.members.plan(), Fewest: m.Min, Council: council.Options{
-		ID: id, Seed: w.members.run.Config().Seed, Base: w.members.base(), Beat: beat, Patience: patience,
+	return member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: m.Min, Council: council.Options{
+		ID: id, Seed: w.members.Run().Config().Seed, Base: w.members.Base(), Beat: beat, Patience: patience,
 		Grace: time.Duration(m.Grace), Margin: margin, Most: m.Max,
 	}}
 }
 
 // run runs the members to the end.
 func (w *world) run(ctx context.Context) error {
-	founders := w.members.founders()
+	founders := founders(w.members.Run())
 	for _, f := range founders.Members {
-		log, err := view.New(w.members.base(), founders)
+		log, err := view.New(w.members.Base(), founders)
 		if err != nil {
 			return err
 		}
@@ -242,7 +243,7 @@ func (w *world) over() bool {
 }
 
 func (w *world) add(id view.ID, m *member.Member) error {
-	a := &actor{id: id, m: m, uplink: w.members.run.Network().NewSender(id)}
+	a := &actor{id: id, m: m, uplink: w.members.Run().Network().NewSender(id)}
 	w.actors[id], w.ids = a, append(w.ids, id)
 	return w.tick(a)
 }
@@ -367,7 +368,7 @@ func weight(l member.Letter) int {
 
 // begins notes that a member begins a round: faults are due, and the round before goes on record.
 func (w *world) begins(a *actor, k int) error {
-	made := w.members.latest[a.id]
+	made := w.members.Latest(a.id)
 	if err := w.note(a, made, k); err != nil {
 		return err
 	}
@@ -384,11 +385,11 @@ func (w *world) begins(a *actor, k int) error {
 
 // note puts the rounds that a member has finished on record.
 func (w *world) note(a *actor, made *experiment.Member, k int) error {
-	every, observe := w.members.run.Config().Output.Every, w.happening.Observe
+	every, observe := w.members.Run().Config().Output.Every, w.happening.Observe
 	if observe == nil || k == 0 {
 		return nil
 	}
-	if k%every == 0 || k == w.members.plan().Rounds {
+	if k%every == 0 || k == w.members.Plan().Rounds {
 		observe(record.Event{Step: new(made.Step(record.Step{
 			Round: k, Time: w.now, Sent: a.sent, Messages: a.messages, Compute: w.happening.Compute, Wait: w.now - a.took}))})
 	}
@@ -411,7 +412,7 @@ func (w *world) gradient(a *actor) error {
 	if k >= 0 {
 		w.moved, a.took = w.now, w.now
 	}
-	if every := w.members.plan().Every; k >= 0 && k%every == 0 && w.happening.Churn > 0 {
+	if every := w.members.Plan().Every; k >= 0 && k%every == 0 && w.happening.Churn > 0 {
 		w.happen(a, k/every)
 	}
 	return w.work(a)
