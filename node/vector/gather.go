@@ -66,8 +66,11 @@ func (s *Service) Gather(
 	return all, err
 }
 
-// keep publishes a copy of x until Close.
+// keep publishes a copy of x until Close. A copy that is there already stays, and with it who has fetched it.
 func (s *Service) keep(tag string, x []float32) {
+	if p, _, _ := s.shelf.find(key{tag: tag}); p != nil && slices.Equal(p.x, x) {
+		return
+	}
 	s.shelf.add(key{tag: tag}, &publication{x: slices.Clone(x), stays: true}, s.audience())
 }
 

@@ -35,6 +35,20 @@ func TestVectorsAreGatheredInTheOrderOfRanks(t *testing.T) {
 	}
 }
 
+// A worker may fetch a vector just before its owner gathers under the same tag again.
+func TestAVectorThatIsKeptTwiceKeepsItsReaders(t *testing.T) {
+	services := group(t, 2)
+	services[0].keep("rows", []float32{1})
+	if err := services[1].Fetch(t.Context(), 0, "rows", make([]float32, 1)); err != nil {
+		t.Fatal(err)
+	}
+	services[0].Told(t.Context(), "rows")
+	services[0].keep("rows", []float32{1})
+	if left, _ := services[0].shelf.unread(key{tag: "rows"}); left {
+		t.Error("the vector has lost its readers")
+	}
+}
+
 // Where others go on without a lost worker, one that comes back takes what another has gathered.
 func TestAWorkerThatComesBackTakesWhatAnotherHasGathered(t *testing.T) {
 	services := group(t, 3)
