@@ -277,7 +277,7 @@ func (c *Council) Tick(now time.Duration) error {
 		c.times.beat = now + c.o.Beat
 		if c.Leads() {
 			c.node.Tick()
-		} else if votes(c) && now-max(c.times.heard, c.times.called) > wait(c) {
+		} else if isVoter(c, c.o.ID) && now-max(c.times.heard, c.times.called) > wait(c) {
 			c.times.called = now
 			_ = c.node.Campaign() // raft says why not: another change is not applied yet
 		}
@@ -286,10 +286,9 @@ func (c *Council) Tick(now time.Duration) error {
 	return c.settle()
 }
 
-// votes reports whether this member is a voter.
-func votes(c *Council) bool {
-	return slices.Contains(c.conf.GetVoters(), raftID(c.o.ID)) ||
-		slices.Contains(c.conf.GetVotersOutgoing(), raftID(c.o.ID))
+// isVoter reports whether a member is a voter, as far as this member knows.
+func isVoter(c *Council, id ID) bool {
+	return slices.Contains(c.conf.GetVoters(), raftID(id)) || slices.Contains(c.conf.GetVotersOutgoing(), raftID(id))
 }
 
 // waitStream is the stream of the times that members wait for a leader.
@@ -344,12 +343,17 @@ func (c *Council) Receive(from ID, m Message) error {
 			c.chair.hear(c, from, *m.Word)
 		}
 	default:
-		var step pb.Message
-		if proto.Unmarshal(m.Raft, &step) != nil || step.GetFrom() != raftID(from) {
+		var message pb.Message
+		if proto.Unmarshal(m.Raft, &message) != nil || !fits(c, from, &message) {
 			return nil
 		}
-		if c.node.Step(&step) == nil {
-			if lead, ok := c.Leader(); ok && lead == from || step.GetType() == pb.MsgVote {
+		taken, err := step(c, from, &message)
+		if err != nil {
+			c.failed = err
+			return err
+		}
+		if taken {
+			if lead, ok := c.Leader(); ok && lead == from || message.GetType() == pb.MsgVote {
 				c.times.heard = c.times.now
 			}
 		}

@@ -4,7 +4,11 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
 
@@ -86,4 +90,88 @@ func TestMessagesWithoutSenseAreDropped(t *testing.T) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
+}
+
+// A trainer goes on leading whatever messages of raft its guest sends.
+func FuzzAGuestEndsNoTerm(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		c, _ := alone(t)
+		now := time.Duration(0)
+		tick := func(n int) {
+			for range n {
+				now += time.Millisecond
+				if err := c.Tick(now); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tick(40)
+		c.Ask(Newcomer{Member: view.Member{Name: "loft"}, Process: 9})
+		tick(5)
+		term := c.node.BasicStatus().GetTerm()
+		for i := range 60 {
+			data, err := proto.Marshal(anyMessage(rng.At(seed, i), 1, 0, term))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Receive(1, Message{Raft: data}); err != nil {
+				t.Fatal(err)
+			}
+			if tick(1); !c.Leads() || c.node.BasicStatus().GetTerm() != term {
+				t.Fatalf("message %d of seed %d has ended the term of the trainer", i, seed)
+			}
+		}
+	})
+}
+
+// A follower drops what its leader cannot have sent, and does not end.
+func FuzzAFollowerTakesNoNonsense(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		base := topology.Spec{Kind: topology.Ring, Slack: 1}
+		log, err := view.New(base, view.Record{Members: []view.Member{{ID: 0, Name: "attic"}, {ID: 1, Name: "loft"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Found(Options{ID: 1, Base: base, Beat: time.Millisecond, Patience: time.Second, Grace: time.Minute,
+			Most: 4}, log, new(listener))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			m := anyMessage(rng.At(seed, i), 0, 1, 1)
+			if m.GetType() == pb.MsgSnap || len(m.GetEntries()) > 0 {
+				continue // entries of the leader itself bind its followers
+			}
+			data, err := proto.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Receive(0, Message{Raft: data}); err != nil {
+				t.Fatalf("message %d of seed %d: %v", i, seed, err)
+			}
+		}
+	})
+}
+
+// anyMessage draws a message of raft with small numbers, which are the ones that may fit.
+func anyMessage(key rng.Key, from, to ID, term uint64) *pb.Message {
+	at := uint32(0)
+	draw := func(n int) uint64 {
+		at++
+		return uint64(float64(key.Uniform(at)) * float64(n))
+	}
+	kind := pb.MessageType(draw(int(pb.MsgForgetLeader) + 1))
+	m := &pb.Message{
+		Type: &kind, From: new(raftID(from)), To: new(raftID(to)), Term: new(term + draw(4) - 1), Index: new(draw(8)),
+		LogTerm: new(draw(4)), Commit: new(draw(8)), Reject: new(draw(2) == 1), RejectHint: new(draw(12)),
+	}
+	for range draw(3) {
+		m.Entries = append(m.Entries, &pb.Entry{Index: new(draw(8)), Term: new(draw(4))})
+	}
+	if draw(4) == 0 {
+		m.Snapshot = &pb.Snapshot{Data: []byte("{}"), Metadata: &pb.SnapshotMetadata{Index: new(draw(9)), Term: new(draw(3))}}
+	}
+	return m
 }
