@@ -3,9 +3,9 @@
 and the same global batch. Each worker runs in a network namespace with a cable of a limited rate, so that all methods
 have the same network. Prints a document, or writes the file of -o. It needs an idle machine.
 
-    PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [--steps 192] [-o FILE]
+    PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [-o FILE] [--kept FILE]
 
-Needs root, ip and tc of iproute2, zstd, and PyTorch.
+With --kept it goes on after a stop: the file has the runs that are finished. Needs root, ip and tc of iproute2, zstd, and PyTorch.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORKERS = 4
+STEPS = {"char": 128, "resnet20": 64, "lora": 64}
 PREFIX = f"loops{os.getpid()}"
 CODECS = {"D-PSGD, 32 bits": "codec: full", "Moniqua, 8 bits": "codec: moniqua, bits: 8", "Moniqua, 4 bits": "codec: moniqua, bits: 4"}
 
@@ -29,26 +30,27 @@ def main():
     parser.add_argument("--models", nargs="+", default=["char", "resnet20", "lora"])
     parser.add_argument("--links", nargs="+", type=int, default=[100, 1000], help="Mbit/s of each cable")
     parser.add_argument("--local", nargs="+", type=int, default=[1, 16, 64], help="optimizer steps for each exchange")
-    parser.add_argument("--steps", type=int, default=192)
+    parser.add_argument("--steps", type=int, help="optimizer steps of all models; by default each has its own")
     parser.add_argument("--limit", type=int, default=1200, help="seconds of one run")
+    parser.add_argument("--kept", type=pathlib.Path, help="file of finished runs")
     parser.add_argument("-o", type=pathlib.Path, help="file to write")
     args = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("loops.py: needs root for network namespaces")
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(pathlib.Path(folder), args)
         for model in args.models:
-            rows.append(row(model, "", "one process", lab.alone(model)))
+            lab.row(model, "", "one process", lab.alone)
             for link in args.links:
                 with Cables(link):
-                    rows.append(row(model, link, "DDP, gloo", lab.ddp(model)))
+                    lab.row(model, link, "DDP, gloo", lab.ddp)
                     for (name, codec), local in itertools.product(CODECS.items(), args.local):
-                        rows.append(row(model, link, f"{name}, {plural(local)}", lab.gossip(model, codec, local)))
+                        lab.row(model, link, f"{name}, {plural(local)}", lab.gossip, codec, local)
+    rows = lab.rows
     if args.o:
-        args.o.write_text(document(rows, args))
+        args.o.write_text(document(rows))
     else:
-        print(document(rows, args))
+        print(document(rows))
 
 
 def plural(local):
@@ -87,12 +89,28 @@ class Lab:
 
     def __init__(self, folder, args):
         self.folder, self.args, self.runs, self.peer = folder, args, itertools.count(), str(folder / "peer")
+        self.rows = []
+        self.kept = json.loads(args.kept.read_text()) if args.kept and args.kept.exists() else []
         sh("go", "build", "-o", self.peer, "./cmd/peer", cwd=ROOT)
         sh(self.peer, "id", "secret", str(folder / "secret"))
 
+    def steps(self, model):
+        return self.args.steps or STEPS[model]
+
+    def row(self, model, link, name, run, *options):
+        """Adds the row of a run, which is made unless it is kept."""
+        key = {"model": model, "link": link, "name": name, "steps": self.steps(model)}
+        found = next((r for r in self.kept if r.items() >= key.items()), None)
+        if found is None:
+            found = {**key, **run(model, *options)}
+            self.kept.append(found)
+            if self.args.kept:
+                self.args.kept.write_text(json.dumps(self.kept, indent=1))
+        self.rows.append(found)
+
     def script(self, model, how):
-        every = max(1, self.args.steps // 6)
-        return [sys.executable, str(HERE / "train.py"), "--model", model, "--how", how, "--steps", str(self.args.steps),
+        every = max(1, self.steps(model) // 6)
+        return [sys.executable, str(HERE / "train.py"), "--model", model, "--how", how, "--steps", str(self.steps(model)),
                 "--every", str(every), "--workers", str(WORKERS)]
 
     def alone(self, model):
@@ -138,15 +156,11 @@ class Lab:
         return json.loads(found[0])
 
 
-def row(model, link, name, got):
-    return {"model": model, "link": link, "name": name, **got}
-
-
-def document(rows, args):
+def document(rows):
     lines = [f"""# Loss against seconds
 
 Written by `studies/loops/loops.py` on {processor()}, {os.cpu_count()} cores. {WORKERS} workers, each behind a cable of
-its own, take {args.steps} optimizer steps with the same global batch as one process does. DDP averages gradients over
+its own, take as many optimizer steps with the same global batch as one process does. DDP averages gradients over
 gloo in each step. Peers on a ring mix models. Seconds are those of worker 0, without its evaluations. All workers share
 the cores of this machine, so the seconds of computing are the same for all methods with several workers. The loss is
 that of held-out samples. Peers end with the loss of the mean model; the loss at two thirds is that of worker 0.
@@ -158,8 +172,8 @@ that of held-out samples. Peers end with the loss of the mean model; the loss at
             third = r["curve"][len(r["curve"]) * 2 // 3 - 1]
             seconds = r["curve"][-1][1]
             table.append((str(r["link"]), r["name"], f"{third[2]:.3f}", f"{r['final']:.3f}", f"{seconds:.1f}",
-                          f"{args.steps / seconds:.2f}", f"{r['sent'] / 1e6:.1f}" if r["link"] else ""))
-        lines.append(f"## {model}: {own[0]['parameters']:,} trainable parameters\n\n{aligned(table)}\n")
+                          f"{r['steps'] / seconds:.2f}", f"{r['sent'] / 1e6:.1f}" if r["link"] else ""))
+        lines.append(f"## {model}: {own[0]['parameters']:,} trainable parameters, {own[0]['steps']} steps\n\n{aligned(table)}\n")
     return "\n".join(lines)
 
 
