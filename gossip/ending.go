@@ -66,8 +66,8 @@ func (w *Worker) unbegin() {
 
 // unsend forgets the last slot. Its buffers belonged to an older slot, which is gone.
 func (b *outbox) unsend() {
-	b.sent, b.made = b.sent-1, len(b.kept[0].pieces)
-	b.first = max(b.first, b.sent+1-len(b.kept))
+	b.sent, b.made = b.sent-1, b.pieces
+	b.first = max(b.first, b.sent+1-b.slots)
 }
 
 // Hold ends the run of this worker with its present step, and returns the number of steps that it has begun. The

@@ -106,7 +106,7 @@ func Reroute(w *Worker) error {
 	if w.failed != nil {
 		return w.failed
 	}
-	for slot := w.slot(); slot < w.slot()+len(w.inbox.exchanges); slot++ {
+	for slot := w.slot(); slot < w.slot()+w.inbox.slots; slot++ {
 		x := w.inbox.at(slot)
 		if x.left < w.alg.pieces {
 			return w.fail(w.located(fmt.Errorf("%d of %d pieces are mixed, and a neighbour is gone: call Whole before the "+

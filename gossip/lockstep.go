@@ -52,18 +52,19 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 // joins reports whether a worker can be in a lockstep with the others: it hears those that hear it.
 func joins(w *Worker, others []*Worker) bool {
 	first := others[0]
-	from := w.inbox.at(w.slot()).from
+	from := w.inbox.spans
 	if len(from) != len(w.outbox.peers) {
 		return false
 	}
-	for i, s := range from {
-		if w.outbox.peers[i].rank != s.rank || int(s.rank) >= len(others) ||
-			others[s.rank].inbox.at(w.slot()).index(w.self) < 0 {
+	for i := range from {
+		s := &from[i]
+		if w.outbox.peers[i].rank != s.Peer || int(s.Peer) >= len(others) || !s.lasts(w.slot()) ||
+			others[s.Peer].inbox.span(w.self) == nil {
 			return false
 		}
 	}
 	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1 && !w.inbox.edges.change
-	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.next == nil
+	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.heir == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
 		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1}
 }

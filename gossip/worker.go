@@ -104,11 +104,12 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 		plan.Lead = max(plan.Lead, (ahead+1)*plan.Hops-1)
 	}
 	edges := newEdges(rows, plan.Hops)
-	return &Worker{
+	w := &Worker{
 		self: self, alg: r, plan: plan, schedule: schedule, progress: progress{gate: forever},
-		inbox:  newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
-		outbox: newOutbox(self, edges, plan.Lead+1, r.pieces),
-	}, nil
+		inbox: newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
+	}
+	w.outbox = newOutbox(self, &w.inbox.edges, plan.Lead+1, r.pieces)
+	return w, nil
 }
 
 // Ready returns the work that has come up since the last call. It names each frame, each spent payload and each request

@@ -54,7 +54,10 @@ func New(s Setup) *Scorer {
 
 // Due reports whether models are evaluated after k rounds: where Every divides k. The end of the run does not count,
 // because results are evaluated anyway. The script of an external model evaluates it when it likes.
-func (s *Scorer) Due(k int) bool { return s.Every > 0 && !s.Scripts && k > 0 && k%s.Every == 0 }
+func (s *Scorer) Due(k int) bool { return s.Scores() && k > 0 && k%s.Every == 0 }
+
+// Scores reports whether models are evaluated after some rounds.
+func (s *Scorer) Scores() bool { return s.Every > 0 && !s.Scripts }
 
 // Evaluate scores a model that belongs to no single worker, like the mean of all replicas. It uses the test split, or
 // the splits of all workers that have their own. For an objective without data it returns the mean over the workers'
