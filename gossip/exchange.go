@@ -20,8 +20,15 @@ func (w *Worker) begin() error {
 		w.phase = done
 		return nil
 	}
-	w.phase = computing
-	if w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
+	if w.phase = computing; w.schedule.Late && w.k == 0 {
+		return nil
+	}
+	return w.open()
+}
+
+// open sends the messages that overlap with the gradient, unless they are sent.
+func (w *Worker) open() error {
+	if w.phase == computing && w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
 		return w.tell()
 	}
 	return nil

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func joins(w *Worker, others []*Worker) bool {
 	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1 && !w.inbox.edges.change
 	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.heir == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
-		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1}
+		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1, Late: first.schedule.Late}
 }
 
 // quiet drops frames: their receivers read the messages in place.
@@ -86,15 +87,28 @@ func (l *Lockstep) Begun() (k int, over bool) {
 }
 
 // Stack lets the workers go through the next rounds as a stack, until Unstack. It returns nil if they cannot.
-// All messages of such rounds have the same number of bytes.
-func (l *Lockstep) Stack() *Stack {
-	if l.stack == nil && l.workers[0].phase == computing {
-		if l.stack = newStack(l.workers); l.stack != nil {
-			clear(l.made[0].payloads)
-			clear(l.made[1].payloads)
-		}
+// All messages of such rounds have the same number of bytes. It comes before the first round. It fails where a worker
+// cannot make its first message.
+func (l *Lockstep) Stack() (*Stack, error) {
+	if l.stack != nil || l.workers[0].phase != computing {
+		return l.stack, nil
 	}
-	return l.stack
+	if l.stack = newStack(l.workers); l.stack != nil {
+		clear(l.made[0].payloads)
+		clear(l.made[1].payloads)
+		return l.stack, nil
+	}
+	for i, w := range l.workers {
+		if !w.schedule.Late || w.k > 0 {
+			break
+		}
+		if err := cmp.Or(w.open(), w.failed); err != nil {
+			return nil, err
+		}
+		quiet(w)
+		l.tell(i)
+	}
+	return nil, nil
 }
 
 // Settle brings the workers to the round that they are in. It comes before a look at a worker, after all of them have

@@ -67,6 +67,9 @@ func newStack(workers []*Worker) *Stack {
 		r.models.Rows[parity] = algos.NewRows(n, dim)
 		r.models.Largest[parity] = make([]float32, n)
 	}
+	if workers[0].open() != nil {
+		return nil // and the same error comes again
+	}
 	r.bytes = len(workers[0].outbox.at(r.k).pieces[0])
 	r.enter()
 	return r

@@ -117,7 +117,10 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 // until all pieces exist.
 func (w *Worker) Ready() Ready {
 	var err error
-	if len(w.ready[0].send) == 0 {
+	if w.failed == nil && w.schedule.Late && w.k == 0 {
+		err = w.open()
+	}
+	if len(w.ready[0].send) == 0 && err == nil {
 		err = w.work()
 	}
 	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
