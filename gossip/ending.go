@@ -57,9 +57,9 @@ func (w *Worker) cross() error {
 // unbegin takes the beginning of round k back. Neighbours that have its message already drop it.
 func (w *Worker) unbegin() {
 	w.phase = done
-	if w.outbox.sent > w.slot() {
-		w.outbox.unsend()
-		send := &w.ready[0].send
+	if w.mail().outbox.sent > w.slot() {
+		w.mail().outbox.unsend()
+		send := &w.mail().ready[0].send
 		*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.Kind == Data && f.Round == w.k })
 	}
 }

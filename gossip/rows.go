@@ -44,7 +44,7 @@ func newStack(workers []*Worker) *Stack {
 	codecs := make([]algos.Codec, len(workers))
 	for i, w := range workers {
 		rule, ok := w.alg.Algorithm.(*algos.DPSGD)
-		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.inbox.spans) == 0 {
+		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.rows.At(0).In) == 0 {
 			return nil
 		}
 		r.rules, codecs[i] = append(r.rules, rule), rule.Codec
@@ -70,7 +70,7 @@ func newStack(workers []*Worker) *Stack {
 	if workers[0].open() != nil {
 		return nil // and the same error comes again
 	}
-	r.bytes = len(workers[0].outbox.at(r.k).pieces[0])
+	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
 	r.enter()
 	return r
 }
@@ -79,14 +79,13 @@ func newStack(workers []*Worker) *Stack {
 func (r *Stack) enter() {
 	now, n, edges := r.k%2, len(r.workers), 0
 	for _, w := range r.workers {
-		edges += len(w.inbox.spans)
+		edges += len(w.rows.At(0).In)
 	}
 	r.first, r.guards, r.saw = make([]int32, 0, n+1), make([]guard, 0, n), make([]algos.Mixed, 0, n)
 	r.from, r.at, r.weights = make([]int32, 0, edges), make([]int, 0, edges), make([]float32, 0, edges)
 	for i, w := range r.workers {
 		r.first = append(r.first, int32(len(r.from)))
-		for j := range w.inbox.spans {
-			e := &w.inbox.spans[j].Edge
+		for _, e := range w.rows.At(0).In {
 			r.from, r.weights = append(r.from, int32(e.Peer)), append(r.weights, float32(e.Weight))
 			r.at = append(r.at, 4*int(e.Peer)*r.models.Rows[0].Stride)
 		}
@@ -103,9 +102,12 @@ func (r *Stack) enter() {
 
 // vacate gives up the memory of messages that leave makes again. A worker that has just begun has no others.
 func (w *Worker) vacate() {
-	w.outbox.at(w.k).pieces[0] = nil
-	if w.ready = [2]work{}; w.k == 0 {
-		w.outbox.kept = nil
+	switch m := w.box; {
+	case m == nil:
+	case w.k == 0 && m.outbox.lender == nil && !m.outbox.logged:
+		w.box = nil
+	default:
+		m.outbox.at(w.k).pieces[0], m.ready = nil, [2]work{}
 	}
 }
 
@@ -199,11 +201,11 @@ func (r *Stack) leave() error {
 	r.left = true
 	for i, w := range r.workers {
 		notes := r.messages.Leave(i, r.k)
-		b := &w.outbox
 		if r.k == r.rounds {
-			b.sent, b.first, b.made = r.k, r.k, 1
+			w.box = nil
 			continue
 		}
+		b := &w.mail().outbox
 		for slot := max(r.began, r.k-1); slot <= r.k; slot++ {
 			payload, err := r.payload(i, slot)
 			if err != nil {

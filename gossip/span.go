@@ -23,9 +23,6 @@ type span struct {
 
 func (s span) is(slot int) bool { return s.from <= slot && slot < s.until }
 
-// lasts reports whether the edge is on from a slot on, without a known end.
-func (s *span) lasts(slot int) bool { return s.from <= slot && s.until == forever }
-
 // span returns the edge to a neighbour, nil if there never was one.
 func (b *inbox) span(peer topology.Rank) *span {
 	for i := range b.spans {

@@ -78,6 +78,6 @@ func succeed(w *Worker) error {
 		return w.fail(fmt.Errorf("gossip: worker %d round %d: go on with another vector: %w", w.self, w.k, err))
 	}
 	w.boundary.since, w.boundary.former = w.k, w.alg
-	w.alg, w.outbox.size = other.alg, 0
+	w.alg, w.mail().outbox.size = other.alg, 0
 	return nil
 }
