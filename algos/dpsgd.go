@@ -102,6 +102,9 @@ func (a *DPSGD) Stacks() bool { return a.Clip == nil && a.Order == CTA && a.Piec
 // Move lets the model be x from now on, which has the values of the model.
 func (a *DPSGD) Move(x []float32) { a.X = x }
 
+// Forget forgets the message that was sent last, which is never mixed.
+func (a *DPSGD) Forget() { a.mine = nil }
+
 // ExtraMemory returns the bytes of the working memory of clipping, 0 without it.
 func (a *DPSGD) ExtraMemory() int {
 	if a.Clip == nil {

@@ -49,8 +49,8 @@ type Config struct {
 type Topology struct {
 	Kind   string  `json:"kind" jsonschema_description:"graph. Weights are Metropolis-Hastings, but for the kinds from one-peer-exponential on: these change from exchange to exchange or are directed, for dpsgd and others without memory of W"`
 	Size   int     `json:"size" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
-	Rows   int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds rows>: rows; 0 for every other kind"`
-	Cols   int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds cols>: columns; 0 for every other kind"`
+	Rows   int     `json:"rows" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"<kinds rows>: rows; 0 for every other kind"`
+	Cols   int     `json:"cols" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"<kinds cols>: columns; 0 for every other kind"`
 	File   string  `json:"file" jsonschema_description:"<kinds file>: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
 	Degree int     `json:"degree" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<kinds degree>: neighbours of a worker; 0 = 4, or fewer if there are few workers"`
 	Chance float64 `json:"chance" jsonschema:"minimum=0,maximum=1" jsonschema_description:"small-world: chance that an edge moves, 0 = 0.1; erdos-renyi: chance of an edge, 0 = 2 ln(n)/n"`

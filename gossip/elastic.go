@@ -37,32 +37,32 @@ var _ Elastic = (*Worker)(nil)
 func (w *Worker) Whole() { w.whole = true }
 
 // Next returns the first exchange that the worker has sent nothing of.
-func (w *Worker) Next() int { return w.outbox.sent }
+func (w *Worker) Next() int { return w.mail().outbox.sent }
 
 // Cut takes the edge to peer off and goes on without it.
 func (w *Worker) Cut(peer topology.Rank) (exchange int, err error) {
 	if w.failed != nil {
 		return 0, w.failed
 	}
-	s := w.inbox.span(peer)
+	s := w.mail().inbox.span(peer)
 	switch {
 	case s == nil:
 		return 0, fmt.Errorf("gossip: worker %d round %d: cut: %w: %d", w.self, w.k, ErrStranger, peer)
 	case s.until <= max(s.from, w.slot()):
 		return s.until, nil
 	}
-	if left := w.inbox.at(w.slot()).left; left < w.alg.pieces {
+	if left := w.mail().inbox.at(w.slot()).left; left < w.alg.pieces {
 		return 0, fmt.Errorf("gossip: worker %d round %d: cut the edge to worker %d: %d of %d pieces of the exchange are "+
 			"mixed: call Whole before the first frame", w.self, w.k, peer, w.alg.pieces-left, w.alg.pieces)
 	}
-	slot, spent := w.inbox.cut(s, w.slot(), w.ready[0].spent)
-	w.ready[0].spent = spent
+	slot, spent := w.mail().inbox.cut(s, w.slot(), w.mail().ready[0].spent)
+	w.mail().ready[0].spent = spent
 	return slot, w.off(peer, slot)
 }
 
 // Close takes the edge to peer off from an exchange on.
 func (w *Worker) Close(peer topology.Rank, exchange int) error {
-	s := w.inbox.span(peer)
+	s := w.mail().inbox.span(peer)
 	switch {
 	case w.failed != nil:
 		return w.failed
@@ -71,41 +71,41 @@ func (w *Worker) Close(peer topology.Rank, exchange int) error {
 			w.self, w.k, peer, exchange)
 	}
 	first := w.slot()
-	if w.inbox.at(first).left < w.alg.pieces {
+	if w.mail().inbox.at(first).left < w.alg.pieces {
 		first++ // an exchange that has begun to be mixed keeps its edges
 	}
 	exchange = max(exchange, first)
-	w.ready[0].spent = w.inbox.end(s, exchange, w.slot(), w.ready[0].spent)
+	w.mail().ready[0].spent = w.mail().inbox.end(s, exchange, w.slot(), w.mail().ready[0].spent)
 	return w.off(peer, exchange)
 }
 
 // off stops messages to peer from a slot on. The worker then goes on if no other message is missing.
 func (w *Worker) off(peer topology.Rank, slot int) error {
-	if i := w.outbox.index(peer); i >= 0 {
-		w.outbox.peers[i].until = slot
+	if i := w.mail().outbox.index(peer); i >= 0 {
+		w.mail().outbox.peers[i].until = slot
 	}
 	return w.exchange(0, w.alg.pieces)
 }
 
 // Open adds the edge e from an exchange on.
 func (w *Worker) Open(e topology.Edge, exchange int) error {
-	s := w.inbox.span(e.Peer)
+	s := w.mail().inbox.span(e.Peer)
 	switch {
 	case w.failed != nil:
 		return w.failed
-	case w.inbox.edges.change:
+	case w.mail().inbox.edges.change:
 		return fmt.Errorf("gossip: worker %d: open an edge: the graph changes by itself", w.self)
 	case w.plan.Hops != 1 || w.plan.Lead != 1:
 		return fmt.Errorf("gossip: worker %d: open an edge: rounds of %d hops with lead %d: must be 1 and 1", w.self,
 			w.plan.Hops, w.plan.Lead)
-	case exchange < w.outbox.sent || e.Peer == w.self:
+	case exchange < w.mail().outbox.sent || e.Peer == w.self:
 		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d from exchange %d: the first possible one "+
 			"is %d",
-			w.self, w.k, e.Peer, exchange, w.outbox.sent)
+			w.self, w.k, e.Peer, exchange, w.mail().outbox.sent)
 	case s != nil && s.until > max(s.from, w.slot()):
 		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d: the edge exists", w.self, w.k, e.Peer)
 	}
-	w.inbox.open(e, exchange, w.slot())
-	w.outbox.add(receiver{rank: e.Peer, from: exchange, until: forever})
+	w.mail().inbox.open(e, exchange, w.slot())
+	w.mail().outbox.add(receiver{rank: e.Peer, from: exchange, until: forever})
 	return nil
 }

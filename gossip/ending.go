@@ -57,17 +57,17 @@ func (w *Worker) cross() error {
 // unbegin takes the beginning of round k back. Neighbours that have its message already drop it.
 func (w *Worker) unbegin() {
 	w.phase = done
-	if w.outbox.sent > w.slot() {
-		w.outbox.unsend()
-		send := &w.ready[0].send
+	if w.mail().outbox.sent > w.slot() {
+		w.mail().outbox.unsend()
+		send := &w.mail().ready[0].send
 		*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.Kind == Data && f.Round == w.k })
 	}
 }
 
 // unsend forgets the last slot. Its buffers belonged to an older slot, which is gone.
 func (b *outbox) unsend() {
-	b.sent, b.made = b.sent-1, len(b.kept[0].pieces)
-	b.first = max(b.first, b.sent+1-len(b.kept))
+	b.sent, b.made = b.sent-1, b.pieces
+	b.first = max(b.first, b.sent+1-b.slots)
 }
 
 // Hold ends the run of this worker with its present step, and returns the number of steps that it has begun. The

@@ -59,9 +59,9 @@ func Enter(self topology.Rank, rows topology.Sequence, alg Algorithm, schedule S
 		r.Restart(of)
 	}
 	w.k = e.Round
-	w.outbox.sent = w.slot()
-	w.outbox.first = w.outbox.sent
-	w.inbox.begin(w.slot())
+	w.mail().outbox.sent = w.slot()
+	w.mail().outbox.first = w.mail().outbox.sent
+	w.mail().inbox.begin(w.slot())
 	if err := w.begin(); err != nil {
 		return nil, err
 	}
@@ -106,15 +106,15 @@ func Reroute(w *Worker) error {
 	if w.failed != nil {
 		return w.failed
 	}
-	for slot := w.slot(); slot < w.slot()+len(w.inbox.exchanges); slot++ {
-		x := w.inbox.at(slot)
+	for slot := w.slot(); slot < w.slot()+w.mail().inbox.slots; slot++ {
+		x := w.mail().inbox.at(slot)
 		if x.left < w.alg.pieces {
 			return w.fail(w.located(fmt.Errorf("%d of %d pieces are mixed, and a neighbour is gone: call Whole before the "+
 				"first frame", w.alg.pieces-x.left, w.alg.pieces)))
 		}
 		old := *x
-		*x = w.inbox.laidOut(slot)
-		w.ready[0].spent = w.inbox.move(&old, x, slot, w.ready[0].spent)
+		*x = w.mail().inbox.laidOut(slot)
+		w.mail().ready[0].spent = w.mail().inbox.move(&old, x, slot, w.mail().ready[0].spent)
 	}
 	return w.exchange(0, w.alg.pieces)
 }

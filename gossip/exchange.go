@@ -20,8 +20,15 @@ func (w *Worker) begin() error {
 		w.phase = done
 		return nil
 	}
-	w.phase = computing
-	if w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
+	if w.phase = computing; w.schedule.Late && w.k == 0 {
+		return nil
+	}
+	return w.open()
+}
+
+// open sends the messages that overlap with the gradient, unless they are sent.
+func (w *Worker) open() error {
+	if w.phase == computing && w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
 		return w.tell()
 	}
 	return nil
@@ -42,7 +49,7 @@ func (w *Worker) exchange(first, end int) error {
 		if err := w.tell(); err != nil {
 			return err
 		}
-		if err := w.try(first, end); err != nil || w.inbox.at(w.slot()).left > 0 {
+		if err := w.try(first, end); err != nil || w.mail().inbox.at(w.slot()).left > 0 {
 			return err
 		}
 		w.end()
@@ -88,7 +95,7 @@ func (w *Worker) descend() error {
 
 // tell begins the message of the current hop once, and makes its first piece.
 func (w *Worker) tell() error {
-	if w.outbox.sent > w.slot() {
+	if w.mail().outbox.sent > w.slot() {
 		return nil
 	}
 	f := Frame{Round: w.k, Hop: w.hop}
@@ -100,7 +107,7 @@ func (w *Worker) tell() error {
 	if w.schedule.Agreed != nil {
 		f.Note |= uint64(w.schedule.Agreed.note()) << noteBits
 	}
-	w.outbox.start(f)
+	w.mail().outbox.start(f)
 	w.tried = 0
 	w.release()
 	return w.make()
@@ -108,42 +115,42 @@ func (w *Worker) tell() error {
 
 // make makes the next piece of the last message, and hands out its frames.
 func (w *Worker) make() error {
-	f := &w.outbox.at(w.outbox.sent - 1).Frame
-	payload, err := w.alg.send(f.Round, f.Hop, w.outbox.made, w.outbox.buffer())
+	f := &w.mail().outbox.at(w.mail().outbox.sent - 1).Frame
+	payload, err := w.alg.send(f.Round, f.Hop, w.mail().outbox.made, w.mail().outbox.buffer())
 	if err != nil {
 		return w.fail(w.located(err))
 	}
-	w.outbox.keep(payload)
-	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
+	w.mail().outbox.keep(payload)
+	w.mail().ready[0].send = w.mail().outbox.appendLast(w.mail().ready[0].send)
 	return nil
 }
 
 // work tries the pieces that were made since the last call, and makes another one if there is nothing to send.
 func (w *Worker) work() error {
 	if w.untried() {
-		if err := w.exchange(w.tried, w.outbox.made); err != nil {
+		if err := w.exchange(w.tried, w.mail().outbox.made); err != nil {
 			return err
 		}
 	}
-	if w.failed == nil && len(w.ready[0].send) == 0 && w.outbox.unmade() > 0 {
+	if w.failed == nil && len(w.mail().ready[0].send) == 0 && w.mail().outbox.unmade() > 0 {
 		return w.make()
 	}
 	return nil
 }
 
 // works reports whether work would do something.
-func (w *Worker) works() bool { return w.failed == nil && (w.outbox.unmade() > 0 || w.untried()) }
+func (w *Worker) works() bool { return w.failed == nil && (w.mail().outbox.unmade() > 0 || w.untried()) }
 
 // untried reports whether a piece waits to be tried, because the messages of it were there before the worker's own.
 func (w *Worker) untried() bool {
 	switch {
-	case w.failed != nil || w.outbox.sent != w.slot()+1:
+	case w.failed != nil || w.mail().outbox.sent != w.slot()+1:
 		return false
 	case w.phase != exchanging && (w.phase != computing || !w.alg.verifies()):
 		return false
 	}
-	x := w.inbox.at(w.slot())
-	for piece := w.tried; piece < w.outbox.made; piece++ {
+	x := w.mail().inbox.at(w.slot())
+	for piece := w.tried; piece < w.mail().outbox.made; piece++ {
 		if x.ready(piece) && (x.pieces[piece].state == open || w.phase == exchanging && !w.waits()) {
 			return true
 		}
@@ -157,30 +164,30 @@ func (w *Worker) waits() bool { return w.whole && w.alg.splitter != nil }
 // try checks the pieces from first up to end that are ready, and mixes them if the gradient is there.
 func (w *Worker) try(first, end int) error {
 	if first <= w.tried {
-		w.tried = max(w.tried, min(end, w.outbox.made))
+		w.tried = max(w.tried, min(end, w.mail().outbox.made))
 	}
 	var (
 		slot   = w.slot()
-		x      = w.inbox.at(slot)
+		x      = w.mail().inbox.at(slot)
 		checks = w.alg.verifies() || w.waits()
 		failed error
 	)
 	for piece := first; checks && piece < end && w.failed == nil; piece++ {
-		if w.outbox.has(slot, piece) && x.ready(piece) && x.pieces[piece].state == open {
+		if w.mail().outbox.has(slot, piece) && x.ready(piece) && x.pieces[piece].state == open {
 			failed = both(failed, w.check(x, piece))
 		}
 	}
 	switch {
 	case w.phase != exchanging:
 		return failed
-	case w.waits() && !(x.complete() && w.outbox.has(slot, w.alg.pieces-1)):
+	case w.waits() && !(x.complete() && w.mail().outbox.has(slot, w.alg.pieces-1)):
 		return failed
 	case w.waits():
 		first, end = 0, w.alg.pieces
 	}
 	w.turns = w.turns[:0]
 	for piece := first; piece < end && w.failed == nil; piece++ {
-		if w.outbox.has(slot, piece) && x.ready(piece) {
+		if w.mail().outbox.has(slot, piece) && x.ready(piece) {
 			w.turns = append(w.turns, turn{piece: piece})
 		}
 	}
@@ -234,7 +241,7 @@ func (w *Worker) mixAll(x *exchange) error {
 			failed = both(failed, w.unmixed(t.piece, t.err))
 			continue
 		}
-		w.ready[0].spent = x.mixed(t.piece, t.saw, w.ready[0].spent)
+		w.mail().ready[0].spent = x.mixed(t.piece, t.saw, w.mail().ready[0].spent)
 	}
 	return failed
 }
@@ -259,18 +266,18 @@ func (w *Worker) unmixed(piece int, err error) error {
 	if !errors.As(err, &bad) {
 		return w.fail(w.located(err))
 	}
-	spent, ok := w.inbox.discard(w.slot(), piece, bad.From, w.ready[0].spent)
+	spent, ok := w.mail().inbox.discard(w.slot(), piece, bad.From, w.mail().ready[0].spent)
 	if !ok {
 		return w.fail(w.located(err))
 	}
-	w.ready[0].spent = spent
+	w.mail().ready[0].spent = spent
 	return w.located(err)
 }
 
 // end ends the current hop, whose pieces are mixed.
 func (w *Worker) end() {
 	slot := w.slot()
-	x := w.inbox.at(slot)
+	x := w.mail().inbox.at(slot)
 	w.mixed = x.saw[0]
 	for i, saw := range x.saw[:w.alg.perHop] {
 		w.guard.mixed(saw)
@@ -284,21 +291,21 @@ func (w *Worker) end() {
 	if w.schedule.Agreed != nil {
 		w.schedule.Agreed.heard(x.messages(0, 0), x.notes[1])
 	}
-	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
+	w.mail().ready[0].spent = w.mail().inbox.clear(slot, w.mail().ready[0].spent)
 }
 
 // release gives back the message of the last exchange, once this worker and all receivers have mixed it. A receiver has
 // mixed it when a piece of its next message is there.
 func (w *Worker) release() {
 	slot := w.slot() - 1
-	if w.outbox.lender == nil || slot != w.outbox.oldest() || slot >= w.outbox.sent {
+	if w.mail().outbox.lender == nil || slot != w.mail().outbox.oldest() || slot >= w.mail().outbox.sent {
 		return
 	}
-	x := w.inbox.at(slot + 1)
-	for _, r := range w.outbox.peers {
+	x := w.mail().inbox.at(slot + 1)
+	for _, r := range w.mail().outbox.peers {
 		if r.is(slot) && !x.begun(r.rank) {
 			return
 		}
 	}
-	w.outbox.release()
+	w.mail().outbox.release()
 }

@@ -9,9 +9,10 @@ import (
 )
 
 // An inbox holds the messages of the exchanges from the current one on: slot s is in exchanges[s mod len(exchanges)].
-// After newInbox it allocates only where edges go off or on.
+// It makes them when the first is looked for: a Stack needs none. After that it allocates only where edges go off or on.
 type inbox struct {
-	exchanges []exchange
+	exchanges []exchange // nil before the first is looked for
+	slots     int
 	edges     edges
 	spans     []span // in increasing rank; none where edges change
 	pieces    int    // of a message
@@ -65,27 +66,39 @@ const (
 )
 
 func newInbox(e edges, slots, pieces, lanes int) inbox {
-	b := inbox{edges: e, exchanges: make([]exchange, slots), pieces: pieces, lanes: lanes}
+	b := inbox{edges: e, slots: slots, pieces: pieces, lanes: lanes}
 	if !e.change {
-		for _, edge := range e.at(0).In {
-			b.spans = append(b.spans, span{Edge: edge, until: forever})
+		in := e.at(0).In
+		b.spans = make([]span, len(in))
+		for i, edge := range in {
+			b.spans[i] = span{Edge: edge, until: forever}
 		}
-	}
-	for slot := range b.exchanges {
-		b.exchanges[slot] = b.laidOut(slot)
 	}
 	b.begin(0)
 	return b
 }
 
+// layOut makes the places of the first slots.
+func (b *inbox) layOut() {
+	b.exchanges = make([]exchange, b.slots)
+	for slot := range b.exchanges {
+		b.exchanges[slot] = b.laidOut(slot)
+	}
+}
+
 // begin shapes the places of the slots from one on, which are empty.
 func (b *inbox) begin(slot int) {
-	for at := slot; at < slot+len(b.exchanges) && b.edges.change; at++ {
+	for at := slot; at < slot+b.slots && b.edges.change; at++ {
 		b.at(at).shape(b.edges.at(at).In)
 	}
 }
 
-func (b *inbox) at(slot int) *exchange { return &b.exchanges[slot%len(b.exchanges)] }
+func (b *inbox) at(slot int) *exchange {
+	if b.exchanges == nil {
+		b.layOut()
+	}
+	return &b.exchanges[slot%b.slots]
+}
 
 // put keeps a piece of the message of a neighbour.
 func (b *inbox) put(slot int, f Frame) error {
@@ -216,7 +229,7 @@ func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	}
 	clear(x.notes[0])
 	clear(x.notes[1])
-	return b.lay(slot+len(b.exchanges), spent)
+	return b.lay(slot+b.slots, spent)
 }
 
 // discard removes one piece of a message, if it has arrived, and appends its payloads to spent.

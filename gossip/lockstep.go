@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,25 +53,47 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 // joins reports whether a worker can be in a lockstep with the others: it hears those that hear it.
 func joins(w *Worker, others []*Worker) bool {
 	first := others[0]
-	from := w.inbox.at(w.slot()).from
-	if len(from) != len(w.outbox.peers) {
+	row, ok := w.lasting()
+	if !ok || len(row.In) != len(row.Out) {
 		return false
 	}
-	for i, s := range from {
-		if w.outbox.peers[i].rank != s.rank || int(s.rank) >= len(others) ||
-			others[s.rank].inbox.at(w.slot()).index(w.self) < 0 {
+	for i, e := range row.In {
+		if row.Out[i] != e.Peer || int(e.Peer) >= len(others) {
+			return false
+		}
+		if theirs, ok := others[e.Peer].lasting(); !ok || !slices.Contains(theirs.Out, w.self) {
 			return false
 		}
 	}
-	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1 && !w.inbox.edges.change
-	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.next == nil
+	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1
+	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.heir == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
-		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1}
+		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1, Late: first.schedule.Late}
+}
+
+// lasting returns the row of a worker in all exchanges. It reports false where the row changes.
+func (w *Worker) lasting() (topology.Row, bool) {
+	if w.rows.Period() != 1 {
+		return topology.Row{}, false
+	}
+	row := w.rows.At(0)
+	return row, w.box == nil || w.box.lasts(row)
+}
+
+// lasts reports whether all edges of a row are on, and no others.
+func (m *mail) lasts(row topology.Row) bool {
+	begins := func(s span) bool { return s.from != 0 || s.until != forever }
+	ends := func(r receiver) bool { return r.from != 0 || r.until != forever }
+	return len(m.inbox.spans) == len(row.In) && len(m.outbox.peers) == len(row.Out) &&
+		!slices.ContainsFunc(m.inbox.spans, begins) && !slices.ContainsFunc(m.outbox.peers, ends)
 }
 
 // quiet drops frames: their receivers read the messages in place.
 func quiet(w *Worker) {
-	w.ready[0].send, w.ready[0].spent = w.ready[0].send[:0], w.ready[0].spent[:0]
+	if w.box == nil {
+		return
+	}
+	w.mail().ready[0].send, w.mail().ready[0].spent = w.mail().ready[0].send[:0], w.mail().ready[0].spent[:0]
 }
 
 // Overlaps reports whether the messages of a worker exist when a round begins. Otherwise Gradient makes them.
@@ -85,15 +108,28 @@ func (l *Lockstep) Begun() (k int, over bool) {
 }
 
 // Stack lets the workers go through the next rounds as a stack, until Unstack. It returns nil if they cannot.
-// All messages of such rounds have the same number of bytes.
-func (l *Lockstep) Stack() *Stack {
-	if l.stack == nil && l.workers[0].phase == computing {
-		if l.stack = newStack(l.workers); l.stack != nil {
-			clear(l.made[0].payloads)
-			clear(l.made[1].payloads)
-		}
+// All messages of such rounds have the same number of bytes. It comes before the first round. It fails where a worker
+// cannot make its first message.
+func (l *Lockstep) Stack() (*Stack, error) {
+	if l.stack != nil || l.workers[0].phase != computing {
+		return l.stack, nil
 	}
-	return l.stack
+	if l.stack = newStack(l.workers); l.stack != nil {
+		clear(l.made[0].payloads)
+		clear(l.made[1].payloads)
+		return l.stack, nil
+	}
+	for i, w := range l.workers {
+		if !w.schedule.Late || w.k > 0 {
+			break
+		}
+		if err := cmp.Or(w.open(), w.failed); err != nil {
+			return nil, err
+		}
+		quiet(w)
+		l.tell(i)
+	}
+	return nil, nil
 }
 
 // Settle brings the workers to the round that they are in. It comes before a look at a worker, after all of them have
@@ -139,7 +175,10 @@ func (l *Lockstep) Payload(i, k int) int {
 
 // tell lets the others see the last message of a worker.
 func (l *Lockstep) tell(i int) {
-	b := &l.workers[i].outbox
+	if l.workers[i].box == nil {
+		return // it has made none
+	}
+	b := &l.workers[i].box.outbox
 	if slot := b.sent - 1; slot >= 0 {
 		sent, made := b.at(slot), &l.made[slot%2]
 		made.payloads[i], made.notes[i] = sent.pieces[0], sent.Note
@@ -173,7 +212,7 @@ func (l *Lockstep) Mix(i int) error {
 // mix mixes the messages of the neighbours of a worker where they are.
 func (l *Lockstep) mix(i int) error {
 	w := l.workers[i]
-	x := w.inbox.at(w.slot())
+	x := w.mail().inbox.at(w.slot())
 	made := &l.made[w.k%2]
 	for j := range x.from {
 		from := x.from[j].rank
@@ -221,7 +260,7 @@ func (l *Lockstep) Behind(i int) bool { return l.wrong[i] != nil }
 func (l *Lockstep) Repair(i int, tell func(from topology.Rank, request, repair int)) error {
 	w, wrong := l.workers[i], l.wrong[i]
 	l.wrong[i] = nil
-	x := w.inbox.at(w.slot())
+	x := w.mail().inbox.at(w.slot())
 	for n, from := range wrong.From {
 		j, asked := x.index(from), wrong.Asked(n)
 		verify := l.workers[from].alg.lanes.at(0).verify
@@ -244,7 +283,7 @@ func (l *Lockstep) Leave() error {
 	err := l.Unstack()
 	for _, w := range l.workers {
 		if w.phase == computing && w.plan.Overlap {
-			w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
+			w.mail().ready[0].send = w.mail().outbox.appendLast(w.mail().ready[0].send)
 		}
 	}
 	return err

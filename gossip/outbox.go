@@ -36,15 +36,17 @@ import (
 // A worker with a lender gives the buffers of slot s back earlier, see Worker.release.
 type outbox struct {
 	self   topology.Rank
-	edges  edges
+	edges  *edges     // of the inbox
 	peers  []receiver // none where edges change
-	kept   []mailed   // slot s in kept[s mod len(kept)]
-	sent   int        // slots begun so far
-	made   int        // pieces of the last of them that exist
-	first  int        // the oldest slot that is kept, if it is one of the last
-	lender Lender     // of the buffers; nil: each is used again in its place
-	size   int        // of the longest piece so far, in bytes
-	logged bool       // a log sends messages again
+	kept   []mailed   // slot s in kept[s mod slots]; nil before the first is looked for
+	slots  int
+	pieces int    // of a message
+	sent   int    // slots begun so far
+	made   int    // pieces of the last of them that exist
+	first  int    // the oldest slot that is kept, if it is one of the last
+	lender Lender // of the buffers; nil: each is used again in its place
+	size   int    // of the longest piece so far, in bytes
+	logged bool   // a log sends messages again
 }
 
 // A mailed is the message of a slot.
@@ -72,14 +74,13 @@ type receiver struct {
 
 func (r receiver) is(slot int) bool { return r.from <= slot && slot < r.until }
 
-func newOutbox(self topology.Rank, e edges, slots, pieces int) outbox {
-	b := outbox{self: self, edges: e, kept: make([]mailed, slots), made: pieces}
-	for i := range b.kept {
-		b.kept[i].pieces = make([][]byte, pieces)
-	}
+func newOutbox(self topology.Rank, e *edges, slots, pieces int) outbox {
+	b := outbox{self: self, edges: e, slots: slots, pieces: pieces, made: pieces}
 	if !e.change {
-		for _, rank := range e.at(0).Out {
-			b.add(receiver{rank: rank, until: forever})
+		out := e.at(0).Out
+		b.peers = make([]receiver, len(out))
+		for i, rank := range out {
+			b.peers[i] = receiver{rank: rank, until: forever}
 		}
 	}
 	return b
@@ -102,7 +103,15 @@ func (b *outbox) index(peer topology.Rank) int {
 	return slices.IndexFunc(b.peers, func(r receiver) bool { return r.rank == peer })
 }
 
-func (b *outbox) at(slot int) *mailed { return &b.kept[slot%len(b.kept)] }
+func (b *outbox) at(slot int) *mailed {
+	if b.kept == nil {
+		b.kept = make([]mailed, b.slots)
+		for i := range b.kept {
+			b.kept[i].pieces, b.kept[i].repaired = make([][]byte, b.pieces), make([][]bool, len(b.peers))
+		}
+	}
+	return &b.kept[slot%b.slots]
+}
 
 // has reports whether a piece of a slot exists.
 func (b *outbox) has(slot, piece int) bool {
@@ -110,10 +119,10 @@ func (b *outbox) has(slot, piece int) bool {
 }
 
 // unmade returns how many pieces of the last slot do not exist yet.
-func (b *outbox) unmade() int { return len(b.kept[0].pieces) - b.made }
+func (b *outbox) unmade() int { return b.pieces - b.made }
 
 // oldest returns the first slot that is kept.
-func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
+func (b *outbox) oldest() int { return max(b.first, b.sent-b.slots) }
 
 // start enters the frame of the slot to be sent next, without a payload.
 func (b *outbox) start(f Frame) {

@@ -40,7 +40,8 @@ func TestFramesThatShareAPayload(t *testing.T) {
 
 // A message that is sent again is not copied. Its buffers are never rewritten, and those of other slots are.
 func TestAMessageThatIsLentIsNeverRewritten(t *testing.T) {
-	b := newOutbox(0, newEdges(topology.Row{Self: 1, Out: []topology.Rank{1}}, 1), 2, 2)
+	e := newEdges(topology.Row{Self: 1, Out: []topology.Rank{1}}, 1)
+	b := newOutbox(0, &e, 2, 2)
 	tell := func(value byte) {
 		b.start(Frame{Round: b.sent})
 		for b.unmade() > 0 {

@@ -25,7 +25,7 @@ func (w *Worker) Repairs() Repairs {
 // askAll asks for the repairs of messages with a wrongly recovered piece.
 func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
 	for i, from := range wrong.From {
-		first, ok := w.inbox.suspect(w.slot(), piece, from)
+		first, ok := w.mail().inbox.suspect(w.slot(), piece, from)
 		if !ok {
 			return w.fail(w.located(wrong))
 		}
@@ -39,7 +39,7 @@ func (w *Worker) askAll(piece int, wrong *algos.MismatchError) error {
 
 // ask asks for the repair of a piece of a neighbour's message of the current hop, with the data of a mismatch or nil.
 func (w *Worker) ask(from topology.Rank, piece int, with []byte) {
-	w.ready[0].send = append(w.ready[0].send, Frame{
+	w.mail().ready[0].send = append(w.mail().ready[0].send, Frame{
 		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop, Piece: piece, Payload: with,
 	})
 }
@@ -53,7 +53,7 @@ func (w *Worker) answer(f Frame) error {
 	if f.Round >= w.schedule.Rounds || f.Round/w.schedule.Every > w.k/w.schedule.Every {
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
-	if err := w.outbox.grant(w.slotOf(f), f.Piece, f.From); err != nil {
+	if err := w.mail().outbox.grant(w.slotOf(f), f.Piece, f.From); err != nil {
 		return err
 	}
 	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
@@ -62,9 +62,9 @@ func (w *Worker) answer(f Frame) error {
 	if !ok {
 		return ErrUnasked
 	}
-	w.ready[0].send = append(w.ready[0].send, Frame{
+	w.mail().ready[0].send = append(w.mail().ready[0].send, Frame{
 		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Payload: repair,
 	})
-	w.ready[0].spent = append(w.ready[0].spent, f.Payload)
+	w.mail().ready[0].spent = append(w.mail().ready[0].spent, f.Payload)
 	return nil
 }

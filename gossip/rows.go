@@ -44,7 +44,7 @@ func newStack(workers []*Worker) *Stack {
 	codecs := make([]algos.Codec, len(workers))
 	for i, w := range workers {
 		rule, ok := w.alg.Algorithm.(*algos.DPSGD)
-		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.inbox.at(w.slot()).from) == 0 {
+		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.rows.At(0).In) == 0 {
 			return nil
 		}
 		r.rules, codecs[i] = append(r.rules, rule), rule.Codec
@@ -67,30 +67,48 @@ func newStack(workers []*Worker) *Stack {
 		r.models.Rows[parity] = algos.NewRows(n, dim)
 		r.models.Largest[parity] = make([]float32, n)
 	}
-	r.bytes = len(workers[0].outbox.at(r.k).pieces[0])
+	if workers[0].open() != nil {
+		return nil // and the same error comes again
+	}
+	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
 	r.enter()
 	return r
 }
 
 // enter takes over the models and the neighbours of the workers.
 func (r *Stack) enter() {
-	now := r.k % 2
+	now, n, edges := r.k%2, len(r.workers), 0
+	for _, w := range r.workers {
+		edges += len(w.rows.At(0).In)
+	}
+	r.first, r.guards, r.saw = make([]int32, 0, n+1), make([]guard, 0, n), make([]algos.Mixed, 0, n)
+	r.from, r.at, r.weights = make([]int32, 0, edges), make([]int, 0, edges), make([]float32, 0, edges)
 	for i, w := range r.workers {
-		x := w.inbox.at(w.slot())
 		r.first = append(r.first, int32(len(r.from)))
-		for j := range x.from {
-			from := int(x.from[j].rank)
-			r.from, r.weights = append(r.from, int32(from)), append(r.weights, x.in[j].Weight)
-			r.at = append(r.at, 4*from*r.models.Rows[0].Stride)
+		for _, e := range w.rows.At(0).In {
+			r.from, r.weights = append(r.from, int32(e.Peer)), append(r.weights, float32(e.Weight))
+			r.at = append(r.at, 4*int(e.Peer)*r.models.Rows[0].Stride)
 		}
 		r.guards, r.saw = append(r.guards, w.guard), append(r.saw, w.mixed)
 		row := r.models.Rows[now].At(i)
 		copy(row, r.rules[i].X)
 		r.rules[i].Move(row)
-		w.outbox.at(r.k).pieces[0] = nil // see leave
+		r.rules[i].Forget()
+		w.vacate()
 		r.models.Largest[now][i] = vec.MaxAbs(row)
 	}
 	r.first = append(r.first, int32(len(r.from)))
+}
+
+// vacate gives up the memory of messages that leave makes again. A worker that has just begun has no others.
+func (w *Worker) vacate() {
+	switch m := w.box; {
+	case m == nil:
+	case w.k == 0 && m.outbox.lender == nil && !m.outbox.logged:
+		w.box = nil
+	default:
+		m.outbox.at(w.k).pieces[0], m.ready = nil, [2]work{}
+	}
 }
 
 // Models returns the models in the present round, and their largest magnitudes.
@@ -175,20 +193,20 @@ func (r *Stack) settle() {
 	}
 }
 
-// leave gives the workers their last messages, too. It comes after settle.
+// leave gives the workers their last messages, too, unless the run is over. It comes after settle.
 func (r *Stack) leave() error {
-	last := r.k // of the messages that exist
-	if r.k == r.rounds {
-		last--
-	}
 	if r.left {
 		return nil
 	}
 	r.left = true
 	for i, w := range r.workers {
 		notes := r.messages.Leave(i, r.k)
-		b := &w.outbox
-		for slot := max(r.began, r.k-1); slot <= last; slot++ {
+		if r.k == r.rounds {
+			w.box = nil
+			continue
+		}
+		b := &w.mail().outbox
+		for slot := max(r.began, r.k-1); slot <= r.k; slot++ {
 			payload, err := r.payload(i, slot)
 			if err != nil {
 				return w.fail(w.located(err))
@@ -198,7 +216,7 @@ func (r *Stack) leave() error {
 			m.pieces[0] = payload
 			b.size = max(b.size, len(payload))
 		}
-		b.sent, b.made = last+1, 1
+		b.sent, b.made = r.k+1, 1
 		r.rules[i].Move(r.models.Rows[r.k%2].At(i))
 	}
 	return nil

@@ -27,6 +27,7 @@ type Schedule struct {
 	Rounds int        // of the run, ≥ 0
 	Every  int        // the worker exchanges in the last of every Every rounds, ≥ 1
 	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
+	Late   bool       // the first message is made when the driver first asks for work, not before
 	Heir   bool       // the worker only gives its algorithm to another, see Succeed: its messages are in one piece
 }
 

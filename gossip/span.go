@@ -42,7 +42,7 @@ func (b *inbox) open(e topology.Edge, from, current int) {
 		at, _ := slices.BinarySearchFunc(b.spans, e.Peer, func(s span, r topology.Rank) int { return cmp.Compare(s.Peer, r) })
 		b.spans = slices.Insert(b.spans, at, s)
 	}
-	for slot := current; slot < current+len(b.exchanges); slot++ {
+	for slot := current; slot < current+b.slots; slot++ {
 		b.lay(slot, nil)
 	}
 }
@@ -51,7 +51,7 @@ func (b *inbox) open(e topology.Edge, from, current int) {
 // slot that is kept is current.
 func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 	slot := max(current, s.from)
-	for slot < current+len(b.exchanges) && b.has(slot, s.Peer) {
+	for slot < current+b.slots && b.has(slot, s.Peer) {
 		slot++
 	}
 	return slot, b.end(s, slot, current, spent)
@@ -66,7 +66,7 @@ func (b *inbox) end(s *span, slot, current int, spent [][]byte) [][]byte {
 		}
 		s.early = nil
 	}
-	for at := current; at < current+len(b.exchanges); at++ {
+	for at := current; at < current+b.slots; at++ {
 		spent = b.lay(at, spent)
 	}
 	return spent

@@ -54,15 +54,15 @@ func (w *Worker) State(v *state.Visit) {
 	v.Part("guard", &w.guard)
 	v.Part("mixed", (*observed)(&w.mixed))
 	if v.Loading() {
-		w.outbox.sent = w.slot()
-		w.outbox.first = max(0, w.outbox.sent-w.plan.Lead)
-		w.inbox.begin(w.slot())
+		w.mail().outbox.sent = w.slot()
+		w.mail().outbox.first = max(0, w.mail().outbox.sent-w.plan.Lead)
+		w.mail().inbox.begin(w.slot())
 	}
-	for slot := max(0, w.outbox.sent-w.plan.Lead); slot < w.outbox.sent; slot++ {
-		f := w.outbox.at(slot)
+	for slot := max(0, w.mail().outbox.sent-w.plan.Lead); slot < w.mail().outbox.sent; slot++ {
+		f := w.mail().outbox.at(slot)
 		f.From, f.Round, f.Hop = w.self, w.roundOf(slot), slot%w.plan.Hops
-		w.outbox.address(slot)
-		name := "sent" + strconv.Itoa(w.outbox.sent-slot)
+		w.mail().outbox.address(slot)
+		name := "sent" + strconv.Itoa(w.mail().outbox.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
 		v.Bytes(name, &f.pieces[0])
 		for i := range f.pieces[1:] {

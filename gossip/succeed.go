@@ -34,14 +34,17 @@ func Succeed(w *Worker, at int, next func(x []float32) (*Worker, error)) error {
 		return fmt.Errorf("gossip: worker %d: the vector cannot change while a controller chooses the bits: join with all "+
 			"that will train", w.self)
 	}
+	if w.boundary.heir == nil {
+		w.boundary.heir = new(heir)
+	}
 	w.boundary.at, w.boundary.next = at, next
 	return nil
 }
 
 // A boundary is what happens between two rounds.
 type boundary struct {
-	hook func(k int) // called before round k; may be nil
-	heir
+	hook  func(k int) // called before round k; may be nil
+	*heir             // nil: there never was one
 }
 
 // An heir makes the worker whose algorithm takes over.
@@ -54,7 +57,7 @@ type heir struct {
 
 // rule returns the one that made the messages of a round; now is the present one.
 func (h *heir) rule(round int, now *rule) *rule {
-	if round < h.since {
+	if h != nil && round < h.since {
 		return &h.former
 	}
 	return now
@@ -62,7 +65,7 @@ func (h *heir) rule(round int, now *rule) *rule {
 
 // succeed takes the algorithm of the heir, if it is due before the present round.
 func succeed(w *Worker) error {
-	if w.boundary.next == nil || w.boundary.at != w.k {
+	if w.boundary.heir == nil || w.boundary.next == nil || w.boundary.at != w.k {
 		return nil
 	}
 	other, err := w.boundary.next(slices.Clone(w.alg.Params()))
@@ -75,6 +78,6 @@ func succeed(w *Worker) error {
 		return w.fail(fmt.Errorf("gossip: worker %d round %d: go on with another vector: %w", w.self, w.k, err))
 	}
 	w.boundary.since, w.boundary.former = w.k, w.alg
-	w.alg, w.outbox.size = other.alg, 0
+	w.alg, w.mail().outbox.size = other.alg, 0
 	return nil
 }

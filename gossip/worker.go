@@ -37,9 +37,24 @@ type Worker struct {
 	failed   error // why the machine has stopped for good
 	boundary boundary
 
+	rows topology.Sequence
+	box  *mail // nil before it is looked for: a Stack needs none
+}
+
+// mail is what a worker sends and receives.
+type mail struct {
 	inbox  inbox
 	outbox outbox
 	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// mail returns the mail, which is empty at first.
+func (w *Worker) mail() *mail {
+	if w.box == nil {
+		w.box = &mail{inbox: newInbox(newEdges(w.rows, w.plan.Hops), w.plan.Lead+1, w.alg.pieces, w.alg.perHop)}
+		w.box.outbox = newOutbox(w.self, &w.box.inbox.edges, w.plan.Lead+1, w.alg.pieces)
+	}
+	return w.box
 }
 
 // mixing is how a worker mixes the pieces that are ready.
@@ -103,11 +118,8 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 	if ahead := rows.Ahead(); ahead > 1 {
 		plan.Lead = max(plan.Lead, (ahead+1)*plan.Hops-1)
 	}
-	edges := newEdges(rows, plan.Hops)
 	return &Worker{
-		self: self, alg: r, plan: plan, schedule: schedule, progress: progress{gate: forever},
-		inbox:  newInbox(edges, plan.Lead+1, r.pieces, r.perHop),
-		outbox: newOutbox(self, edges, plan.Lead+1, r.pieces),
+		self: self, alg: r, plan: plan, schedule: schedule, progress: progress{gate: forever}, rows: rows,
 	}, nil
 }
 
@@ -116,11 +128,14 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 // until all pieces exist.
 func (w *Worker) Ready() Ready {
 	var err error
-	if len(w.ready[0].send) == 0 {
+	if w.failed == nil && w.schedule.Late && w.k == 0 {
+		err = w.open()
+	}
+	if len(w.mail().ready[0].send) == 0 && err == nil {
 		err = w.work()
 	}
-	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
-	next, now := &w.ready[0], &w.ready[1]
+	w.mail().ready[0], w.mail().ready[1] = w.mail().ready[1], w.mail().ready[0]
+	next, now := &w.mail().ready[0], &w.mail().ready[1]
 	clear(next.send) // lets payloads of frames that are sent again be freed
 	next.send, next.spent = next.send[:0], next.spent[:0]
 	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Hop: w.hop, Done: w.phase == done, Failed: err}
@@ -131,7 +146,7 @@ func (w *Worker) Ready() Ready {
 		w.asked = true
 		r.Compute, r.At = true, w.alg.Params()
 	case w.phase == exchanging && !r.More:
-		now.waiting = w.inbox.appendMissing(now.waiting[:0], w.slot())
+		now.waiting = w.mail().inbox.appendMissing(now.waiting[:0], w.slot())
 		r.Waiting = now.waiting
 	}
 	return r
@@ -189,14 +204,14 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
 	}
-	send, logged := &w.ready[0].send, w.outbox.logged
+	send, logged := &w.mail().ready[0].send, w.mail().outbox.logged
 	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer && !(logged && f.Kind == Data) })
 	if !logged {
-		*send = w.outbox.appendAgain(*send, peer)
+		*send = w.mail().outbox.appendAgain(*send, peer)
 	}
-	w.outbox.relink(peer)
+	w.mail().outbox.relink(peer)
 	for piece := range w.alg.pieces {
-		if w.inbox.lacks(w.slot(), piece, peer) {
+		if w.mail().inbox.lacks(w.slot(), piece, peer) {
 			w.ask(peer, piece, nil)
 		}
 	}
@@ -208,13 +223,13 @@ func (w *Worker) Use(t Together) { w.together = t }
 
 // Borrow takes the buffers of messages from l, if all messages are confirmed by the next one.
 func (w *Worker) Borrow(l Lender) {
-	if w.plan.Lead == 1 && !w.outbox.edges.change {
-		w.outbox.lender = l
+	if w.plan.Lead == 1 && !w.mail().outbox.edges.change {
+		w.mail().outbox.lender = l
 	}
 }
 
 // Log leaves it to a log to send messages again.
-func (w *Worker) Log() { w.outbox.logged = true }
+func (w *Worker) Log() { w.mail().outbox.logged = true }
 
 // Params returns the current model.
 func (w *Worker) Params() []float32 { return w.alg.Params() }
@@ -271,13 +286,13 @@ func (w *Worker) admit(f Frame) error {
 	slot := w.slotOf(f)
 	switch {
 	case slot-w.slot() > w.plan.Lead:
-		return w.inbox.stash(slot, f)
+		return w.mail().inbox.stash(slot, f)
 	case f.Kind == Repair:
-		return w.inbox.mend(slot, f)
+		return w.mail().inbox.mend(slot, f)
 	case f.Kind != Data:
 		return ErrUnasked
 	}
-	return w.inbox.put(slot, f)
+	return w.mail().inbox.put(slot, f)
 }
 
 // slotOf returns the number of the exchange that f belongs to.

@@ -48,6 +48,12 @@ type Classifier interface {
 	Classify(p []float64, x []float32, batch sample.Batch) Score
 }
 
+// A Holder is an objective that can prepare a model once for many calls of Evaluate and Classify.
+type Holder interface {
+	// Hold says whether all such calls that follow have the same x, until the next call of Hold.
+	Hold(holds bool)
+}
+
 // A Model is an objective whose parameters have names.
 type Model interface {
 	Objective

@@ -19,13 +19,16 @@ type net struct {
 	params  []Param
 	starts  []start
 	grads   gradients
-	longest int // part of a gradient
+	longest int  // part of a gradient
+	holds   bool // see Hold
+	packed  bool // the layers have packed the parameters that are held
 }
 
 var (
 	_ Model      = (*net)(nil)
 	_ Parted     = (*net)(nil)
 	_ Classifier = (*net)(nil)
+	_ Holder     = (*net)(nil)
 )
 
 // net returns the finished network; the last layer's output are the logits.
@@ -81,6 +84,7 @@ func (n *net) backward(x []float32, batch sample.Batch) (loss float32) {
 	if size == 0 || size > n.batch {
 		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
 	}
+	n.packed = false
 	n.forward(x, batch, training)
 	sum, _ := crossEntropyGradient(n.logits.grad.images(size), n.logits.value.images(size), batch.Y)
 	for i := len(n.layers) - 1; i >= 0; i-- {
@@ -89,6 +93,9 @@ func (n *net) backward(x []float32, batch sample.Batch) (loss float32) {
 	return float32(sum / float64(size))
 }
 
+// Hold lets the layers pack the parameters once.
+func (n *net) Hold(holds bool) { n.holds, n.packed = holds, false }
+
 // Evaluate scores a batch of any size, Spec.Batch samples at a time.
 func (n *net) Evaluate(x []float32, batch sample.Batch) Score { return n.Classify(nil, x, batch) }
 
@@ -96,11 +103,14 @@ func (n *net) Evaluate(x []float32, batch sample.Batch) Score { return n.Classif
 func (n *net) Classify(p []float64, x []float32, batch sample.Batch) Score {
 	features := n.input.value.h * n.input.value.w * n.input.value.c
 	loss, correct, size, m := 0.0, 0, batch.Len(), evaluating
+	if n.packed {
+		m = repeating
+	}
 	for first := 0; first < size; first += n.batch {
 		end := min(first+n.batch, size)
 		part := sample.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
 		n.forward(x, part, m)
-		m = repeating
+		m, n.packed = repeating, n.holds
 		logits := n.logits.value.images(end - first)
 		l, c := crossEntropy(logits, part.Y)
 		loss += l

@@ -83,8 +83,8 @@ func (w *worker) show(rank int, waited float64) Peer {
 	p.peerTraffic = peerTraffic{Sent: s.Sent, Received: s.Received,
 		Out: figureOf(w.rates.sent), In: figureOf(w.rates.received),
 		Violations: uncounted, Repaired: uncounted, Refused: uncounted}
-	if w.Account.Rounds > 0 {
-		p.Violations, p.Repaired = count(w.Account.Violations), count(w.Account.Repaired)
+	if w.Account().Rounds > 0 {
+		p.Violations, p.Repaired = count(w.Account().Violations), count(w.Account().Repaired)
 	}
 	w.live.show(&p)
 	if f := w.Final; f != nil {

@@ -168,10 +168,10 @@ func (t *tally) account(l record.Links) {
 func (t *tally) waited() []float64 {
 	shares, rounds := make([]float64, len(t.workers)), make([]float64, len(t.workers))
 	for _, w := range t.workers {
-		for _, link := range w.Account.Links {
+		for _, link := range w.Account().Links {
 			if t.worker(link.Peer) != nil {
 				shares[link.Peer] += float64(link.Last)
-				rounds[link.Peer] += float64(w.Account.Rounds)
+				rounds[link.Peer] += float64(w.Account().Rounds)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n
 
 // heard is what a session keeps of steps and scores.
 type heard struct {
-	last   []record.Step // by rank; Round 0 where there was none
+	last   []record.Step // of the members at the end; nil: those that told has
 	parts  record.PartsSum
 	scores []record.Score
 	told   *explain.Record // for sentences
@@ -64,7 +64,7 @@ type Session struct {
 	Folder  *runfolder.Folder
 	Display screen.Display
 	Saver   *runfolder.Saver
-	History *record.History // of what real peers report
+	History *record.History // of what real peers report; nil for a simulation
 	began   time.Time
 
 	mu sync.Mutex
@@ -95,13 +95,14 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Run: run, began: time.Now(), heard: heard{last: make([]record.Step, run.N()),
-			told: explain.NewRecord(runfolder.Facts(run.Config()))},
+		Options: o, Run: run, began: time.Now(), heard: heard{told: explain.NewRecord(runfolder.Facts(run.Config()))},
 		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
 	}
 	switch {
 	case o.Dir == "":
-		s.History = record.NewHistory(run.N(), nil)
+		if o.Mode != "sim" {
+			s.History = record.NewHistory(run.N(), nil)
+		}
 		s.Folder, err = runfolder.Make(run.Config(), s.began)
 	case o.Mode == "sim":
 		s.Folder, err = s.goBack(o.Dir)
@@ -285,8 +286,7 @@ func (s *Session) enter(e record.Event) {
 func (s *Session) remember(e record.Event) (warning string) {
 	s.told.See(e)
 	switch {
-	case e.Step != nil && e.Step.Rank < len(s.last):
-		s.last[e.Step.Rank] = *e.Step
+	case e.Step != nil && e.Step.Rank < s.Run.N():
 		s.parts.See(*e.Step)
 		return s.watch.See(*e.Step)
 	case e.Score != nil:
@@ -316,7 +316,10 @@ func (s *Session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
-	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
+	if s.last != nil {
+		return s.finals, s.last
+	}
+	return s.finals, s.told.Last()
 }
 
 // Finals returns the results heard so far, in rank order.

@@ -64,6 +64,27 @@ func TestAnAccuracyIsKnownOnlyWhereModelsAreEvaluated(t *testing.T) {
 	}
 }
 
+func TestAnAccuracyEndsARunOnlyWhereItHasRecords(t *testing.T) {
+	for every, want := range map[string]string{"100": "output.every", "20": ""} {
+		loaded, err := configs.Load(configs.Source{Set: []string{"train.rounds=100", "output.evaluate=20",
+			"output.every=" + every}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := experiment.New(loaded.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if e, ok := errors.AsType[*configs.Error](Until{Targets: record.Targets{Accuracy: 0.9}}.Check(run)); ok {
+			got = e.Problems[0].Key
+		}
+		if got != want {
+			t.Errorf("records every %s rounds: refused for %q, want %q", every, got, want)
+		}
+	}
+}
+
 func TestALossIsKnownOnlyWhereARunHasEnoughRecords(t *testing.T) {
 	loaded, err := configs.Load(configs.Source{Set: []string{"train.rounds=100", "output.every=25"}})
 	if err != nil {

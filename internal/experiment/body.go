@@ -138,6 +138,9 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 // a sample of the test rows, and tells observe. The objective of a worker has one scratch memory, so evaluation and
 // gradient follow each other in one goroutine.
 func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
+	if !r.scorer.Scores() {
+		return next
+	}
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if r.scorer.Due(k) {
 			s, err := w.later.score(x, score.Sample, nil)

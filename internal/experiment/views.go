@@ -64,7 +64,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	oracle, err := b.oracle(objective, e.Shard)
+	oracle, err := b.oracle(objective, &e.Shard)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (r *Run) Workers() ([]*Worker, error) {
 	if err := r.checkStill(); err != nil {
 		return nil, err
 	}
-	shards := make([]data.Set, r.N())
+	var shards []data.Set
 	if r.data != nil {
 		var err error
 		if shards, err = r.data.Shards(r.N()); err != nil {
@@ -56,7 +56,11 @@ func (r *Run) Workers() ([]*Worker, error) {
 	workers, audit := make([]*Worker, r.N()), r.newAudit()
 	for i := range workers {
 		var err error
-		if workers[i], err = r.again(topology.Rank(i), shards[i], audit, nil); err != nil {
+		var shard *data.Set
+		if r.data != nil {
+			shard = &shards[i]
+		}
+		if workers[i], err = r.again(topology.Rank(i), shard, audit, nil); err != nil {
 			return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 		}
 	}
@@ -64,11 +68,12 @@ func (r *Run) Workers() ([]*Worker, error) {
 }
 
 // again builds a worker on shard that supports Again, from the beginning or from the saved state s.
-func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s *state.Snapshot) (*Worker, error) {
+func (r *Run) again(rank topology.Rank, shard *data.Set, audit *moniqua.Audit, s *state.Snapshot) (*Worker, error) {
 	b, err := r.builder(rank, audit)
 	if err != nil {
 		return nil, err
 	}
+	b.late = true
 	w, err := b.worker(shard, s)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 	}
 	var w *Worker
 	if err == nil {
-		w, err = b.worker(shard, s)
+		w, err = b.worker(&shard, s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("experiment: worker %d: %w", b.rank, err)
@@ -117,8 +122,8 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 	return w, nil
 }
 
-// worker builds the worker with its shard of the data.
-func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
+// worker builds the worker with its shard of the data, nil without data.
+func (b *builder) worker(shard *data.Set, s *state.Snapshot) (*Worker, error) {
 	if b.cfg.External() {
 		return b.external(s)
 	}
@@ -163,7 +168,7 @@ func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32
 }
 
 // oracle builds the oracle that takes the gradients of the worker.
-func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Oracle, error) {
+func (b *builder) oracle(objective model.Objective, shard *data.Set) (*train.Oracle, error) {
 	batches, err := b.batches(shard)
 	if err != nil {
 		return nil, err
@@ -197,7 +202,7 @@ func (r *Run) directions() train.Rule {
 }
 
 // batches returns the mini-batches of the worker.
-func (b *builder) batches(shard data.Set) (train.Batches, error) {
+func (b *builder) batches(shard *data.Set) (train.Batches, error) {
 	if b.data == nil {
 		return train.NoData, nil
 	}
@@ -205,7 +210,7 @@ func (b *builder) batches(shard data.Set) (train.Batches, error) {
 	if err != nil {
 		return nil, err
 	}
-	batches := train.FromShard(shard, sampler)
+	batches := train.FromShard(*shard, sampler)
 	if b.cfg.Train.Augment == "none" {
 		return batches, nil
 	}

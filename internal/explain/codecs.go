@@ -43,11 +43,11 @@ type violations struct{ wrong, repaired, messages float64 }
 func (r *Record) violations() (v violations, known bool) {
 	for i := range r.workers {
 		w := &r.workers[i]
-		v.messages += float64(max(w.Last.Messages.Count, w.Account.Messages.Count))
+		v.messages += float64(max(w.Last.Messages.Count, w.Account().Messages.Count))
 		switch {
-		case w.Account.Violations > 0:
-			v.wrong += float64(w.Account.Violations)
-			v.repaired += float64(w.Account.Repaired)
+		case w.Account().Violations > 0:
+			v.wrong += float64(w.Account().Violations)
+			v.repaired += float64(w.Account().Repaired)
 			known = true
 		case w.Final != nil && w.Final.Theta.Violations != nil:
 			v.wrong += float64(*w.Final.Theta.Violations)
@@ -148,7 +148,7 @@ func (r *Record) repairs() []Sentence {
 		w := &r.workers[i]
 		stream += float64(w.Last.Sent.Stream)
 		messages += float64(w.Last.Messages.Stream)
-		repaired += float64(w.Account.Repaired)
+		repaired += float64(w.Account().Repaired)
 	}
 	if repaired == 0 || stream == 0 || stream-messages < extra*stream {
 		return nil

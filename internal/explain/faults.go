@@ -56,7 +56,7 @@ func (w *worker) returned(rank int) []Sentence {
 func (r *Record) linksLost() []Sentence {
 	var said []Sentence
 	for i := range r.workers {
-		for _, link := range r.workers[i].Account.Links {
+		for _, link := range r.workers[i].Account().Links {
 			j := link.Peer
 			if j <= i || !r.has(j) || r.troubled(i) || r.troubled(j) {
 				continue

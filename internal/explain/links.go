@@ -36,7 +36,7 @@ func (t *timing) straggler() []Sentence {
 
 // accounted reports whether the record has the waits of all workers.
 func (t *timing) accounted() bool {
-	return !slices.ContainsFunc(t.ranks, func(rank int) bool { return t.workers[rank].Account.Rounds < enough })
+	return !slices.ContainsFunc(t.ranks, func(rank int) bool { return t.workers[rank].Account().Rounds < enough })
 }
 
 // slowest names a worker whose gradients take longer than those of the others. These alone do not show who waits.
@@ -86,7 +86,7 @@ func (t *timing) awaited(rank int) awaiting {
 // waits returns the share of a worker's rounds that end with the message of a link, and that of its time in which only
 // this message is missing.
 func (t *timing) waits(rank int, link *record.Link) (last, alone float64) {
-	account := &t.workers[rank].Account
+	account := t.workers[rank].Account()
 	last = float64(link.Last) / float64(max(account.Rounds, 1))
 	if took := t.splits[rank].round * float64(account.Rounds); took > 0 {
 		alone = link.Alone.Seconds() / took
@@ -96,8 +96,8 @@ func (t *timing) waits(rank int, link *record.Link) (last, alone float64) {
 
 // link returns the account of an edge, nil if there is none.
 func (w *worker) link(peer int) *record.Link {
-	for i := range w.Account.Links {
-		if link := &w.Account.Links[i]; link.Peer == peer {
+	for i := range w.Account().Links {
+		if link := &w.Account().Links[i]; link.Peer == peer {
 			return link
 		}
 	}
@@ -110,7 +110,7 @@ func (t *timing) why(rank int) string {
 	limit, load, _ := t.load(rank)
 	switch {
 	case own.compute >= slower*t.median(compute) && t.deprived(rank):
-		spent := t.workers[rank].Account.Spent
+		spent := t.workers[rank].Account().Spent
 		return fmt.Sprintf("%s, and its process used a processor for %s of its gradients and coding", t.gradients(rank),
 			human.Percent(spent.CPU.Seconds()/(spent.Compute+spent.Codec).Seconds()))
 	case own.compute >= slower*t.median(compute):
@@ -129,7 +129,7 @@ func (t *timing) why(rank int) string {
 // deprived reports whether a worker's process had a processor for a smaller part of its work than those of others.
 func (t *timing) deprived(rank int) bool {
 	got := func(rank int) float64 {
-		spent := t.workers[rank].Account.Spent
+		spent := t.workers[rank].Account().Spent
 		return spent.CPU.Seconds() / max((spent.Compute+spent.Codec).Seconds(), 1e-9)
 	}
 	var all []float64
@@ -143,10 +143,10 @@ func (t *timing) deprived(rank int) bool {
 func (t *timing) load(rank int) (limit, share float64, known bool) {
 	w := &t.workers[rank]
 	limit, bytes := w.limit()
-	if limit == 0 || w.Account.Time <= 0 {
+	if limit == 0 || w.Account().Time <= 0 {
 		return 0, 0, false
 	}
-	return limit, 8 * bytes / w.Account.Time.Seconds() / limit, true
+	return limit, 8 * bytes / w.Account().Time.Seconds() / limit, true
 }
 
 // slowLinks names edges at which both ends wait for each other, unless one end is the straggler.
@@ -156,13 +156,13 @@ func (t *timing) slowLinks(said []Sentence) []Sentence {
 	}
 	var found []Sentence
 	for _, i := range t.ranks {
-		for _, link := range t.workers[i].Account.Links {
+		for _, link := range t.workers[i].Account().Links {
 			j := link.Peer
 			if j <= i || !slices.Contains(t.ranks, j) || named(said, i) || named(said, j) {
 				continue
 			}
 			back := t.workers[j].link(i)
-			if back == nil || len(t.workers[i].Account.Links) < 2 || len(t.workers[j].Account.Links) < 2 {
+			if back == nil || len(t.workers[i].Account().Links) < 2 || len(t.workers[j].Account().Links) < 2 {
 				continue // a worker with one neighbour waits for no other
 			}
 			last, alone := t.waits(i, &link)
@@ -196,11 +196,11 @@ func (t *timing) limits() []Sentence {
 	var up []int
 	for _, rank := range t.ranks {
 		w := &t.workers[rank]
-		took, shared := w.Account.Time.Seconds(), 0.0
+		took, shared := w.Account().Time.Seconds(), 0.0
 		if took <= 0 {
 			continue
 		}
-		for _, link := range w.Account.Links {
+		for _, link := range w.Account().Links {
 			bits := 8 * float64(sent(link))
 			if link.Limit == 0 {
 				shared += bits
@@ -211,7 +211,7 @@ func (t *timing) limits() []Sentence {
 				loads[e] = share
 			}
 		}
-		if share := shared / took / w.Account.Uplink; w.Account.Uplink > 0 && share >= limited {
+		if share := shared / took / w.Account().Uplink; w.Account().Uplink > 0 && share >= limited {
 			if len(up) == 0 {
 				least = share
 			}
@@ -225,11 +225,11 @@ func (t *timing) limits() []Sentence {
 	}
 	if len(up) == 1 {
 		return append(said, says(LinkLimit, Warning, "worker %d sends %s of what the limit of its uplink allows, %s", up[0],
-			human.Percent(most), human.Rate(t.workers[up[0]].Account.Uplink)).of(up[0]))
+			human.Percent(most), human.Rate(t.workers[up[0]].Account().Uplink)).of(up[0]))
 	}
 	if len(up) > 1 {
 		said = append(said, says(LinkLimit, Warning, "%s send %s of what the limits of their uplinks allow, %s each",
-			workers(up), span(least, most), human.Rate(t.workers[up[0]].Account.Uplink)))
+			workers(up), span(least, most), human.Rate(t.workers[up[0]].Account().Uplink)))
 	}
 	return said
 }

@@ -39,7 +39,7 @@ func measured(bits float64) float64 {
 func (r *Record) paths() []Sentence {
 	var missing, kept []Sentence
 	for i := range r.workers {
-		for _, link := range r.workers[i].Account.Links {
+		for _, link := range r.workers[i].Account().Links {
 			if p := link.Path; p != nil && r.speaks(i, link) {
 				text := fmt.Sprintf("worker %d reaches worker %d over %s", i, link.Peer, Path(p))
 				if fasterIsGone(p) {

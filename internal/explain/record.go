@@ -38,16 +38,19 @@ type pause struct {
 	until int           // that round
 }
 
-// all bounds the steps that are kept of all workers together.
+// all bounds the steps that are kept of all workers together. Beyond 4,096 workers an even choice of them keeps some.
 const all = 1 << 14
 
 // NewRecord returns the record of a run before its first event.
 func NewRecord(f Facts) *Record {
 	const least, most = 4, 128
 	keep := min(max(all/max(f.Workers, 1), least), most)
+	each := max(1, (least*f.Workers+all-1)/all)
 	r := &Record{facts: f, workers: make([]worker, f.Workers)}
 	for i := range r.workers {
-		r.workers[i].steps.most, r.workers[i].wrong.most = keep, keep
+		if r.workers[i].wrong.most = keep; i%each == 0 {
+			r.workers[i].steps.most = keep
+		}
 	}
 	return r
 }
@@ -82,6 +85,17 @@ func (r *Record) See(e record.Event) {
 	w.See(e)
 }
 
+// Last returns the last step of each worker that has one, by rank.
+func (r *Record) Last() []record.Step {
+	var last []record.Step
+	for i := range r.workers {
+		if step := r.workers[i].Last; step.Round > 0 {
+			last = append(last, step)
+		}
+	}
+	return last
+}
+
 func (r *Record) has(rank int) bool { return rank >= 0 && rank < len(r.workers) }
 
 // step adds a step.
@@ -106,7 +120,7 @@ func (r *Record) present() []int {
 }
 
 // rounds returns the rounds that a worker has finished.
-func (w *worker) rounds() int { return max(w.Last.Round, w.Account.Round) }
+func (w *worker) rounds() int { return max(w.Last.Round, w.Account().Round) }
 
 // round returns the last round of the run that is on record.
 func (r *Record) round() (last int) {
@@ -118,7 +132,7 @@ func (r *Record) round() (last int) {
 
 // A thin list keeps some of the values that are added, evenly over all of them.
 type thin[T any] struct {
-	most   int
+	most   int // 0: none are kept
 	kept   []T
 	stride int // one of so many values is kept
 	seen   int
@@ -126,6 +140,9 @@ type thin[T any] struct {
 
 // add keeps the value, or drops it.
 func (t *thin[T]) add(v T) {
+	if t.most == 0 {
+		return
+	}
 	t.stride = max(t.stride, 1)
 	if t.seen%t.stride == 0 {
 		t.kept = append(t.kept, v)

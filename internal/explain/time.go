@@ -57,7 +57,7 @@ func (t *timing) codec() []Sentence {
 		w := &t.workers[rank]
 		bits = max(bits, w.Last.Bits)
 		if limit, bytes := w.limit(); limit > 0 && w.Last.Bits > 0 {
-			now := 8 * bytes / limit / float64(max(w.Account.Rounds, 1))
+			now := 8 * bytes / limit / float64(max(w.Account().Rounds, 1))
 			longer = max(longer, now*(whole/float64(w.Last.Bits)-1))
 		}
 	}
@@ -72,15 +72,15 @@ func (t *timing) codec() []Sentence {
 // limit returns the tightest limit of what a worker sends, in bits per second, and the bytes that it has sent over it;
 // 0: there is none.
 func (w *worker) limit() (bits, bytes float64) {
-	if w.Account.Uplink > 0 {
-		bits = w.Account.Uplink
-		for _, link := range w.Account.Links {
+	if w.Account().Uplink > 0 {
+		bits = w.Account().Uplink
+		for _, link := range w.Account().Links {
 			if link.Limit == 0 {
 				bytes += float64(sent(link))
 			}
 		}
 	}
-	for _, link := range w.Account.Links {
+	for _, link := range w.Account().Links {
 		if link.Limit > 0 && (bits == 0 || float64(sent(link))/link.Limit > bytes/bits) {
 			bits, bytes = link.Limit, float64(sent(link))
 		}
@@ -93,11 +93,11 @@ func (t *timing) processors() []Sentence {
 	var work, got float64
 	for _, rank := range t.ranks {
 		w := &t.workers[rank]
-		if w.handOver || w.Account.Spent.CPU == 0 || len(w.returns) > 0 {
+		if w.handOver || w.Account().Spent.CPU == 0 || len(w.returns) > 0 {
 			return nil // the script of a user has a process of its own
 		}
-		work += (w.Account.Spent.Compute + w.Account.Spent.Codec).Seconds()
-		got += w.Account.Spent.CPU.Seconds()
+		work += (w.Account().Spent.Compute + w.Account().Spent.Codec).Seconds()
+		got += w.Account().Spent.CPU.Seconds()
 	}
 	if work == 0 || got/work > deprived || t.median(computeShare)+t.median(codecShare) < 1-busy {
 		return nil

@@ -52,8 +52,8 @@ type split struct {
 // split returns the mean of the rounds of a worker, of those that its account covers or else of those on record.
 func (w *worker) split() split {
 	took := w.Last.Time.Seconds() / float64(max(w.Last.Round, 1))
-	if w.Account.Rounds > 0 {
-		took = w.Account.Time.Seconds() / float64(max(w.Account.Round, 1))
+	if w.Account().Rounds > 0 {
+		took = w.Account().Time.Seconds() / float64(max(w.Account().Round, 1))
 	}
 	spent, rounds := w.Spent()
 	n := float64(rounds)

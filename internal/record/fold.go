@@ -8,11 +8,11 @@ type Worker struct {
 	More    int    // missing besides
 	Last    Step   // Round 0: none yet
 	Steps   int    // on record
-	Account Links  // the newest; Rounds 0: none yet
 	Final   *Final // nil before the end
 	Deaths  int    // of its processes
 
-	spent Spent // over the steps on record
+	account *Links // the newest; nil: none yet
+	spent   Spent  // over the steps on record
 }
 
 // Rank returns the rank of the worker that an event is about. It is negative for an event of the whole run.
@@ -53,7 +53,7 @@ func (w *Worker) See(e Event) {
 		}
 		w.enter(*e.Status)
 	case e.Links != nil:
-		w.Account = *e.Links
+		w.account = e.Links
 	case e.Final != nil:
 		w.enter(Status{State: Finished})
 		w.Final = e.Final
@@ -64,13 +64,21 @@ func (w *Worker) enter(s Status) {
 	w.State, w.Detail, w.Missing, w.More = s.State, s.Detail, s.Missing, s.More
 }
 
+// Account returns the newest account, which is read-only. Before the first it has 0 rounds.
+func (w *Worker) Account() *Links {
+	if w.account == nil {
+		return new(Links)
+	}
+	return w.account
+}
+
 // Gone reports whether the run goes on without this worker, for good or until it comes back.
 func (w *Worker) Gone() bool { return w.State == Lost || w.State == Failed }
 
 // Spent returns what some rounds took in all, and their number: those of the account, or else those on record.
 func (w *Worker) Spent() (all Spent, rounds int) {
-	if w.Account.Rounds > 0 {
-		return w.Account.Spent, w.Account.Rounds
+	if w.account != nil && w.account.Rounds > 0 {
+		return w.account.Spent, w.account.Rounds
 	}
 	return w.spent, w.Steps
 }

@@ -62,7 +62,7 @@ func (a *Averager) GoOn(began []int) {
 // Watched wraps the gradient next of a worker: it first adds the replica x_k to the mean of its round. The last worker
 // of a round evaluates the mean.
 func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient {
-	if !a.scorer.Means {
+	if !a.scorer.Means || !a.scorer.Scores() {
 		return next
 	}
 	return func(g []float32, k int, x []float32) (float32, error) {

@@ -22,6 +22,7 @@ type Scorer struct {
 	Setup
 	fresh func() (model.Objective, error)      // belongs to no worker
 	mean  func() (*model.MeanQuadratic, error) // where there are no data
+	rows  testRows
 
 	mu sync.Mutex // the fresh objective has one scratch memory
 }
@@ -54,7 +55,10 @@ func New(s Setup) *Scorer {
 
 // Due reports whether models are evaluated after k rounds: where Every divides k. The end of the run does not count,
 // because results are evaluated anyway. The script of an external model evaluates it when it likes.
-func (s *Scorer) Due(k int) bool { return s.Every > 0 && !s.Scripts && k > 0 && k%s.Every == 0 }
+func (s *Scorer) Due(k int) bool { return s.Scores() && k > 0 && k%s.Every == 0 }
+
+// Scores reports whether models are evaluated after some rounds.
+func (s *Scorer) Scores() bool { return s.Every > 0 && !s.Scripts }
 
 // Evaluate scores a model that belongs to no single worker, like the mean of all replicas. It uses the test split, or
 // the splits of all workers that have their own. For an objective without data it returns the mean over the workers'
@@ -104,7 +108,7 @@ func (s *Scorer) Score(x, statistics []float32, watch func(done, all int)) (
 	if _, ok := objective.(model.Classifier); ok && len(s.Data.Info().Classes) > 1 {
 		counts = square(len(s.Data.Info().Classes))
 	}
-	score, err = s.score(objective, x, train.Spread(tests, s.most(All)), counts, watch)
+	score, err = s.score(objective, x, s.rows.of(tests, s.most(All)), counts, watch)
 	return score, counts, err
 }
 
@@ -144,7 +148,7 @@ func (s *Scorer) Own(rank topology.Rank, f model.Objective, x []float32, rows Ro
 	if err != nil {
 		return model.Score{}, fmt.Errorf("evaluate: %w", err)
 	}
-	score, err := s.score(f, x, train.Spread(test, s.most(rows)), nil, watch)
+	score, err := s.score(f, x, s.rows.of(test, s.most(rows)), nil, watch)
 	if err != nil {
 		return score, fmt.Errorf("evaluate: %w", err)
 	}
@@ -159,6 +163,10 @@ func (s *Scorer) score(
 	evaluators, err := s.evaluators(objective, chosen)
 	if err != nil {
 		return model.Score{}, err
+	}
+	for _, e := range evaluators {
+		e.Hold(true)
+		defer e.Hold(false)
 	}
 	evaluators[0].Counts = counts
 	if len(evaluators) == 1 {

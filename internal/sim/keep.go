@@ -48,7 +48,7 @@ type keeper struct {
 	latest   atomic.Int64 // largest round that a worker has begun
 	begun    int          // the same, as of the last wave
 	at       int
-	crossed  []crossing // by worker
+	crossed  []crossing // by worker; nil before a state is taken
 	left     int        // workers that have not reached the round
 	past     []input
 }
@@ -81,7 +81,6 @@ func (k *keeper) watch(s *simulation) {
 	if k.Keeping == nil {
 		return
 	}
-	k.crossed = make([]crossing, len(s.peers))
 	for i := range s.peers {
 		if p := &s.peers[i]; k.faults == nil {
 			p.core.AtBoundary(func(round int) { k.cross(p, round) })
@@ -125,6 +124,9 @@ func (k *keeper) collect(s *simulation) {
 	last := k.begun+1 >= s.peers[0].Rounds && !s.peers[0].Asynchronous
 	if s.opt.Ending.due || last || k.faults != nil && k.faults.behind() || !k.Due(k.begun) {
 		return
+	}
+	if k.crossed == nil {
+		k.crossed = make([]crossing, len(s.peers))
 	}
 	k.at, k.left, k.past = k.begun+1, len(k.crossed), k.past[:0]
 	for i := range k.crossed {

@@ -185,6 +185,9 @@ func (l *lockstep) end() {
 // run goes through the rounds. It reports whether the run is over; otherwise the queue goes on.
 func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	l.keeper.start()
+	if _, err := l.machine.Stack(); err != nil {
+		return false, err
+	}
 	for i := range l.peers {
 		if l.overlap {
 			l.send(&l.lanes[0], i, 0, 1)

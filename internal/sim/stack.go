@@ -19,7 +19,10 @@ func (l *lockstep) stack(k int) (*gossip.Stack, error) {
 		l.rows.rough--
 		return nil, nil
 	}
-	s := l.machine.Stack()
+	s, err := l.machine.Stack()
+	if err != nil {
+		return nil, err
+	}
 	if s == nil {
 		l.rows.rough = calm
 		return nil, nil

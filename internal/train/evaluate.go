@@ -42,6 +42,24 @@ func (s *spread) Len() int { return len(s.rows) }
 
 func (s *spread) Range(b *sample.Batch, from, to int) { s.set.Gather(b, s.rows[from:to]) }
 
+// Decoded returns the samples of a set as models see them, in memory.
+func Decoded(set Set) Set {
+	r := new(decoded)
+	set.Range(&r.batch, 0, set.Len())
+	return r
+}
+
+// A decoded set is in memory.
+type decoded struct{ batch sample.Batch }
+
+func (r *decoded) Len() int { return r.batch.Len() }
+
+// Range lets b be a part of the set, which nobody writes to.
+func (r *decoded) Range(b *sample.Batch, from, to int) {
+	f := len(r.batch.X) / r.batch.Len()
+	b.X, b.Y = r.batch.X[from*f:to*f:to*f], r.batch.Y[from:to:to]
+}
+
 // An Evaluator scores models on a whole set, a batch at a time. It allocates
 // only on its first use and is not safe for concurrent use, neither with itself
 // nor with its objective. Several with objectives of their own may share a set: each
@@ -68,6 +86,13 @@ func NewEvaluator(f model.Objective, set Set, size int) (*Evaluator, error) {
 		return nil, fmt.Errorf("train: evaluate: batch of %d samples: want at least 1", size)
 	}
 	return &Evaluator{objective: f, set: set, size: size}, nil
+}
+
+// Hold says whether all models that follow are the same one, until the next call of Hold.
+func (e *Evaluator) Hold(holds bool) {
+	if h, ok := e.objective.(model.Holder); ok {
+		h.Hold(holds)
+	}
 }
 
 // Score returns mean loss and accuracy of x over the set.

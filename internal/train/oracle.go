@@ -155,7 +155,9 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 	if o.optimizer, err = NewOptimizer(r, f.Dim()); err != nil {
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
-	o.parts = newParts(f, batches, o.optimizer)
+	if o.parts = newParts(f, batches, o.optimizer); o.optimizer.plain() {
+		o.optimizer = nil
+	}
 	return o, nil
 }
 
@@ -226,7 +228,7 @@ func (o *Oracle) judge(k int, loss float32) error {
 
 // plain reports whether directions are gradients.
 func (o *Oracle) plain() bool {
-	return o.parts == nil && o.bound == 0 && !o.optional && (o.optimizer == nil || o.optimizer.plain())
+	return o.parts == nil && o.bound == 0 && !o.optional && o.optimizer == nil
 }
 
 // clip limits every coordinate of g to ±bound and returns how many it changed.

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-var _ algos.StepSize = Schedule{}.StepSize
+var _ algos.StepSize = new(Schedule).StepSize
 
 // fixed is an objective whose gradient and loss are given.
 type fixed struct {

@@ -80,7 +80,7 @@ func (s Schedule) At(k int) float64 {
 
 // StepSize returns α_k as it is applied: rounded down, so that it never exceeds the value that the rules of theta used.
 // As a method value it is an algos.StepSize.
-func (s Schedule) StepSize(k int) float32 {
+func (s *Schedule) StepSize(k int) float32 {
 	if s.fixed > 0 && k >= s.plan.Warmup {
 		return s.fixed
 	}

@@ -5,6 +5,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -33,12 +34,22 @@ type Timing struct {
 	Cores   uint         // that all workers share; 0: each has its own
 }
 
+// A run of many workers keeps nearly all that it allocates, so it collects garbage when the heap has grown by a small
+// part, in percent.
+const (
+	many   = 1 << 14
+	thrift = 15
+)
+
 // Together simulates the runs of one run file on several networks at once, and computes every gradient once. The first
 // error ends all runs. The sessions must have an ending, and stay open.
 func Together(ctx context.Context, all []*Run, timing Timing) error {
 	runs := make([]*experiment.Run, len(all))
 	for i, r := range all {
 		runs[i] = r.Session.Run
+	}
+	if runs[0].N() >= many {
+		debug.SetGCPercent(thrift) // also for what follows: the results are large, too
 	}
 	workers, err := experiment.Together(runs)
 	if err != nil {
@@ -167,6 +178,7 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 			if err := s.concludeWorker(w, rank, result); err != nil {
 				cancel(err)
 			}
+			workers[rank] = nil // its memory is needed for results
 		})
 	}
 	all.Wait()
