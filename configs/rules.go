@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,10 +194,7 @@ var algorithmRules = []rule{
 
 // uncertified says why there is no certificate.
 func uncertified(a registry.Algorithm) string {
-	if a.Theta.Uncertified == "" {
-		return "none has been derived"
-	}
-	return a.Theta.Uncertified
+	return cmp.Or(a.Theta.Uncertified, "none has been derived")
 }
 
 var controllerRules = []rule{

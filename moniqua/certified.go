@@ -1,6 +1,7 @@
 package moniqua
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -81,9 +82,7 @@ func (c Certified) Theta(alpha, bound float64) (float64, error) {
 // the share of the updates at once, and by that of the grid errors memory by memory. A lone worker has S = 0 and no
 // neighbour: any θ > 0 is correct, and the rule takes S = 1.
 func (c Certified) Rule(u Updates) (func(k int) float64, error) {
-	if c.S == 0 {
-		c.S = 1
-	}
+	c.S = cmp.Or(c.S, 1)
 	perStep, err := c.Theta(1, 1)
 	if err != nil {
 		return nil, err
@@ -135,9 +134,7 @@ func (t Tracked) spread(bound float64) float64 {
 // Rules returns θ_k and θ₂ along a run, with the largest step in the graph's memory as α. A lone worker has no
 // neighbour: any bounds are correct, and the rules take S = 1.
 func (t Tracked) Rules(u Updates) (theta, second func(k int) float64, err error) {
-	if t.S == 0 {
-		t.S = 1
-	}
+	t.S = cmp.Or(t.S, 1)
 	if err := u.check(); err != nil {
 		return nil, nil, err
 	}

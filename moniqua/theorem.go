@@ -1,6 +1,7 @@
 package moniqua
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -40,12 +41,8 @@ func (t Theorem) Check() error {
 
 func (t Theorem) decay() (c, eta float64) {
 	c, eta = t.C, t.Eta
-	if c == 0 {
-		c = 1
-	}
-	if eta == 0 {
-		eta = 1
-	}
+	c = cmp.Or(c, 1)
+	eta = cmp.Or(eta, 1)
 	return c, eta
 }
 

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -36,12 +37,5 @@ func ReadBuild() Build {
 
 // String is what people read.
 func (b Build) String() string {
-	return fmt.Sprintf("peer %s\ncommit %s\n%s %s\n", b.Version, orDash(b.Commit), b.Go, b.Platform)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return fmt.Sprintf("peer %s\ncommit %s\n%s %s\n", b.Version, cmp.Or(b.Commit, "-"), b.Go, b.Platform)
 }

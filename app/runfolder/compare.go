@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -49,10 +50,11 @@ func Compare(a, b string) (*Comparison, error) {
 	}
 	maps.Copy(keys, second.files.settings)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		c.Settings = differing(c.Settings, key, or(first.files.settings[key]), or(second.files.settings[key]))
+		a, b := cmp.Or(first.files.settings[key], "-"), cmp.Or(second.files.settings[key], "-")
+		c.Settings = differing(c.Settings, key, a, b)
 	}
 	for _, r := range results {
-		c.Results = differing(c.Results, r.name, or(r.of(&first)), or(r.of(&second)))
+		c.Results = differing(c.Results, r.name, cmp.Or(r.of(&first), "-"), cmp.Or(r.of(&second), "-"))
 	}
 	return c, nil
 }
@@ -62,13 +64,6 @@ func differing(all []Difference, name, a, b string) []Difference {
 		return all
 	}
 	return append(all, Difference{name, a, b})
-}
-
-func or(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // results are compared in this order.

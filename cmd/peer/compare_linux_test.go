@@ -179,7 +179,11 @@ func TestKilledCellsGoOn(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"killed.yaml": manyKills, "base.yaml": manyKillsBase} {
+	cells := manyKills
+	if os.Getenv("KILLS") == "" { // E and F have the algorithms of A and D, and faults
+		cells = regexp.MustCompile(`(?m)^  - {label: [ABD],.*\n`).ReplaceAllString(cells, "")
+	}
+	for name, text := range map[string]string{"killed.yaml": cells, "base.yaml": manyKillsBase} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

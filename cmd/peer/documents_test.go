@@ -37,7 +37,7 @@ const runnable = "runnable"
 // torch marks blocks with scripts. A test runs them where a Python has PyTorch.
 const torch = "torch"
 
-// nightly marks blocks with scripts that repeat others or transcripts. They run where PEER_TEST_ALL is set.
+// nightly marks blocks that repeat others or transcripts. They run where PEER_TEST_ALL is set.
 const nightly = "nightly"
 
 var shell = regexp.MustCompile("(?ms)^ *```sh *([^\\n]*)\\n(.*?)^ *```$")
@@ -153,7 +153,8 @@ func TestScriptsOfDocumentsRun(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "train.py"), []byte(ownScript), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			follow(t, all, dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			// Two workers are enough: each is a Python that loads PyTorch.
+			follow(t, all, dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "PEER_TOPOLOGY__SIZE=2")
 		})
 	}
 	if ran == 0 {

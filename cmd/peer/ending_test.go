@@ -56,7 +56,6 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 		until string
 		set   []string
 	}{
-		"loss":     {"loss=2.6", nil},
 		"time":     {"time=200ms", nil},
 		"accuracy": {"accuracy=0.5", []string{"model.name=mlp", "model.hidden=[16]", "data.name=glyphs"}},
 		"moniqua":  {"loss=2.6", []string{"algorithm.codec=moniqua", "algorithm.bits=4"}},

@@ -11,7 +11,7 @@ import (
 const scriptedRun = `
 name: scripted
 topology: {size: 8}
-model: {name: mlp}
+model: {name: mlp, hidden: [16]}
 train: {rounds: 150, batch: 8}
 checkpoint: {every: 17, seconds: 0}
 output: {dir: out}

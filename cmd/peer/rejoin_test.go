@@ -13,12 +13,14 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// endlessRun is the run to which a machine comes back: a ring of four that never ends by itself.
+// endlessRun is the run to which a machine comes back: a ring of four that never ends by itself. Latency
+// leaves the processors idle.
 const endlessRun = `
 name: endless
 topology: {size: 4}
 model: {name: quadratic, dim: 20000}
 train: {rounds: 10000000, step_size: 0.1, momentum: 0}
+limit: {latency: 10ms}
 faults: {on_lost_neighbor: reweight}
 `
 

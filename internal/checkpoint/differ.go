@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,16 +27,9 @@ func (e *MismatchError) Error() string {
 	}
 	var text []string
 	for _, d := range e.Differences {
-		text = append(text, fmt.Sprintf("%s was %s and is %s", d.Key, said(d.Then), said(d.Now)))
+		text = append(text, fmt.Sprintf("%s was %s and is %s", d.Key, cmp.Or(d.Then, "not set"), cmp.Or(d.Now, "not set")))
 	}
 	return fmt.Sprintf("checkpoint %s: of other settings: %s", e.Path, strings.Join(text, "; "))
-}
-
-func said(value string) string {
-	if value == "" {
-		return "not set"
-	}
-	return value
 }
 
 // Hint tells the user how to proceed.

@@ -217,7 +217,7 @@ func TestEveryWarningIsExplained(t *testing.T) {
 		section = strings.Join(strings.Fields(section), " ")
 		for _, warning := range fix.Warnings {
 			if said[warning] == "" {
-				t.Errorf("advice.Fixes has a warning that no code prints: %s", warning)
+				t.Errorf("app/advice/fixes.txt has a warning that no code prints: %s", warning)
 			}
 			delete(said, warning)
 			for _, piece := range advice.Pieces(warning) {
@@ -229,7 +229,7 @@ func TestEveryWarningIsExplained(t *testing.T) {
 	}
 	for _, text := range slices.Sorted(maps.Keys(said)) {
 		t.Errorf("%s warns: %s: no section of docs/troubleshooting.md explains it: write one, and name it in "+
-			"advice.Fixes", said[text], text)
+			"app/advice/fixes.txt", said[text], text)
 	}
 }
 

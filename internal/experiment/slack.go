@@ -22,45 +22,30 @@ const (
 // chooseSlack returns g with the largest slack at which the algorithm is stable and the noise of rounding is safe. All
 // workers must compute the same slack: it has two digits, so that the last bits of a processor's arithmetic play no
 // part.
-func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
+func (r *Run) chooseSlack(g *topology.Graph) (_ *topology.Graph, err error) {
 	slack, spec := 1.0, g.Spec()
-	if !spec.Kind.Static() {
-		return r.changingSlack(g)
-	}
-	var spectrum topology.Spectrum
-	noisy, err := r.noisy(g)
-	if err != nil {
-		return nil, err
-	}
-	need := r.method.On
-	if noisy || need.Met != nil {
-		if spectrum, err = g.Spectrum(); err != nil {
-			return nil, configs.Errorf("topology.slack", "%v: give a slack below 1 instead of auto", err).With("topology.size")
-		}
-	}
-	if need.Met != nil && !need.Met(spectrum) {
-		slack = autoShare * need.Most(spectrum)
-	}
-	if noisy {
-		noise := func(slack float64) float64 {
-			p := r.settings()
-			p.Slack = slack
-			return r.method.Theta.Noise(spectrum, p)
-		}
-		if slack, err = r.quietSlack(noise, slack); err != nil {
+	noise, noisy := g.Noise, r.quantized()
+	if spec.Kind.Static() {
+		if noisy, err = r.noisy(g); err != nil {
 			return nil, err
 		}
+		if need := r.method.On; noisy || need.Met != nil {
+			spectrum, err := g.Spectrum()
+			if err != nil {
+				return nil, configs.Errorf("topology.slack", "%v: give a slack below 1 instead of auto", err).With("topology.size")
+			}
+			if need.Met != nil && !need.Met(spectrum) {
+				slack = autoShare * need.Most(spectrum)
+			}
+			noise = func(slack float64) float64 {
+				p := r.settings()
+				p.Slack = slack
+				return r.method.Theta.Noise(spectrum, p)
+			}
+		}
 	}
-	spec.Slack = twoDigits(slack)
-	return topology.New(spec)
-}
-
-// changingSlack is chooseSlack for a graph that is not static.
-func (r *Run) changingSlack(g *topology.Graph) (*topology.Graph, error) {
-	slack, spec := 1.0, g.Spec()
-	if r.quantized() {
-		var err error
-		if slack, err = r.quietSlack(g.Noise, slack); err != nil {
+	if noisy {
+		if slack, err = r.quietSlack(noise, slack); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -140,10 +141,7 @@ const UsualLevels = 9
 
 // levels returns the levels of a compressor that takes no bits.
 func (s CompressorSettings) levels() int {
-	if s.Levels == 0 {
-		return UsualLevels
-	}
-	return s.Levels
+	return cmp.Or(s.Levels, UsualLevels)
 }
 
 // kept returns the number of d parameters that a sparse compressor sends.

@@ -7,6 +7,7 @@
 package registry
 
 import (
+	"cmp"
 	"slices"
 
 	"gossiptrainer/algos"
@@ -115,10 +116,7 @@ type Permission struct {
 
 // Reason returns why the permission is not given.
 func (p Permission) Reason() string {
-	if p.Why == "" {
-		return "is not known to allow it"
-	}
-	return p.Why
+	return cmp.Or(p.Why, "is not known to allow it")
 }
 
 // A Graph says on which graphs a row runs.

@@ -63,7 +63,7 @@ const mostPoints = 120
 // pgf writes a panel.
 func (p *panel) pgf(b *strings.Builder) {
 	fmt.Fprintf(b, "\\nextgroupplot[xlabel={%s}, ylabel={%s}, xmin=%s, xmax=%s, ymin=%s, ymax=%s", latex(p.X.Label.Text),
-		latex(p.Y.Label.Text), short6(p.X.Min), short6(p.X.Max), short6(p.Y.Min), short6(p.Y.Max))
+		latex(p.Y.Label.Text), label(p.X.Min), label(p.X.Max), label(p.Y.Min), label(p.Y.Max))
 	for i, a := range []plot.Axis{p.X, p.Y} {
 		if _, logarithmic := a.Scale.(plot.LogScale); logarithmic {
 			fmt.Fprintf(b, ", %cmode=log", "xy"[i])
@@ -77,8 +77,8 @@ func (p *panel) pgf(b *strings.Builder) {
 		s.pgf(b)
 	}
 	for _, n := range p.notes {
-		fmt.Fprintf(b, "\\node[rotate=90, anchor=west, font=\\footnotesize] at (axis cs:%s,%s) {%s};\n", short6(n.at.X),
-			short6(n.at.Y), latex(n.labels.Labels[0]))
+		fmt.Fprintf(b, "\\node[rotate=90, anchor=west, font=\\footnotesize] at (axis cs:%s,%s) {%s};\n", label(n.at.X),
+			label(n.at.Y), latex(n.labels.Labels[0]))
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *panel) ticksPGF() string {
 	}
 	var places, labels []string
 	for _, t := range ticks {
-		places, labels = append(places, short6(t.Value)), append(labels, "{"+t.Label+"}")
+		places, labels = append(places, label(t.Value)), append(labels, "{"+t.Label+"}")
 	}
 	return fmt.Sprintf(", xtick={%s}, xticklabels={%s}, minor x tick num=0", strings.Join(places, ","),
 		strings.Join(labels, ","))
@@ -125,7 +125,7 @@ func (s shape) pgf(b *strings.Builder) {
 	}
 	b.WriteString(" coordinates {")
 	for _, at := range points {
-		fmt.Fprintf(b, "(%s,%s)", short6(at.X), short6(at.Y))
+		fmt.Fprintf(b, "(%s,%s)", label(at.X), label(at.Y))
 	}
 	b.WriteString("}" + end)
 }
@@ -167,7 +167,5 @@ func colorName(c color.Color) string {
 	r, g, b := rgb(c)
 	return fmt.Sprintf("peer%02x%02x%02x", r, g, b)
 }
-
-func short6(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -182,16 +182,9 @@ func (m *Matrix) sayOthers() {
 	for _, cell := range m.result.Cells {
 		if cell.Status != "" && other(cell) {
 			m.say("%s", advice.Warning(fmt.Sprintf("%s on %s, seed %d, was made by version %s, whose results may differ: "+
-				"--remake makes it again", cell.Label, cell.Network, cell.Seed, orUnknown(cell.Program))))
+				"--remake makes it again", cell.Label, cell.Network, cell.Seed, cmp.Or(cell.Program, "unknown"))))
 		}
 	}
-}
-
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
 }
 
 // other reports whether a cell was made by a program whose results may differ. Cells without a version have version 1.

@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,12 +120,8 @@ func describeDifferences(names []string, mine, theirs map[string]json.RawMessage
 
 // unlike shortens two values to the part that differs.
 func unlike(a, b string) (string, string) {
-	if a == "" {
-		a = "not set"
-	}
-	if b == "" {
-		b = "not set"
-	}
+	a = cmp.Or(a, "not set")
+	b = cmp.Or(b, "not set")
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
