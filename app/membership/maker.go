@@ -56,7 +56,7 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
+	e := experiment.Entry{Log: p.Log, View: p.View, ID: p.ID, Rank: p.Rank, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
 		Entrance: p.Entrance}
 	if run.Data() != nil {
 		if m.shards[n] == nil {

@@ -26,7 +26,7 @@ func Moved(l *Log, x int, m func(ID) []float32) []float64 {
 		}
 		add(0, m(id))
 		for _, e := range l.whole(id, x).In {
-			if !l.Off(e.Peer, x) && l.lost(id, e.Peer, x) {
+			if !l.Off(e.Peer, x) && l.Lost(Loss{id, e.Peer, x}) {
 				add(e.Weight, m(id))
 				add(-e.Weight, m(e.Peer))
 			}

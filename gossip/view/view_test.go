@@ -190,7 +190,7 @@ func TestMovedEqualsTheRows(t *testing.T) {
 func TestALogComesBackFromItsFile(t *testing.T) {
 	l := history(t, ring())
 	l.records[1].Members[0] = Member{ID: 0, Name: "attic", Key: "k", Address: "10.0.0.1:4", Samples: 9}
-	l.records[1].Why, l.records[1].Lineage, l.records[1].Values = "machine loft joins", 1<<63, []Value{{4, 0.5, 8}}
+	l.records[1].Why, l.records[1].Lineage, l.records[1].Values = "machine loft joins", 1<<63, []Value{{4, 0.5, 0.25, 8}}
 	text := file(t, l)
 	again, err := Read(bytes.NewReader(text), ring())
 	if err != nil {

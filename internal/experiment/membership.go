@@ -54,14 +54,13 @@ func (r *Run) checkViews() error {
 	case r.method.Together(r.cfg.Seed) != nil && len(r.cfg.Faults.Script) > 0:
 		return configs.Errorf("faults.script", "%s: members cannot come and go: an all-reduce needs all members in every "+
 			"exchange, and only a log of views replays it: remove the script, or take another algorithm.name", r.method)
-	case r.controlled():
-		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
-			"must be fix", a.Controller.Name)
-	case r.quantized() && a.Theta.Rule != "fixed":
+	case r.controlled() && a.Controller.Name != "oland-raj":
+		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: its choice depends on the time, "+
+			"and no log of views replays it: must be fix or oland-raj", a.Controller.Name)
+	case r.quantized() && r.control == nil && a.Theta.Rule != "fixed":
 		e := configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
-			"must be fixed", a.Theta.Rule)
-		e.Problems[0].Hint = "run it with membership.mode fixed: its events.jsonl has theta by round; set the rule to " +
-			"fixed, and algorithm.theta.value to twice the largest; or set algorithm.codec to full"
+			"must be adaptive, measured or fixed", a.Theta.Rule)
+		e.Problems[0].Hint = "with adaptive the members choose the bound while the run goes on; or set algorithm.codec to full"
 		return e
 	case r.data.Local():
 		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+

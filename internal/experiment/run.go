@@ -30,7 +30,7 @@ type Run struct {
 	schedule train.Schedule
 	bound    float64               // on the update directions of all workers, 0 = none
 	theta    []func(k int) float64 // by lane; nil in full precision and under control
-	control  func(registry.Lane) (*moniqua.Control, error)
+	control  thetaControl
 	extent
 	problem  *model.Problem // that the quadratics of all workers share, nil for other models
 	scorer   *score.Scorer
@@ -73,6 +73,7 @@ type builder struct {
 	rank   topology.Rank
 	rows   topology.Sequence // neighbours that the worker hears and tells
 	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
+	chapter *chapter         // of a run whose members come and go; nil: they stay
 	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
 }
 

@@ -8,7 +8,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/registry"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -30,6 +29,9 @@ var thetaControls = map[string]struct {
 	"measured": {moniqua.Measured, false},
 }
 
+// A thetaControl makes the control of θ of a lane, in a view of a run whose members come and go; nil: there are none.
+type thetaControl func(lane int, in *chapter) (*moniqua.Control, error)
+
 // defaultBound is the G_∞ that the value 0 in a run file stands for. Of optimizers whose directions have a bound it is
 // that bound, and the weight decay of a parameter of this size.
 const defaultBound = 1
@@ -38,7 +40,7 @@ const defaultBound = 1
 // returns neither in full precision, and where links have controls of their own. It computes the bound at once, because
 // bits without a bound on this graph are a mistake in the run file.
 func (r *Run) chooseTheta() (
-	rules []func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
+	rules []func(k int) float64, control thetaControl, err error,
 ) {
 	if !r.quantized() {
 		return nil, nil, nil
@@ -143,7 +145,7 @@ func (r *Run) lateNews(levels int) float64 {
 const usualUpdate = 1. / 1024
 
 // checkedControl returns the constructor of each worker's control, or why there can be none.
-func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*moniqua.Control, error), error) {
+func (r *Run) checkedControl(rounding moniqua.Rounding) (thetaControl, error) {
 	plan, err := r.controlPlan(rounding)
 	if err != nil {
 		return nil, err
@@ -156,11 +158,16 @@ func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*m
 	if _, err = rule(plan); err != nil {
 		return nil, err
 	}
-	return func(lane registry.Lane) (*moniqua.Control, error) {
-		if lane.Models {
-			return rule(plan)
+	lanes := r.method.Lanes()
+	return func(lane int, in *chapter) (*moniqua.Control, error) {
+		of := other
+		if lanes[lane].Models {
+			of = plan
 		}
-		return rule(other)
+		if in != nil {
+			of = in.control(of, lane)
+		}
+		return rule(of)
 	}, nil
 }
 
@@ -224,7 +231,7 @@ func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Code
 	if b.control == nil {
 		return moniqua.New(b.levels(), rounding, b.theta[lane], b.laneSeed(lane), b.rank)
 	}
-	control, err := b.control(b.method.Lanes()[lane])
+	control, err := b.control(lane, b.chapter)
 	if err != nil {
 		return nil, err
 	}
