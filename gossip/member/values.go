@@ -39,10 +39,10 @@ func known(m *Member, next, most int) int {
 }
 
 // values lists what the member knows, from before the first exchange that it has not mixed. The list is empty where
-// nothing is chosen.
+// nothing is chosen, and from a leaver that has ended.
 func values(m *Member) (all []view.Value) {
 	next, at := m.Next()
-	if v, known := value(m, at); !known || v.Scale == 0 && v.Bits == 0 {
+	if v, known := value(m, at); !known || v.Scale == 0 && v.Bits == 0 || m.place.standing == Leaving {
 		return nil
 	}
 	first := at

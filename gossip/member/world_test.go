@@ -175,7 +175,7 @@ func (b *builder) controlled(p retrace.Place, lane int) *moniqua.Codec {
 type anyBits struct{}
 
 func (anyBits) State(*state.Visit) {}
-func (anyBits) Window() int        { return 2 }
+func (anyBits) Window() int        { return 1 }
 func (anyBits) Choose(losses []float64, _ float64, _ time.Duration) int {
 	return 4 + int(math.Float64bits(losses[0])>>40%5)
 }
@@ -186,7 +186,7 @@ func (b *builder) agreement(p retrace.Place) *gossip.Agreement {
 	if p.Rank == 0 {
 		choose = anyBits{}
 	}
-	plan := gossip.AgreementPlan{Diameter: p.Log.Graph(p.View).Reach(), Every: b.every, Window: 2, Low: 4, High: 8,
+	plan := gossip.AgreementPlan{Diameter: p.Log.Graph(p.View).Reach(), Every: b.every, Window: 1, Low: 4, High: 8,
 		Start: 8, First: p.Log.At(p.View).First}
 	if begin := p.Log.Begin(p.View).Bits; begin > 0 {
 		plan.Start = begin
@@ -288,6 +288,9 @@ type world struct {
 	taken   bool           // a mistake: frames of the fence are taken
 	early   bool           // a mistake: leavers do not serve
 	fewest  int            // members below which all wait
+
+	forgets bool // a mistake: a member answers no request of a view that it has finished
+	torn    bool // a mistake: nobody says that a message of the dead cannot be repaired
 }
 
 func newWorld(s setting) *world {
@@ -343,6 +346,9 @@ func (w *world) tick(a *actor) {
 func (w *world) drain(a *actor) {
 	if a.dead || w.failed != nil {
 		return
+	}
+	if w.forgets {
+		a.m.retired = nil
 	}
 	r, err := a.m.Ready()
 	if err != nil {
@@ -401,6 +407,9 @@ func (w *world) send(a *actor, p Post) {
 		when += w.between(0, 150*time.Millisecond)
 	}
 	w.links[link] = when
+	if c := p.Letter.Council; w.torn && c != nil && c.Word != nil {
+		c.Word.Report.Torn = nil
+	}
 	w.order++
 	heap.Push(&w.queue, event{at: when, order: w.order, from: a.id, to: to, sent: true, life: func() {
 		if w.apart == nil || !w.apart(a.id, p.To) {

@@ -23,11 +23,11 @@ type Held struct {
 
 // A Report is the answer of a member, or of a leaver that has not ended, to a Close.
 type Report struct {
-	ID      ID      `json:"id"`
-	Promise int     `json:"promise"` // it begins no such exchange, and no later one, before it has the next record
-	Next    int     `json:"next"`    // the first exchange that it has not mixed
-	State   bool    `json:"state"`   // whether it has a state; a newcomer lacks one at first
-	Held    []Held  `json:"held"`    // of all that are fenced, now or before
+	ID      ID     `json:"id"`
+	Promise int    `json:"promise"` // it begins no such exchange, and no later one, before it has the next record
+	Next    int    `json:"next"`    // the first exchange that it has not mixed
+	State   bool   `json:"state"`   // whether it has a state; a newcomer lacks one at first
+	Held    []Held `json:"held"`    // of all that are fenced, now or before
 	// Values are those that the reporter knows, from Next or before on. The last one holds up to Promise.
 	Values []Value `json:"values,omitempty"`
 	// Torn are messages of the dead, or fenced, that the reporter has recovered wrongly and cannot repair.

@@ -224,7 +224,7 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 		`{"rank":1}`:                      `unknown field "rank"`,
 		founders[:len(founders)-1] + "{}": "line 1: more than one record in a line",
 		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                        "theta, slack: must be at least 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`: "values: first -1, scale 1, bits 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`: "values: first -1, scale 1 and 0, bits 0",
 		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star"}}`:        "take the run file of the same run",
 		strings.Repeat(" ", MaxLine+2):                                                "line 1: bufio.Scanner: token",
 	} {

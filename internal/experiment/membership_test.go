@@ -14,10 +14,10 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 		"algorithm.name: dcd: members cannot come and go: it sends steps":         {"algorithm.name=dcd"},
 		"algorithm.name: ecd: members cannot come and go: it sends steps":         {"algorithm.name=ecd"},
 		"algorithm.name: adpsgd: members cannot come and go: it has no exchanges": {"algorithm.name=adpsgd"},
-		"algorithm.theta.rule: certified: members cannot come and go: the bound is one of pairs that stay: must be fixed": {
+		"algorithm.theta.rule: certified: members cannot come and go: the bound is one of pairs that stay: must be adaptive": {
 			"algorithm.theta.rule=certified"},
-		"algorithm.controller.name: oland-raj: members cannot come and go: they would not agree on bits: must be fix": {
-			"algorithm.controller.name=oland-raj"},
+		"algorithm.controller.name: mqgrad: members cannot come and go: its choice depends on the time, and no log": {
+			"algorithm.controller.name=mqgrad"},
 		"faults.script: allreduce by ring: members cannot come and go: an all-reduce needs all members in every": {
 			"algorithm.name=allreduce", "faults.script=[{at: 3, join: 1}]"},
 		"model.name: external: members cannot come and go": {"model.name=external"},

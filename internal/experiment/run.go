@@ -70,11 +70,11 @@ type network struct {
 // A builder makes one worker of a run.
 type builder struct {
 	*Run
-	rank   topology.Rank
-	rows   topology.Sequence // neighbours that the worker hears and tells
-	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
-	chapter *chapter         // of a run whose members come and go; nil: they stay
-	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
+	rank    topology.Rank
+	rows    topology.Sequence // neighbours that the worker hears and tells
+	agreed  *gossip.Agreement // its part in the choice of bits; nil: bits do not change
+	chapter *chapter          // of a run whose members come and go; nil: they stay
+	audit   *moniqua.Audit    // of workers in one process; nil: messages are not compared
 }
 
 // typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.

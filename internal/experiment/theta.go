@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -30,7 +31,7 @@ var thetaControls = map[string]struct {
 }
 
 // A thetaControl makes the control of θ of a lane, in a view of a run whose members come and go; nil: there are none.
-type thetaControl func(lane int, in *chapter) (*moniqua.Control, error)
+type thetaControl func(of registry.Lane, lane int, in *chapter) (*moniqua.Control, error)
 
 // defaultBound is the G_∞ that the value 0 in a run file stands for. Of optimizers whose directions have a bound it is
 // that bound, and the weight decay of a parameter of this size.
@@ -158,16 +159,15 @@ func (r *Run) checkedControl(rounding moniqua.Rounding) (thetaControl, error) {
 	if _, err = rule(plan); err != nil {
 		return nil, err
 	}
-	lanes := r.method.Lanes()
-	return func(lane int, in *chapter) (*moniqua.Control, error) {
-		of := other
-		if lanes[lane].Models {
-			of = plan
+	return func(of registry.Lane, lane int, in *chapter) (*moniqua.Control, error) {
+		own := other
+		if of.Models {
+			own = plan
 		}
 		if in != nil {
-			of = in.control(of, lane)
+			own = in.control(own, lane)
 		}
-		return rule(of)
+		return rule(own)
 	}, nil
 }
 
@@ -231,7 +231,7 @@ func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Code
 	if b.control == nil {
 		return moniqua.New(b.levels(), rounding, b.theta[lane], b.laneSeed(lane), b.rank)
 	}
-	control, err := b.control(lane, b.chapter)
+	control, err := b.control(b.method.Lanes()[lane], lane, b.chapter)
 	if err != nil {
 		return nil, err
 	}
