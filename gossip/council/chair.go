@@ -250,6 +250,9 @@ func (h *chair) close(c *Council) *entry {
 		}
 		next.Joins = append(next.Joins, m)
 	}
+	if len(next.Joins) > 0 && !h.certain(c, next) {
+		next.Joins = nil
+	}
 	if len(next.Fence)+len(next.Leaves)+len(next.Joins) == 0 && !h.torn(c) {
 		return nil
 	}
@@ -294,7 +297,30 @@ func (h *chair) decide(c *Council) *entry {
 		return nil // no member with a state would remain: it waits
 	}
 	r.Why = h.why(c, &r)
+	if c.o.Certain != nil && !c.o.Certain(c.log, r) {
+		r.Why += "; theta has no certificate, and stays as it was"
+	}
 	return &entry{View: &r, Seq: c.seq}
+}
+
+// certain reports whether θ would have a certificate after a change, as far as the members have come.
+func (h *chair) certain(c *Council, next view.Close) bool {
+	if c.o.Certain == nil {
+		return true
+	}
+	var reports []view.Report
+	for _, id := range c.watched() {
+		w, ok := h.words[id]
+		if id == c.o.ID {
+			w, ok = c.word(), true
+		}
+		if ok && !slices.Contains(next.Fence, id) {
+			w.Report.Promise = max(w.Report.Promise, w.Report.Next)
+			reports = append(reports, w.Report)
+		}
+	}
+	r, err := view.Decide(c.log, next, reports)
+	return err != nil || c.o.Certain(c.log, r)
 }
 
 // why says how a record came about.

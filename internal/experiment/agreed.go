@@ -10,6 +10,8 @@ import (
 type chapter struct {
 	log  *view.Log
 	view int
+
+	theta []func(k int) float64 // certified, by lane; nil: as the run says
 }
 
 // first returns the first exchange of the view.

@@ -229,7 +229,11 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 // unverified builds the codec of a lane of the worker, which does not verify.
 func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Codec, error) {
 	if b.control == nil {
-		return moniqua.New(b.levels(), rounding, b.theta[lane], b.laneSeed(lane), b.rank)
+		theta := b.theta
+		if b.chapter != nil && b.chapter.theta != nil {
+			theta = b.chapter.theta
+		}
+		return moniqua.New(b.levels(), rounding, theta[lane], b.laneSeed(lane), b.rank)
 	}
 	control, err := b.control(b.method.Lanes()[lane], lane, b.chapter)
 	if err != nil {

@@ -38,6 +38,7 @@ func Resized(r *Run, n int) (*Run, error) {
 type Entry struct {
 	Log      *view.Log
 	View     int
+	Theta    *Certificates // of the run; nil: its rule is not certified
 	ID       topology.Rank // the address of its noise and its mini-batches
 	Rank     int           // among the members of the view
 	Seat     int           // among the workers of an all-reduce
@@ -63,7 +64,14 @@ const serverNoise = 1<<31 - 7
 
 // Enter makes a member at its place. The run is that of as many workers as the view has members.
 func Enter(r *Run, e Entry) (*Member, error) {
-	b := &builder{Run: r, rank: e.ID, rows: e.Rows, chapter: &chapter{e.Log, e.View}}
+	b := &builder{Run: r, rank: e.ID, rows: e.Rows, chapter: &chapter{log: e.Log, view: e.View}}
+	if e.Theta != nil {
+		theta, err := e.Theta.rule(e.Log, e.View)
+		if err != nil {
+			return nil, err
+		}
+		b.chapter.theta = []func(k int) float64{theta}
+	}
 	if r.controlled() {
 		var err error
 		if b.agreed, err = r.agreement(topology.Rank(e.Rank), b.chapter); err != nil {
