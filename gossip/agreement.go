@@ -45,6 +45,7 @@ type Agreement struct {
 
 	before, after int // the bits before exchange from, and from it on
 	from          int
+	next          int   // the exchange to mix next
 	told          uint8 // the latest choice of worker 0 that is known here; 0: none yet
 	total, rounds int64 // the sum of the bits over all exchanges so far, and the number of exchanges
 
@@ -69,16 +70,19 @@ type AgreementPlan struct {
 	Every            int // rounds per exchange, ≥ 1
 	Window           int // of the Chooser, ≥ 1
 	Low, High, Start int // bits, 1 ≤ Low ≤ Start ≤ High ≤ 255; the first epoch uses Start
+
+	// In a run whose members come and go each view has an agreement of its own.
+	First  int                             // the exchange with which epochs begin, ≥ 0
+	Agreed func(x int) (bits int, ok bool) // what the log of views says about an exchange; nil: nothing
 }
 
 // NewAgreement returns one worker's part in an agreement. choose is nil except for worker 0. NewAgreement refuses plans
 // out of range.
 func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 	switch {
-	case plan.Diameter < 0 || plan.Every < 1 || plan.Window < 1:
-		return nil, fmt.Errorf("gossip: agreement: diameter %d, exchange every %d rounds, window %d: want at least 0, 1 "+
-			"and 1",
-			plan.Diameter, plan.Every, plan.Window)
+	case plan.Diameter < 0 || plan.Every < 1 || plan.Window < 1 || plan.First < 0:
+		return nil, fmt.Errorf("gossip: agreement: diameter %d, exchange every %d rounds, window %d, the first is %d: "+
+			"want at least 0, 1, 1 and 0", plan.Diameter, plan.Every, plan.Window, plan.First)
 	case plan.Low < 1 || plan.Start < plan.Low || plan.High < plan.Start || plan.High > math.MaxUint8:
 		return nil, fmt.Errorf("gossip: agreement: %d to %d bits, beginning with %d: want 1 ≤ smallest ≤ first ≤ largest "+
 			"≤ 255",
@@ -88,17 +92,34 @@ func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 			choose.Window())
 	}
 	return &Agreement{
-		plan: plan, choose: choose, before: plan.Start, after: plan.Start,
+		plan: plan, choose: choose, before: plan.Start, after: plan.Start, from: plan.First, next: plan.First,
 		epoch: epoch{losses: make([]float64, 0, plan.Window)},
 	}, nil
 }
 
 // Bits returns the bits of round k, which lies in the present epoch or in the last exchange of the previous one.
 func (a *Agreement) Bits(k int) int {
-	if k/a.plan.Every < a.from {
-		return a.before
+	bits, _ := a.at(k / a.plan.Every)
+	return bits
+}
+
+// at returns the bits of exchange x, and whether they are known. The next choice may change them from the place Diameter
+// of an epoch on.
+func (a *Agreement) at(x int) (bits int, known bool) {
+	if a.plan.Agreed != nil {
+		if bits, known = a.plan.Agreed(x); known {
+			return int(a.clamp(bits)), true
+		}
 	}
-	return a.after
+	place := (a.next - a.plan.First) % a.length()
+	until := a.next - place + a.plan.Diameter
+	if place >= a.plan.Diameter {
+		until += a.length()
+	}
+	if x < a.from {
+		return a.before, x >= max(a.plan.First, a.from-a.length())
+	}
+	return a.after, x < until
 }
 
 // Mean returns the mean of the bits over all exchanges so far, 0 before the first.
@@ -113,7 +134,7 @@ func (a *Agreement) Mean() float64 {
 func (a *Agreement) length() int { return a.plan.Diameter + 1 + a.plan.Window }
 
 // place returns the number of the exchange of round k within its epoch.
-func (a *Agreement) place(k int) int { return k / a.plan.Every % a.length() }
+func (a *Agreement) place(k int) int { return max(0, k/a.plan.Every-a.plan.First) % a.length() }
 
 // computed enters the gradient of round k.
 func (a *Agreement) computed(k int, g []float32, loss float32, now time.Duration) {
@@ -152,6 +173,7 @@ func (a *Agreement) heard(in []algos.Message, marks []uint32) {
 // exchanged ends the exchange of round k.
 func (a *Agreement) exchanged(k int) {
 	a.total, a.rounds = a.total+int64(a.Bits(k)), a.rounds+1
+	a.next = k/a.plan.Every + 1
 	place := a.place(k)
 	if place > a.plan.Diameter {
 		a.losses = append(a.losses, a.loss)

@@ -118,3 +118,61 @@ func Reroute(w *Worker) error {
 	}
 	return w.exchange(0, w.alg.pieces)
 }
+
+// A Scaler is a codec with a scale that all workers choose while the run goes on.
+type Scaler interface {
+	// Scale returns that of exchange x, and whether this worker knows it. It is 0, and known, where nothing is chosen.
+	Scale(x int) (scale float64, known bool)
+}
+
+// A Choice is what all workers use alike in an exchange, where they choose it while the run goes on: the scale of each
+// lane, and bits. What nothing chooses is 0.
+type Choice struct {
+	Scales [mostLanes]float64
+	Bits   int
+}
+
+// Chosen returns the choice of exchange x, and whether the worker knows it.
+func Chosen(w *Worker, x int) (c Choice, known bool) {
+	known = true
+	for i, l := range w.alg.lanes {
+		if s, ok := l.codec.(Scaler); ok && i < mostLanes {
+			scale, knows := s.Scale(x)
+			c.Scales[i], known = scale, known && knows
+		}
+	}
+	if w.schedule.Agreed != nil {
+		bits, knows := w.schedule.Agreed.at(x)
+		c.Bits, known = bits, known && knows
+	}
+	return c, known
+}
+
+// Torn reports whether the worker has recovered a message of a neighbour in the exchange in progress wrongly, and lacks
+// the repair.
+func Torn(w *Worker, peer topology.Rank) bool {
+	if w.failed != nil || w.phase == done {
+		return false
+	}
+	for piece := range w.alg.pieces {
+		if w.inbox.lacks(w.slot(), piece, peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// AskAgain asks for the repairs again that a neighbour has not sent.
+func AskAgain(w *Worker, peer topology.Rank) {
+	for piece := range w.alg.pieces {
+		if w.failed == nil && w.phase != done && w.inbox.lacks(w.slot(), piece, peer) {
+			w.ask(peer, piece, nil)
+		}
+	}
+}
+
+// Answer takes a request that may come again, because the repair was lost.
+func Answer(w *Worker, f Frame) error {
+	w.outbox.relink(f.From)
+	return w.Receive(f)
+}

@@ -93,6 +93,27 @@ func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	return proportional(perStep*u.Bound, c.returned(), c.Rho, u), nil
 }
 
+// A Past is what earlier views of a run leave to two members that were no neighbours before: the sums S and S1 of the
+// updates and grid errors of those views, over all pairs. It is 0 in the first view. Members come and go between views.
+type Past struct{ S, S1 float64 }
+
+// After returns what a view leaves, beside the past, to the next one. The sums are those over all its pairs. Its
+// exchanges bring models together by the factor spread. In so many of them, cut, a message was left out.
+//
+//	M' = S + 2·cut + spread·M,  M1' = S1 + 4·cut + spread·M1
+func (p Past) After(s, s1, spread float64, cut int) Past {
+	return Past{
+		S:  s + float64(2*cut) + float64(spread*p.S),
+		S1: s1 + float64(4*cut) + float64(spread*p.S1),
+	}
+}
+
+// In returns the certificate of a view with that past. Its own sums are those of c.
+func (c Certified) In(p Past) Certified {
+	c.S, c.S1 = c.S+p.S, c.S1+p.S1
+	return c
+}
+
 // Tracked is the theta rule of gradient tracking, which sends models in lane 0 and directions in lane 1. A tracked
 // direction y follows the mean of all directions, which are within ±G. With the sums of the pairs that exchange, S1all
 // of all pairs and q = 2δ/(1−2δ),

@@ -307,6 +307,14 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	}
 }
 
+// Scale returns the scale of θ in exchange x, and whether this worker knows it. Without a control it is 0, and known.
+func (c *Codec) Scale(x int) (scale float64, known bool) {
+	if c.Control == nil {
+		return 0, true
+	}
+	return c.Control.at(x)
+}
+
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 

@@ -36,6 +36,7 @@ type Control struct {
 	peak  note        // largest note since then
 	clean int         // exchanges without violation since then
 	found bool        // a violation has been caught: θ was too small once
+	now   int         // the epoch of the next exchange that is mixed
 	fine  atomic.Bool // in the exchange being mixed, the grid is finer than the parameters need
 }
 
@@ -46,6 +47,11 @@ type ControlPlan struct {
 	Start    float64             // in units of Unit: θ at the beginning, > 0
 	Unit     func(k int) float64 // > 0: θ is proportional to it; the same bits at all workers
 	Step     float64             // of the grid of θ = 1, ≥ 0: gaps appear larger than they are by up to that
+
+	// In a run whose members come and go each view has a control of its own.
+	First  int                                    // the exchange with which epochs begin, ≥ 0
+	Warm   bool                                   // an earlier control has measured: Start needs no warm-up
+	Agreed func(x int) (scale float64, said bool) // what the log of views says about an exchange; nil: nothing
 }
 
 // A controlRule returns the scale of epoch e+1 at the end of epoch e. c.told then holds
@@ -82,17 +88,23 @@ func Adaptive(plan ControlPlan) (*Control, error) {
 // 2·G; Start if G = 0.
 func Measured(plan ControlPlan) (*Control, error) {
 	c, err := newControl(plan, (*Control).measure)
-	if err == nil {
-		c.warm = (warmup+c.length()-1)/c.length() + 1 // the last one spreads the measurements
+	if err == nil && !plan.Warm {
+		c.warm = plan.Warmup()
 	}
 	return c, err
 }
 
+// Warmup returns the epochs in which Measured looks. The last one spreads what it has seen.
+func (p ControlPlan) Warmup() int {
+	length := p.Diameter + 1
+	return (warmup+length-1)/length + 1
+}
+
 func newControl(plan ControlPlan, rule controlRule) (*Control, error) {
 	switch {
-	case plan.Diameter < 0 || plan.Every < 1 || plan.Unit == nil:
-		return nil, fmt.Errorf("moniqua: theta control: diameter %d, exchange every %d rounds: "+
-			"want at least 0 and 1, and a unit", plan.Diameter, plan.Every)
+	case plan.Diameter < 0 || plan.Every < 1 || plan.First < 0 || plan.Unit == nil:
+		return nil, fmt.Errorf("moniqua: theta control: diameter %d, exchange every %d rounds, the first is %d: "+
+			"want at least 0, 1 and 0, and a unit", plan.Diameter, plan.Every, plan.First)
 	case !(plan.Start > 0) || math.IsInf(plan.Start, 0):
 		return nil, fmt.Errorf("moniqua: theta control: start %v: must be finite and greater than 0", plan.Start)
 	case !(plan.Step >= 0) || math.IsInf(plan.Step, 0):
@@ -104,7 +116,20 @@ func newControl(plan ControlPlan, rule controlRule) (*Control, error) {
 // Theta returns θ_k for rounds of the present epoch, of the one before, and of the next one once its scale is known. In
 // rounds of full precision the value has no meaning.
 func (c *Control) Theta(k int) float64 {
-	return c.scale[c.epoch(k)%len(c.scale)] * c.plan.Unit(k)
+	scale, _ := c.at(k / c.plan.Every)
+	return scale * c.plan.Unit(k)
+}
+
+// at returns the scale of exchange x, and whether it is known: in the present epoch, in the one before, and where the
+// log of views says it.
+func (c *Control) at(x int) (scale float64, known bool) {
+	if c.plan.Agreed != nil {
+		if scale, known = c.plan.Agreed(x); known {
+			return scale, true
+		}
+	}
+	e := max(0, x-c.plan.First) / c.length()
+	return c.scale[e%len(c.scale)], x >= c.plan.First && e <= c.now && e+1 >= c.now
 }
 
 // Full reports whether models travel in full precision in round k.
@@ -120,10 +145,13 @@ func (c *Control) agrees(o *Control, k int) bool {
 func (c *Control) length() int { return c.plan.Diameter + 1 }
 
 // epoch returns the epoch of round k.
-func (c *Control) epoch(k int) int { return k / c.plan.Every / c.length() }
+func (c *Control) epoch(k int) int { return c.place(k) / c.length() }
+
+// place returns the number of the exchange of round k, from the first one of the control on.
+func (c *Control) place(k int) int { return max(0, k/c.plan.Every-c.plan.First) }
 
 // closes reports whether the exchange of round k is the last of its epoch.
-func (c *Control) closes(k int) bool { return k/c.plan.Every%c.length() == c.length()-1 }
+func (c *Control) closes(k int) bool { return c.place(k)%c.length() == c.length()-1 }
 
 // bounds reports whether reach is to see the parameters of round k. One exchange of an epoch is enough.
 func (c *Control) bounds(k int) bool { return !c.Full(k) && c.closes(k) }
@@ -163,7 +191,7 @@ func (c *Control) enter(k int, gap float64, notes []uint32, violation bool) {
 		next = c.rule(c, e)
 	}
 	c.scale[(e+1)%len(c.scale)] = next
-	c.told, c.seen = c.seen, 0
+	c.told, c.seen, c.now = c.seen, 0, e+1
 }
 
 // State shows the scales and the notes.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/data"
@@ -22,6 +23,7 @@ type Maker struct {
 	run    *experiment.Run
 	runs   map[int]*experiment.Run // by number of workers
 	shards map[int][]data.Set      // by number of workers
+	theta  *experiment.Certificates
 
 	mu     sync.Mutex
 	latest map[view.ID]*experiment.Member
@@ -32,8 +34,17 @@ func NewMaker(run *experiment.Run) (*Maker, error) {
 	if cfg := run.Config(); !cfg.Views() {
 		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
 	}
-	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{},
-		latest: map[view.ID]*experiment.Member{}}, nil
+	theta, err := experiment.CertificatesOf(run)
+	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{}, theta: theta,
+		latest: map[view.ID]*experiment.Member{}}, err
+}
+
+// Certain returns what says whether a record leaves a certificate of θ, nil if none is needed.
+func (m *Maker) Certain() council.Certain {
+	if m.theta == nil {
+		return nil
+	}
+	return m.theta.Certain
 }
 
 // Run returns the run of the founders.
@@ -56,7 +67,7 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.Entry{ID: p.ID, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
+	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
 		Entrance: p.Entrance}
 	if run.Data() != nil {
 		if m.shards[n] == nil {

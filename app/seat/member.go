@@ -167,7 +167,8 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	dim := int64(m.Run.Dim())
 	o := members.Options{Peer: node.ProcessOf(n), Watch: m, Member: member.Options{
 		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
-		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max},
+		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
+			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
 	if at.Place != nil {

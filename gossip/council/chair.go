@@ -250,13 +250,26 @@ func (h *chair) close(c *Council) *entry {
 		}
 		next.Joins = append(next.Joins, m)
 	}
-	if len(next.Fence)+len(next.Leaves)+len(next.Joins) == 0 {
+	if len(next.Joins) > 0 && !h.certain(c, next) {
+		next.Joins = nil
+	}
+	if len(next.Fence)+len(next.Leaves)+len(next.Joins) == 0 && !h.torn(c) {
 		return nil
 	}
 	if len(next.Fence) == 0 {
 		next.Margin = c.o.Margin
 	}
 	return &entry{For: c.log.Len(), Close: &next}
+}
+
+// torn reports whether a member waits for the repair of a message whose sender is dead.
+func (h *chair) torn(c *Council) bool {
+	return slices.ContainsFunc(c.watched(), func(id ID) bool {
+		return slices.ContainsFunc(h.words[id].Report.Torn, func(t view.Loss) bool {
+			_, dead := c.log.Dead(t.Sender)
+			return dead && t.Receiver == id && !c.log.Lost(t)
+		})
+	})
 }
 
 // decide returns the VIEW of the open CLOSE, nil as long as a report is missing.
@@ -284,7 +297,30 @@ func (h *chair) decide(c *Council) *entry {
 		return nil // no member with a state would remain: it waits
 	}
 	r.Why = h.why(c, &r)
+	if c.o.Certain != nil && !c.o.Certain(c.log, r) {
+		r.Why += "; theta has no certificate, and stays as it was"
+	}
 	return &entry{View: &r, Seq: c.seq}
+}
+
+// certain reports whether θ would have a certificate after a change, as far as the members have come.
+func (h *chair) certain(c *Council, next view.Close) bool {
+	if c.o.Certain == nil {
+		return true
+	}
+	var reports []view.Report
+	for _, id := range c.watched() {
+		w, ok := h.words[id]
+		if id == c.o.ID {
+			w, ok = c.word(), true
+		}
+		if ok && !slices.Contains(next.Fence, id) {
+			w.Report.Promise = max(w.Report.Promise, w.Report.Next)
+			reports = append(reports, w.Report)
+		}
+	}
+	r, err := view.Decide(c.log, next, reports)
+	return err != nil || c.o.Certain(c.log, r)
 }
 
 // why says how a record came about.
@@ -311,6 +347,11 @@ func (h *chair) why(c *Council, r *view.Record) string {
 	for _, s := range r.Sponsors {
 		if !slices.ContainsFunc(r.Dead, func(d view.Death) bool { return d.ID == s.ID }) {
 			all = append(all, name(s.ID)+" joins")
+		}
+	}
+	if len(all) == 0 {
+		for _, loss := range r.Lost {
+			all = append(all, fmt.Sprintf("%s could not recover a message of %s", name(loss.Receiver), name(loss.Sender)))
 		}
 	}
 	if len(all) > mostReasons {

@@ -56,7 +56,12 @@ type Options struct {
 	Margin   int           // exchanges that members may begin after a CLOSE without deaths, ≥ 0
 	Most     int           // members, ≥ 1
 	Decide   Decide        // nil: view.Decide. Tests plant mistakes here
+	Certain  Certain       // nil: nothing needs a certificate
 }
+
+// Certain reports whether θ has a certificate after a record. A join waits until it has one. After a death there may be
+// none: then θ stays as it was, and the reason of the record says so.
+type Certain func(l *view.Log, r view.Record) bool
 
 // A Decide makes a record of the reports of a change, as view.Decide does.
 type Decide func(l *view.Log, c view.Close, reports []view.Report) (view.Record, error)

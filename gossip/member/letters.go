@@ -131,6 +131,7 @@ func (m *Member) note() {
 		}
 	}
 	m.store.forget(needed - span(m))
+	m.retire()
 	for x := range m.place.given {
 		if x < m.store.oldest && !slices.Contains(m.place.before[:], x) { // its newcomer takes part since
 			delete(m.place.given, x)
@@ -225,6 +226,7 @@ func (m *Member) ask() {
 	}
 	for _, e := range m.log.Row(self, at).In {
 		if m.store.whole(key{e.Peer, at}) {
+			gossip.AskAgain(w, e.Peer)
 			continue
 		}
 		want := Letter{Want: &Want{Sender: e.Peer, Exchange: at}}
@@ -300,11 +302,7 @@ func (m *Member) keep(l Letter) {
 		return
 	}
 	if l.Frame.Kind != gossip.Data {
-		if w := m.working(); w != nil && m.place.view == l.View {
-			f := *l.Frame
-			f.Payload = slices.Clone(f.Payload)
-			_ = w.Receive(f) // a request or a repair that comes too late is asked for again
-		}
+		m.mend(l)
 		return
 	}
 	m.store.take(x, l)

@@ -98,6 +98,7 @@ type Member struct {
 	place   place
 	store   store
 	passed  map[ID]bool // of a leaver: those that need it no more
+	retired []retired   // machines of earlier views
 	post    []Post
 	now     time.Duration
 	noted   int           // the first exchange that the store does not know to be mixed
@@ -192,7 +193,7 @@ func (h host) Close(c view.Close) {
 	h.m.place.fence = c.Fence
 	if h.m.place.promise < 0 {
 		next, _ := h.m.Next()
-		h.m.place.promise = min(exchanges(h.m.o.Plan), next+c.Margin)
+		h.m.place.promise = min(exchanges(h.m.o.Plan), known(h.m, next, next+c.Margin))
 	}
 	h.m.gate()
 }
@@ -221,7 +222,7 @@ func (h host) Report() view.Report {
 	_, at := m.Next()
 	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at,
 		State: m.place.standing != Joining || m.place.state != nil,
-		Held:  m.store.held(absent(m.log, m.place.fence))}
+		Held:  m.store.held(absent(m.log, m.place.fence)), Values: values(m), Torn: torn(m)}
 }
 
 // absent returns all that are dead, or fenced.
@@ -252,7 +253,7 @@ func (m *Member) read(r view.Record) {
 		return
 	}
 	reread(m)
-	if m.place.member != nil && m.place.state == nil && len(r.Dead) > 0 {
+	if m.place.member != nil && m.place.state == nil && len(r.Dead)+len(r.Lost) > 0 {
 		m.failed = gossip.Reroute(m.place.member.Machine())
 	}
 	m.gate()
@@ -313,6 +314,7 @@ func (m *Member) cross() bool {
 	s := new(state.Snapshot)
 	s.Save(gossip.BaggageName, gossip.Baggage(p.member.Machine()))
 	p.member.Save(s)
+	m.retired = append(m.retired, retired{p.view, at, p.member.Machine()})
 	p.at, p.state, p.clone, p.given[at] = at, s, false, s
 	if !gives(m.log, m.o.Council.ID, p.before[0]) { // a newcomer may still ask: it can be slow to come
 		delete(p.given, p.before[0])

@@ -123,7 +123,11 @@ var mistakes = map[string]struct {
 			}
 		}
 	}, 1},
-	"leavers do not serve": {"dpsgd", func(w *world) { w.early = true }, 240},
+	"each goes on with its own theta": {"adaptive", func(w *world) { w.build.alone = true }, 1},
+	"each goes on with its own bits":  {"bits", func(w *world) { w.build.alone = true }, 1},
+	"no answer after the own view":    {"adaptive", func(w *world) { w.forgets = true }, 1},
+	"what is torn is not reported":    {"adaptive", func(w *world) { w.torn = true }, 1},
+	"leavers do not serve":            {"dpsgd", func(w *world) { w.early = true }, 240},
 	"shards by id": {"dpsgd", func(w *world) {
 		w.build.broken = func(p *retrace.Place) { p.Rank = int(p.ID) }
 	}, 1},

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -56,6 +57,8 @@ type builder struct {
 	broken func(p *retrace.Place)
 	noise  func(p retrace.Place) ID                // its address, where that is not the id
 	begin  func(p retrace.Place, m *gossip.Worker) // changes a member that has entered
+	agreed *gossip.Agreement                       // of the member that enters
+	alone  bool                                    // a mistake: the log says nothing about θ and bits
 }
 
 func newBuilder(s setting) *builder { return &builder{setting: s, models: map[int]map[ID][]float32{}} }
@@ -77,7 +80,7 @@ func (m *maker) Gradient(k int, x []float32) ([]float32, float32, error) {
 		a := 0.25 + float32((int(m.place.ID)*7+i*3)%5)/4
 		g[i] = a*x[i] - float32((int(m.place.ID)*5+m.place.Rank+i+k)%7) + 3
 	}
-	return g, 0, nil
+	return g, x[0] + float32(m.place.ID), nil
 }
 
 func (b *builder) note(k int, id ID, x []float32) {
@@ -115,6 +118,18 @@ func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 			panic(err)
 		}
 		return &algos.DPSGD{X: x, Alpha: step, Codec: codec}
+	case "adaptive", "measured":
+		return &algos.DPSGD{X: x, Alpha: step, Codec: b.controlled(p, 0)}
+	case "gt adaptive":
+		return &algos.GT{X: x, Alpha: step, Lanes: []algos.Codec{b.controlled(p, 0), b.controlled(p, 1)}, Eta: 1}
+	case "bits":
+		b.agreed = b.agreement(p)
+		codec, err := moniqua.New(256, moniqua.Dither, func(int) float64 { return 64 }, 7, b.address(p))
+		if err != nil {
+			panic(err)
+		}
+		codec.Bits = b.agreed.Bits
+		return &algos.DPSGD{X: x, Alpha: step, Codec: codec}
 	case "d2":
 		return &algos.D2{X: x, Alpha: step, Codec: full, Every: b.every}
 	case "gt":
@@ -123,6 +138,68 @@ func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 		return &algos.Choco{X: x, Alpha: step, Gamma: 0.25, Compression: algos.Compression{Own: topK(0), Of: topK}}
 	}
 	return &algos.DPSGD{X: x, Alpha: step, Codec: full}
+}
+
+// scale returns that of a lane.
+func scale(v view.Value, lane int) float64 { return [...]float64{v.Scale, v.Second}[lane] }
+
+// controlled returns a codec that verifies. Its θ begins so small that the first messages need repairs.
+func (b *builder) controlled(p retrace.Place, lane int) *moniqua.Codec {
+	rule, g := moniqua.Adaptive, p.Log.Graph(p.View)
+	if b.rule == "measured" {
+		rule = moniqua.Measured
+	}
+	plan := moniqua.ControlPlan{Diameter: max(g.Reach(), g.Period()), Every: b.every, Start: 1. / 16,
+		Unit: func(int) float64 { return 1 }, Step: 1. / 64, First: p.Log.At(p.View).First, Warm: p.View > 0}
+	if begin := scale(p.Log.Begin(p.View), lane); begin > 0 {
+		plan.Start = begin
+	}
+	plan.Agreed = func(x int) (float64, bool) {
+		v, ok := p.Log.Value(p.View, x)
+		return scale(v, lane), ok && !b.alone
+	}
+	control, err := rule(plan)
+	if err != nil {
+		panic(err)
+	}
+	codec, err := moniqua.NewControlled(64, moniqua.Dither, control, uint64(7+lane), b.address(p))
+	if err != nil {
+		panic(err)
+	}
+	codec.Verify = true
+	codec.Behind(p.Rows.Ahead())
+	return codec
+}
+
+// An anyBits chooses bits by the losses.
+type anyBits struct{}
+
+func (anyBits) State(*state.Visit) {}
+func (anyBits) Window() int        { return 1 }
+func (anyBits) Choose(losses []float64, _ float64, _ time.Duration) int {
+	return 4 + int(math.Float64bits(losses[0])>>40%5)
+}
+
+// agreement returns the part of a member in the choice of bits.
+func (b *builder) agreement(p retrace.Place) *gossip.Agreement {
+	var choose gossip.Chooser
+	if p.Rank == 0 {
+		choose = anyBits{}
+	}
+	plan := gossip.AgreementPlan{Diameter: p.Log.Graph(p.View).Reach(), Every: b.every, Window: 1, Low: 4, High: 8,
+		Start: 8, First: p.Log.At(p.View).First}
+	if begin := p.Log.Begin(p.View).Bits; begin > 0 {
+		plan.Start = begin
+	}
+	plan.Agreed = func(x int) (int, bool) {
+		v, ok := p.Log.Value(p.View, x)
+		return v.Bits, ok && !b.alone
+	}
+	agreed, err := gossip.NewAgreement(plan, choose)
+	if err != nil {
+		panic(err)
+	}
+	return agreed
 }
 
 // address returns that of the noise of a member.
@@ -143,12 +220,14 @@ func (b *builder) Enter(p retrace.Place) (retrace.Member, error) {
 		x[i] = float32(int(p.ID)+i) / 4
 	}
 	m := &maker{b: b, place: p}
-	schedule := gossip.Schedule{Rounds: p.Rounds, Every: b.every}
+	b.agreed = nil
+	rule := b.algorithm(p, x)
+	schedule := gossip.Schedule{Rounds: p.Rounds, Every: b.every, Agreed: b.agreed}
 	var err error
 	if p.State == nil {
-		m.machine, err = gossip.NewScheduled(p.ID, p.Rows, b.algorithm(p, x), schedule)
+		m.machine, err = gossip.NewScheduled(p.ID, p.Rows, rule, schedule)
 	} else {
-		m.machine, err = gossip.Enter(p.ID, p.Rows, b.algorithm(p, x), schedule, p.Entrance)
+		m.machine, err = gossip.Enter(p.ID, p.Rows, rule, schedule, p.Entrance)
 	}
 	if b.begin != nil && err == nil {
 		b.begin(p, m.machine)
@@ -209,6 +288,9 @@ type world struct {
 	taken   bool           // a mistake: frames of the fence are taken
 	early   bool           // a mistake: leavers do not serve
 	fewest  int            // members below which all wait
+
+	forgets bool // a mistake: a member answers no request of a view that it has finished
+	torn    bool // a mistake: nobody says that a message of the dead cannot be repaired
 }
 
 func newWorld(s setting) *world {
@@ -264,6 +346,9 @@ func (w *world) tick(a *actor) {
 func (w *world) drain(a *actor) {
 	if a.dead || w.failed != nil {
 		return
+	}
+	if w.forgets {
+		a.m.retired = nil
 	}
 	r, err := a.m.Ready()
 	if err != nil {
@@ -322,6 +407,9 @@ func (w *world) send(a *actor, p Post) {
 		when += w.between(0, 150*time.Millisecond)
 	}
 	w.links[link] = when
+	if c := p.Letter.Council; w.torn && c != nil && c.Word != nil {
+		c.Word.Report.Torn = nil
+	}
 	w.order++
 	heap.Push(&w.queue, event{at: when, order: w.order, from: a.id, to: to, sent: true, life: func() {
 		if w.apart == nil || !w.apart(a.id, p.To) {

@@ -23,12 +23,34 @@ type Held struct {
 
 // A Report is the answer of a member, or of a leaver that has not ended, to a Close.
 type Report struct {
-	ID      ID      `json:"id"`
-	Promise int     `json:"promise"` // it begins no such exchange, and no later one, before it has the next record
-	Next    int     `json:"next"`    // the first exchange that it has not mixed
-	State   bool    `json:"state"`   // whether it has a state; a newcomer lacks one at first
-	Held    []Held  `json:"held"`    // of all that are fenced, now or before
-	Values  []Value `json:"values,omitempty"`
+	ID      ID     `json:"id"`
+	Promise int    `json:"promise"` // it begins no such exchange, and no later one, before it has the next record
+	Next    int    `json:"next"`    // the first exchange that it has not mixed
+	State   bool   `json:"state"`   // whether it has a state; a newcomer lacks one at first
+	Held    []Held `json:"held"`    // of all that are fenced, now or before
+	// Values are those that the reporter knows, from Next or before on. The last one holds up to Promise.
+	Values []Value `json:"values,omitempty"`
+	// Torn are messages of the dead, or fenced, that the reporter has recovered wrongly and cannot repair.
+	Torn []Loss `json:"torn,omitempty"`
+}
+
+// value returns the value of exchange x, if the reporter knows it.
+func (r *Report) value(x int) (Value, bool) {
+	if x >= max(r.Promise, r.Next+1) {
+		return Value{}, false
+	}
+	return at(r.Values, x)
+}
+
+// at returns the last of some values that holds in exchange x.
+func at(values []Value, x int) (v Value, ok bool) {
+	for _, next := range values {
+		if next.First > x {
+			break
+		}
+		v, ok = next, true
+	}
+	return v, ok
 }
 
 // has reports whether the reporter has a message.
@@ -99,7 +121,7 @@ func Decide(l *Log, c Close, reports []Report) (Record, error) {
 	if r.Sponsors, err = d.sponsors(&r, newcomers); err != nil {
 		return Record{}, err
 	}
-	r.Lost = d.lost()
+	r.Lost, r.Values = d.lost(), d.values()
 	return r, nil
 }
 
@@ -268,8 +290,10 @@ func (d *decision) lost() []Loss {
 				if !dead || x > last {
 					continue
 				}
-				if !slices.ContainsFunc(d.reports, func(other Report) bool { return other.has(e.Peer, x) }) {
-					all = append(all, Loss{r.ID, e.Peer, x})
+				loss := Loss{r.ID, e.Peer, x}
+				held := slices.ContainsFunc(d.reports, func(other Report) bool { return other.has(e.Peer, x) })
+				if !held || slices.Contains(r.Torn, loss) {
+					all = append(all, loss)
 				}
 			}
 		}
@@ -280,3 +304,55 @@ func (d *decision) lost() []Loss {
 	})
 	return all
 }
+
+// values returns what holds from the first exchange on that a reporter has not mixed. What one reporter knows holds for
+// all, else the value before. No note travels between members that leave each other out, so each would go on alone. The
+// last value begins the view: its scale is twice the largest, because members meet that were no neighbours.
+func (d *decision) values() (all []Value) {
+	from := d.first
+	for _, r := range d.reports {
+		if len(r.Values) > 0 {
+			from = min(from, r.Next)
+		}
+	}
+	var known Value
+	for x := from; x < max(d.first, from+1); x++ {
+		if v, ok := d.value(x); ok {
+			known = v
+		}
+		if known.First = x; known.any() && (len(all) == 0 || !all[len(all)-1].same(known)) {
+			all = append(all, known)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	begin := all[len(all)-1]
+	for _, v := range all {
+		begin.Scale, begin.Second = max(begin.Scale, v.Scale), max(begin.Second, v.Second)
+	}
+	begin.First, begin.Scale, begin.Second = d.first, meeting*begin.Scale, meeting*begin.Second
+	if from >= d.first { // all have mixed what they have begun
+		all = nil
+	}
+	return append(all, begin)
+}
+
+// value returns what the log says about exchange x, else what a reporter knows.
+func (d *decision) value(x int) (Value, bool) {
+	if v, ok := d.log.Value(d.log.Force(x), x); ok {
+		return v, true
+	}
+	for _, r := range d.reports {
+		if v, ok := r.value(x); ok {
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+// meeting is the factor on θ where members meet that were no neighbours.
+const meeting = 2
+
+// any reports whether something is chosen.
+func (v Value) any() bool { return v.Scale > 0 || v.Bits > 0 }

@@ -65,3 +65,6 @@ func (r Rows) Ahead() int {
 	}
 	return max(1, g.Reach())
 }
+
+// Value returns what all members use alike in exchange x, if a later record says it.
+func (r Rows) Value(x int) (Value, bool) { return r.Log.Value(r.View, x) }

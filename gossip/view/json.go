@@ -58,8 +58,9 @@ func Parse(line []byte) (Record, error) {
 		return Record{}, errors.New("theta, slack: must be at least 0")
 	}
 	for _, v := range r.Values {
-		if v.First < 0 || !sound(v.Scale) || v.Bits < 0 || v.Bits > 16 {
-			return Record{}, fmt.Errorf("values: first %d, scale %v, bits %d: out of range", v.First, v.Scale, v.Bits)
+		if v.First < 0 || !sound(v.Scale) || !sound(v.Second) || v.Bits < 0 || v.Bits > 16 {
+			return Record{}, fmt.Errorf("values: first %d, scale %v and %v, bits %d: out of range", v.First, v.Scale,
+				v.Second, v.Bits)
 		}
 	}
 	return r, nil

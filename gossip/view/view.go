@@ -50,11 +50,19 @@ type Loss struct {
 	Exchange int `json:"exchange"`
 }
 
-// A Value holds the agreed bounds from an exchange on, see Codec.Theta. Bits is 0 if nothing chooses them.
+// A Value is what all members use alike from an exchange on, where they choose it while the run goes on: the scale of θ
+// and the bits of a message. What nothing chooses is 0.
 type Value struct {
-	First int     `json:"first"`
-	Scale float64 `json:"scale"`
-	Bits  int     `json:"bits,omitempty"`
+	First  int     `json:"first"`
+	Scale  float64 `json:"scale"`
+	Second float64 `json:"second,omitempty"` // the scale of the second lane
+	Bits   int     `json:"bits,omitempty"`
+}
+
+// same reports whether two values differ in their first exchange at most.
+func (v Value) same(o Value) bool {
+	v.First = o.First
+	return v == o
 }
 
 // A Shape is the graph of a view, for people: the log makes it from the graph of the run.
@@ -208,6 +216,23 @@ func (l *Log) Force(x int) int {
 // Graph returns the graph of a view.
 func (l *Log) Graph(v int) *topology.Graph { return l.graphs[v] }
 
+// Value returns what a later record than that of view v says about exchange x of it, if one does. Without a record the
+// members of the view choose it themselves.
+func (l *Log) Value(v, x int) (Value, bool) {
+	for w := len(l.records) - 1; w > v; w-- {
+		if value, ok := at(l.records[w].Values, x); ok {
+			return value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Begin returns the value with which view v begins. It has no scale where nothing is chosen, and in view 0.
+func (l *Log) Begin(v int) Value {
+	begin, _ := at(l.records[v].Values, l.records[v].First)
+	return begin
+}
+
 // Off reports whether nothing of member j counts in exchange x, because a record says that it was dead by then.
 func (l *Log) Off(j ID, x int) bool {
 	for _, a := range l.lives[j].absence {
@@ -218,10 +243,10 @@ func (l *Log) Off(j ID, x int) bool {
 	return false
 }
 
-// lost reports whether a message never reaches its receiver.
-func (l *Log) lost(receiver, sender ID, x int) bool {
+// Lost reports whether a message never reaches its receiver, or is of no use to it.
+func (l *Log) Lost(loss Loss) bool {
 	for v := range l.records {
-		if slices.Contains(l.records[v].Lost, Loss{receiver, sender, x}) {
+		if slices.Contains(l.records[v].Lost, loss) {
 			return true
 		}
 	}
@@ -235,7 +260,7 @@ func (l *Log) Row(id ID, x int) topology.Row {
 	row := l.whole(id, x)
 	kept := row.In[:0]
 	for _, e := range row.In {
-		if l.Off(e.Peer, x) || l.lost(id, e.Peer, x) {
+		if l.Off(e.Peer, x) || l.Lost(Loss{id, e.Peer, x}) {
 			row.Self += e.Weight
 			continue
 		}

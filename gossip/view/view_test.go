@@ -190,7 +190,7 @@ func TestMovedEqualsTheRows(t *testing.T) {
 func TestALogComesBackFromItsFile(t *testing.T) {
 	l := history(t, ring())
 	l.records[1].Members[0] = Member{ID: 0, Name: "attic", Key: "k", Address: "10.0.0.1:4", Samples: 9}
-	l.records[1].Why, l.records[1].Lineage, l.records[1].Values = "machine loft joins", 1<<63, []Value{{4, 0.5, 8}}
+	l.records[1].Why, l.records[1].Lineage, l.records[1].Values = "machine loft joins", 1<<63, []Value{{4, 0.5, 0.25, 8}}
 	text := file(t, l)
 	again, err := Read(bytes.NewReader(text), ring())
 	if err != nil {
@@ -224,7 +224,7 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 		`{"rank":1}`:                      `unknown field "rank"`,
 		founders[:len(founders)-1] + "{}": "line 1: more than one record in a line",
 		`{"view":0,"first":0,"members":[{"id":0}],"theta":-1}`:                        "theta, slack: must be at least 0",
-		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`: "values: first -1, scale 1, bits 0",
+		`{"view":0,"first":0,"members":[{"id":0}],"values":[{"first":-1,"scale":1}]}`: "values: first -1, scale 1 and 0, bits 0",
 		`{"view":0,"first":0,"members":[{"id":0}],"topology":{"name":"star"}}`:        "take the run file of the same run",
 		strings.Repeat(" ", MaxLine+2):                                                "line 1: bufio.Scanner: token",
 	} {

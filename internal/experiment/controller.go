@@ -31,7 +31,7 @@ func (r *Run) checkController() error {
 		return nil
 	}
 	a := r.cfg.Algorithm
-	if _, err := r.agreement(0); err != nil {
+	if _, err := r.agreement(0, nil); err != nil {
 		return configs.Errorf("algorithm.controller.min_bits", "%v", err).With("algorithm.controller.max_bits")
 	}
 	switch {
@@ -50,7 +50,7 @@ func (r *Run) checkController() error {
 }
 
 // agreement returns the part of worker rank in the choice of bits. Worker 0 makes the choice.
-func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
+func (r *Run) agreement(rank topology.Rank, in *chapter) (*gossip.Agreement, error) {
 	c := r.cfg.Algorithm.Controller
 	choose, start, err := controllers[c.Name](c, rng.Stream(r.cfg.Seed, controllerStream))
 	if err != nil {
@@ -62,6 +62,12 @@ func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
 	}
 	if rank != 0 {
 		choose = nil
+	}
+	if in != nil {
+		plan.First, plan.Agreed = in.first(), in.bits
+		if begin := in.log.Begin(in.view).Bits; begin > 0 && in.view > 0 {
+			plan.Start = min(max(begin, c.MinBits), c.MaxBits)
+		}
 	}
 	return gossip.NewAgreement(plan, choose)
 }

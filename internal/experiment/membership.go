@@ -54,14 +54,13 @@ func (r *Run) checkViews() error {
 	case r.method.Together(r.cfg.Seed) != nil && len(r.cfg.Faults.Script) > 0:
 		return configs.Errorf("faults.script", "%s: members cannot come and go: an all-reduce needs all members in every "+
 			"exchange, and only a log of views replays it: remove the script, or take another algorithm.name", r.method)
-	case r.controlled():
-		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: they would not agree on bits: "+
-			"must be fix", a.Controller.Name)
-	case r.quantized() && a.Theta.Rule != "fixed":
-		e := configs.Errorf("algorithm.theta.rule", "%s: members cannot come and go: the bound is one of pairs that stay: "+
-			"must be fixed", a.Theta.Rule)
-		e.Problems[0].Hint = "run it with membership.mode fixed: its events.jsonl has theta by round; set the rule to " +
-			"fixed, and algorithm.theta.value to twice the largest; or set algorithm.codec to full"
+	case r.controlled() && a.Controller.Name != "oland-raj":
+		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: its choice depends on the time, "+
+			"and no log of views replays it: must be fix or oland-raj", a.Controller.Name)
+	case r.quantized() && r.control == nil && a.Theta.Rule != "fixed" && !r.certifies():
+		e := configs.Errorf("algorithm.theta.rule", "%s of %s: members cannot come and go: the bound is one of pairs that "+
+			"stay: must be adaptive, measured or fixed", a.Theta.Rule, r.method)
+		e.Problems[0].Hint = "with adaptive the members choose the bound while the run goes on; or set algorithm.codec to full"
 		return e
 	case r.data.Local():
 		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
@@ -91,6 +90,11 @@ func (r *Run) checkViews() error {
 	return r.checkSizes()
 }
 
+// certifies reports whether the bound is certified, and the sums of a graph say all about it: those of views add up.
+func (r *Run) certifies() bool {
+	return r.quantized() && r.cfg.Algorithm.Theta.Rule == "certified" && r.method.Theta.Theorem
+}
+
 // mostChecked is the largest number of members of a run whose algorithm needs a property of W: a check for each number
 // takes 24·n² bytes and n³ operations.
 const mostChecked = 256
@@ -102,17 +106,24 @@ func (r *Run) checkSizes() error {
 		return configs.Errorf("membership.max", "%d: %s needs %s for each number of members: must be at most %d", m.Max,
 			r.method, on.Need, mostChecked)
 	}
+	if r.certifies() && m.Max > mostChecked {
+		return configs.Errorf("membership.max", "%d: theta needs a certificate for each number of members: must be at most %d",
+			m.Max, mostChecked).With("algorithm.theta.rule")
+	}
 	for n := m.Min; n <= m.Max; n++ {
 		spec := sized(r.graph.Spec(), n)
 		if setting, why := spec.Check(); setting != "" {
 			return configs.Errorf("topology."+setting, "%d members: %s", n, why).With("membership.min", "membership.max")
 		}
-		if on.Met == nil {
+		if on.Met == nil && !r.certifies() {
 			continue
 		}
 		g, err := topology.New(spec)
-		if err == nil {
+		if err == nil && on.Met != nil {
 			err = r.admit(g)
+		}
+		if err == nil && r.certifies() {
+			err = r.certain(g)
 		}
 		if err != nil {
 			return err

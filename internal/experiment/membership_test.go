@@ -14,10 +14,16 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 		"algorithm.name: dcd: members cannot come and go: it sends steps":         {"algorithm.name=dcd"},
 		"algorithm.name: ecd: members cannot come and go: it sends steps":         {"algorithm.name=ecd"},
 		"algorithm.name: adpsgd: members cannot come and go: it has no exchanges": {"algorithm.name=adpsgd"},
-		"algorithm.theta.rule: certified: members cannot come and go: the bound is one of pairs that stay: must be fixed": {
-			"algorithm.theta.rule=certified"},
-		"algorithm.controller.name: oland-raj: members cannot come and go: they would not agree on bits: must be fix": {
-			"algorithm.controller.name=oland-raj"},
+		"algorithm.theta.rule: theorem of dpsgd: members cannot come and go: the bound is one of pairs that stay: must be ad": {
+			"algorithm.theta.rule=theorem"},
+		"algorithm.theta.rule: certified of d2: members cannot come and go": {"algorithm.theta.rule=certified",
+			"algorithm.name=d2"},
+		"members: moniqua: certified rule: 8 levels": {"algorithm.codec=moniqua", "algorithm.theta.rule=certified",
+			"algorithm.bits=3", "topology={kind: torus, rows: 2, cols: 4, slack: 1}"},
+		"membership.max: 300: theta needs a certificate for each number of members: must be at most 256": {
+			"algorithm.codec=moniqua", "algorithm.theta.rule=certified", "membership.max=300"},
+		"algorithm.controller.name: mqgrad: members cannot come and go: its choice depends on the time, and no log": {
+			"algorithm.controller.name=mqgrad"},
 		"faults.script: allreduce by ring: members cannot come and go: an all-reduce needs all members in every": {
 			"algorithm.name=allreduce", "faults.script=[{at: 3, join: 1}]"},
 		"model.name: external: members cannot come and go": {"model.name=external"},

@@ -37,8 +37,11 @@ func (r *Run) reach() int {
 	if r.Reweights() {
 		return 2 * r.N()
 	}
-	return max(r.graph.Reach(), r.graph.Period())
+	return reachOf(r.graph)
 }
+
+// reachOf is reach of a graph that loses no workers.
+func reachOf(g *topology.Graph) int { return max(g.Reach(), g.Period()) }
 
 // partners returns the workers with which a worker of AD-PSGD may ever exchange.
 func (b *builder) partners() []topology.Rank {

@@ -30,7 +30,7 @@ type Run struct {
 	schedule train.Schedule
 	bound    float64               // on the update directions of all workers, 0 = none
 	theta    []func(k int) float64 // by lane; nil in full precision and under control
-	control  func(registry.Lane) (*moniqua.Control, error)
+	control  thetaControl
 	extent
 	problem  *model.Problem // that the quadratics of all workers share, nil for other models
 	scorer   *score.Scorer
@@ -70,11 +70,12 @@ type network struct {
 // A builder makes one worker of a run.
 type builder struct {
 	*Run
-	rank   topology.Rank
-	rows   topology.Sequence // neighbours that the worker hears and tells
-	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
-	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
-	late   bool              // all workers are in one process: their first messages may wait
+	rank    topology.Rank
+	rows    topology.Sequence // neighbours that the worker hears and tells
+	agreed  *gossip.Agreement // its part in the choice of bits; nil: bits do not change
+	chapter *chapter          // of a run whose members come and go; nil: they stay
+	audit   *moniqua.Audit    // of workers in one process; nil: messages are not compared
+	late    bool              // all workers are in one process: their first messages may wait
 }
 
 // typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.

@@ -30,6 +30,9 @@ var thetaControls = map[string]struct {
 	"measured": {moniqua.Measured, false},
 }
 
+// A thetaControl makes the control of θ of a lane, in a view of a run whose members come and go; nil: there are none.
+type thetaControl func(of registry.Lane, lane int, in *chapter) (*moniqua.Control, error)
+
 // defaultBound is the G_∞ that the value 0 in a run file stands for. Of optimizers whose directions have a bound it is
 // that bound, and the weight decay of a parameter of this size.
 const defaultBound = 1
@@ -38,7 +41,7 @@ const defaultBound = 1
 // returns neither in full precision, and where links have controls of their own. It computes the bound at once, because
 // bits without a bound on this graph are a mistake in the run file.
 func (r *Run) chooseTheta() (
-	rules []func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
+	rules []func(k int) float64, control thetaControl, err error,
 ) {
 	if !r.quantized() {
 		return nil, nil, nil
@@ -143,7 +146,7 @@ func (r *Run) lateNews(levels int) float64 {
 const usualUpdate = 1. / 1024
 
 // checkedControl returns the constructor of each worker's control, or why there can be none.
-func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*moniqua.Control, error), error) {
+func (r *Run) checkedControl(rounding moniqua.Rounding) (thetaControl, error) {
 	plan, err := r.controlPlan(rounding)
 	if err != nil {
 		return nil, err
@@ -156,11 +159,15 @@ func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*m
 	if _, err = rule(plan); err != nil {
 		return nil, err
 	}
-	return func(lane registry.Lane) (*moniqua.Control, error) {
-		if lane.Models {
-			return rule(plan)
+	return func(of registry.Lane, lane int, in *chapter) (*moniqua.Control, error) {
+		own := other
+		if of.Models {
+			own = plan
 		}
-		return rule(other)
+		if in != nil {
+			own = in.control(own, lane)
+		}
+		return rule(own)
 	}, nil
 }
 
@@ -222,9 +229,13 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 // unverified builds the codec of a lane of the worker, which does not verify.
 func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Codec, error) {
 	if b.control == nil {
-		return moniqua.New(b.levels(), rounding, b.theta[lane], b.laneSeed(lane), b.rank)
+		theta := b.theta
+		if b.chapter != nil && b.chapter.theta != nil {
+			theta = b.chapter.theta
+		}
+		return moniqua.New(b.levels(), rounding, theta[lane], b.laneSeed(lane), b.rank)
 	}
-	control, err := b.control(b.method.Lanes()[lane])
+	control, err := b.control(b.method.Lanes()[lane], lane, b.chapter)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func TestAdaptiveFindsATheta(t *testing.T) {
 func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
 	start := func(bits string) float64 {
 		r := assemble(t, append([]string{"algorithm.bits=" + bits}, quick...)...)
-		control, err := r.control(registry.Lane{Models: true})
+		control, err := r.control(registry.Lane{Models: true}, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
 func TestThetaStartsLargerWhereNewsIsLate(t *testing.T) {
 	start := func(set ...string) float64 {
 		r := assemble(t, append(set, "model={name: quadratic, dim: 20}", "algorithm.theta.rule=adaptive")...)
-		control, err := r.control(registry.Lane{Models: true})
+		control, err := r.control(registry.Lane{Models: true}, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

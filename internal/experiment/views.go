@@ -6,6 +6,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
@@ -35,7 +36,11 @@ func Resized(r *Run, n int) (*Run, error) {
 
 // An Entry is the place of a member in a run whose members come and go.
 type Entry struct {
+	Log      *view.Log
+	View     int
+	Theta    *Certificates // of the run; nil: its rule is not certified
 	ID       topology.Rank // the address of its noise and its mini-batches
+	Rank     int           // among the members of the view
 	Seat     int           // among the workers of an all-reduce
 	Workers  int           // that take part
 	Rows     topology.Sequence
@@ -59,7 +64,20 @@ const serverNoise = 1<<31 - 7
 
 // Enter makes a member at its place. The run is that of as many workers as the view has members.
 func Enter(r *Run, e Entry) (*Member, error) {
-	b := &builder{Run: r, rank: e.ID, rows: e.Rows}
+	b := &builder{Run: r, rank: e.ID, rows: e.Rows, chapter: &chapter{log: e.Log, view: e.View}}
+	if e.Theta != nil {
+		theta, err := e.Theta.rule(e.Log, e.View)
+		if err != nil {
+			return nil, err
+		}
+		b.chapter.theta = []func(k int) float64{theta}
+	}
+	if r.controlled() {
+		var err error
+		if b.agreed, err = r.agreement(topology.Rank(e.Rank), b.chapter); err != nil {
+			return nil, err
+		}
+	}
 	objective, err := model.New(b.modelSpec(int(e.ID), b.cfg.Train.Batch))
 	if err != nil {
 		return nil, err
@@ -86,7 +104,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
-	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps}
+	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.agreed}
 	if saved == nil {
 		m.machine, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
 	} else {
@@ -119,8 +137,9 @@ func (m *Member) Score(k int) (s record.Score, due bool, err error) {
 
 // Step completes the record of round k, see work.Task.Step.
 func (m *Member) Step(measured record.Step) record.Step {
+	bits, _ := m.builder.bits()
 	task := work.Task{Rank: m.builder.rank, Machine: m.machine, Recording: work.Recording{
-		Parameters: m.builder.Parameters(), Theta: m.builder.thetaOf(m.machine)}}
+		Parameters: m.builder.Parameters(), Theta: m.builder.thetaOf(m.machine), Bits: bits}}
 	measured.Loss = float64(m.loss)
 	return task.Step(measured)
 }
@@ -130,7 +149,8 @@ func (m *Member) Final(measured record.Final) (record.Final, error) {
 	task := work.Task{Rank: m.builder.rank, Machine: m.machine}
 	f := task.Final(measured)
 	f.Theta = m.builder.bounds(m.machine, m.builder.thetaOf(m.machine), f.Rounds)
-	f.Bits = float64(m.builder.Bits())
+	_, mean := m.builder.bits()
+	f.Bits = mean()
 	s, err := m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
 	f.Loss, f.Accuracy = s.Loss, s.Accuracy
 	return f, err

@@ -170,7 +170,7 @@ func (w *world) options(id view.ID) member.Options {
 	m := w.config()
 	return member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: m.Min, Council: council.Options{
 		ID: id, Seed: w.members.Run().Config().Seed, Base: w.members.Base(), Beat: beat, Patience: patience,
-		Grace: time.Duration(m.Grace), Margin: margin, Most: m.Max,
+		Grace: time.Duration(m.Grace), Margin: margin, Most: m.Max, Certain: w.members.Certain(),
 	}}
 }
 

@@ -1,0 +1,131 @@
+package member
+
+import (
+	"slices"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/view"
+)
+
+// Members may choose θ and bits while the run goes on. The choice of an exchange follows from notes that travel with the
+// messages. A report says what its member knows, and a member that has promised begins no exchange that it knows nothing
+// about: so one of the reporters knows each exchange before the next view.
+
+// value returns what the member uses in exchange x, as far as it knows. A member between two views knows how the next
+// one begins.
+func value(m *Member, x int) (v view.Value, known bool) {
+	w := m.working()
+	if w == nil {
+		if m.log == nil || m.place.state == nil {
+			return v, false
+		}
+		v = m.log.Begin(m.log.Force(m.place.at))
+		chosen := v.Scale > 0 || v.Bits > 0
+		v.First = x
+		return v, !chosen || x == m.place.at
+	}
+	c, known := gossip.Chosen(w, x)
+	return view.Value{First: x, Scale: c.Scales[0], Second: c.Scales[1], Bits: c.Bits}, known
+}
+
+// known returns the first exchange from next up to most that the member knows nothing about, most if there is none.
+func known(m *Member, next, most int) int {
+	for x := next; x < most; x++ {
+		if _, known := value(m, x); !known {
+			return x
+		}
+	}
+	return most
+}
+
+// values lists what the member knows, from before the first exchange that it has not mixed. The list is empty where
+// nothing is chosen, and from a leaver that has ended.
+func values(m *Member) (all []view.Value) {
+	next, at := m.Next()
+	if v, known := value(m, at); !known || v.Scale == 0 && v.Bits == 0 || m.place.standing == Leaving {
+		return nil
+	}
+	first := at
+	for at-first < span(m) && first > 0 {
+		if _, known := value(m, first-1); !known {
+			break
+		}
+		first--
+	}
+	var last view.Value
+	for x := first; x < max(m.place.promise, next, at+1); x++ {
+		v, known := value(m, x)
+		if !known {
+			break
+		}
+		last.First = x
+		if v != last {
+			all = append(all, v)
+		}
+		last = v
+	}
+	return all
+}
+
+// torn lists the messages of the dead that the member has recovered wrongly. Nobody repairs them any more.
+func torn(m *Member) (all []view.Loss) {
+	w := m.working()
+	if w == nil {
+		return nil
+	}
+	_, at := m.Next()
+	for _, e := range m.log.Row(m.o.Council.ID, at).In {
+		if _, dead := m.log.Dead(e.Peer); (dead || slices.Contains(m.place.fence, e.Peer)) && gossip.Torn(w, e.Peer) {
+			all = append(all, view.Loss{Receiver: m.o.Council.ID, Sender: e.Peer, Exchange: at})
+		}
+	}
+	return all
+}
+
+// A retired machine has finished its view. It answers those that have not.
+type retired struct {
+	view int
+	end  int // the first exchange that it has not mixed
+	w    *gossip.Worker
+}
+
+// machine returns the machine that takes requests and repairs of a view, nil if there is none any more.
+func (m *Member) machine(v int) *gossip.Worker {
+	if w := m.working(); w != nil && m.place.view == v {
+		return w
+	}
+	for _, r := range m.retired {
+		if r.view == v {
+			return r.w
+		}
+	}
+	return nil
+}
+
+// mend takes a request or a repair. A request may come again: then the repair was lost.
+func (m *Member) mend(l Letter) {
+	w := m.machine(l.View)
+	if w == nil {
+		return
+	}
+	f := *l.Frame
+	f.Payload = slices.Clone(f.Payload)
+	switch {
+	case f.Kind == gossip.Request:
+		_ = gossip.Answer(w, f) // one that makes no sense is dropped
+	case w == m.working():
+		_ = w.Receive(f) // one that nobody has asked for is dropped
+	}
+	if w == m.working() {
+		return
+	}
+	for _, f := range w.Ready().Send {
+		f.Payload = slices.Clone(f.Payload)
+		m.post = append(m.post, Post{f.To, Letter{Frame: &f, View: l.View}})
+	}
+}
+
+// retire drops the machines that no member needs any more.
+func (m *Member) retire() {
+	m.retired = slices.DeleteFunc(m.retired, func(r retired) bool { return r.end <= m.store.oldest })
+}

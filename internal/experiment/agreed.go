@@ -1,0 +1,52 @@
+package experiment
+
+import (
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/moniqua"
+)
+
+// A chapter is a view of a run whose members come and go, as far as θ and bits depend on it. In each view the members
+// choose them anew. The log says with what they begin, and what holds around a change.
+type chapter struct {
+	log  *view.Log
+	view int
+
+	theta []func(k int) float64 // certified, by lane; nil: as the run says
+}
+
+// first returns the first exchange of the view.
+func (c *chapter) first() int { return c.log.At(c.view).First }
+
+// control puts the plan of a control of θ into the view. No control measures after another one has.
+func (c *chapter) control(plan moniqua.ControlPlan, lane int) moniqua.ControlPlan {
+	scale := func(v view.Value) float64 { return [...]float64{v.Scale, v.Second}[lane] }
+	plan.First = c.first()
+	if begin := scale(c.log.Begin(c.view)); begin > 0 && c.view > 0 {
+		plan.Start = begin
+	}
+	plan.Agreed = func(x int) (float64, bool) {
+		v, ok := c.log.Value(c.view, x)
+		return scale(v), ok && scale(v) > 0
+	}
+	plan.Warm = c.warm()
+	return plan
+}
+
+// warm reports whether the warm-up of the rule measured is over when the view begins. It is over in a view that has an
+// exchange after it: without one, nobody knows what was measured.
+func (c *chapter) warm() bool {
+	for v := range c.view {
+		diameter := reachOf(c.log.Graph(v))
+		warmup := (diameter + 1) * moniqua.ControlPlan{Diameter: diameter}.Warmup()
+		if c.log.At(v+1).First-c.log.At(v).First > warmup {
+			return true
+		}
+	}
+	return false
+}
+
+// bits returns what the log says about bits.
+func (c *chapter) bits(x int) (int, bool) {
+	v, ok := c.log.Value(c.view, x)
+	return v.Bits, ok && v.Bits > 0
+}
