@@ -155,7 +155,7 @@ func Torn(w *Worker, peer topology.Rank) bool {
 		return false
 	}
 	for piece := range w.alg.pieces {
-		if w.inbox.lacks(w.slot(), piece, peer) {
+		if w.mail().inbox.lacks(w.slot(), piece, peer) {
 			return true
 		}
 	}
@@ -165,7 +165,7 @@ func Torn(w *Worker, peer topology.Rank) bool {
 // AskAgain asks for the repairs again that a neighbour has not sent.
 func AskAgain(w *Worker, peer topology.Rank) {
 	for piece := range w.alg.pieces {
-		if w.failed == nil && w.phase != done && w.inbox.lacks(w.slot(), piece, peer) {
+		if w.failed == nil && w.phase != done && w.mail().inbox.lacks(w.slot(), piece, peer) {
 			w.ask(peer, piece, nil)
 		}
 	}
@@ -173,6 +173,6 @@ func AskAgain(w *Worker, peer topology.Rank) {
 
 // Answer takes a request that may come again, because the repair was lost.
 func Answer(w *Worker, f Frame) error {
-	w.outbox.relink(f.From)
+	w.mail().outbox.relink(f.From)
 	return w.Receive(f)
 }

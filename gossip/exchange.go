@@ -139,7 +139,9 @@ func (w *Worker) work() error {
 }
 
 // works reports whether work would do something.
-func (w *Worker) works() bool { return w.failed == nil && (w.mail().outbox.unmade() > 0 || w.untried()) }
+func (w *Worker) works() bool {
+	return w.failed == nil && (w.mail().outbox.unmade() > 0 || w.untried())
+}
 
 // untried reports whether a piece waits to be tried, because the messages of it were there before the worker's own.
 func (w *Worker) untried() bool {

@@ -28,7 +28,7 @@ func Live(run *experiment.Run) screen.Run {
 	cfg := run.Config()
 	return screen.Run{
 		Name: cfg.Name, Method: cfg.Method().String(), Topology: describeTopology(run),
-		Peers: run.N(), Rounds: cfg.Train.Rounds.Known(),
+		Peers: run.N(), Rounds: cfg.Train.Rounds.Known(), Open: cfg.Views(),
 	}
 }
 

@@ -11,6 +11,7 @@ package screen
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"gossiptrainer/internal/record"
@@ -23,8 +24,9 @@ type Run struct {
 	Topology string // for people: ring of 8
 	Peers    int
 	Rounds   int
-	Here     int // peers present from the start: all of a simulation
-	From     int // the first round of a resumed run; 0 for a new one
+	Here     int  // peers present from the start: all of a simulation
+	From     int  // the first round of a resumed run; 0 for a new one
+	Open     bool // members come and go: a row is there from the first event of its member to its end
 }
 
 // A Dashboard keeps the present state of every peer: a pure function of the events and of their times.
@@ -40,6 +42,7 @@ type Dashboard struct {
 // A peer is one row of the table.
 type peer struct {
 	record.Worker
+	number  int       // rank, or id of a member
 	since   time.Time // of the state
 	test    test      // of its final model
 	first   int       // rounds finished when the pace began to count
@@ -51,18 +54,29 @@ type peer struct {
 
 // NewDashboard returns the dashboard of a run that starts now.
 func NewDashboard(run Run, now time.Time) *Dashboard {
-	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
-	for i := range d.peers {
-		d.peers[i] = peer{Worker: record.Worker{State: record.Starting}, since: now, first: run.From, awaited: "-"}
+	d := &Dashboard{run: run, here: run.Here}
+	for rank := 0; rank < run.Peers && !run.Open; rank++ {
+		d.peers = append(d.peers, d.row(rank, now))
 	}
 	return d
+}
+
+// row returns the row of a peer that has said nothing.
+func (d *Dashboard) row(number int, now time.Time) peer {
+	return peer{Worker: record.Worker{State: record.Starting}, number: number, since: now, first: d.run.From, awaited: "-"}
 }
 
 // Add takes an event that came at time now. A status of a negative rank concerns the run as a whole. Other events of
 // ranks outside the run are ignored.
 func (d *Dashboard) Add(e record.Event, now time.Time) {
 	rank := e.Rank()
+	if d.run.Open && rank >= 0 {
+		d.follow(e, now)
+	}
 	switch {
+	case d.has(rank) && d.run.Open:
+		i, _ := d.search(rank)
+		d.addTo(&d.peers[i], e, now)
 	case d.has(rank):
 		d.addTo(&d.peers[rank], e, now)
 	case e.Status == nil || rank >= 0:
@@ -111,7 +125,36 @@ func awaited(l *record.Links) string {
 	return fmt.Sprintf("%d %3.0f %%", most.Peer, 100*float64(most.Last)/float64(l.Rounds))
 }
 
-func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers) }
+func (d *Dashboard) has(rank int) bool {
+	if d.run.Open {
+		_, there := d.search(rank)
+		return there
+	}
+	return rank >= 0 && rank < len(d.peers)
+}
+
+// search returns the row of a member.
+func (d *Dashboard) search(id int) (at int, there bool) {
+	return slices.BinarySearchFunc(d.peers, id, func(p peer, id int) int { return p.number - id })
+}
+
+// mostRows bounds the members with a row.
+const mostRows = 1 << 12
+
+// follow makes and removes the rows of members that come and go, and takes the number of members.
+func (d *Dashboard) follow(e record.Event, now time.Time) {
+	i, there := d.search(e.Rank())
+	ends := e.Status != nil && e.Status.State == record.Finished
+	switch {
+	case ends && there:
+		d.peers = slices.Delete(d.peers, i, i+1)
+	case !ends && !there && (e.Status != nil || e.Step != nil) && len(d.peers) < mostRows:
+		d.peers = slices.Insert(d.peers, i, d.row(e.Rank(), now))
+	}
+	if e.Status != nil && e.Status.Here > 0 {
+		d.here = e.Status.Here
+	}
+}
 
 func (d *Dashboard) addStep(p *peer, s record.Step, now time.Time) {
 	if p.Last.Round == 0 {
@@ -160,8 +203,12 @@ func (d *Dashboard) Round() int {
 	return least
 }
 
-// Present returns the number of peers that have been found or heard, without lost ones.
+// Present returns the number of peers that have been found or heard, without lost ones. Where members come and go it is
+// that of the newest view.
 func (d *Dashboard) Present() int {
+	if d.run.Open {
+		return d.here
+	}
 	heard, gone := 0, 0
 	for i := range d.peers {
 		switch p := &d.peers[i]; {

@@ -366,3 +366,26 @@ func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
 		t.Errorf("%d present in a simulation, want all 4", got)
 	}
 }
+
+// Where members come and go, a row is there from the first event of its member to its end.
+func TestRowsOfMembersComeAndGo(t *testing.T) {
+	now := time.Now()
+	d := NewDashboard(Run{Name: "crew", Peers: 2, Rounds: 100, Open: true}, now)
+	for _, e := range []record.Event{
+		{Status: &record.Status{Rank: 7, State: record.Training, Here: 3}},
+		{Step: &record.Step{Rank: 7, Round: 40, Loss: 2}},
+		{Step: &record.Step{Rank: 3, Round: 60, Loss: 4}},
+		{Status: &record.Status{Rank: 5, State: record.Training, Here: 4}},
+		{Status: &record.Status{Rank: 5, State: record.Finished}},
+	} {
+		d.Add(e, now)
+	}
+	if got, want := d.Line(now), "round=40/100 loss=3 gap=0 members=4"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	table := d.Table(now, Size{Width: 80, Height: 20})
+	if rows := strings.Split(table, "\n"); len(rows) != 6 || !strings.HasPrefix(rows[4], "   3  ") ||
+		!strings.HasPrefix(rows[5], "   7  ") || !strings.Contains(rows[1], "members 4") {
+		t.Errorf("want rows of the members 3 and 7:\n%s", table)
+	}
+}

@@ -20,7 +20,11 @@ func (d *Dashboard) Line(now time.Time) string {
 			s += fmt.Sprintf(" out_mbit=%.1f", m.Out/1e6)
 		}
 	}
-	s += fmt.Sprintf(" peers=%d/%d", d.Present(), d.run.Peers)
+	if d.run.Open {
+		s += fmt.Sprintf(" members=%d", d.Present())
+	} else {
+		s += fmt.Sprintf(" peers=%d/%d", d.Present(), d.run.Peers)
+	}
 	if t, what, ok := d.testing(); ok {
 		s += fmt.Sprintf(" %s=%.2f", strings.ReplaceAll(what, " ", "_"), t.share)
 	}

@@ -79,7 +79,7 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 		rows = room
 	}
 	for rank := range rows {
-		lines = append(lines, d.row(rank, shown))
+		lines = append(lines, d.peers[rank].cells(shown))
 	}
 	if hidden := len(d.peers) - rows; hidden > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
@@ -132,6 +132,9 @@ func (d *Dashboard) progress(now time.Time, width int) string {
 		text, share = what, t.share
 	}
 	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", d.Present(), d.run.Peers), ""
+	if d.run.Open {
+		here = fmt.Sprintf("  members %d", d.Present())
+	}
 	if left, ok := d.left(now); ok {
 		eta = "  eta " + human.Clock(left)
 	}
@@ -167,8 +170,8 @@ func titles(shown []column) string {
 	return s.String()
 }
 
-func (d *Dashboard) row(rank int, shown []column) string {
-	p := &d.peers[rank]
+// cells writes the row of a peer.
+func (p *peer) cells(shown []column) string {
 	name := string(p.State)
 	if p.State == record.Testing && p.test.share > 0 {
 		name = p.test.percent()
@@ -178,7 +181,7 @@ func (d *Dashboard) row(rank int, shown []column) string {
 		state = style.Render(state)
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%*d%*s%s", peerWidth, rank, gutter, "", state)
+	fmt.Fprintf(&s, "%*d%*s%s", peerWidth, p.number, gutter, "", state)
 	for _, c := range shown {
 		text := "-"
 		if p.Last.Round > 0 {

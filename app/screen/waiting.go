@@ -63,22 +63,22 @@ func (d *Dashboard) explain(now time.Time) []explanation {
 // waits returns the lasting waits, equal ones together, in rank order.
 func (d *Dashboard) waits(now time.Time) []wait {
 	var waits []wait
-	for rank := range d.peers {
-		p := &d.peers[rank]
+	for i := range d.peers {
+		p := &d.peers[i]
 		if !p.waits(now) || p.State == record.Starting && d.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
 			return w.state == p.State && reason(w.detail) == reason(p.Detail) && slices.Equal(w.missing, p.Missing)
 		}
-		i := slices.IndexFunc(waits, same)
-		if i < 0 {
-			i = len(waits)
+		of := slices.IndexFunc(waits, same)
+		if of < 0 {
+			of = len(waits)
 			waits = append(waits, wait{state: p.State, missing: p.Missing, more: p.More, detail: p.Detail, since: p.since})
 		}
-		waits[i].who = append(waits[i].who, rank)
-		if p.since.Before(waits[i].since) {
-			waits[i].since = p.since
+		waits[of].who = append(waits[of].who, p.number)
+		if p.since.Before(waits[of].since) {
+			waits[of].since = p.since
 		}
 	}
 	return waits
@@ -102,7 +102,7 @@ func (p *peer) waits(now time.Time) bool {
 func (d *Dashboard) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if d.has(rank) && d.peers[rank].State != record.Waiting {
+		if !d.run.Open && d.has(rank) && d.peers[rank].State != record.Waiting {
 			n++
 		}
 	}

@@ -93,8 +93,7 @@ func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []
 	if err != nil {
 		return nil, nil, err
 	}
-	var last []record.Step
-	var finals []record.Final
+	end := session.Members{Run: sized}
 	var paths []string
 	for rank := range all {
 		r := &all[rank]
@@ -102,18 +101,17 @@ func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []
 		if r.Final.Data, err = sized.Data().Rows(topology.Rank(rank)); err != nil {
 			return nil, nil, err
 		}
-		path := s.Folder.ModelPath(rank)
+		known := r.Final
+		known.Rank = r.Member
+		s.Event(record.Event{Final: &known}) // the record has members by their ids
+		path := s.Folder.ModelPath(r.Member)
 		if err := os.Rename(r.File, path); err != nil {
 			return nil, nil, fmt.Errorf("lab: %w", err)
 		}
-		last, finals, paths = append(last, r.Last), append(finals, r.Final), append(paths, path)
+		end.Last, end.Finals = append(end.Last, r.Last), append(end.Finals, r.Final)
+		end.IDs, paths = append(end.IDs, r.Member), append(paths, path)
 	}
-	for rank := range all {
-		known := finals[rank]
-		known.Rank = all[rank].Member
-		s.Event(record.Event{Final: &known}) // the record has members by their ids
-	}
-	session.Remain(s, sized, last, finals)
+	session.Remain(s, end)
 	models, err := sized.Saved(paths)
 	return models, membership.Told(log), err
 }

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,19 +63,18 @@ type Result struct {
 
 	Final record.Final `json:"result"`
 	Last  record.Step  `json:"last"` // step
+
+	views []record.Membership
+	ids   []view.ID // of the members at the end of this one, in ascending order
 }
 
-// Write writes the result for people.
-func (r *Result) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "member %d has %s after %s and %s: model %.8s in %s\n", r.Member, r.End,
-		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Final.Digest, r.File)
-	if err == nil && r.Digest != "" {
-		_, err = fmt.Fprintf(w, "%s at the end, digest %s\n", plural.Of(r.Members, "member"), r.Digest)
-	}
-	if err == nil {
-		_, err = fmt.Fprintf(w, "the log of views: %s\n", r.Log)
-	}
-	return err
+// Told returns the views as far as the member knows them.
+func (r *Result) Told() []record.Membership { return r.views }
+
+// String describes the result for people.
+func (r *Result) String() string {
+	return fmt.Sprintf("member %d has %s after %s and %s: model %.8s in %s, the log of views in %s", r.Member, r.End,
+		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Final.Digest, r.File, r.Log)
 }
 
 // Take takes part until the run is over, or until the member has left, which it does when leave is closed. A member
@@ -209,7 +210,8 @@ func (m *Member) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
-	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text}})
+	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
+		Here: len(r.Members)}})
 }
 
 // Round records a round.
@@ -273,11 +275,36 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 	final.Rank = int(m.id)
 	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
 		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
+	r.views, r.ids = membership.Told(out.Log), out.Log.At(out.Log.Force(max(0, out.Rounds/m.maker.Plan().Every-1))).IDs()
 	if out.Standing == member.Finished {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
+		r.ids = slices.Sorted(maps.Keys(out.Models))
+	} else {
+		r.Final.Stopped = "this machine has left"
 	}
 	return r, nil
+}
+
+// concludes gives the session of a member on a LAN its result. It has no results of others.
+func (r *Result) concludes(s *session.Session) error {
+	run, err := experiment.Resized(s.Run, len(r.ids))
+	if err != nil {
+		return err
+	}
+	rank := max(0, slices.Index(r.ids, view.ID(r.Member)))
+	final, last := r.Final, r.Last
+	final.Rank, last.Rank = rank, rank
+	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest}
+	if last.Round > 0 {
+		end.Last = append(end.Last, last)
+	}
+	for _, id := range r.ids {
+		end.IDs = append(end.IDs, int(id))
+	}
+	s.Event(record.Event{Final: &r.Final}) // the record has members by their ids
+	session.Remain(s, end)
+	return nil
 }
 
 // An Introduce returns the peers that a member of a lab meets, the founders first, in the order of ranks.
@@ -318,7 +345,7 @@ func OnLAN(ctx context.Context, s *session.Session, o node.Options, leave <-chan
 		}}
 	r, err := m.Take(ctx, o, leave)
 	if err == nil {
-		s.Event(record.Event{Final: &r.Final})
+		err = r.concludes(s)
 	}
 	return r, err
 }

@@ -69,10 +69,11 @@ type Session struct {
 
 	mu sync.Mutex
 	heard
-	finals []record.Final
-	edges  []record.Event
-	missed []missed
-	watch  record.Watch
+	finals  []record.Final
+	edges   []record.Event
+	missed  []missed
+	watch   record.Watch
+	members Members // at the end
 
 	record []record.Event // of the run before it resumed
 	ends   *ending        // before its rounds are over; nil: never

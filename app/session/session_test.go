@@ -274,3 +274,21 @@ func TestNextStepsAreThoseThatWork(t *testing.T) {
 		s.End()
 	}
 }
+
+// A member on a LAN has its own result and the digest of all. Tables name members by id.
+func TestTheSummaryOfAMember(t *testing.T) {
+	m := Members{IDs: []int{0, 4, 9}, Finals: []record.Final{{Rank: 2, Rounds: 30}}, Digest: "ab"}
+	s := record.Summary{Peers: 3, Rounds: 30, Time: 2, Missing: []int{0, 1}, PerWorker: []int{0, 0, 30}}
+	if m.concludes(&s); s.Digest != "ab" || s.Missing != nil || s.Steps != 90 || s.Rate != 45 ||
+		!slices.Equal(s.PerWorker, []int{30, 30, 30}) {
+		t.Errorf("%+v", s)
+	}
+	if got := m.numbered(m.Finals); got[0].Rank != 9 || m.Finals[0].Rank != 2 {
+		t.Errorf("results of %+v, of %+v", got, m.Finals)
+	}
+	m.Digest = ""
+	s = record.Summary{Peers: 3, Rounds: 30, Missing: []int{0, 1}, Steps: 30}
+	if m.concludes(&s); s.Digest != "" || s.Missing != nil || s.Steps != 30 {
+		t.Errorf("after it has left: %+v", s)
+	}
+}

@@ -28,6 +28,7 @@ func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
+	s.members.concludes(&summary)
 	summary.Parts = s.parts.Mean()
 	summary.MissedFaults = s.missedFaults(finals)
 	if s.Mode == "sim" {
@@ -49,7 +50,9 @@ func (s *Session) saveAverage(finals []record.Final, models score.Replicas, dige
 	if all, ok := models.(score.InMemory); ok && worker.Stacks(s.Run) {
 		return results.SaveMean(s.Run, all, digest)
 	}
-	save := func(watch func(done, all int64)) error { return results.SaveAverage(s.Run, finals, digest, watch) }
+	save := func(watch func(done, all int64)) error {
+		return results.SaveAverage(s.Run, s.members.numbered(finals), digest, watch)
+	}
 	if s.Screen.Show == nil {
 		return save(nil)
 	}
@@ -141,7 +144,7 @@ func (s *Session) Bereft() bool {
 	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }
 
-// WriteFinals prints the result of every peer. MEMORY is the most that its process has held, PLANNED is what the run
+// WriteFinals prints the result of every peer, by rank or by the id of a member. MEMORY is the most that its process has held, PLANNED is what the run
 // file lets expect. Workers of a simulation share a process. A terminal that is too narrow for both shows neither; a
 // width of 0 is no bound.
 func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) error {
@@ -158,7 +161,7 @@ func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) err
 		if s.Mode == "sim" {
 			held, planned = 0, 0
 		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", f.Rank, f.Rounds, human.Places(record.Number(f.Loss)),
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t", s.members.number(f.Rank), f.Rounds, human.Places(record.Number(f.Loss)),
 			human.Places(record.Number(f.Accuracy)), human.Size(f.Sent.Wire), human.Seconds(f.Time.Seconds()))
 		if !narrow {
 			fmt.Fprintf(t, "%s\t%s\t", memory(held), memory(planned))

@@ -1,14 +1,57 @@
 package session
 
 import (
+	"slices"
+
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 )
 
-// Remain gives a session the members at the end of a run: their last steps and results, by rank in the last view. The
-// run has one worker for each of them.
-func Remain(s *Session, run *experiment.Run, last []record.Step, finals []record.Final) {
+// Members are those at the end of a run whose members come and go. On a LAN the process has the result of its own alone.
+type Members struct {
+	Run    *experiment.Run // has a worker for each of them
+	IDs    []int           // by rank in the last view
+	Last   []record.Step   // by rank
+	Finals []record.Final  // by rank
+	Digest string          // of the run, for a process that has not all results
+}
+
+// Remain gives a session the members at the end of its run.
+func Remain(s *Session, m Members) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Run, s.last, s.finals = run, last, finals
+	s.Run, s.last, s.finals, s.members = m.Run, m.Last, m.Finals, m
+}
+
+// concludes puts into a summary what a member on a LAN knows of the others. They have results of their own, and at the
+// end of the run they have done the same rounds.
+func (m *Members) concludes(s *record.Summary) {
+	if len(m.Finals) < len(m.IDs) {
+		s.Missing = nil
+	}
+	if m.Digest == "" {
+		return
+	}
+	s.Digest = m.Digest
+	s.PerWorker = slices.Repeat([]int{s.Rounds}, s.Peers)
+	if s.Steps = s.Rounds * s.Peers; s.Time > 0 {
+		s.Rate = float64(s.Steps) / s.Time
+	}
+}
+
+// numbered returns results with the numbers of workers for people in the place of ranks.
+func (m *Members) numbered(finals []record.Final) []record.Final {
+	all := slices.Clone(finals)
+	for i := range all {
+		all[i].Rank = m.number(all[i].Rank)
+	}
+	return all
+}
+
+// number returns the number of a worker for people: the id of a member, or the rank.
+func (m *Members) number(rank int) int {
+	if rank < len(m.IDs) {
+		return m.IDs[rank]
+	}
+	return rank
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,11 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 		return nil
 	}
 	if err == nil {
-		advice.Next(i.Talk, advice.Command("peer", "run", i.File), "on every machine starts the run")
+		why := "on every machine starts the run"
+		if i.Loaded.Config.Views() {
+			why = "on a machine takes part in the run, also while it goes on"
+		}
+		advice.Next(i.Talk, advice.Command("peer", "run", i.File), why)
 		return nil
 	}
 	if missing := terms.Seats - outcome.Joined; outcome.Members == nil && missing > 0 {
@@ -122,17 +127,22 @@ func (i *Invitation) join(token string) string {
 	return advice.Command(words...)
 }
 
-// seats returns how many machines the token admits.
-func (i *Invitation) seats() (int, error) {
-	others := i.Loaded.Config.Topology.Size - 1
-	most := min(others, handover.MostSeats)
-	asked := i.Machines
-	if asked == 0 {
-		asked = others
+// seats returns how many machines the token admits. Where members come and go, machines may join while the run goes on.
+func (i *Invitation) seats(goesOn bool) (int, error) {
+	cfg := i.Loaded.Config
+	others := cfg.Topology.Size - 1
+	usual := others
+	if cfg.Views() {
+		others = cfg.Membership.Max - 1
+		if goesOn || usual == 0 {
+			usual = 1
+		}
 	}
+	most := min(others, handover.MostSeats)
+	asked := cmp.Or(i.Machines, usual)
 	switch {
 	case others < 1:
-		return 0, advice.Usagef("invite: %s is a run of one machine", i.File)
+		return 0, advice.Usagef("invite: %s is a run of at most one machine", i.File)
 	case asked < 1 || asked > most:
 		return 0, advice.Usagef("invite: --machines %d: want 1 to %d", asked, most)
 	case i.Valid < time.Second || i.Valid > longestValid:
@@ -145,11 +155,16 @@ func (i *Invitation) seats() (int, error) {
 
 // terms returns what the invitation hands over.
 func (i *Invitation) terms() (handover.Terms, error) {
-	seats, err := i.seats()
+	cfg := i.Loaded.Config
+	self, err := ownID(cfg)
 	if err != nil {
 		return handover.Terms{}, err
 	}
-	cfg := i.Loaded.Config
+	running := seated(cfg, self, runningPeers())
+	seats, err := i.seats(running != nil)
+	if err != nil {
+		return handover.Terms{}, err
+	}
 	secret, err := peer.Secret(i.Loaded)
 	if err != nil {
 		return handover.Terms{}, err
@@ -162,11 +177,7 @@ func (i *Invitation) terms() (handover.Terms, error) {
 	if err != nil {
 		return handover.Terms{}, err
 	}
-	self, err := ownID(cfg)
-	if err != nil {
-		return handover.Terms{}, err
-	}
-	if err := full(cfg, self, runningPeers()); err != nil {
+	if err := full(cfg, running); err != nil {
 		return handover.Terms{}, err
 	}
 	terms := handover.Terms{
@@ -178,6 +189,7 @@ func (i *Invitation) terms() (handover.Terms, error) {
 		},
 		Offer: handover.Offer{
 			Program: program(), Name: nameOf(i.File, cfg), Machines: cfg.Topology.Size, Data: data, Files: files,
+			Open: cfg.Views(),
 		},
 	}
 	if i.Roster {
@@ -208,17 +220,25 @@ func runningPeers() []status.Answer {
 	return status.AskAll(dir).Peers
 }
 
-// full refuses a run whose members are known: the peer of this machine has its rank, and no roster says who else may
-// come. A machine with a token would be refused by all.
-func full(cfg configs.Config, self string, running []status.Answer) error {
-	for _, p := range running {
-		if p.Peer == self && p.Run == cfg.Name && p.Rank >= 0 && len(cfg.Peers) == 0 {
-			return advice.With(fmt.Errorf("invite: the run %s is full: its %d machines have met, and it is in round %d", p.Run,
-				p.Peers, p.Round), "to add machines, stop the run, set topology.size in the run file of all machines, and invite; "+
-				"a machine of the run that has lost its files gets them by copying")
+// seated returns the peer of this machine that has its rank in a run, nil if there is none.
+func seated(cfg configs.Config, self string, running []status.Answer) *status.Answer {
+	for i, p := range running {
+		if p.Peer == self && p.Run == cfg.Name && p.Rank >= 0 {
+			return &running[i]
 		}
 	}
 	return nil
+}
+
+// full refuses a run whose members are known: the peer of this machine has its rank, no roster says who else may come,
+// and no machine joins later. A machine with a token would be refused by all.
+func full(cfg configs.Config, p *status.Answer) error {
+	if p == nil || len(cfg.Peers) > 0 || cfg.Views() {
+		return nil
+	}
+	return advice.With(fmt.Errorf("invite: the run %s is full: its %d machines have met, and it is in round %d", p.Run,
+		p.Peers, p.Round), "to add machines, stop the run, set topology.size in the run file of all machines, and invite; "+
+		"a machine of the run that has lost its files gets them by copying")
 }
 
 // addrs returns the given addresses for the token.

@@ -34,11 +34,15 @@ type Joined struct {
 	Of      int    `json:"machines"`
 
 	External bool `json:"-"` // a script trains the model
+	Open     bool `json:"-"` // machines join while the run goes on
 }
 
 // Write prints what this machine has, and what to type next.
 func (j *Joined) Write(w io.Writer) error {
 	text := fmt.Sprintf("%s has the run of %d machines; this is machine %d", j.RunFile, j.Of, j.Number)
+	if j.Open {
+		text = fmt.Sprintf("%s has the run; this machine may join it at any time", j.RunFile)
+	}
 	if j.Rank != nil {
 		text += fmt.Sprintf(", worker %d", *j.Rank)
 	}
@@ -143,7 +147,8 @@ func (j *Joining) take(v *handover.Visit) (*Joined, error) {
 	if err != nil {
 		return nil, ended(v, err)
 	}
-	out := &Joined{RunFile: files.runFile, Secret: files.secret, Number: grant.Number, Of: v.Offer.Machines}
+	out := &Joined{RunFile: files.runFile, Secret: files.secret, Number: grant.Number, Of: v.Offer.Machines,
+		Open: v.Offer.Open}
 	if grant.Rank != handover.Unranked {
 		out.Rank = &grant.Rank
 	}

@@ -457,6 +457,21 @@ func TestNoTokenForARunThatIsFull(t *testing.T) {
 		!strings.Contains(hintOf(err), "topology.size") {
 		t.Errorf("error %v, want that the run is full", err)
 	}
+	i.Loaded, err = configs.Load(configs.Source{File: "lan.yaml", Set: []string{"membership.mode=view", "membership.max=5",
+		"algorithm.codec=full"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for machines, want := range map[int]int{0: 1, 4: 4} {
+		i.Machines = machines
+		if terms, err := i.terms(); err != nil || terms.Seats != want || !terms.Offer.Open {
+			t.Errorf("members come and go, %d machines: a token for %d, error %v", machines, terms.Seats, err)
+		}
+	}
+	i.Machines = 5
+	if _, err := i.terms(); err == nil || !strings.Contains(err.Error(), "--machines 5: want 1 to 4") {
+		t.Errorf("error %v, want that at most 4 others may come", err)
+	}
 }
 
 // The model, the batch and the rounds follow rows, values and classes.

@@ -21,6 +21,7 @@ Prints what to type on the other machines: peer join TOKEN. Machine and token pr
 themselves to each other before anything is told, and the connection is encrypted. The
 token expires, and it admits as many machines as the run still needs (--machines). Each
 machine first shows that it has the same data and the same version of the program.
+Where members come and go, a member invites one more machine while the run goes on.
 Where multicast does not pass, the run file gets the addresses of all machines.`
 	InviteExample = `  peer invite lan.yaml
   peer invite lan.yaml --machines 1 --valid 2m   one machine, which comes soon

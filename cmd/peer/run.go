@@ -164,9 +164,10 @@ func runMember(ctx context.Context, c *console, run *experiment.Run, secret stri
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	if err := c.print(result, result.Write); err != nil {
+	if err := c.summarize(s, nil, result.Told()); err != nil {
 		return err
 	}
+	c.say("%s", result)
 	c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
 		"the same run from its log of views: the same digest")
 	return stopped(ctx, nil)

@@ -168,7 +168,8 @@ func (h *chair) due(c *Council) *entry {
 		}
 		if !slices.Equal(more, c.open.Fence) && h.remains(c, more, nil) {
 			leaves := h.leaves(c, more, c.open.Leaves)
-			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: leaves}}
+			return &entry{For: c.log.Len(), Close: &view.Close{Fence: more, Joins: c.open.Joins, Leaves: leaves,
+				End: c.open.End}}
 		}
 		return h.decide(c)
 	}
@@ -237,7 +238,15 @@ func (h *chair) close(c *Council) *entry {
 	if !h.remains(c, next.Fence, nil) {
 		return nil
 	}
-	over := c.host.Over() // nothing is left to do for a newcomer
+	_, ended := view.End(c.log)
+	if next.End = !ended && len(h.stoppers(c)) > 0; next.End { // who wants to leave or join is at the end, too
+		next.Margin = c.o.Margin
+		if len(next.Fence) > 0 {
+			next.Margin = 0
+		}
+		return &entry{For: c.log.Len(), Close: &next}
+	}
+	over := ended || c.host.Over() // nothing is left to do for a newcomer
 	for _, m := range c.log.Last().Members {
 		if h.words[m.ID].Leave && !over {
 			next.Leaves = append(next.Leaves, m.ID)
@@ -347,6 +356,11 @@ func (h *chair) why(c *Council, r *view.Record) string {
 	for _, s := range r.Sponsors {
 		if !slices.ContainsFunc(r.Dead, func(d view.Death) bool { return d.ID == s.ID }) {
 			all = append(all, name(s.ID)+" joins")
+		}
+	}
+	if r.End {
+		for _, id := range h.stoppers(c) {
+			all = append(all, name(id)+" stops the run")
 		}
 	}
 	if len(all) == 0 {

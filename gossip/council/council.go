@@ -119,6 +119,7 @@ type Word struct {
 	Seq    uint64      // of the CLOSE that Report is about, 0: none
 	Report view.Report // also without a CLOSE: Report.State counts
 	Leave  bool        // wants to leave
+	Stop   bool        // wants to end the run for all
 	Done   bool        // has left, and no other needs it
 	Asks   []Newcomer  // that want to join
 	Bye    bool        // of a leader: the receiver is out of the run

@@ -166,7 +166,8 @@ func (m *Member) Late() bool {
 		return false
 	}
 	_, member := m.log.Last().Rank(m.o.Council.ID)
-	return !member && m.place.standing == Joining || at >= exchanges(m.o.Plan)
+	_, ended := view.End(m.log)
+	return !member && m.place.standing == Joining || ended || at >= exchanges(m)
 }
 
 // Next returns the first exchange that the member has not begun, and the first that it has not mixed.
@@ -182,8 +183,11 @@ func (m *Member) Next() (next, at int) {
 	return at, at
 }
 
-// exchanges returns the number of exchanges of a run, E.
-func exchanges(p retrace.Plan) int { return p.Rounds / p.Every }
+// roundsOf returns the number of rounds of the run, as far as the member knows: a record may end it.
+func roundsOf(m *Member) int { return view.Rounds(m.log, m.o.Plan.Rounds, m.o.Plan.Every) }
+
+// exchanges returns the number of exchanges of the run, E.
+func exchanges(m *Member) int { return roundsOf(m) / m.o.Plan.Every }
 
 // host hears the council for the member.
 type host struct{ m *Member }
@@ -193,7 +197,7 @@ func (h host) Close(c view.Close) {
 	h.m.place.fence = c.Fence
 	if h.m.place.promise < 0 {
 		next, _ := h.m.Next()
-		h.m.place.promise = min(exchanges(h.m.o.Plan), known(h.m, next, next+c.Margin))
+		h.m.place.promise = min(exchanges(h.m), known(h.m, next, next+c.Margin))
 	}
 	h.m.gate()
 }
@@ -212,7 +216,7 @@ func (h host) View(r view.Record) {
 // Over reports whether all exchanges of the run are over for the member.
 func (h host) Over() bool {
 	_, at := h.m.Next()
-	return at >= exchanges(h.m.o.Plan)
+	return at >= exchanges(h.m)
 }
 
 // Report returns what the member has.
@@ -261,7 +265,7 @@ func (m *Member) read(r view.Record) {
 
 // bound returns the first exchange that the member may not begin in its present view.
 func (m *Member) bound() int {
-	bound := exchanges(m.o.Plan) + 1
+	bound := exchanges(m) + 1
 	if m.place.promise >= 0 {
 		bound = min(bound, m.place.promise)
 	}
@@ -326,7 +330,7 @@ func (m *Member) cross() bool {
 // finish notes that all rounds are over.
 func finish(m *Member) bool {
 	round, begun := gossip.Standing(m.place.member.Machine())
-	if round == m.o.Plan.Rounds && !begun && m.place.standing == Working {
+	if round == roundsOf(m) && !begun && m.place.standing == Working {
 		m.place.standing = Finished
 		return true
 	}
@@ -347,12 +351,12 @@ func (m *Member) enter() bool {
 	}
 	v := m.log.Force(p.at)
 	rank, member := m.log.At(v).Rank(self)
-	if !member || p.promise >= 0 && p.promise <= p.at || few(m, v) {
+	if !member || p.promise >= 0 && p.promise <= p.at || few(m, v) && p.at < exchanges(m) {
 		return false
 	}
 	entrance := gossip.Entrance{Round: p.at * m.o.Plan.Every, State: p.state, Clone: p.clone, Restart: v > 0}
 	at := retrace.Place{Log: m.log, View: v, ID: self, Rank: int(rank), Seat: int(rank),
-		Workers: len(m.log.At(v).Members), Rows: view.Rows{Log: m.log, View: v, ID: self}, Rounds: m.o.Plan.Rounds,
+		Workers: len(m.log.At(v).Members), Rows: view.Rows{Log: m.log, View: v, ID: self}, Rounds: roundsOf(m),
 		Entrance: entrance}
 	if p.member, m.failed = m.o.Maker.Enter(at); m.failed != nil {
 		return false

@@ -82,6 +82,7 @@ func Run(log *view.Log, maker Maker, p Plan, watch Watch) error {
 	if p.Rounds < 0 || p.Every < 1 {
 		return fmt.Errorf("retrace: %d rounds with an exchange in every %d: must be at least 0 and 1", p.Rounds, p.Every)
 	}
+	p.Rounds = view.Rounds(log, p.Rounds, p.Every)
 	r := &run{log: log, maker: maker, plan: p, watch: watch, states: map[view.ID]*state.Snapshot{}}
 	for v := range log.Len() {
 		first, end := r.exchanges(v)

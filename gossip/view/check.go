@@ -50,6 +50,8 @@ func (l *Log) check(r *Record) error {
 // checkFounders returns why a record is not view 0.
 func checkFounders(r *Record) error {
 	switch {
+	case r.End:
+		return fmt.Errorf("end: true: the founders cannot end the run")
 	case r.First != 0:
 		return fmt.Errorf("first: %d: the founders begin with exchange 0", r.First)
 	case len(r.Sponsors)+len(r.Left)+len(r.Dead)+len(r.Lost) > 0:
@@ -65,6 +67,9 @@ func (l *Log) checkChange(r *Record) error {
 	before := l.Last()
 	if r.First < before.First {
 		return fmt.Errorf("first: %d: must be at least %d, where the view before begins", r.First, before.First)
+	}
+	if err := l.checkEnd(r); err != nil {
+		return err
 	}
 	want := map[ID]bool{}
 	for _, m := range before.Members {

@@ -12,7 +12,8 @@ type Close struct {
 	Fence  []ID     `json:"fence"` // suspected to be dead: of all CLOSE entries of the change, in ascending order
 	Joins  []Member `json:"joins"`
 	Leaves []ID     `json:"leaves"`
-	Margin int      `json:"margin"` // exchanges that members may still begin; any number ≥ 0 is right
+	Margin int      `json:"margin"`        // exchanges that members may still begin; any number ≥ 0 is right
+	End    bool     `json:"end,omitempty"` // the run ends
 }
 
 // Held lists exchanges of which the reporter has received or mixed the message of a member in the fence.
@@ -91,7 +92,7 @@ func Decide(l *Log, c Close, reports []Report) (Record, error) {
 	for _, report := range d.reports {
 		r.First = max(r.First, report.Promise)
 	}
-	d.first = r.First
+	d.first, r.End = r.First, c.End
 	d.count()
 	for _, id := range c.Fence {
 		r.Dead = append(r.Dead, Death{id, d.last[id]})

@@ -83,6 +83,7 @@ type Record struct {
 	Left     []ID      `json:"left"`     // those that end before First
 	Dead     []Death   `json:"dead"`
 	Lost     []Loss    `json:"lost"`
+	End      bool      `json:"end,omitempty"` // the run ends before First, on purpose
 	Values   []Value   `json:"values,omitempty"`
 	Theta    float64   `json:"theta,omitempty"`
 	Why      string    `json:"why,omitempty"`

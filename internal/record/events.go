@@ -95,7 +95,8 @@ type Status struct {
 	More    int    `json:"more,omitempty"`    // workers for which it waits besides: a message had no room for them
 	// Share is the finished part of the final test, while Testing; Rank may be Average.
 	Share float64 `json:"share,omitempty"`
-	Here  int     `json:"here,omitempty"` // with a negative Rank: peers found so far, this one included
+	// Here is, with a negative Rank, the peers found so far, this one included. A member says how many its view has.
+	Here int `json:"here,omitempty"`
 }
 
 // A Final is one worker's result.

@@ -30,13 +30,16 @@ type Outcome struct {
 // newOutcome returns the outcome of a log: of the members of the last view that have done all rounds.
 func newOutcome(m *membership.Maker, log *view.Log, finished func(view.ID) bool) *Outcome {
 	o := &Outcome{Log: log, members: m}
-	for _, id := range log.At(log.Force(m.Plan().Rounds / m.Plan().Every)).IDs() {
+	for _, id := range log.At(log.Force(rounds(m, log) / m.Plan().Every)).IDs() {
 		if finished(id) {
 			o.IDs = append(o.IDs, id)
 		}
 	}
 	return o
 }
+
+// rounds returns the rounds of the run of a log, which a record may end.
+func rounds(m *membership.Maker, log *view.Log) int { return view.Rounds(log, m.Plan().Rounds, m.Plan().Every) }
 
 // Digest returns that of the models at the end.
 func (o *Outcome) Digest() [sha256.Size]byte {

@@ -55,25 +55,28 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		return nil, nil, err
 	}
 	models := o.Models()
+	end := session.Members{Run: run, Last: o.last(), Finals: finals}
 	for rank := range finals {
 		f := &finals[rank]
 		if f.Data, err = run.Data().Rows(topology.Rank(rank)); err != nil {
 			return nil, nil, err
 		}
 		saved := run.SavedModel(models[rank].X, models[rank].Statistics)
-		saved.Metadata[experiment.MetaRank] = strconv.Itoa(rank)
+		id := int(o.IDs[rank])
+		end.IDs = append(end.IDs, id)
+		saved.Metadata[experiment.MetaRank] = strconv.Itoa(id)
 		saved.Metadata[experiment.MetaRounds] = strconv.Itoa(f.Rounds)
 		saved.Metadata[experiment.MetaDigest] = f.Digest
 		space := runfolder.SpaceError{Dir: s.Folder.Dir, Key: "output.dir", What: "a final model",
 			Need: 4 * int64(len(models[rank].X))}
-		err := s.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(s.Folder.Dir, rank), saved) })
+		err := s.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(s.Folder.Dir, id), saved) })
 		if err != nil {
 			return nil, nil, err
 		}
 		known := *f
-		known.Rank = int(o.IDs[rank])
+		known.Rank = id
 		s.Event(record.Event{Final: &known}) // the record has members by their ids
 	}
-	session.Remain(s, run, o.last(), finals)
+	session.Remain(s, end)
 	return models, membership.Told(o.Log), nil
 }

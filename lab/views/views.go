@@ -76,14 +76,14 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, digest := &Result{Views: membership.Told(log), Members: len(o.IDs), Rounds: m.Plan().Rounds, Log: file}, o.Digest()
+	r, digest := &Result{Views: membership.Told(log), Members: len(o.IDs), Rounds: rounds(m, log), Log: file}, o.Digest()
 	r.Digest = hex.EncodeToString(digest[:])
 	return r, nil
 }
 
 // replay computes the run of a log.
 func replay(m *membership.Maker, log *view.Log) (*Outcome, error) {
-	w := &watch{rounds: m.Plan().Rounds, finished: map[view.ID]bool{}}
+	w := &watch{rounds: rounds(m, log), finished: map[view.ID]bool{}}
 	if err := retrace.Run(log, m, m.Plan(), w); err != nil {
 		return nil, err
 	}

@@ -67,7 +67,8 @@ type Seat struct {
 	said    string               // the last status
 	work    gradient
 	results chan gradient
-	last    struct { // the last gradient, until its round is over
+	stops   chan struct{} // holds a token once the run shall end for all
+	last    struct {      // the last gradient, until its round is over
 		k    int
 		loss float32
 		took time.Duration
@@ -131,7 +132,8 @@ func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
 func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
 	self := o.Member.Council.ID
 	log := o.Log.With("member", int(self))
-	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1)}
+	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
+		stops: make(chan struct{}, 1)}
 	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
 		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
 		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
@@ -145,6 +147,14 @@ func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
 
 // ID returns the id of the member.
 func (s *Seat) ID() views.ID { return s.o.Member.Council.ID }
+
+// Stop lets the run end for all, at an exchange on which the members agree. Any goroutine may call it.
+func (s *Seat) Stop() {
+	select {
+	case s.stops <- struct{}{}:
+	default:
+	}
+}
 
 // Run takes part until the run is over for all, the member has left, or a record says that it is dead. It leaves when
 // leave is closed. When ctx ends it returns at once, without a goodbye. Errors are those of the machine and of ctx.
@@ -171,6 +181,8 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 			err = s.take(g)
 		case <-beat.C:
 			err = s.tick()
+		case <-s.stops:
+			council.Stop(s.m.Council())
 		case <-leave:
 			leave, s.end.leaves = nil, true
 			s.m.Leave()
@@ -349,9 +361,10 @@ func (s *Seat) outcome() Outcome {
 		o.Standing = member.Left
 	}
 	_, at := s.m.Next()
-	o.Rounds = min(at*s.o.Member.Plan.Every, s.o.Member.Plan.Rounds)
+	p := s.o.Member.Plan
+	o.Rounds = min(at*p.Every, p.Rounds)
 	if o.Standing == member.Finished {
-		o.Rounds = s.o.Member.Plan.Rounds
+		o.Rounds = views.Rounds(o.Log, p.Rounds, p.Every)
 	}
 	return o
 }

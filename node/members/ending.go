@@ -46,7 +46,7 @@ const lingering = 10 * time.Second
 // needed returns the members whose results make the digest of the run.
 func (s *Seat) needed(log *views.Log) []id {
 	p := s.o.Member.Plan
-	return log.At(log.Force(p.Rounds / p.Every)).IDs()
+	return log.At(log.Force(views.Rounds(log, p.Rounds, p.Every) / p.Every)).IDs()
 }
 
 // over reports whether the member has nothing left to do.

@@ -221,10 +221,10 @@ func (g *game) end(ctx context.Context) error {
 	}
 	digest := ""
 	for _, m := range last {
-		var result struct{ End, Digest string }
-		if err := json.Unmarshal(m.out.Bytes(), &result); err != nil || result.End != "finished" ||
+		var result struct{ Digest string }
+		if err := json.Unmarshal(m.out.Bytes(), &result); err != nil || result.Digest == "" ||
 			m.cmd.ProcessState.ExitCode() != 0 {
-			return fmt.Errorf("exit code %d, %q: %s", m.cmd.ProcessState.ExitCode(), result.End, m.said())
+			return fmt.Errorf("exit code %d, %s", m.cmd.ProcessState.ExitCode(), m.said())
 		}
 		if digest == "" {
 			digest = result.Digest

@@ -61,6 +61,8 @@ func (i *Invitation) answer(s network.Stream) {
 func (i *Invitation) describe(with *seat, err error, here int) string {
 	no, refused := errors.AsType[*handshake.RefusedError](err)
 	switch {
+	case err == nil && i.terms.Offer.Open:
+		return fmt.Sprintf("has run file and secret, and may join: %d of %d", here, i.terms.Seats)
 	case err == nil:
 		return fmt.Sprintf("has joined: %d of %d machines are here", 1+here, 1+i.terms.Seats)
 	case refused && no.Remote:

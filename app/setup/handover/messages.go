@@ -70,6 +70,7 @@ type Offer struct {
 	RunFile  string          `json:"run_file"`
 	Data     json.RawMessage `json:"data,omitempty"` // the properties that the data of all machines share; nil: no data
 	Files    []File          `json:"files,omitempty"`
+	Open     bool            `json:"open"`    // machines join while the run goes on
 	Gathers  bool            `json:"gathers"` // the run file will list addresses, once all machines are here
 }
 
@@ -98,7 +99,7 @@ func parseRequest(body []byte) (request, error) {
 // parseOffer reads the offer of the host.
 func parseOffer(body []byte) (Offer, error) {
 	var o Offer
-	if json.Unmarshal(body, &o) != nil || !ValidName(o.Name) || o.Machines < 2 || o.Machines > handshake.MaxWorkers {
+	if json.Unmarshal(body, &o) != nil || !ValidName(o.Name) || o.Machines < 1 || o.Machines > handshake.MaxWorkers {
 		return Offer{}, errForm
 	}
 	for _, f := range o.Files {
