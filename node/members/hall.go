@@ -24,9 +24,10 @@ const hallProtocol protocol.ID = "/gossiptrainer/hall/1.0.0"
 
 // A Request names what a member asks of another one, for their scripts.
 type Request struct {
-	What  string `json:"what"`
-	Round int    `json:"round,omitempty"`
-	Call  int    `json:"call,omitempty"` // among those of the round
+	What  string   `json:"what"`
+	To    views.ID `json:"to"` // who is asked: a process may come back with another id
+	Round int      `json:"round,omitempty"`
+	Call  int      `json:"call,omitempty"` // among those of the round
 }
 
 // An AbsentError says that a member has not what it was asked for, and never will.
@@ -220,4 +221,6 @@ func (h *Hall) read(t *handshake.Talk, most int64) ([]byte, error) {
 	}
 }
 
-func (h *Hall) wait(t *handshake.Talk) error { return t.Stream.SetReadDeadline(time.Now().Add(h.detect)) }
+func (h *Hall) wait(t *handshake.Talk) error {
+	return t.Stream.SetReadDeadline(time.Now().Add(h.detect))
+}
