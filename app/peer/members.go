@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
 	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
@@ -23,7 +24,8 @@ import (
 )
 
 // sits takes part in a run whose members come and go. A process beyond the founders is a newcomer.
-func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run) error {
+func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run,
+	child *script.Child) error {
 	dir := seat.Folder(filepath.Dir(p.Path), p.Rank)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -38,7 +40,7 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		}
 		return peers, err
 	}
-	m := seat.Member{Run: run, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
+	m := seat.Member{Run: run, Script: child, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
 		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
 		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,7 +111,7 @@ func (w *Crew) Found(ctx context.Context, founders []views.Member, self views.ID
 		defer cancel()
 		_ = w.board.wait(late, func() bool { return len(w.board.fetched) >= len(founders)-1 }) // others go on without
 		w.board.change(func() { w.board.begun = true })
-		return x, ctx.Err()
+		return slices.Clone(x), ctx.Err() // others may still fetch x
 	}
 	late, cancel := context.WithTimeoutCause(ctx, patience,
 		fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again",
