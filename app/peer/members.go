@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/seat"
@@ -65,6 +64,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		return nil, nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
 	}
 	run := l.Session.Run
+	l.sayShown(run.N())
 	err = fleet.Run(ctx, fleet.Options{
 		Peers:      run.N(),
 		Command:    func(rank, _ int) *exec.Cmd { return l.member(program, rank) },
@@ -76,6 +76,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		History:    l.History,
 		Event:      l.Event,
 		Log:        l.Log,
+		Grace:      l.grace(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -86,7 +87,5 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 // member returns the command that starts a member.
 func (l *Lab) member(program string, rank int) *exec.Cmd {
 	args := []string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank), "--supervised"}
-	cmd := exec.Command(program, append(args, l.words(rank)...)...)
-	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
-	return cmd
+	return l.command(program, append(args, l.words(rank)...))
 }

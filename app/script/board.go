@@ -84,7 +84,7 @@ type board struct {
 	last    int // rounds of the run
 	parts   map[callKey][]byte
 	order   []callKey // of parts
-	idle    bool      // the script takes no step: it has finished, or left its peer for now
+	idle    bool      // the script takes no further step
 	final   []float32 // after the last round; nil before
 	left    bool      // the script has ended
 	gone    map[string]bool

@@ -59,7 +59,6 @@ type scripted struct {
 	calls    int         // that it has made in this round
 	call     *bridge.Act // in which it waits; nil: in none
 	finished bool        // it takes no step, and keeps its vector
-	paused   bool        // it takes no step for now
 	left     bool        // it has ended
 	loss     float32     // the newest
 	spent    time.Duration
@@ -204,7 +203,7 @@ func (w *Crew) enter(k int, x []float32) error {
 	w.lock.Lock()
 	all := w.views
 	w.lock.Unlock()
-	if w.script.finished || w.script.paused || w.script.call != nil {
+	if w.script.finished || w.script.call != nil {
 		return nil // it hears of them before its next turn
 	}
 	if len(all) == 0 {
@@ -251,7 +250,7 @@ func (w *Crew) Gradient(g []float32, k int, x []float32) (float32, error) {
 					return 0, err
 				}
 			}
-		case s.finished || s.paused:
+		case s.finished:
 			if more, err := w.glance(); err != nil || more {
 				if err != nil {
 					return 0, err
@@ -365,6 +364,7 @@ const (
 		"machine mixes without updates; Ctrl-C leaves the run"
 	noRefresh = "other parameters cannot begin to train where members come and go: a newcomer would not know them: unfreeze " +
 		"them before join"
+	noPause = "peer.leave lends a worker to another script, which does not work where members come and go: end the script"
 )
 
 // took takes in an act of the script.
@@ -381,13 +381,13 @@ func (w *Crew) took(act bridge.Act) error {
 	case bridge.Stopping:
 		return w.refuse(noStop)
 	case bridge.Pausing:
-		s.turn, s.paused = false, !s.paused
+		return w.refuse(noPause)
 	case bridge.Finishing:
 		s.turn, s.finished = false, true
 	case bridge.Leaving:
 		s.turn, s.finished, s.left = false, true, true
 	}
-	idle, left := s.finished || s.paused, s.left
+	idle, left := s.finished, s.left
 	w.board.change(func() { w.board.idle, w.board.left = idle, left })
 	return nil
 }
