@@ -461,6 +461,7 @@ func (w *Crew) Leave(why string, rounds int, x []float32) {
 	defer w.mu.Unlock()
 	c := w.child
 	defer c.Close()
+	defer w.board.change(func() { w.board.idle, w.board.left = true, true })
 	if x == nil || w.script.left {
 		c.script.Refuse(why, "")
 		return
