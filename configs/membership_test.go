@@ -32,7 +32,9 @@ func TestBadMembership(t *testing.T) {
 		"membership: {mode: local}": "membership.mode: must be one of fixed, view, got \"local\"",
 		"membership: {mode: view, min: 9}": "membership.min: the run begins with 8 members, and with fewer than 9 all " +
 			"wait: must be at most 8",
-		members + "topology: {size: 20}":       "begins with 20 members: must be at least 20, got 16",
+		members + "topology: {size: 20}": "begins with 20 members: must be at least 20, got 16",
+		members + "model: {name: external}\ntrain: {rounds: script}": "train.rounds: where members come and go, a newcomer " +
+			"cannot know how many steps the scripts of others take: give a number",
 		"membership: {mode: view, max: 4}":     "membership.max: the run begins with 8 members: must be at least 8, got 4",
 		"membership: {mode: view, min: 0}":     "membership.min: must be at least 1, got 0",
 		"membership: {mode: view, grace: 10}":  "membership.grace: must have a unit, as 10ms or 10s",

@@ -28,6 +28,8 @@ type Outline struct {
 	// Exact is E, the number of elements at the end of the vector that travel in full precision whatever the codec.
 	// They are statistics, such as those of a batch normalization, and no parameters that are trained. 0 to Dim − 1.
 	Exact int
+	// Same is a hash of all that is equal on all workers but not in the vector; "": unknown, or compared otherwise.
+	Same string
 }
 
 // Dim returns d, the number of elements, the exact ones included.

@@ -19,6 +19,8 @@ import (
 type Maker struct {
 	// Before is called by the goroutine that computes a gradient, before that of round k; nil: nothing is.
 	Before func(m *experiment.Member, k int) error
+	// Enters is called with the place of each member before it is made; nil: nothing is.
+	Enters func(p retrace.Place)
 
 	run    *experiment.Run
 	runs   map[int]*experiment.Run // by number of workers
@@ -62,6 +64,9 @@ func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
 
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
 func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
+	if m.Enters != nil {
+		m.Enters(p)
+	}
 	n := len(p.Log.At(p.View).Members)
 	run, err := m.Resized(n)
 	if err != nil {

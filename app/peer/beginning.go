@@ -40,7 +40,7 @@ func Assemble(
 		run, err := build(loaded)
 		return run, nil, err
 	}
-	o.Seed = loaded.Config.Seed
+	o.Seed, o.Views = loaded.Config.Seed, loaded.Config.Views()
 	child, err := script.Begin(ctx, o)
 	if err != nil {
 		return nil, nil, err

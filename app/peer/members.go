@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
 	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
@@ -23,7 +23,8 @@ import (
 )
 
 // sits takes part in a run whose members come and go. A process beyond the founders is a newcomer.
-func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run) error {
+func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run,
+	child *script.Child) error {
 	dir := seat.Folder(filepath.Dir(p.Path), p.Rank)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -38,7 +39,7 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		}
 		return peers, err
 	}
-	m := seat.Member{Run: run, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
+	m := seat.Member{Run: run, Script: child, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
 		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
 		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}
@@ -63,6 +64,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		return nil, nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
 	}
 	run := l.Session.Run
+	l.sayShown(run.N())
 	err = fleet.Run(ctx, fleet.Options{
 		Peers:      run.N(),
 		Command:    func(rank, _ int) *exec.Cmd { return l.member(program, rank) },
@@ -74,6 +76,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		History:    l.History,
 		Event:      l.Event,
 		Log:        l.Log,
+		Grace:      l.grace(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -84,7 +87,5 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 // member returns the command that starts a member.
 func (l *Lab) member(program string, rank int) *exec.Cmd {
 	args := []string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank), "--supervised"}
-	cmd := exec.Command(program, append(args, l.words(rank)...)...)
-	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
-	return cmd
+	return l.command(program, append(args, l.words(rank)...))
 }

@@ -76,9 +76,7 @@ func (l *Lab) Run(ctx context.Context) (models score.Replicas, err error) {
 		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
 	}
 	run := l.Session.Run
-	if where := l.Script.where(l.Folder.Dir, run.N()); where != "" && !l.Quiet {
-		fmt.Fprintln(l.Display, where)
-	}
+	l.sayShown(run.N())
 	err = fleet.Run(ctx, fleet.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
 		Command:    func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
@@ -103,6 +101,13 @@ func (l *Lab) Run(ctx context.Context) (models score.Replicas, err error) {
 	return worker.Models(l.Folder, run, l.Finals())
 }
 
+// sayShown says where the output of scripts is that is not shown.
+func (l *Lab) sayShown(peers int) {
+	if where := l.Script.where(l.Folder.Dir, peers); where != "" && !l.Quiet {
+		fmt.Fprintln(l.Display, where)
+	}
+}
+
 // ScriptGrace is how long peers with scripts have between the order to stop and being killed.
 const ScriptGrace = bridge.Ending + fleet.DefaultGrace
 
@@ -121,6 +126,11 @@ func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
 	if l.Resume || life > 0 {
 		args = append(args, "--resume")
 	}
+	return l.command(program, args)
+}
+
+// command returns the command of a peer or member with its share of this machine.
+func (l *Lab) command(program string, args []string) *exec.Cmd {
 	cmd := exec.Command(program, append(args, script.After(l.Script.Command)...)...)
 	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
 	if len(l.Script.Command) > 0 {

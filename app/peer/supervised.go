@@ -49,7 +49,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	}
 	defer child.Close()
 	if cfg := run.Config(); cfg.Views() {
-		return p.sits(ctx, client, run)
+		return p.sits(ctx, client, run, child)
 	}
 	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
 	saver, err := p.saver(ctx, run)
@@ -104,8 +104,11 @@ func (p *Supervised) environment(cfg configs.Config) ([]string, error) {
 		return nil, fmt.Errorf("the output of the script of worker %s: %w", rank, err)
 	}
 	p.Script.Keep = output // until this process ends
-	return []string{"PEER_RANK=" + rank, "PEER_SIZE=" + size, "PEER_LOCAL_RANK=" + rank, "PEER_LOCAL_SIZE=" + size,
-		"PEER_DIR=" + dir}, nil
+	env := []string{"PEER_LOCAL_RANK=" + rank, "PEER_LOCAL_SIZE=" + size, "PEER_DIR=" + dir}
+	if !cfg.Views() { // members have the ranks of their views
+		env = append(env, "PEER_RANK="+rank, "PEER_SIZE="+size)
+	}
+	return env, nil
 }
 
 // train trains the worker and reports its result.

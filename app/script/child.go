@@ -64,7 +64,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	c.script, err = bridge.Start(context.WithoutCancel(ctx), bridge.Options{
 		Command: o.Command, Rank: -1, TCP: overTCP(),
 		Out: o.kept(said), Err: o.kept(failed), Live: o.live(), PythonPath: c.folder, Log: o.Log,
-		Env:  append([]string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}, o.Env...),
+		Env:  append(o.own(), o.Env...),
 		Loss: c.Late.Loss, Values: c.noteValues, Score: c.note,
 	})
 	if err != nil {
@@ -77,7 +77,25 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 		c.Close()
 		return nil, fate(err)
 	}
+	if o.Views && bridge.Same(c.script) == "" {
+		err := errors.New(noViews)
+		c.Refuse(err)
+		return nil, &Error{err}
+	}
 	return c, nil
+}
+
+// noViews is why a script cannot train where members come and go.
+const noViews = "the script does not say in its HELLO that it takes views, which it needs where members come and go: use " +
+	"the package that `peer python path` names, outside of a notebook, or set membership.mode to fixed"
+
+// own returns what the environment of a script has beside that of its peer.
+func (o Options) own() []string {
+	env := []string{"PEER_SEED=" + strconv.FormatUint(o.Seed, 10)}
+	if o.Views {
+		env = append(env, "PEER_VIEWS=1")
+	}
+	return env
 }
 
 // Close kills the script if it still runs, and removes its folder. It may be called twice, and of nil.
@@ -105,7 +123,13 @@ func (c *Child) reveal() {
 func overTCP() bool { return runtime.GOOS == "windows" || os.Getenv("PEER_SOCKET") == "tcp" }
 
 // Outline returns the names and shapes of the vector.
-func (c *Child) Outline() *model.Outline { return outlineOf(c.turns.shape) }
+func (c *Child) Outline() *model.Outline {
+	o := outlineOf(c.turns.shape)
+	if c.o.Views {
+		o.Same = bridge.Same(c.script)
+	}
+	return o
+}
 
 func outlineOf(shape bridge.Outline) *model.Outline {
 	o := &model.Outline{Exact: shape.Exact}
@@ -235,6 +259,9 @@ func orNaN(v *float64) float64 {
 
 // Refuse ends a script that has joined, but does not fit the run.
 func (c *Child) Refuse(why error) {
+	if c == nil {
+		return
+	}
 	c.script.Refuse(why.Error(), "")
 	c.Close()
 }

@@ -18,6 +18,7 @@ type Options struct {
 	Quiet   bool      // only its errors
 	Hidden  bool      // Out gets nothing but the last lines of a script that fails
 	Log     *slog.Logger
+	Views   bool // members come and go: the script must take views
 }
 
 // said returns where the standard output of the script goes.

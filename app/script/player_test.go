@@ -25,6 +25,7 @@ type player struct {
 	ended bool // END is there
 	round int  // of the last GO
 	size  int  // of its vector
+	views bool // it takes them
 }
 
 // errOver says that the run has ended in a call of the player.
@@ -35,7 +36,11 @@ func play(all string) error {
 	if err := p.join(); err != nil {
 		return err
 	}
-	for word := range strings.FieldsSeq(strings.Split(all, "|")[p.rank]) {
+	words := all // where members come and go each has its own
+	if !p.views {
+		words = strings.Split(all, "|")[p.rank]
+	}
+	for word := range strings.FieldsSeq(words) {
 		if err := p.do(word); errors.Is(err, errOver) {
 			break
 		} else if err != nil {
@@ -50,8 +55,15 @@ func (p *player) join() (err error) {
 		return err
 	}
 	tensors := []bridge.Tensor{{Name: "w", Shape: []int{1}, Dtype: "float32"}}
-	hello, err := bridge.AppendMessage(nil, bridge.KindHello, 0, bridge.Hello{Version: bridge.Version, Client: actor,
-		Memory: bridge.Frames, Outline: bridge.Outline{Tensors: tensors, Elements: 1}})
+	var content any = bridge.Hello{Version: bridge.Version, Client: actor, Memory: bridge.Frames,
+		Outline: bridge.Outline{Tensors: tensors, Elements: 1}}
+	if p.views = os.Getenv("PEER_VIEWS") != "" && os.Getenv("PLAYER_OLD") == ""; p.views {
+		content = struct {
+			bridge.Hello
+			Views string `json:"views"`
+		}{content.(bridge.Hello), "same"}
+	}
+	hello, err := bridge.AppendMessage(nil, bridge.KindHello, 0, content)
 	if err != nil {
 		return err
 	}
@@ -248,6 +260,13 @@ func (p *player) read() (bridge.Header, []byte, error) {
 	switch h.Kind {
 	case bridge.KindGo:
 		p.round, p.size = int(h.Round), int(h.Length)/4
+	case bridge.KindView:
+		var v bridge.View
+		if err := json.Unmarshal(body, &v); err != nil {
+			return h, nil, err
+		}
+		p.rank = v.ID
+		p.tell(fmt.Sprintf("VIEW %d", h.Round), body)
 	case bridge.KindError:
 		return h, nil, fmt.Errorf("the peer refuses: %s", body)
 	}

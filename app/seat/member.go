@@ -17,6 +17,7 @@ import (
 
 	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
@@ -40,6 +41,8 @@ type Member struct {
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
 	Seated func(id view.ID)
 	Begins func(round int)
+	// Script trains an external model; nil: the model is built in.
+	Script *script.Child
 
 	maker *membership.Maker
 	id    view.ID
@@ -47,6 +50,8 @@ type Member struct {
 	seat  *members.Seat
 	last  record.Step
 	ended time.Time // of the last round
+	crew  *script.Crew
+	told  struct{ loss, accuracy float64 } // by the script, of the final model
 }
 
 // A Result is the end of a member.
@@ -85,9 +90,11 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return nil, err
 	}
 	m.maker.Before = m.score
+	m.enlist()
 	for again := false; ; again = true {
 		out, err := m.once(ctx, o, again, leave)
 		if err != nil {
+			m.dismiss(err)
 			return nil, err
 		}
 		if out.Standing == member.Excluded && !closed(leave) {
@@ -137,12 +144,20 @@ func (m *Member) once(
 	if err != nil {
 		return nil, &node.NetworkError{Op: "join", Err: err}
 	}
+	end, err := m.brief(waits, n, at)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	seat, err := m.sit(n, at)
 	if err != nil {
 		return nil, err
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
 	m.ended = m.began
+	if m.crew != nil {
+		m.Script.Tell(int(m.id), m.Hear)
+	}
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -153,7 +168,10 @@ func (m *Member) once(
 	if out.Log == nil || m.maker.Latest(out.ID) == nil {
 		return nil, &node.NetworkError{Op: "join", Err: errOver}
 	}
-	return &out, m.keep(&out)
+	if err := m.keep(&out); err != nil {
+		return nil, err
+	}
+	return &out, m.conclude(ctx, leave, &out)
 }
 
 var (
@@ -203,6 +221,9 @@ func (m *Member) View(r view.Record) {
 	}
 	if r.View == 0 && m.Begins != nil {
 		m.Begins(0)
+	}
+	if m.crew != nil {
+		m.crew.Hears(r)
 	}
 	why := r.Why
 	if r.View == 0 {
@@ -273,6 +294,9 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		return nil, err
 	}
 	final.Rank = int(m.id)
+	if m.Script != nil {
+		final.Loss, final.Accuracy = m.told.loss, m.told.accuracy
+	}
 	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
 		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
 	r.views, r.ids = membership.Told(out.Log), out.Log.At(out.Log.Force(max(0, out.Rounds/m.maker.Plan().Every-1))).IDs()
@@ -336,10 +360,11 @@ func among(founder bool, introduce Introduce) Meet {
 	}
 }
 
-// OnLAN is Take for a peer on a LAN, with the session of its user.
-func OnLAN(ctx context.Context, s *session.Session, o node.Options, leave <-chan struct{}) (*Result, error) {
+// OnLAN is Take for a peer on a LAN, with the session of its user. The child trains an external model, nil of another.
+func OnLAN(ctx context.Context, s *session.Session, child *script.Child, o node.Options, leave <-chan struct{}) (*Result,
+	error) {
 	o.Contacts, o.Roster = members.Contacts(o.Roster), nil // those to call where there is no multicast
-	m := Member{Run: s.Run, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
+	m := Member{Run: s.Run, Script: child, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
 			return members.Meet(ctx, node.ProcessOf(n))
 		}}

@@ -146,6 +146,9 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	if err := c.summarize(s, models, shown); err != nil {
 		return err
 	}
+	if cfg.Views() && cfg.External() { // only the scripts compute it again
+		return nil
+	}
 	if cfg.Views() {
 		c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
 			"the same run from its log of views: the same digest")

@@ -92,7 +92,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer who.Close()
 	if cfg := run.Config(); cfg.Views() {
-		return runMember(ctx, c, run, secret, who)
+		return runMember(ctx, c, run, &member{secret, who, child, said})
 	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
@@ -141,25 +141,34 @@ func openKey(run *experiment.Run) (*identity.Identity, error) {
 var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
 	"start without them: a machine that comes back gets the state of another member")
 
+// A member is this machine in a run whose members come and go.
+type member struct {
+	secret string
+	who    *identity.Identity
+	script *script.Child  // nil: the model is built in
+	said   *script.Outlet // of the script
+}
+
 // runMember takes part in a run whose members come and go. A signal leaves it: the others go on.
-func runMember(ctx context.Context, c *console, run *experiment.Run, secret string, who *identity.Identity) error {
+func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) error {
 	s, err := c.session(ctx, run, session.Options{Mode: "run"})
 	if err != nil {
 		return err
 	}
 	defer s.End()
-	if err := s.Folder.Mark(who.ID()); err != nil {
+	m.said.Lead(s.Display)
+	if err := s.Folder.Mark(m.who.ID()); err != nil {
 		return err
 	}
-	options, err := peer.LANOptions(run, secret, s.Version)
+	options, err := peer.LANOptions(run, m.secret, s.Version)
 	if err != nil {
 		return err
 	}
-	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Event
+	options.Identity, options.Logger, options.Observe = m.who, c.logger(s.Display), s.Event
 	cfg := run.Config()
 	c.resort.Extend(leaving + 3*time.Duration(cfg.Membership.Grace))
 	c.loses(func() string { return "the others take this machine for dead after membership.grace, and go on" })
-	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, options, ctx.Done())
+	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, m.script, options, ctx.Done())
 	s.Display.Close()
 	if err != nil {
 		return stopped(ctx, err)
@@ -168,8 +177,10 @@ func runMember(ctx context.Context, c *console, run *experiment.Run, secret stri
 		return err
 	}
 	c.say("%s", result)
-	c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
-		"the same run from its log of views: the same digest")
+	if m.script == nil {
+		c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
+			"the same run from its log of views: the same digest")
+	}
 	return stopped(ctx, nil)
 }
 

@@ -164,37 +164,40 @@ func (c *conn) takeVector(h Header, r *region) error {
 }
 
 // readHello reads the body of HELLO and the region that came with it.
-func (c *conn) readHello(h Header) (Hello, *region, error) {
+func (c *conn) readHello(h Header) (follower, *region, error) {
 	defer c.closeDescriptor()
 	text, err := c.body(h)
 	if err != nil {
-		return Hello{}, nil, err
+		return follower{}, nil, err
 	}
 	// the version comes first: another version may have other keys
 	var version struct{ Version *int }
 	if err := json.Unmarshal(text, &version); err == nil && version.Version != nil && *version.Version != Version {
-		return Hello{}, nil, fmt.Errorf("the script speaks version %d of the bridge, the peer version %d: "+
+		return follower{}, nil, fmt.Errorf("the script speaks version %d of the bridge, the peer version %d: "+
 			"give both the same release, peer python install has the peer's", *version.Version, Version)
 	}
-	var hello Hello
+	var hello follower
 	if err := strict(KindHello, text, &hello); err != nil {
-		return Hello{}, nil, err
+		return follower{}, nil, err
 	}
 	if version.Version == nil {
-		return Hello{}, nil, errors.New("HELLO: no version")
+		return follower{}, nil, errors.New("HELLO: no version")
 	}
 	if err := hello.Check(); err != nil {
-		return Hello{}, nil, fmt.Errorf("HELLO: %w", err)
+		return follower{}, nil, fmt.Errorf("HELLO: %w", err)
+	}
+	if len(hello.Views) > maxSum {
+		return follower{}, nil, fmt.Errorf("HELLO: views has %d bytes: at most %d", len(hello.Views), maxSum)
 	}
 	switch {
 	case hello.Memory == Frames && c.fd >= 0:
-		return Hello{}, nil, errors.New("HELLO: a descriptor came with memory \"frames\"")
+		return follower{}, nil, errors.New("HELLO: a descriptor came with memory \"frames\"")
 	case hello.Memory == Frames:
 		return hello, private(hello.Elements), nil
 	case hello.Memory != Memfd:
-		return Hello{}, nil, fmt.Errorf("HELLO: memory %q: want \"memfd\" or \"frames\"", hello.Memory)
+		return follower{}, nil, fmt.Errorf("HELLO: memory %q: want \"memfd\" or \"frames\"", hello.Memory)
 	case c.fd < 0:
-		return Hello{}, nil, errors.New("HELLO: no descriptor came with memory \"memfd\": " +
+		return follower{}, nil, errors.New("HELLO: no descriptor came with memory \"memfd\": " +
 			"send it by SCM_RIGHTS with the first byte of HELLO")
 	}
 	r, err := adopt(c.fd, hello.Elements)

@@ -106,8 +106,9 @@ func (s *Script) hearHello(c *conn, h Header) error {
 		return net.ErrClosed
 	}
 	s.lock.Lock()
-	s.turns.greeted(hello)
-	s.outline, s.region = hello.Outline, r
+	s.turns.greeted(hello.Hello)
+	s.turns.views = hello.Views != ""
+	s.outline, s.region, s.same = hello.Outline, r, hello.Views
 	s.lock.Unlock()
 	if hello.Memory == Memfd {
 		close(s.joined)

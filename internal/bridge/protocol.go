@@ -44,13 +44,14 @@ const (
 	KindFinish                  // script: it takes no further step, and keeps the vector
 	KindStop                    // script: it stops the run, a JSON stop, and gives its turn back
 	KindPause                   // script: it gives its turn back for now; again: it wants one
+	KindView                    // peer: who takes part from the next GO on, a JSON View
 )
 
 var kindNames = [...]string{"", "HELLO", "WELCOME", "GO", "END", "STEP", "LOG", "SCORE", "STATE", "COLLECT", "RESULT",
-	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP", "PAUSE"}
+	"BYE", "ERROR", "START", "VECTOR", "FINISH", "STOP", "PAUSE", "VIEW"}
 
 // Valid reports whether k is a kind of the protocol.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindPause }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindView }
 
 func (k Kind) String() string {
 	if !k.Valid() {
@@ -69,6 +70,7 @@ const (
 	maxState = 16 << 30
 	maxCall  = 16 << 30 // of a COLLECT
 	maxText  = 64 << 10 // of the JSON text in it
+	maxSum   = 128      // of views in a HELLO
 )
 
 // A Header is the fixed part of a message. Numbers are little-endian.
@@ -126,6 +128,12 @@ type Hello struct {
 	Outline
 }
 
+// A follower is the body of the HELLO of a script that takes VIEW messages.
+type follower struct {
+	Hello
+	Views string `json:"views,omitempty"` // a hash of all that is equal on all workers and does not travel
+}
+
 // A Welcome is the body of a WELCOME.
 type Welcome struct {
 	Version     int    `json:"version"`
@@ -137,6 +145,23 @@ type Welcome struct {
 	Seed        uint64 `json:"seed"`
 	Checkpoints bool   `json:"checkpoints"` // the peer may ask for STATE
 	Finished    bool   `json:"finished"`    // an earlier process of the script has said FINISH
+}
+
+// A View is the body of a VIEW: who takes part from a round on. The header has that round.
+type View struct {
+	View    int          `json:"view"` // its number
+	Rank    int          `json:"rank"`
+	Size    int          `json:"size"` // members
+	ID      int          `json:"id"`   // of this member, for good
+	Members []ViewMember `json:"members"`
+	Why     string       `json:"why"` // of the change; "" for the founders
+	Round   int          `json:"-"`
+}
+
+// A ViewMember is a member by its id, with the name of its machine.
+type ViewMember struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
 }
 
 // A Reason says why a run ended.

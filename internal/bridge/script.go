@@ -49,6 +49,7 @@ type part struct {
 type greeting struct {
 	outline Outline
 	region  *region
+	same    string // views of the HELLO
 }
 
 // News is the part of a Script's state that messages and the end change.
@@ -191,6 +192,24 @@ func Reshape(s *Script, o Outline) error {
 	}
 	s.outline, s.turns.length = o, 4*uint64(o.Elements)
 	return s.region.reshape(o.Elements)
+}
+
+// Same returns the hash that a script has given which takes views, after Hello; "" of one that does not.
+func Same(s *Script) string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.same
+}
+
+// Tell tells a script that takes views who takes part from the next GO on. It must not be the script's turn.
+func Tell(s *Script, v View) error {
+	if err := s.say(KindView, v.Round, 0, nil); err != nil {
+		return err
+	}
+	s.lock.Lock()
+	s.part.rank, s.part.size = v.Rank, v.Size
+	s.lock.Unlock()
+	return s.why(s.conn.sendJSON(Header{Kind: KindView, Round: uint64(v.Round)}, v))
 }
 
 // Go hands x of round k to the script, whose turn it is until the next act.

@@ -1,6 +1,9 @@
 package bridge
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // A phase is whose turn it is, and what the other side may say.
 type phase int
@@ -29,6 +32,7 @@ type turns struct {
 	phase  phase
 	before phase  // the phase to which RESULT returns
 	memory Memory // known from HELLO on
+	views  bool   // the script takes VIEW
 	length uint64 // bytes of a vector
 	round  uint64 // of the last GO, or of END
 	done   uint64 // rounds that are over: STEP is there, or the run began after them
@@ -157,6 +161,11 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 		next, allowed = t.before, t.phase == collecting
 	case KindState:
 		allowed = t.phase == collecting && t.before == computing && !t.wished
+	case KindView:
+		if !t.views {
+			return errors.New("VIEW: the script has not said in HELLO that it takes it")
+		}
+		allowed = t.phase == welcomed || t.phase == mixing
 	}
 	if !allowed {
 		return fmt.Errorf("%v %v: it is not the peer's turn", kind, t.phase)
@@ -167,7 +176,7 @@ func (t *turns) say(kind Kind, round int, flags uint32) error {
 	}
 	if kind == KindState {
 		t.wish, t.wished = uint64(round), true
-	} else if kind != KindResult && next != resting {
+	} else if kind != KindResult && kind != KindView && next != resting {
 		t.round, t.owes = uint64(round), kind != KindWelcome && flags&FlagState != 0
 	}
 	return nil

@@ -252,3 +252,25 @@ func FuzzConversation(f *testing.F) {
 		}
 	})
 }
+
+// Views come between two turns of a script that takes them. They begin no turn.
+func TestViewsComeBetweenTurns(t *testing.T) {
+	state := turns{phase: joined, memory: Memfd}
+	if err := state.say(KindWelcome, 7, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := state.say(KindView, 7, 0); err == nil || !strings.Contains(err.Error(), "has not said in HELLO") {
+		t.Errorf("a script that takes no views: error %v", err)
+	}
+	for _, p := range []phase{joined, welcomed, computing, mixing, collecting, ended, resting, paused, left} {
+		state := at(p, Memfd)
+		state.views = true
+		err := state.say(KindView, 9, 0)
+		if want := p == welcomed || p == mixing; (err == nil) != want {
+			t.Errorf("VIEW %v: error %v", p, err)
+		}
+		if state.phase != p || state.round != 5 {
+			t.Errorf("VIEW %v: phase %v, round %d", p, state.phase, state.round)
+		}
+	}
+}

@@ -36,6 +36,19 @@ func (r *Run) CheckInside() error {
 
 // external builds the worker of a program. It starts where the program does, or from the saved state s.
 func (b *builder) external(s *state.Snapshot) (*Worker, error) {
+	x, err := b.origin(s)
+	if err != nil {
+		return nil, err
+	}
+	oracle, err := b.outside()
+	if err != nil {
+		return nil, err
+	}
+	return b.trained(x, oracle, s)
+}
+
+// origin returns where the worker of a program starts, unless the saved state s says it.
+func (b *builder) origin(s *state.Snapshot) ([]float32, error) {
 	if b.program == nil {
 		return nil, b.CheckInside()
 	}
@@ -48,10 +61,11 @@ func (b *builder) external(s *state.Snapshot) (*Worker, error) {
 	case len(x) != b.dim:
 		return nil, fmt.Errorf("the script starts with %d elements, but its tensors have %d", len(x), b.dim)
 	}
-	oracle, err := train.NewExternal(int(b.rank), train.Gradient(b.program.Gradient),
+	return x, nil
+}
+
+// outside returns the oracle of a program's updates.
+func (b *builder) outside() (*train.Oracle, error) {
+	return train.NewExternal(int(b.rank), train.Gradient(b.program.Gradient),
 		train.Rule{Bound: b.bound, Exact: b.exact})
-	if err != nil {
-		return nil, err
-	}
-	return b.trained(x, oracle, s)
 }

@@ -48,9 +48,6 @@ func (r *Run) checkViews() error {
 	case !r.method.Takes.Views.Given:
 		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
 			r.method.Takes.Views.Reason())
-	case r.cfg.External():
-		return configs.Errorf("model.name", "%s: members cannot come and go here: only its script can train it",
-			r.cfg.Model.Name)
 	case r.method.Together(r.cfg.Seed) != nil && len(r.cfg.Faults.Script) > 0:
 		return configs.Errorf("faults.script", "%s: members cannot come and go: an all-reduce needs all members in every "+
 			"exchange, and only a log of views replays it: remove the script, or take another algorithm.name", r.method)

@@ -26,7 +26,6 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 			"algorithm.controller.name=mqgrad"},
 		"faults.script: allreduce by ring: members cannot come and go: an all-reduce needs all members in every": {
 			"algorithm.name=allreduce", "faults.script=[{at: 3, join: 1}]"},
-		"model.name: external: members cannot come and go": {"model.name=external"},
 		"data.weights: samples: members cannot come and go: the weights are those of the founders: must be workers": {
 			"data.weights=samples"},
 		"data.sizes.law: shares: members cannot come and go: the list is one of the founders: must be natural": {

@@ -28,7 +28,7 @@ func (r *Run) Sections() []configs.Section {
 
 // scriptSection returns the settings on which the programs of all peers must agree.
 func scriptSection(o *model.Outline) configs.Section {
-	s := compared.Script{Elements: o.Dim(), Exact: o.Exact, Hash: o.Hash()}
+	s := compared.Script{Elements: o.Dim(), Exact: o.Exact, Hash: o.Hash(), Same: o.Same}
 	for _, p := range o.Params {
 		s.Add(p.Name, p.Shape)
 	}

@@ -31,6 +31,7 @@ func Resized(r *Run, n int) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a view of %d members: %w", n, err)
 	}
+	resized.program = r.program
 	return resized, nil
 }
 
@@ -53,7 +54,7 @@ type Entry struct {
 type Member struct {
 	machine   *gossip.Worker
 	oracle    *train.Oracle
-	objective model.Objective
+	objective model.Objective // nil: a program has it
 	builder   *builder
 	g         []float32
 	loss      float32 // of the last gradient
@@ -78,16 +79,8 @@ func Enter(r *Run, e Entry) (*Member, error) {
 			return nil, err
 		}
 	}
-	objective, err := model.New(b.modelSpec(int(e.ID), b.cfg.Train.Batch))
-	if err != nil {
-		return nil, err
-	}
-	oracle, err := b.oracle(objective, &e.Shard)
-	if err != nil {
-		return nil, err
-	}
 	saved := e.Entrance.State
-	x, err := b.begin(objective, saved)
+	objective, oracle, x, err := b.task(e.Shard, saved)
 	if err == nil && saved != nil {
 		err = saved.Load("oracle", oracle)
 	}
@@ -113,6 +106,29 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	return m, err
 }
 
+// task returns what the member trains: an objective, unless a program has it, the oracle of its gradients, and where it
+// begins. A saved state has another beginning.
+func (b *builder) task(shard data.Set, saved *state.Snapshot) (model.Objective, *train.Oracle, []float32, error) {
+	if b.cfg.External() {
+		x, err := b.origin(saved)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		oracle, err := b.outside()
+		return nil, oracle, x, err
+	}
+	objective, err := model.New(b.modelSpec(int(b.rank), b.cfg.Train.Batch))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	oracle, err := b.oracle(objective, &shard)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	x, err := b.begin(objective, saved)
+	return objective, oracle, x, err
+}
+
 // Machine returns the machine.
 func (m *Member) Machine() *gossip.Worker { return m.machine }
 
@@ -127,7 +143,7 @@ func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
 
 // Score scores the replica before round k on a sample of the test rows, if an evaluation is due then.
 func (m *Member) Score(k int) (s record.Score, due bool, err error) {
-	if !m.builder.scorer.Due(k) {
+	if m.objective == nil || !m.builder.scorer.Due(k) {
 		return s, false, nil
 	}
 	id := m.builder.rank
@@ -144,13 +160,17 @@ func (m *Member) Step(measured record.Step) record.Step {
 	return task.Step(measured)
 }
 
-// Final completes the result of the member after its last round, with the score of its replica.
+// Final completes the result of the member after its last round, with the score of its replica, unless a program has
+// the objective.
 func (m *Member) Final(measured record.Final) (record.Final, error) {
 	task := work.Task{Rank: m.builder.rank, Machine: m.machine}
 	f := task.Final(measured)
 	f.Theta = m.builder.bounds(m.machine, m.builder.thetaOf(m.machine), f.Rounds)
 	_, mean := m.builder.bits()
 	f.Bits = mean()
+	if m.objective == nil {
+		return f, nil
+	}
 	s, err := m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
 	f.Loss, f.Accuracy = s.Loss, s.Accuracy
 	return f, err
@@ -158,7 +178,11 @@ func (m *Member) Final(measured record.Final) (record.Final, error) {
 
 // Model returns the replica as it is now, in the memory of the member.
 func (m *Member) Model() score.InMemoryModel {
-	return score.InMemoryModel{X: m.machine.Params(), Statistics: score.Statistics(m.objective)}
+	own := score.InMemoryModel{X: m.machine.Params()}
+	if m.objective != nil {
+		own.Statistics = score.Statistics(m.objective)
+	}
+	return own
 }
 
 // Save enters the state of the oracle.

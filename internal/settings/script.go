@@ -19,6 +19,8 @@ type Script struct {
 	// List has the first tensors in order, as "name [shape]".
 	List    []string `json:"list"`
 	Tensors int      `json:"tensors"`
+	// Same is a hash of the values that do not travel, where members come and go.
+	Same string `json:"same,omitempty"`
 }
 
 // Bounds of a script's texts: bytes of the list, characters of a tensor and of a hash in a message.
@@ -70,6 +72,11 @@ func DescribeScripts(theirs, mine json.RawMessage) string {
 	var here, there Script
 	if json.Unmarshal(mine, &here) != nil || json.Unmarshal(theirs, &there) != nil || here.Hash == "" || there.Hash == "" {
 		return ""
+	}
+	if here.Hash == there.Hash && here.Same != there.Same {
+		return fmt.Sprintf("its frozen tensors or buffers, which do not travel, have other values: hash %s there and %s "+
+			"here: seed the model in the script (torch.manual_seed), and load the same files",
+			short(there.Same, hashShown), short(here.Same, hashShown))
 	}
 	text := fmt.Sprintf("its script has other parameters: %v; here %v", &there, &here)
 	for i := range max(len(here.List), len(there.List)) {

@@ -29,6 +29,8 @@ class Calls:
     def _call(self, number: int, content: dict, raw: Any = b"") -> tuple:
         """Make a call, and return the text and the bytes of its result. A call of one worker has the number 0."""
         peer = self.peer
+        if peer.view is not None and peer.why == "interrupted":
+            raise Error("this machine has left the run, so it takes part in no call: use the model itself")
         with peer._whole():
             peer._wake()
             peer._saves.settle()
@@ -118,7 +120,11 @@ class Calls:
 
     def send(self, raw: bytes, root: int) -> memoryview:
         """Return the bytes of worker root."""
-        return self.collect({"kind": "broadcast", "root": root}, raw)
+        self.count += 1
+        result, came = self._call(self.count, {"kind": "broadcast", "root": root}, raw)
+        if str(root) in result.get("missing", {}):
+            raise Error(f"worker {root} was to give its value, but {result['missing'][str(root)]}: choose another root")
+        return came
 
     # -- means
 
@@ -133,18 +139,29 @@ class Calls:
         if wait:
             self.count += 1
             result, mean = self._call(self.count, content)
-            peer.mean_rounds = dict.fromkeys(chosen or range(peer.size), result["round"])
+            missing = self._missing(result)
+            peer.mean_rounds = {rank: result["round"] for rank in chosen or range(peer.size) if rank not in missing}
+            if not mean:
+                raise Error("no worker of the mean is there any more: choose other ranks")
             return bytearray(mean)
         if not 0 < seconds <= SECONDS:
             raise Error(f"seconds={seconds}: a mean that does not wait takes more than 0 and up to {SECONDS} seconds")
         result, mean = self._call(0, dict(content, seconds=seconds))
-        missing = "; ".join(f"worker {rank}: {why}" for rank, why in result.get("missing", {}).items())
         if not mean:
-            raise Error("no worker of the mean has answered: " + missing)
-        if missing:
-            say("the mean lacks " + missing + script_line())
+            raise Error("no worker of the mean has answered: " + _reasons(result))
+        self._missing(result)
         peer.mean_rounds = {int(rank): round for rank, round in result["rounds"].items()}
         return bytearray(mean)
+
+    def _missing(self, result: dict) -> set:
+        """Say which workers a mean lacks, and return their ranks."""
+        if result.get("missing"):
+            say("the mean lacks " + _reasons(result) + script_line())
+        return {int(rank) for rank in result.get("missing", {})}
+
+
+def _reasons(result: dict) -> str:
+    return "; ".join(f"worker {rank}: {why}" for rank, why in result.get("missing", {}).items())
 
 
 def _ranks(ranks: Optional[Iterable[int]], size: int) -> List[int]:

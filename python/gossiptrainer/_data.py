@@ -118,11 +118,15 @@ class Sampler:
 
     def __init__(self, peer: Any, count: int, shuffled: bool, local: bool) -> None:
         """The samples are numbered within the part where it is local, else within all the data."""
-        check_part(peer, count)
-        self.seed, self.worker, self.shuffled = peer.seed, peer._worker, shuffled
-        samples = range(peer._worker, count, peer._workers)
-        self.samples = range(len(samples)) if local else samples
+        self.peer, self.count, self.shuffled, self.local = peer, count, shuffled, local
         self.epoch = 0
+        self.draw()
+
+    def draw(self) -> None:
+        """Take the samples of this worker of now."""
+        check_part(self.peer, self.count)
+        samples = range(self.peer._worker, self.count, self.peer._workers)
+        self.samples = range(len(samples)) if self.local else samples
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of the next pass; without this, each pass has the next one."""
@@ -133,10 +137,11 @@ class Sampler:
 
     def __iter__(self) -> Iterator[int]:
         epoch, self.epoch = self.epoch, self.epoch + 1
+        self.draw()
         if not self.shuffled:
             return iter(self.samples)
         torch = sys.modules["torch"]
-        random = torch.Generator().manual_seed(number("order", self.seed, self.worker, epoch))
+        random = torch.Generator().manual_seed(number("order", self.peer.seed, self.peer._worker, epoch))
         return iter([self.samples[i] for i in torch.randperm(len(self.samples), generator=random).tolist()])
 
 
@@ -160,7 +165,22 @@ def _loader_class() -> type:
             if self.passes is None:  # a framework has made this one, after ours
                 return super().__iter__()
             order = self.sampler if isinstance(self.sampler, Sampler) else None
+            self._draw(order)
             return self.passes.run(lambda: super(Loader, self).__iter__(), order)
+
+        def _draw(self, order: Optional[Sampler]) -> None:
+            """Take the part of this worker of now, where members come and go."""
+            peer = self.passes.peer
+            if peer.view is None:
+                return
+            if order is None:  # a stream of items
+                self.dataset.worker, self.dataset.workers = peer._worker, peer._workers
+                return
+            order.draw()
+            part = range(peer._worker, order.count, peer._workers)
+            if self.dataset.indices != part:
+                self.dataset.indices = part
+                self._iterator = None  # workers that persist have the part of before
 
     Loader.__module__, Loader.__qualname__ = __name__, "Loader"
     return Loader
@@ -207,7 +227,11 @@ def loader(peer: Any, given: Any, passes: Passes) -> Any:
         say(f"the loader has {why}, so each worker takes every {peer._workers}th batch, and loads the others in vain: "
             "use peer.sampler(dataset)")
         return Batches(given, passes)
-    data = part(peer, given.dataset)
+    if peer.view is None or iterable:
+        data = part(peer, given.dataset)
+    else:  # a part that can change
+        check_part(peer, len(given.dataset))
+        data = tools.Subset(given.dataset, range(peer._worker, len(given.dataset), peer._workers))
     order = None if iterable else Sampler(peer, len(given.dataset), _shuffled(tools, given), local=True)
     made = _loader_class()(data, sampler=order, generator=given.generator, **_options(given))
     made.passes = passes
@@ -309,12 +333,17 @@ class Shard:
 
     def _split(self, torch: Any, given: Any) -> None:
         """Replace a loader whose sampler is torch's own by one over every size-th sample."""
-        peer, count = self.peer, len(given.dataset)
-        if count < peer._workers:
-            raise Error(f"the data has {count} samples, fewer than the {peer._workers} workers of the run")
-        self.order = _Order(range(peer._worker, count, peer._workers), _shuffled(torch.utils.data, given))
+        self.order = _Order(_shuffled(torch.utils.data, given))
         self.data = torch.utils.data.DataLoader(given.dataset, sampler=self.order, generator=torch.Generator(),
                                                 **_options(given))
+        self._draw()
+
+    def _draw(self) -> None:
+        """Take the samples of this worker of now."""
+        peer, given, count = self.peer, self.data, len(self.data.dataset)
+        if count < peer._workers:
+            raise Error(f"the data has {count} samples, fewer than the {peer._workers} workers of the run")
+        self.order.take(range(peer._worker, count, peer._workers))
         if len(self.data) == 0:
             raise Error(f"this worker has {len(self.order.samples)} samples, fewer than a batch of "
                         f"{given.batch_size}: make the batch smaller, or do without drop_last")
@@ -374,6 +403,8 @@ class Shard:
         peer = self.peer
         if self.order is None:
             return itertools.islice(iter(self.data), peer._worker, None, peer._workers)
+        if peer.view is not None:
+            self._draw()
         digest = hashlib.sha256(f"{peer.seed} {peer._worker} {self.epoch}".encode()).digest()
         self.data.generator.manual_seed(int.from_bytes(digest[:7], "little"))
         self.order.draw(self.data.generator)
@@ -389,8 +420,13 @@ class Shard:
 class _Order:
     """A sampler over the samples of one worker."""
 
-    def __init__(self, samples: range, shuffled: bool) -> None:
-        self.samples, self.shuffled, self.now = samples, shuffled, list(samples)
+    def __init__(self, shuffled: bool) -> None:
+        self.shuffled = shuffled
+        self.take(range(0))
+
+    def take(self, samples: range) -> None:
+        """Go over other samples."""
+        self.samples, self.now = samples, list(samples)
 
     def draw(self, generator: Any) -> None:
         self.now = list(self.samples)

@@ -18,7 +18,7 @@ import types
 from typing import Any, Iterator, NamedTuple, Optional
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH, STOP, PAUSE) = range(1, 18)  # kinds of messages
+ FINISH, STOP, PAUSE, VIEW) = range(1, 19)  # kinds of messages
 VERSION = 2
 WITH_STATE = 1  # flag of WELCOME, GO and END: a blob follows, or is wanted
 HEADER = struct.Struct("<IIQQ")  # kind, flags, round, length of the body

@@ -11,7 +11,7 @@ import struct
 import sys
 import traceback
 import types
-from typing import Any, Iterable, Iterator, Optional, Union
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union
 
 from . import _data, _equal, _link, _process, _seeds, _torch, _tree
 from ._calls import Calls
@@ -26,6 +26,13 @@ _REASON = 200  # bytes of why a script stops the run
 _current: Optional[Peer] = None  # one per process
 _away: Optional[Peer] = None  # the peer that the process has left, if join can come back to it
 _left = False  # the process has left a peer for good
+
+
+class Member(NamedTuple):
+    """A worker of a run: its id, which it keeps for good, and the name of its machine."""
+
+    id: int
+    name: str
 
 
 def init(*, seed: Optional[int] = None, peer: Optional[str] = None) -> Peer:
@@ -117,6 +124,7 @@ class Peer:
 
     round: the round that the next step ends, from 0. rounds: those of the whole run; None where the scripts decide.
     why: finished, target, interrupted or stopped, once the run has ended.
+    view: the number of the present view, where members come and go; else None.
     mean_rounds: the workers of the last mean, and after how many rounds each had its values.
     run, seed: name and seed of the run.
     dir: a folder of this worker. local_rank, local_size: its number among the workers of this machine's command.
@@ -139,6 +147,11 @@ class Peer:
             environment("PEER_LOCAL_SIZE") or 1)
         self.round, self.rounds, self.run, self.why = 0, None, "", ""
         self.mean_rounds: dict = {}
+        self.view: Optional[int] = None
+        self._follows = bool(environment("PEER_VIEWS")) and not self._attached  # members come and go
+        self._id, self._members = self._rank, None
+        self._callbacks: list = []  # of on_view
+        self._news: list = []  # views of which they have not been told
         self._done = False  # the run has ended
         self._finished = False  # this worker steps no more
         self._told_endless = False
@@ -162,7 +175,7 @@ class Peer:
             if self._rank == 0 and "torch" not in self._reseeded and _seeds.unseeded():
                 say("worker 0's generators were not seeded: two runs will differ (init(seed=1))")
             group = self._group or _torch.find_group()
-            _seeds.reseed(self._reseeded, self._seed_text, self._rank, group.part if group else 0)
+            _seeds.reseed(self._reseeded, self._seed_text, self._id, group.part if group else 0)
 
     def _join(self, values: Any, optimizers: list, rounds: Optional[int], every: int) -> None:
         self._steps.every = every
@@ -202,9 +215,11 @@ class Peer:
             self._values = values
             link.peer = self
             (_process.attend if self._attached else _process.watch_over)(link)
-            link.hello({"version": _link.VERSION, "client": "gossiptrainer " + __version__,
-                        "elements": values.elements, "exact": values.exact, "tensors": values.tensors,
-                        "memory": link.kind})
+            hello = {"version": _link.VERSION, "client": "gossiptrainer " + __version__,
+                     "elements": values.elements, "exact": values.exact, "tensors": values.tensors, "memory": link.kind}
+            if self._follows:
+                hello["views"] = _equal.digest(values)
+            link.hello(hello)
         else:
             values.attach(bytearray(4 * values.elements))
             self._values = values
@@ -214,6 +229,7 @@ class Peer:
             raise Error(f"the peer speaks version {welcome.get('version')} of the bridge, gossiptrainer {__version__} "
                         f"version {_link.VERSION}: use the package that `peer python path` names")
         self._rank, self._size, self.rounds = welcome["rank"], welcome["size"], welcome["rounds"] or None
+        self._id = self._rank
         self.run, self.round, self.seed = welcome["run"], welcome["round"], welcome["seed"]
         if self._attached:
             self._seed_text = str(self.seed)
@@ -227,7 +243,9 @@ class Peer:
         else:
             self._turn()
         self._reseed()
-        if not self._resume():
+        if self.view is not None:  # peers have compared what does not travel
+            self._equal = True
+        elif not self._resume():
             _equal.equalize(self, self._values)
             self._equal = True
         self._saves.await_place()
@@ -305,6 +323,40 @@ class Peer:
         return self._size
 
     @property
+    def members(self) -> tuple:
+        """The workers of the run in the order of their ranks, each with its id and the name of its machine.
+
+        Where members come and go, rank, size and members are those of the present view. Ids stay.
+        """
+        if self._members is None:
+            return tuple(Member(rank, "") for rank in range(self.size))
+        return self._members
+
+    def on_view(self, callback: Callable) -> Callable:
+        """Have callback(number, members, reason) called at the end of a step after which others take part.
+
+        rank, size and members are those of the new view by then. Where no member comes or goes, nothing calls it.
+        """
+        self._callbacks.append(callback)
+        return callback
+
+    def _see(self, message: _link.Message) -> None:
+        """Take a view of the run."""
+        told = json.loads(bytes(message.body))
+        changed = self.view is not None  # the first one is the start of this worker
+        self.view, self._id, self._rank, self._size = told["view"], told["id"], told["rank"], told["size"]
+        self._members = tuple(Member(each["id"], each["name"]) for each in told["members"])
+        if changed:
+            self._news.append((self.view, self._members, told["why"]))
+
+    def _announce(self) -> None:
+        """Tell the script of the views that have begun."""
+        news, self._news = self._news, []
+        for each in news:
+            for callback in self._callbacks:
+                callback(*each)
+
+    @property
     def device(self) -> str:
         """The device for the model: cuda where torch has one, mps on a Mac, else cpu."""
         import torch
@@ -378,6 +430,7 @@ class Peer:
             self._send(_link.STEP, round=self.round)
             self._turn()
             self._saves.await_place()
+        self._announce()
 
     def refresh(self) -> None:
         """Say that other parameters train from now on than at join: some were unfrozen, or replaced.
@@ -395,6 +448,9 @@ class Peer:
             self._refresh()
 
     def _refresh(self) -> None:
+        if self.view is not None:
+            raise Error("other parameters cannot begin to train where members come and go: a newcomer would not know "
+                        "them: unfreeze them before join")
         values = self._values
         fresh = values.renew()
         names = [slot.name for slot in values.fresh]
@@ -479,8 +535,13 @@ class Peer:
 
     def _receive(self, *kinds: int) -> _link.Message:
         """Return the next message of the peer, in all processes of a group."""
-        message = self._link.wait(*kinds) if self._link is not None else None
-        return message if self._group is None else _link.Message(*self._group.share(message and tuple(message)))
+        while True:
+            message = self._link.wait(*kinds, *([_link.VIEW] if self._follows else [])) if self._link is not None else None
+            if self._group is not None:
+                message = _link.Message(*self._group.share(message and tuple(message)))
+            if message.kind != _link.VIEW:
+                return message
+            self._see(message)
 
     def _send(self, kind: int, body: Any = b"", round: int = 0) -> None:
         if self._link is not None:
@@ -574,6 +635,9 @@ class Peer:
             raise Error(f"stop takes a reason of 1 to {_REASON} bytes: {why[:40]!r}")
         if self._done:
             return
+        if self.view is not None:
+            raise Error("peer.stop ends a run for all, which a script cannot do where members come and go: leave the "
+                        "loop, and this machine mixes without updates; Ctrl-C leaves the run")
         if self._finished:
             raise Error("this worker has finished: call peer.stop(why) in place of peer.finish()")
         if self._alone:
@@ -697,6 +761,9 @@ class Peer:
         global _current, _left, _away
         if self._gone or not self._closed:
             self._check_usable()
+        if self.view is not None and not self._closed and not self.done:
+            raise Error("peer.leave lends a worker to another script, which does not work where members come and go: "
+                        "end the script")
         if not self._alone and not self._closed and self._values.next is not None:
             raise Error("the parameters are about to change: take a step before peer.leave()")
         if self._alone or self._closed or self.done or self._link is not None and (self._link.closed or self._link.refused):
