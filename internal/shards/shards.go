@@ -297,8 +297,8 @@ const builtIn = "glyphs"
 // drawn reports whether the samples are the built-in digits, with the scaling of a new model.
 func drawn(d *Dataset) bool { return d.cfg.Data.Name == builtIn && d.trained == nil }
 
-// The splits of the built-in digits. To draw them takes longer than a small run trains, and a plan or a comparison makes
-// many runs in one process. They do not change.
+// The splits of the built-in digits, which do not change. To draw them takes longer than a small run trains, and a plan
+// or a comparison makes many runs in one process.
 var (
 	drawnToTrain = sync.OnceValues(func() (data.Set, error) {
 		source, err := data.Open(builtIn, "")
