@@ -18,7 +18,8 @@ import (
 func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 	t.Parallel() // it waits for links
 	for rank := range 2 {
-		job := task{n: 2, dim: 100, rounds: 1 << 30}
+		// The links have to stay busy, and the processors not.
+		job := task{n: 2, dim: 100, rounds: 1 << 30, slow: func(int, int) { time.Sleep(time.Millisecond) }}
 		c := both(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
