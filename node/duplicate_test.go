@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/identity"
 )
 
@@ -19,7 +20,8 @@ func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 	t.Parallel() // it waits for links
 	for rank := range 2 {
 		job := task{n: 2, dim: 100, rounds: 1 << 30}
-		c := both(t, nil)
+		slow := shape.Network{Uplink: shape.Link{Latency: time.Millisecond}} // leaves the processors idle
+		c := both(t, func(_ int, o *Options) { o.Network = slow })
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i, n := range c.nodes {
@@ -29,7 +31,7 @@ func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 		eventually(t, "training", func() bool { return c.nodes[1].counters().Sent.Stream > 10_000 })
 		first, other := c.nodes[rank], c.nodes[1-rank]
 		duplicate, err := New(Options{
-			RunID: first.opts.RunID, N: 2, Dim: 100, Detect: time.Second, Sections: first.opts.Sections,
+			RunID: first.opts.RunID, N: 2, Network: slow, Dim: 100, Detect: time.Second, Sections: first.opts.Sections,
 			Identity: first.opts.Identity, Listen: []string{"/ip4/127.0.0.1/tcp/0"},
 		})
 		if err != nil {

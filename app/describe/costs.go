@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/topology"
 )
 
@@ -96,7 +96,7 @@ func costOf(g *topology.Graph) (Cost, error) {
 func (c *Costs) Write(w io.Writer) error {
 	fmt.Fprintf(w, "models that a worker of %d sends until the disagreement is 0.1, 0.01, 0.001 of what it was\n\n",
 		c.Workers)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t, "kind\tper exchange\t0.1\t0.01\t0.001\texchanges\tS\t")
 	for _, k := range c.Kinds {
 		fmt.Fprintf(t, "%s\t%d\t", k.Kind, k.PerRound)

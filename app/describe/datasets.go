@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/data"
@@ -44,7 +43,7 @@ func stateOf(info data.Info, root string) string {
 
 // WriteSets prints a line per set.
 func WriteSets(w io.Writer, sets []Set) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintln(t, "NAME\tSTATE\tTRAIN\tTEST\tSAMPLE\tCLASSES\tTITLE")
 	for _, s := range sets {
 		sample := fmt.Sprint(s.Shape.Features())
@@ -137,7 +136,7 @@ func (e *filesError) Unwrap() []error { return e.errs }
 
 // WriteFiles prints a line per file.
 func WriteFiles(w io.Writer, files []File) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintln(t, "SET\tFILE\tSIZE\tSTATE")
 	for _, f := range files {
 		state := "ok"

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
@@ -93,7 +93,7 @@ func (r *shownGraph) Write(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "workers\t%d, %s, diameter %d, slack %g\n",
 		r.Workers, plural.Of(len(r.Edges), "edge"), r.Diameter, r.Slack)
 	fmt.Fprintf(t, "rho\t%.6f, gap %.6f: distance to consensus after a round of mixing, at most\n", r.Rho, r.Gap)

@@ -3,10 +3,10 @@ package describe
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 )
 
 // Origins returns the origins of all keys, with the value of each auto in this run, if the run can be assembled.
@@ -30,7 +30,7 @@ func Origins(loaded *configs.Loaded) []configs.Origin {
 
 // WriteOrigins prints a line per key.
 func WriteOrigins(w io.Writer, origins []configs.Origin) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	for _, o := range origins {
 		fmt.Fprintf(t, "%s\t%s\t# %s\n", o.Key, o.Value, o.Origin)
 	}
@@ -79,7 +79,7 @@ func EmbeddedFiles() []Entry {
 
 // WriteEntries prints a line per file.
 func WriteEntries(w io.Writer, all []Entry) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	for _, e := range all {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", e.Name, e.Kind, e.About)
 	}

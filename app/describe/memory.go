@@ -3,7 +3,6 @@ package describe
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
@@ -72,7 +71,7 @@ func (m *Memory) WriteDisk(w io.Writer) error {
 }
 
 func (m *Memory) write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	for _, i := range m.Owners {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", i.Owner, human.Size(i.Bytes), i.What)
 	}

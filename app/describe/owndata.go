@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/shards"
 )
@@ -185,7 +185,7 @@ func writeSurvey(w io.Writer, f *data.Survey) {
 }
 
 func writeColumns(w io.Writer, columns []data.ColumnSurvey) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintln(t, "  VALUE\tLEAST\tMOST\tMEAN\tDEVIATION")
 	for i, c := range columns {
 		if i == shownColumns {

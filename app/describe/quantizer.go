@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
@@ -139,7 +138,7 @@ func (r *Quantizer) Draw(z []float32, format string) ([]byte, error) {
 
 // Write prints the report and its levels.
 func (r *Quantizer) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "compressor\t%s: %s\n", r.Name, r.properties())
 	fmt.Fprintf(t, "vector\t%s, %s\n", r.On, plural.Of(r.Parameters, "parameter"))
 	fmt.Fprintf(t, "payload\t%s, %.4g bits per parameter", human.Size(int64(r.Bytes)), r.Bits)
@@ -159,7 +158,7 @@ func (r *Quantizer) Write(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "\nlevels of the first %d parameters:\n", r.Bucket)
-	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t = human.AlignRight(w)
 	fmt.Fprintln(t, "LEVEL\tSHARE\t")
 	for _, l := range r.Levels {
 		fmt.Fprintf(t, "%.5g\t%.4f\t\n", l.Value, l.Share)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
@@ -107,7 +107,7 @@ func (r *sequence) Write(w io.Writer) error {
 	if r.Symmetric {
 		kind = "symmetric"
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "workers\t%d, %s, slack %g\n", r.Workers, kind, r.Slack)
 	fmt.Fprintf(t, "period\t%s\n", r.period())
 	fmt.Fprintf(t, "reach\t%s until all know the news of one worker\n", plural.Of(r.Reach, "exchange"))

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/doctor/meeting"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/stats"
 	"gossiptrainer/node/handshake"
 )
@@ -99,7 +99,7 @@ func writePairs(w io.Writer, pairs []Pair) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintln(t, "PEER\tFROM HERE\tTO HERE\tROUND TRIP\tRATE FROM HERE\tRATE TO HERE\tCLOCK")
 	for _, p := range pairs {
 		o := meeting.Other{ID: p.ID, Rank: handshake.Unranked, Facts: meeting.Facts{Host: p.Host}}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
@@ -23,6 +22,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -348,7 +348,7 @@ func named(head train.Saved) string {
 
 // Write prints the score.
 func (s Score) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "model\t%s\n", s.Model)
 	switch {
 	case s.Rows != "":

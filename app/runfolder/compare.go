@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/human"
@@ -112,7 +111,7 @@ var results = []struct {
 
 // Write prints both tables for people.
 func (c *Comparison) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "A\t%s\nB\t%s\n\n", c.A.Dir, c.B.Dir)
 	for _, part := range []struct {
 		title string

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/advice"
@@ -150,7 +149,7 @@ func (s *Session) Bereft() bool {
 func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) error {
 	const needed = 80 // columns of all
 	narrow := width > 0 && width < needed
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprint(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\t")
 	if !narrow {
 		fmt.Fprint(t, "MEMORY\tPLANNED\t")

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/configs"
@@ -169,7 +168,7 @@ func (all Answers) Of(run string) (Answers, error) {
 // Write prints a line per peer, and the sentences folded to the width of the terminal; 0: there is none.
 func (s Answers) Write(w io.Writer, width int) error {
 	if len(s.Peers) > 0 {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		t := human.AlignLeft(w)
 		fmt.Fprintln(t, "RUN\tPEER\tPEERS\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
 		for _, p := range s.Peers {
 			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))

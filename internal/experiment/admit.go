@@ -38,10 +38,10 @@ func (r *Run) admit(g *topology.Graph) error {
 }
 
 // certificate returns the values of the graph from which the certified rule computes theta.
-func (r *Run) certificate(s topology.Spectrum, rounding moniqua.Rounding) (moniqua.Certified, error) {
+func (r *Run) certificate(s topology.Spectrum) (moniqua.Certified, error) {
 	if r.method.Theta.Certificate == nil {
 		return moniqua.Certified{}, fmt.Errorf("experiment: the certified theta has no bound for the algorithm %s", r.method)
 	}
 	sums, err := r.method.Theta.Certificate(r.graph, s, r.settings())
-	return moniqua.Certified{S: sums.S, S1: sums.S1, Rho: sums.Rho, Levels: r.levels(), Rounding: rounding}, err
+	return moniqua.Certified{S: sums.S, S1: sums.S1, Rho: sums.Rho, Levels: r.levels(), Rounding: r.rounding()}, err
 }

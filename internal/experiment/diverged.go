@@ -57,9 +57,15 @@ func (r *Run) fix() string {
 // beyondRules returns advice about a slack, a gamma or a compressor that auto would not choose.
 func (r *Run) beyondRules() []string {
 	var fixes []string
-	if slack, err := r.autoSlack(); err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > slack {
+	spec := r.graph.Spec()
+	spec.Slack = 1
+	g, err := topology.New(spec)
+	if err == nil {
+		g, err = r.chooseSlack(g)
+	}
+	if err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > g.Spec().Slack {
 		fixes = append(fixes,
-			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
+			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", g.Spec().Slack, float64(r.cfg.Topology.Slack)))
 	}
 	if r.Compresses() {
 		if made, err := r.typical().compressor(0); err == nil {
@@ -74,19 +80,4 @@ func (r *Run) beyondRules() []string {
 				float64(r.cfg.Algorithm.Gamma)))
 	}
 	return fixes
-}
-
-// autoSlack returns the slack that auto stands for.
-func (r *Run) autoSlack() (float64, error) {
-	spec := r.graph.Spec()
-	spec.Slack = 1
-	g, err := topology.New(spec)
-	if err != nil {
-		return 0, err
-	}
-	g, err = r.chooseSlack(g)
-	if err != nil {
-		return 0, err
-	}
-	return g.Spec().Slack, nil
 }

@@ -111,8 +111,8 @@ func TestRunsWithoutEventsAreTheSame(t *testing.T) {
 					"train={rounds: 11, step_size: 0.1, schedule: constant}", fmt.Sprintf("seed=%d", number),
 					fmt.Sprintf("output={every: %d}", 1+number%3)}
 				slow := number % 3
-				if _, err := assembleErr(set...); err != nil {
-					continue // not on this graph
+				if _, err := assembleErr(set...); err != nil || latency != 3*time.Millisecond && graph == graphs[len(graphs)-1] {
+					continue // not on this graph, or like the smaller ring
 				}
 				want := play(t, set, latency, slow, true)
 				got := play(t, set, latency, slow, false)

@@ -65,14 +65,9 @@ func (b *builder) linkCodecs() (map[topology.Rank]algos.Codec, error) {
 }
 
 func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*moniqua.PairCodec, error) {
-	a := b.cfg.Algorithm
-	rounding, err := moniqua.ParseRounding(a.Rounding)
-	if err != nil {
-		return nil, err
-	}
 	return moniqua.NewPair(moniqua.Codec{
-		Levels: b.levels(), Rounding: rounding, Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
-		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.audit, Exact: b.exact,
+		Levels: b.levels(), Rounding: b.rounding(), Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
+		Rank: b.rank, Verify: b.cfg.Algorithm.Theta.Verify, Audit: b.audit, Exact: b.exact,
 	}, peer, control)
 }
 
@@ -82,11 +77,7 @@ func (r *Run) pairControl() (*moniqua.PairControl, error) {
 	if !ok {
 		return moniqua.NewPairFixed(r.cfg.Algorithm.Theta.Value)
 	}
-	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := r.controlPlan(rounding)
+	plan, err := r.controlPlan()
 	if err != nil {
 		return nil, err
 	}

@@ -60,11 +60,6 @@ func ranks(numbers []int) []topology.Rank {
 	return all
 }
 
-// kills reports whether the script ends processes.
-func (r *Run) kills() bool {
-	return slices.ContainsFunc(r.Script(), func(f fault.Fault) bool { return f.Kind == fault.Kill })
-}
-
 // checkScript finds links in the script that the run does not have. Members that come and go may have any.
 func (r *Run) checkScript() error {
 	if r.cfg.Views() {

@@ -88,7 +88,7 @@ func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
 func TestModelsInFilesHaveTheSameMean(t *testing.T) {
 	for _, set := range [][]string{{"model={name: mlp, hidden: [300, 200]}"}, {"model={name: resnet, depth: 8}"},
 		{"model={name: resnet, depth: 8, norm: batch}"}} {
-		r := assemble(t, append([]string{"topology.size=3", "data={name: glyphs}"}, set...)...)
+		r := assemble(t, append([]string{"topology.size=3", "data={name: glyphs}", "output.evaluate_samples=200"}, set...)...)
 		random := rand.New(rand.NewPCG(1, 0))
 		models, paths := make(score.InMemory, 3), []string{}
 		for i := range models {

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/moniqua"
@@ -14,7 +15,7 @@ import (
 )
 
 // thetaRules are the ways to choose the bound of the modulo codec in advance.
-var thetaRules = map[string]func(r *Run, rounding moniqua.Rounding) ([]func(k int) float64, error){
+var thetaRules = map[string]func(r *Run) ([]func(k int) float64, error){
 	"certified": certifiedTheta,
 	"theorem":   theoremTheta,
 	"fixed":     fixedTheta,
@@ -47,20 +48,19 @@ func (r *Run) chooseTheta() (
 		return nil, nil, nil
 	}
 	a := r.cfg.Algorithm
-	rounding, err := moniqua.ParseRounding(a.Rounding)
-	if err != nil {
+	if _, err = moniqua.ParseRounding(a.Rounding); err != nil {
 		return nil, nil, configs.Errorf("algorithm.rounding", "%v", err)
 	}
 	switch choose, ok := thetaRules[a.Theta.Rule]; {
 	case r.Asynchronous():
 		_, err = r.anyLink()
 	case ok:
-		rules, err = choose(r, rounding)
+		rules, err = choose(r)
 		for lane := range rules {
 			rules[lane] = portable(rules[lane])
 		}
 	default:
-		control, err = r.checkedControl(rounding)
+		control, err = r.checkedControl()
 	}
 	if err != nil {
 		return nil, nil, configs.Errorf("algorithm.theta.rule", "%v", err).
@@ -99,6 +99,12 @@ func (r *Run) largestBound() (float64, error) {
 		return 0, err
 	}
 	return bound * slices.Max(weights), nil
+}
+
+// rounding returns the rounding to the grid, whose name chooseTheta has checked.
+func (r *Run) rounding() moniqua.Rounding {
+	rounding, _ := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
+	return rounding
 }
 
 // portable rounds the values of a rule up to a float32. Rules use functions like the cosine whose last bits may depend
@@ -146,12 +152,12 @@ func (r *Run) lateNews(levels int) float64 {
 const usualUpdate = 1. / 1024
 
 // checkedControl returns the constructor of each worker's control, or why there can be none.
-func (r *Run) checkedControl(rounding moniqua.Rounding) (thetaControl, error) {
-	plan, err := r.controlPlan(rounding)
+func (r *Run) checkedControl() (thetaControl, error) {
+	plan, err := r.controlPlan()
 	if err != nil {
 		return nil, err
 	}
-	other, err := r.otherPlan(rounding)
+	other, err := r.otherPlan()
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +178,8 @@ func (r *Run) checkedControl(rounding moniqua.Rounding) (thetaControl, error) {
 }
 
 // controlPlan returns the initial plan for the control of a worker's models.
-func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
-	plan, err := r.otherPlan(rounding)
+func (r *Run) controlPlan() (moniqua.ControlPlan, error) {
+	plan, err := r.otherPlan()
 	if err != nil {
 		return plan, err
 	}
@@ -190,9 +196,9 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 }
 
 // otherPlan is controlPlan for lanes whose values do not follow the step size.
-func (r *Run) otherPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
+func (r *Run) otherPlan() (moniqua.ControlPlan, error) {
 	a := r.cfg.Algorithm
-	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
+	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: r.rounding()}
 	if err := grid.Check(); err != nil {
 		return moniqua.ControlPlan{}, err
 	}
@@ -208,11 +214,7 @@ func (r *Run) otherPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) 
 // moniqua builds the codec of a lane of the worker.
 func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 	a := b.cfg.Algorithm
-	rounding, err := moniqua.ParseRounding(a.Rounding)
-	if err != nil {
-		return nil, err
-	}
-	c, err := b.unverified(rounding, lane)
+	c, err := b.unverified(lane)
 	if err != nil {
 		return nil, err
 	}
@@ -227,23 +229,20 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 }
 
 // unverified builds the codec of a lane of the worker, which does not verify.
-func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Codec, error) {
+func (b *builder) unverified(lane int) (*moniqua.Codec, error) {
 	if b.control == nil {
 		theta := b.theta
 		if b.chapter != nil && b.chapter.theta != nil {
 			theta = b.chapter.theta
 		}
-		return moniqua.New(b.levels(), rounding, theta[lane], b.laneSeed(lane), b.rank)
+		return moniqua.New(b.levels(), b.rounding(), theta[lane], b.laneSeed(lane), b.rank)
 	}
 	control, err := b.control(b.method.Lanes()[lane], lane, b.chapter)
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.NewControlled(b.levels(), rounding, control, b.laneSeed(lane), b.rank)
+	return moniqua.NewControlled(b.levels(), b.rounding(), control, b.laneSeed(lane), b.rank)
 }
-
-// A bounded machine counts the wrongly recovered values of its codecs.
-type bounded interface{ Repairs() gossip.Repairs }
 
 // thetaOf returns the bound of a machine's models by round, nil without one.
 func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
@@ -266,7 +265,8 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 // newAudit returns the audit of workers in one process: it finds wrongly recovered values even if the workers do not
 // verify. It returns nil if they verify or recover nothing, or if a worker that comes back sends its messages again.
 func (r *Run) newAudit() *moniqua.Audit {
-	if !r.quantized() || r.cfg.Algorithm.Theta.Verify || r.kills() {
+	if !r.quantized() || r.cfg.Algorithm.Theta.Verify ||
+		slices.ContainsFunc(r.Script(), func(f fault.Fault) bool { return f.Kind == fault.Kill }) {
 		return nil
 	}
 	return moniqua.NewAudit()
@@ -278,7 +278,7 @@ func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int
 	if theta != nil {
 		t.Value = theta(rounds - 1)
 	}
-	if counts, ok := m.(bounded); ok {
+	if counts, ok := m.(interface{ Repairs() gossip.Repairs }); ok {
 		if seen := counts.Repairs(); seen.Verified {
 			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
 		}
@@ -290,7 +290,7 @@ func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int
 	return t
 }
 
-func fixedTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
+func fixedTheta(r *Run) ([]func(k int) float64, error) {
 	values := []float64{r.cfg.Algorithm.Theta.Value, r.cfg.Algorithm.Theta.Second}
 	rules := make([]func(k int) float64, len(r.method.Lanes()))
 	for lane := range rules {
@@ -302,12 +302,12 @@ func fixedTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
 	return rules, nil
 }
 
-func certifiedTheta(r *Run, rounding moniqua.Rounding) ([]func(k int) float64, error) {
+func certifiedTheta(r *Run) ([]func(k int) float64, error) {
 	spectrum, updates, err := r.bounded()
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := r.certificate(spectrum, rounding)
+	certificate, err := r.certificate(spectrum)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +327,7 @@ func alone(rule func(k int) float64, err error) ([]func(k int) float64, error) {
 	return []func(k int) float64{rule}, err
 }
 
-func theoremTheta(r *Run, _ moniqua.Rounding) ([]func(k int) float64, error) {
+func theoremTheta(r *Run) ([]func(k int) float64, error) {
 	if kind := r.graph.Spec().Kind; !kind.Static() {
 		return nil, fmt.Errorf("experiment: the theorem has no bound for a graph that changes or is directed, like %s: "+
 			"use the rule certified or adaptive", kind)

@@ -3,7 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+
+	"gossiptrainer/internal/human"
 )
 
 // An Agreement compares a cell of one comparison with the same cell of another, which ran in another mode.
@@ -49,7 +50,7 @@ func secondsPerRound(c Cell) float64 { return c.Summary.Time / float64(max(1, c.
 
 // WriteAgreement prints how well two comparisons agree, a line for each cell.
 func WriteAgreement(w io.Writer, first, second *Comparison) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintf(t, "NETWORK\tALGORITHM\tSEED\tMS/ROUND BY %s\tBY %s\tRATIO\tBY LINK\tRATIO\tDIGEST\t\n", first.Mode,
 		second.Mode)
 	for _, a := range Agree(first, second) {

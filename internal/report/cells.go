@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
@@ -12,7 +11,7 @@ import (
 
 // WriteCells prints a table of a comparison, a line for each cell.
 func WriteCells(w io.Writer, c Comparison) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	targets := c.Targets.List()
 	head := "NETWORK\tSEED\tALGORITHM\tSTATUS\t"
 	for _, target := range targets {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -125,7 +124,7 @@ func telling(runs []*record.Summary) []trait {
 // WriteRuns prints a table of finished runs, a line for each, with what tells them apart. If a run used an entropy
 // coder, the table has the sizes after coding.
 func WriteRuns(w io.Writer, runs []*record.Summary) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	coded := slices.ContainsFunc(runs, func(s *record.Summary) bool { return coder(s) != noCoder })
 	head := ""
 	traits := telling(runs)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/internal/human"
@@ -22,7 +21,7 @@ func WriteLosses(w io.Writer, runs []*record.Run) error {
 		}
 		common = min(common, last(moments[i]).Round)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintf(t, "RUN\tROUNDS\tTIME\tTRAIN LOSS\tAT ROUND %.0f\tTIME\t\n", common)
 	for i, name := range Labels(runs) {
 		end, then := last(moments[i]), at(moments[i], common)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
@@ -14,7 +13,7 @@ import (
 
 // WriteSummary prints a summary for people.
 func WriteSummary(w io.Writer, s *record.Summary) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}

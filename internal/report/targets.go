@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
@@ -24,7 +23,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target,
 		referenceOf(s.first()))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprint(t, "ALGORITHM\t")
 	for _, network := range s.Networks {
 		fmt.Fprintf(t, "%s\t", network.Name)

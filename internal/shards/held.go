@@ -70,7 +70,7 @@ func (d *Dataset) Held() ([]byte, error) {
 		return json.Marshal(h)
 	}
 	h.Rows, h.TestRows, h.Fingerprint = source.Info.Train, source.Info.Test, "built in"
-	if d.cfg.Data.Name != "glyphs" {
+	if d.cfg.Data.Name != builtIn {
 		whole, err := source.Train(nil)
 		if err != nil {
 			return nil, err

@@ -117,7 +117,11 @@ func (d *Dataset) prepare() {
 	})
 	d.weights, d.tests = sync.OnceValues(d.weigh), nil
 	for _, s := range d.sources {
-		d.tests = append(d.tests, sync.OnceValues(s.Test))
+		test := s.Test
+		if drawn(d) {
+			test = drawnToTest
+		}
+		d.tests = append(d.tests, sync.OnceValues(test))
 	}
 	d.common = sync.OnceValues(d.allTests)
 }
@@ -156,7 +160,7 @@ func openData(cfg configs.Config, trained *data.Trained) ([]*data.Source, error)
 	dirs := make([]string, len(ranks))
 	for i, r := range ranks {
 		var err error
-		if dirs[i], err = data.Root(r.Dir); err != nil && c.Name != "glyphs" {
+		if dirs[i], err = data.Root(r.Dir); err != nil && c.Name != builtIn {
 			return nil, err
 		}
 	}
@@ -287,6 +291,31 @@ func (d *Dataset) Shards(workers int) ([]data.Set, error) {
 	return sets, err
 }
 
+// builtIn is the name of the digits that the program draws itself.
+const builtIn = "glyphs"
+
+// drawn reports whether the samples are the built-in digits, with the scaling of a new model.
+func drawn(d *Dataset) bool { return d.cfg.Data.Name == builtIn && d.trained == nil }
+
+// The splits of the built-in digits, which do not change. To draw them takes longer than a small run trains, and a plan
+// or a comparison makes many runs in one process.
+var (
+	drawnToTrain = sync.OnceValues(func() (data.Set, error) {
+		source, err := data.Open(builtIn, "")
+		if err != nil {
+			return data.Set{}, err
+		}
+		return source.Train(nil)
+	})
+	drawnToTest = sync.OnceValues(func() (data.Set, error) {
+		source, err := data.Open(builtIn, "")
+		if err != nil {
+			return data.Set{}, err
+		}
+		return source.Test()
+	})
+)
+
 // readAll reads the shards of all workers.
 func readAll(d *Dataset, workers int) ([]data.Set, error) {
 	sets := make([]data.Set, workers)
@@ -303,7 +332,11 @@ func readAll(d *Dataset, workers int) ([]data.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := d.sources[0].Train(nil)
+	read := func() (data.Set, error) { return d.sources[0].Train(nil) }
+	if drawn(d) {
+		read = drawnToTrain
+	}
+	all, err := read()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/session"
@@ -100,7 +99,7 @@ func Extent(file *configs.Comparison) string {
 
 // WriteForecasts prints a line per network and algorithm.
 func WriteForecasts(w io.Writer, all []Forecast) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t,
 		"NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
 	for _, f := range all {

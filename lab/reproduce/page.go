@@ -12,10 +12,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
@@ -65,7 +65,7 @@ func (p *Page) Tally() string {
 
 // Write prints a line per claim.
 func (p *Page) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := human.AlignLeft(w)
 	fmt.Fprintln(t, "VERDICT\tCLAIM")
 	for _, j := range p.Claims {
 		fmt.Fprintf(t, "%s\t%s\n", j.Verdict, j.Claim.Words)

@@ -21,8 +21,10 @@ const fullVariable = "CHAOS"
 func quick() []scenario {
 	return []scenario{
 		{name: "quick-hung", place: lab, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
-			faults: []fault{{freeze, anyRank, 20, 500 * time.Millisecond}}},
+			settings: []string{"model.hidden=[16]"},
+			faults:   []fault{{freeze, anyRank, 20, 500 * time.Millisecond}}},
 		{name: "quick-lan", place: lan, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
+			settings: []string{"model.hidden=[16]"},
 			faults: []fault{
 				{cable, anyRank, 20, 500 * time.Millisecond}, {corrupt, anyRank, 100, 300 * time.Millisecond},
 				{split, anyRank, 200, 500 * time.Millisecond}, {garbage, anyRank, 300, 300 * time.Millisecond},
@@ -39,6 +41,9 @@ func TestPeersKeepTheirPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	played := quick()
+	if available() == nil {
+		played = played[1:] // the same peers, with more faults, on a LAN
+	}
 	if pattern := os.Getenv(fullVariable); pattern != "" {
 		chosen := regexp.MustCompile(pattern)
 		for _, s := range rows() {

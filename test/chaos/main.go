@@ -81,7 +81,7 @@ func (o options) run(ctx context.Context) error {
 // build makes the program in a folder.
 func build(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "peer")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program,
+	if text, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program,
 		"gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, text)
 	}
