@@ -63,15 +63,17 @@ func newStack(workers []*Worker) *Stack {
 		return nil
 	}
 	r.makes = !full
-	for parity := range r.models.Rows {
-		r.models.Rows[parity] = algos.NewRows(n, dim)
-		r.models.Largest[parity] = make([]float32, n)
-	}
 	if workers[0].open() != nil {
 		return nil // and the same error comes again
 	}
 	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
-	r.enter()
+	for _, now := range []int{r.k % 2, (r.k + 1) % 2} { // the models of the workers may be freed in between
+		r.models.Rows[now] = algos.NewRows(n, dim)
+		r.models.Largest[now] = make([]float32, n)
+		if now == r.k%2 {
+			r.enter()
+		}
+	}
 	return r
 }
 
