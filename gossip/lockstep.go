@@ -44,6 +44,7 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
 	}
 	for i, w := range workers {
+		w.asked = false // the gradients come by Gradient
 		quiet(w)
 		l.tell(i)
 	}
@@ -66,7 +67,7 @@ func joins(w *Worker, others []*Worker) bool {
 		}
 	}
 	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1
-	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.heir == nil
+	waits := w.phase == computing && w.failed == nil && w.gate == forever && w.boundary.heir == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
 		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1, Late: first.schedule.Late}
 }

@@ -50,6 +50,7 @@ type keeper struct {
 	at       int
 	crossed  []crossing // by worker; nil before a state is taken
 	left     int        // workers that have not reached the round
+	taken    bool       // a state has just been taken
 	past     []input
 }
 
@@ -200,5 +201,6 @@ func (k *keeper) finish(s *simulation) error {
 	if err != nil {
 		return fmt.Errorf("sim: the state before round %d: %w", at, err)
 	}
+	k.taken = true
 	return nil
 }

@@ -106,6 +106,11 @@ func (s *simulation) run(ctx context.Context) error {
 		if err := s.keeper.keep(s); err != nil {
 			return err
 		}
+		if s.keeper.taken {
+			if over, err := s.again(ctx); over || err != nil {
+				return err
+			}
+		}
 	}
 	return s.stuck()
 }
