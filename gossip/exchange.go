@@ -23,11 +23,11 @@ func (w *Worker) begin() error {
 	if w.phase = computing; w.schedule.Late && w.k == 0 {
 		return nil
 	}
-	return w.open()
+	return overlap(w)
 }
 
-// open sends the messages that overlap with the gradient, unless they are sent.
-func (w *Worker) open() error {
+// overlap sends the messages that overlap with the gradient, unless they are sent.
+func overlap(w *Worker) error {
 	if w.phase == computing && w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
 		return w.tell()
 	}
@@ -139,7 +139,9 @@ func (w *Worker) work() error {
 }
 
 // works reports whether work would do something.
-func (w *Worker) works() bool { return w.failed == nil && (w.mail().outbox.unmade() > 0 || w.untried()) }
+func (w *Worker) works() bool {
+	return w.failed == nil && (w.mail().outbox.unmade() > 0 || w.untried())
+}
 
 // untried reports whether a piece waits to be tried, because the messages of it were there before the worker's own.
 func (w *Worker) untried() bool {

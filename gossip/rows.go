@@ -63,7 +63,7 @@ func newStack(workers []*Worker) *Stack {
 		return nil
 	}
 	r.makes = !full
-	if workers[0].open() != nil {
+	if overlap(workers[0]) != nil {
 		return nil // and the same error comes again
 	}
 	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
@@ -96,14 +96,14 @@ func (r *Stack) enter() {
 		copy(row, r.rules[i].X)
 		r.rules[i].Move(row)
 		r.rules[i].Forget()
-		w.vacate()
+		vacate(w)
 		r.models.Largest[now][i] = vec.MaxAbs(row)
 	}
 	r.first = append(r.first, int32(len(r.from)))
 }
 
 // vacate gives up the memory of messages that leave makes again. A worker that has just begun has no others.
-func (w *Worker) vacate() {
+func vacate(w *Worker) {
 	switch m := w.box; {
 	case m == nil:
 	case w.k == 0 && m.outbox.lender == nil && !m.outbox.logged:

@@ -25,7 +25,7 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
 	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{
-		Rounds: rounds, Every: every, Agreed: b.agreed, Late: b.late, Heir: b.program != nil && b.program.Heir,
+		Rounds: rounds, Every: every, Agreed: b.agreed, Late: true, Heir: b.program != nil && b.program.Heir,
 	})
 }
 

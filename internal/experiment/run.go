@@ -74,7 +74,6 @@ type builder struct {
 	rows   topology.Sequence // neighbours that the worker hears and tells
 	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
 	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
-	late   bool              // all workers are in one process: their first messages may wait
 }
 
 // typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.

@@ -73,7 +73,6 @@ func (r *Run) again(rank topology.Rank, shard *data.Set, audit *moniqua.Audit, s
 	if err != nil {
 		return nil, err
 	}
-	b.late = true
 	w, err := b.worker(shard, s)
 	if err != nil {
 		return nil, err

@@ -8,9 +8,9 @@ import (
 
 // again goes on without events after a state has been taken, where all workers have just begun one round. It reports
 // whether the run is over; otherwise the queue goes on. Gradients that are ordered count: an oracle takes each once.
-func (s *simulation) again(ctx context.Context) (over bool, err error) {
+func again(ctx context.Context, s *simulation) (over bool, err error) {
 	s.keeper.taken = false
-	if !plain(s) || !s.together() {
+	if !plain(s) || !together(s) {
 		return false, nil
 	}
 	l := newLockstep(s)
@@ -21,13 +21,13 @@ func (s *simulation) again(ctx context.Context) (over bool, err error) {
 	for i := range l.at.begun {
 		l.at.begun[i] = s.now
 	}
-	l.ordered, l.rows.rough = true, 1 // a stack would take the gradients itself
+	l.rows.ordered, l.rows.rough = true, 1 // a stack would take the gradients itself
 	return l.rounds(ctx)
 }
 
 // together reports whether all workers have just begun one round: the queue has their gradients, and all messages of
 // that round that exist.
-func (s *simulation) together() bool {
+func together(s *simulation) bool {
 	k, gradients, frames := s.peers[0].round, 0, 0
 	for _, e := range s.queue.sorted() {
 		f := e.frame

@@ -31,7 +31,6 @@ type lockstep struct {
 	at      moments
 	near    [][]topology.Rank
 	g       [][]float32 // by worker without overlap, else by thread
-	ordered bool        // the queue has ordered the gradients of this round
 	order   []int       // workers in the order in which they end the round
 	lanes   []lane      // by thread
 	rows    stacked
@@ -39,9 +38,10 @@ type lockstep struct {
 
 // stacked is the state of rounds as a stack.
 type stacked struct {
-	later  *later    // nil: workers enter every round
-	losses []float32 // by worker, of the last such round
-	rough  int       // rounds that the workers go through themselves before they may be a stack again
+	later   *later    // nil: workers enter every round
+	losses  []float32 // by worker, of the last such round
+	ordered bool      // the queue has ordered the gradients of this round
+	rough   int       // rounds that the workers go through themselves before they may be a stack again
 }
 
 // moments are those of a round, by worker.
@@ -291,12 +291,12 @@ func (l *lockstep) round(k int) error {
 	}
 	l.at.begun, l.at.ends = l.at.ends, l.at.begun
 	for i := range l.peers {
-		if !l.ordered {
+		if !l.rows.ordered {
 			break
 		}
 		l.threads[0].pool.release(&l.peers[i].order)
 	}
-	l.ordered = false
+	l.rows.ordered = false
 	for thread := range l.lanes {
 		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last, g: l.lanes[thread].g}
 	}
@@ -334,7 +334,7 @@ func (l *lockstep) gradient(thread, i, k int) error {
 // take takes the gradient of a worker, or waits for it where the queue has ordered it.
 func (l *lockstep) take(thread, i, k int) []float32 {
 	p := &l.peers[i]
-	if l.ordered {
+	if l.rows.ordered {
 		l.threads[thread].pool.wait(&p.order)
 		return p.order.g
 	}

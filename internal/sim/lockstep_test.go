@@ -50,8 +50,8 @@ func late(latency time.Duration) shape.Network {
 	return shape.Network{Uplink: shape.Link{Latency: latency}}
 }
 
-// Where a state is due the queue takes over, the rounds after it have no events again, and the run ends as it would have
-// ended.
+// Where a state is due the queue takes over, and the rounds after it have no events again. The run ends as it would
+// have ended.
 func TestTheQueueTakesOverWhereAStateIsDue(t *testing.T) {
 	const rounds = 40
 	for name, test := range map[string]struct {

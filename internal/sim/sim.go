@@ -107,7 +107,7 @@ func (s *simulation) run(ctx context.Context) error {
 			return err
 		}
 		if s.keeper.taken {
-			if over, err := s.again(ctx); over || err != nil {
+			if over, err := again(ctx, s); over || err != nil {
 				return err
 			}
 		}
