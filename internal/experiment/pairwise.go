@@ -25,7 +25,7 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
 	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{
-		Rounds: rounds, Every: every, Agreed: b.agreed, Late: true, Heir: b.program != nil && b.program.Heir,
+		Rounds: rounds, Every: every, Agreed: b.agreed, Late: b.beside.late, Heir: b.program != nil && b.program.Heir,
 	})
 }
 
@@ -72,7 +72,7 @@ func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*
 	}
 	return moniqua.NewPair(moniqua.Codec{
 		Levels: b.levels(), Rounding: rounding, Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
-		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.audit, Exact: b.exact,
+		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.beside.audit, Exact: b.exact,
 	}, peer, control)
 }
 

@@ -73,7 +73,13 @@ type builder struct {
 	rank   topology.Rank
 	rows   topology.Sequence // neighbours that the worker hears and tells
 	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
-	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
+	beside beside            // of workers in one process
+}
+
+// A beside is what a worker has where all workers are in one process.
+type beside struct {
+	audit *moniqua.Audit // nil: messages are not compared
+	late  bool           // its first message may wait until it is asked for
 }
 
 // typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.

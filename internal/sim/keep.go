@@ -89,6 +89,13 @@ func (k *keeper) watch(s *simulation) {
 	}
 }
 
+// unwatch lets the workers forget the simulation, which is over.
+func (k *keeper) unwatch() {
+	for i := range k.sim.peers {
+		k.sim.peers[i].core.AtBoundary(nil)
+	}
+}
+
 // start begins to ask for states, with the run at its beginning or where it goes on.
 func (k *keeper) start() {
 	for i := range k.sim.peers {

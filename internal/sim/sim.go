@@ -28,6 +28,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	defer s.stop()
 	if opt.Faults == nil {
 		err = s.run(ctx)
+		s.keeper.unwatch()
 		return s.result(), err
 	}
 	if opt.Faults.Lost == layers.Reweight && (opt.Keep != nil || opt.From != nil) {
