@@ -193,6 +193,9 @@ func (r *Stack) settle() {
 			w.phase = done
 		}
 	}
+	if r.k == r.rounds {
+		r.models.Rows[(r.k+1)%2] = algos.Rows{} // the models of the round before are of no use
+	}
 }
 
 // leave gives the workers their last messages, too, unless the run is over. It comes after settle.
