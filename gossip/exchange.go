@@ -23,11 +23,11 @@ func (w *Worker) begin() error {
 	if w.phase = computing; w.schedule.Late && w.k == 0 {
 		return nil
 	}
-	return w.open()
+	return overlap(w)
 }
 
-// open sends the messages that overlap with the gradient, unless they are sent.
-func (w *Worker) open() error {
+// overlap sends the messages that overlap with the gradient, unless they are sent.
+func overlap(w *Worker) error {
 	if w.phase == computing && w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
 		return w.tell()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // An inbox holds the messages of the exchanges from the current one on: slot s is in exchanges[s mod len(exchanges)].
-// It makes them when the first is looked for: a Stack needs none. After that it allocates only where edges go off or on.
+// It makes them when the first is looked for. After that it allocates only where edges go off or on.
 type inbox struct {
 	exchanges []exchange // nil before the first is looked for
 	slots     int

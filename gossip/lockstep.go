@@ -33,8 +33,15 @@ type messages struct {
 // workers are not at the beginning of one round, or do not exchange in every round. Or their graph or bits change, or
 // their messages have several hops or pieces.
 func NewLockstep(workers []*Worker) (*Lockstep, bool) {
+	rows := make([]topology.Row, len(workers))
 	for i, w := range workers {
-		if w.self != topology.Rank(i) || !joins(w, workers) {
+		var ok bool
+		if rows[i], ok = lasting(w); !ok || w.self != topology.Rank(i) {
+			return nil, false
+		}
+	}
+	for i, w := range workers {
+		if !hears(i, rows) || !joins(w, workers[0]) {
 			return nil, false
 		}
 	}
@@ -44,35 +51,40 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
 	}
 	for i, w := range workers {
+		w.asked = false // the gradients come by Gradient
 		quiet(w)
 		l.tell(i)
 	}
 	return l, n > 0
 }
 
-// joins reports whether a worker can be in a lockstep with the others: it hears those that hear it.
-func joins(w *Worker, others []*Worker) bool {
-	first := others[0]
-	row, ok := w.lasting()
-	if !ok || len(row.In) != len(row.Out) {
+// hears reports whether worker i of all rows hears those that hear it.
+func hears(i int, rows []topology.Row) bool {
+	own := rows[i]
+	if len(own.In) != len(own.Out) {
 		return false
 	}
-	for i, e := range row.In {
-		if row.Out[i] != e.Peer || int(e.Peer) >= len(others) {
+	for at, e := range own.In {
+		if own.Out[at] != e.Peer || int(e.Peer) >= len(rows) {
 			return false
 		}
-		if theirs, ok := others[e.Peer].lasting(); !ok || !slices.Contains(theirs.Out, w.self) {
+		if _, ok := slices.BinarySearch(rows[e.Peer].Out, topology.Rank(i)); !ok {
 			return false
 		}
 	}
+	return true
+}
+
+// joins reports whether a worker can be in a lockstep with the first one.
+func joins(w, first *Worker) bool {
 	simple := w.plan.Hops == 1 && w.plan.Lead == 1 && w.alg.pieces == 1 && w.alg.perHop == 1
-	waits := w.phase == computing && !w.asked && w.failed == nil && w.gate == forever && w.boundary.heir == nil
+	waits := w.phase == computing && w.failed == nil && w.gate == forever && w.boundary.heir == nil
 	return simple && waits && w.k == first.k && w.plan == first.plan &&
 		w.schedule == Schedule{Rounds: first.schedule.Rounds, Every: 1, Late: first.schedule.Late}
 }
 
 // lasting returns the row of a worker in all exchanges. It reports false where the row changes.
-func (w *Worker) lasting() (topology.Row, bool) {
+func lasting(w *Worker) (topology.Row, bool) {
 	if w.rows.Period() != 1 {
 		return topology.Row{}, false
 	}
@@ -123,7 +135,7 @@ func (l *Lockstep) Stack() (*Stack, error) {
 		if !w.schedule.Late || w.k > 0 {
 			break
 		}
-		if err := cmp.Or(w.open(), w.failed); err != nil {
+		if err := cmp.Or(overlap(w), w.failed); err != nil {
 			return nil, err
 		}
 		quiet(w)

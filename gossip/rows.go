@@ -63,15 +63,17 @@ func newStack(workers []*Worker) *Stack {
 		return nil
 	}
 	r.makes = !full
-	for parity := range r.models.Rows {
-		r.models.Rows[parity] = algos.NewRows(n, dim)
-		r.models.Largest[parity] = make([]float32, n)
-	}
-	if workers[0].open() != nil {
+	if overlap(workers[0]) != nil {
 		return nil // and the same error comes again
 	}
 	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
-	r.enter()
+	for _, now := range []int{r.k % 2, (r.k + 1) % 2} { // the models of the workers may be freed in between
+		r.models.Rows[now] = algos.NewRows(n, dim)
+		r.models.Largest[now] = make([]float32, n)
+		if now == r.k%2 {
+			r.enter()
+		}
+	}
 	return r
 }
 
@@ -94,14 +96,14 @@ func (r *Stack) enter() {
 		copy(row, r.rules[i].X)
 		r.rules[i].Move(row)
 		r.rules[i].Forget()
-		w.vacate()
+		vacate(w)
 		r.models.Largest[now][i] = vec.MaxAbs(row)
 	}
 	r.first = append(r.first, int32(len(r.from)))
 }
 
 // vacate gives up the memory of messages that leave makes again. A worker that has just begun has no others.
-func (w *Worker) vacate() {
+func vacate(w *Worker) {
 	switch m := w.box; {
 	case m == nil:
 	case w.k == 0 && m.outbox.lender == nil && !m.outbox.logged:
@@ -190,6 +192,9 @@ func (r *Stack) settle() {
 		if w.phase = computing; r.k == r.rounds {
 			w.phase = done
 		}
+	}
+	if r.k == r.rounds {
+		r.models.Rows[(r.k+1)%2] = algos.Rows{} // the models of the round before are of no use
 	}
 }
 

@@ -60,7 +60,7 @@ func (w *Worker) State(v *state.Visit) {
 	}
 	for slot := max(0, w.mail().outbox.sent-w.plan.Lead); slot < w.mail().outbox.sent; slot++ {
 		f := w.mail().outbox.at(slot)
-		f.From, f.Round, f.Hop = w.self, w.roundOf(slot), slot%w.plan.Hops
+		f.From, f.Round, f.Hop = w.self, roundOf(w, slot), slot%w.plan.Hops
 		w.mail().outbox.address(slot)
 		name := "sent" + strconv.Itoa(w.mail().outbox.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
@@ -83,7 +83,7 @@ func (o *observed) State(v *state.Visit) {
 }
 
 // roundOf returns the round of an exchange.
-func (w *Worker) roundOf(slot int) int {
+func roundOf(w *Worker, slot int) int {
 	return slot/w.plan.Hops*w.schedule.Every + w.schedule.Every - 1
 }
 

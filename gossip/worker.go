@@ -129,7 +129,7 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 func (w *Worker) Ready() Ready {
 	var err error
 	if w.failed == nil && w.schedule.Late && w.k == 0 {
-		err = w.open()
+		err = overlap(w)
 	}
 	if len(w.mail().ready[0].send) == 0 && err == nil {
 		err = w.work()

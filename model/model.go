@@ -50,8 +50,9 @@ type Classifier interface {
 
 // A Holder is an objective that can prepare a model once for many calls of Evaluate and Classify.
 type Holder interface {
-	// Hold says whether all such calls that follow have the same x, until the next call of Hold.
-	Hold(holds bool)
+	// Hold says that all such calls have the same x until Release.
+	Hold()
+	Release()
 }
 
 // A Model is an objective whose parameters have names.

@@ -94,7 +94,10 @@ func (n *net) backward(x []float32, batch sample.Batch) (loss float32) {
 }
 
 // Hold lets the layers pack the parameters once.
-func (n *net) Hold(holds bool) { n.holds, n.packed = holds, false }
+func (n *net) Hold() { n.holds, n.packed = true, false }
+
+// Release lets them pack the parameters for every call.
+func (n *net) Release() { n.holds, n.packed = false, false }
 
 // Evaluate scores a batch of any size, Spec.Batch samples at a time.
 func (n *net) Evaluate(x []float32, batch sample.Batch) Score { return n.Classify(nil, x, batch) }

@@ -389,3 +389,17 @@ func TestRowsOfMembersComeAndGo(t *testing.T) {
 		t.Errorf("want rows of the members 3 and 7:\n%s", table)
 	}
 }
+
+// A run of very many peers does not fill the screen with their ranks.
+func TestVeryManyPeersAreNotNamed(t *testing.T) {
+	ranks := make([]int, 1000)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	if got, want := peers(ranks[:3]), "peers 0, 1, 2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := peers(ranks); !strings.HasSuffix(got, "14, 15 and 984 more") {
+		t.Errorf("%q", got)
+	}
+}

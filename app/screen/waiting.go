@@ -110,7 +110,7 @@ func (d *Dashboard) blame(w wait) int {
 }
 
 // cause names a wait by the parts that do not change with time.
-func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
+func (w wait) cause() string { return fmt.Sprint(peers(w.who), w.state, w.missing, reason(w.detail)) }
 
 // ageing matches the parts of a detail that change while its reason stays. They are the round and
 // the durations of "round 7, for 20s: worker 2: link down for 4s: no route to host".
@@ -140,14 +140,21 @@ func (w wait) explain(now time.Time) string {
 	return s
 }
 
-// peers names ranks: peer 3, peers 1, 2, 5.
+// mostNamed bounds the ranks of a line.
+const mostNamed = 16
+
+// peers names ranks: peer 3, peers 1, 2, 5. Of very many it names the first.
 func peers(ranks []int) string {
-	names := make([]string, len(ranks))
-	for i, r := range ranks {
-		names[i] = strconv.Itoa(r)
-	}
 	if len(ranks) == 1 {
-		return "peer " + names[0]
+		return "peer " + strconv.Itoa(ranks[0])
 	}
-	return "peers " + strings.Join(names, ", ")
+	var names []string
+	for _, r := range ranks[:min(len(ranks), mostNamed)] {
+		names = append(names, strconv.Itoa(r))
+	}
+	text := "peers " + strings.Join(names, ", ")
+	if more := len(ranks) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

@@ -62,8 +62,8 @@ func (u Until) Check(run *experiment.Run) error {
 	}
 	every, rounds := cfg.Output.Every, cfg.Train.Rounds.Known()
 	if u.Targets.Accuracy > 0 && (every == 0 || rounds > 0 && every >= rounds) {
-		return configs.Errorf("output.every", "is %d, so that no record before the last round can end the run at accuracy %g: "+
-			"give the rounds between evaluations (output.evaluate), or fewer", every, u.Targets.Accuracy)
+		return configs.Errorf("output.every", "is %d, so that no record before the last round can end the run at accuracy "+
+			"%g: give the rounds between evaluations (output.evaluate), or fewer", every, u.Targets.Accuracy)
 	}
 	return nil
 }

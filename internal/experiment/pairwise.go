@@ -25,7 +25,7 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
 	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{
-		Rounds: rounds, Every: every, Agreed: b.agreed, Late: b.late, Heir: b.program != nil && b.program.Heir,
+		Rounds: rounds, Every: every, Agreed: b.agreed, Late: b.beside.late, Heir: b.program != nil && b.program.Heir,
 	})
 }
 
@@ -67,7 +67,7 @@ func (b *builder) linkCodecs() (map[topology.Rank]algos.Codec, error) {
 func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*moniqua.PairCodec, error) {
 	return moniqua.NewPair(moniqua.Codec{
 		Levels: b.levels(), Rounding: b.rounding(), Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
-		Rank: b.rank, Verify: b.cfg.Algorithm.Theta.Verify, Audit: b.audit, Exact: b.exact,
+		Rank: b.rank, Verify: b.cfg.Algorithm.Theta.Verify, Audit: b.beside.audit, Exact: b.exact,
 	}, peer, control)
 }
 

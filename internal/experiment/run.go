@@ -74,8 +74,13 @@ type builder struct {
 	rows    topology.Sequence // neighbours that the worker hears and tells
 	agreed  *gossip.Agreement // its part in the choice of bits; nil: bits do not change
 	chapter *chapter          // of a run whose members come and go; nil: they stay
-	audit   *moniqua.Audit    // of workers in one process; nil: messages are not compared
-	late    bool              // all workers are in one process: their first messages may wait
+	beside  beside            // of workers in one process
+}
+
+// A beside is what a worker has where all workers are in one process.
+type beside struct {
+	audit *moniqua.Audit // nil: messages are not compared
+	late  bool           // its first message may wait until it is asked for
 }
 
 // typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.

@@ -218,7 +218,7 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.audit, b.exact
+	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.beside.audit, b.exact
 	if b.rows != nil {
 		c.Behind(b.rows.Ahead())
 	}
@@ -283,8 +283,8 @@ func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int
 			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
 		}
 	}
-	if b.audit != nil {
-		wrong := b.audit.Wrong(b.rank)
+	if b.beside.audit != nil {
+		wrong := b.beside.audit.Wrong(b.rank)
 		t.Violations = &wrong
 	}
 	return t

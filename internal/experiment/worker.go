@@ -14,7 +14,7 @@ import (
 
 // builder returns the builder of a worker of the run.
 func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
-	b := &builder{Run: r, rank: rank, rows: r.rows[rank], audit: audit}
+	b := &builder{Run: r, rank: rank, rows: r.rows[rank], beside: beside{audit: audit}}
 	if !r.controlled() {
 		return b, nil
 	}
@@ -73,7 +73,7 @@ func (r *Run) again(rank topology.Rank, shard *data.Set, audit *moniqua.Audit, s
 	if err != nil {
 		return nil, err
 	}
-	b.late = true
+	b.beside.late = true
 	w, err := b.worker(shard, s)
 	if err != nil {
 		return nil, err

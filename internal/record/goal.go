@@ -27,11 +27,14 @@ func NewGoal(t Targets, workers int) *Goal {
 func (g *Goal) See(e Event) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.left == (Targets{}) {
+		return false // and there is nothing to remember
+	}
 	if e.Score != nil || e.isLoss() {
 		g.scores = append(g.scores, e)
 	}
 	m, complete := g.pace.See(e)
-	if !complete || g.left == (Targets{}) {
+	if !complete {
 		return false
 	}
 	g.recent = append(g.recent, m)

@@ -165,8 +165,8 @@ func (s *Scorer) score(
 		return model.Score{}, err
 	}
 	for _, e := range evaluators {
-		e.Hold(true)
-		defer e.Hold(false)
+		e.Hold()
+		defer e.Release()
 	}
 	evaluators[0].Counts = counts
 	if len(evaluators) == 1 {

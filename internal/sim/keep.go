@@ -50,6 +50,7 @@ type keeper struct {
 	at       int
 	crossed  []crossing // by worker; nil before a state is taken
 	left     int        // workers that have not reached the round
+	taken    bool       // a state has just been taken
 	past     []input
 }
 
@@ -85,6 +86,13 @@ func (k *keeper) watch(s *simulation) {
 		if p := &s.peers[i]; k.faults == nil {
 			p.core.AtBoundary(func(round int) { k.cross(p, round) })
 		}
+	}
+}
+
+// unwatch lets the workers forget the simulation, which is over.
+func (k *keeper) unwatch() {
+	for i := range k.sim.peers {
+		k.sim.peers[i].core.AtBoundary(nil)
 	}
 }
 
@@ -200,5 +208,6 @@ func (k *keeper) finish(s *simulation) error {
 	if err != nil {
 		return fmt.Errorf("sim: the state before round %d: %w", at, err)
 	}
+	k.taken = true
 	return nil
 }

@@ -38,9 +38,10 @@ type lockstep struct {
 
 // stacked is the state of rounds as a stack.
 type stacked struct {
-	later  *later    // nil: workers enter every round
-	losses []float32 // by worker, of the last such round
-	rough  int       // rounds that the workers go through themselves before they may be a stack again
+	later   *later    // nil: workers enter every round
+	losses  []float32 // by worker, of the last such round
+	ordered bool      // the queue has ordered the gradients of this round
+	rough   int       // rounds that the workers go through themselves before they may be a stack again
 }
 
 // moments are those of a round, by worker.
@@ -193,6 +194,11 @@ func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 			l.send(&l.lanes[0], i, 0, 1)
 		}
 	}
+	return l.rounds(ctx)
+}
+
+// rounds goes through the rounds that follow.
+func (l *lockstep) rounds(ctx context.Context) (over bool, err error) {
 	for {
 		k, over := l.machine.Begun()
 		if over {
@@ -284,6 +290,13 @@ func (l *lockstep) round(k int) error {
 		l.records(k)
 	}
 	l.at.begun, l.at.ends = l.at.ends, l.at.begun
+	for i := range l.peers {
+		if !l.rows.ordered {
+			break
+		}
+		l.threads[0].pool.release(&l.peers[i].order)
+	}
+	l.rows.ordered = false
 	for thread := range l.lanes {
 		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last, g: l.lanes[thread].g}
 	}
@@ -303,6 +316,28 @@ func (l *lockstep) any(holds func(r *lane) bool) bool {
 // gradient lets a worker take its gradient, and go on as far as the messages allow.
 func (l *lockstep) gradient(thread, i, k int) error {
 	p := &l.peers[i]
+	g := l.take(thread, i, k)
+	if p.order.err != nil {
+		return p.order.err
+	}
+	p.ready = l.at.begun[i] + l.at.takes[i]
+	if err := l.machine.Gradient(i, g); err != nil {
+		return err
+	}
+	if l.overlap {
+		return l.finish(thread, i, k)
+	}
+	l.send(&l.lanes[thread], i, k, 1)
+	return nil
+}
+
+// take takes the gradient of a worker, or waits for it where the queue has ordered it.
+func (l *lockstep) take(thread, i, k int) []float32 {
+	p := &l.peers[i]
+	if l.rows.ordered {
+		l.threads[thread].pool.wait(&p.order)
+		return p.order.g
+	}
 	x := p.Machine.Params()
 	g := &l.g[thread]
 	if !l.overlap {
@@ -311,18 +346,8 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	if len(*g) != len(x) {
 		*g = make([]float32, len(x))
 	}
-	if p.order.loss, p.order.err = p.Gradient(*g, k, x); p.order.err != nil {
-		return p.order.err
-	}
-	p.ready = l.at.begun[i] + l.at.takes[i]
-	if err := l.machine.Gradient(i, *g); err != nil {
-		return err
-	}
-	if l.overlap {
-		return l.finish(thread, i, k)
-	}
-	l.send(&l.lanes[thread], i, k, 1)
-	return nil
+	p.order.loss, p.order.err = p.Gradient(*g, k, x)
+	return *g
 }
 
 // newLater returns nil where workers are not alike.

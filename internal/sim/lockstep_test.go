@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"testing"
@@ -49,36 +50,77 @@ func late(latency time.Duration) shape.Network {
 	return shape.Network{Uplink: shape.Link{Latency: latency}}
 }
 
-// Where a state is due the queue takes over, and the run ends as it would have ended.
+// Where a state is due the queue takes over, and the rounds after it have no events again. The run ends as it would
+// have ended.
 func TestTheQueueTakesOverWhereAStateIsDue(t *testing.T) {
-	for _, n := range []int{5, 300} {
-		end := func(due func(round int) bool) (Result, [][]float32, []int) {
-			tasks := ring(t, n, 200, algos.CTA) // 300 workers are shared by threads
+	const rounds = 40
+	for name, test := range map[string]struct {
+		n     int
+		order algos.Order
+		late  time.Duration
+	}{
+		"few":                {5, algos.CTA, 0},
+		"late":               {5, algos.CTA, time.Millisecond / 2},
+		"many":               {300, algos.CTA, 0}, // shared by threads
+		"after the gradient": {300, algos.ATC, time.Millisecond / 2},
+	} {
+		var seen []record.Event
+		end := func(due func(round int) bool) (Result, [][]float32, []int, uint64) {
+			tasks := ringOf(t, test.n, 200, test.order, rounds)
+			seen = nil
 			var taken []int
 			for i := range tasks {
 				m := tasks[i].Machine
 				tasks[i].Save = func(s *state.Snapshot) { s.Begin(); s.Save("machine", m) }
 			}
-			res := run(t, tasks, Options{Compute: takes(time.Millisecond), Observe: func(record.Event) {}, Keep: &Keeping{
-				Due:  due,
-				Take: func(at Boundary, _ *state.Snapshot) error { taken = append(taken, at.Round); return nil },
-			}})
+			sim, err := newSimulation(tasks, Options{Compute: takes(time.Millisecond), Network: late(test.late),
+				Observe: func(e record.Event) { seen = append(seen, e) }, Keep: &Keeping{
+					Due:  due,
+					Take: func(at Boundary, _ *state.Snapshot) error { taken = append(taken, at.Round); return nil },
+				}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sim.stop()
+			if err := sim.run(t.Context()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
 			var models [][]float32
 			for i := range tasks {
 				models = append(models, tasks[i].Machine.Params())
 			}
-			return res, models, taken
+			return sim.result(), models, taken, sim.seq
 		}
-		whole, want, none := end(func(int) bool { return false })
-		left, got, taken := end(func(round int) bool { return round == 7 })
+		whole, want, none, _ := end(func(int) bool { return false })
+		records := seen
+		left, got, taken, events := end(func(round int) bool { return round == 7 || round == 20 })
 		same := slices.EqualFunc(got, want, func(a, b []float32) bool { return slices.Equal(a, b) })
 		if !same || left.Time != whole.Time || !slices.Equal(left.Sent, whole.Sent) || left.Events != whole.Events {
-			t.Errorf("%d workers: the run ends otherwise: %v and %v, same models: %v", n, left, whole, same)
+			t.Errorf("%s: the run ends otherwise: %v and %v, same models: %v", name, left, whole, same)
 		}
-		if len(none) > 0 || !slices.Equal(taken, []int{8}) {
-			t.Errorf("%d workers: states before the rounds %v and %v, want none and 8", n, none, taken)
+		byRank := func(a, b record.Event) int { // records of one instant have no order
+			return cmp.Or(cmp.Compare(round(a), round(b)), cmp.Compare(a.Rank(), b.Rank()))
+		}
+		slices.SortStableFunc(seen, byRank)
+		slices.SortStableFunc(records, byRank)
+		if !reflect.DeepEqual(seen, records) {
+			t.Errorf("%s: the records differ", name)
+		}
+		if len(none) > 0 || !slices.Equal(taken, []int{8, 21}) {
+			t.Errorf("%s: states before the rounds %v and %v, want none, and 8 and 21", name, none, taken)
+		}
+		if most := uint64(4 * 3 * test.n); events > most {
+			t.Errorf("%s: %d events, want at most %d, of two rounds for each state", name, events, most)
 		}
 	}
+}
+
+// round returns the round of a step or of an account.
+func round(e record.Event) int {
+	if e.Links != nil {
+		return e.Links.Round
+	}
+	return e.Step.Round
 }
 
 // Threads read the messages of workers that have begun the next round on others, also in the last round. The race

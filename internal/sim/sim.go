@@ -28,6 +28,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	defer s.stop()
 	if opt.Faults == nil {
 		err = s.run(ctx)
+		s.keeper.unwatch()
 		return s.result(), err
 	}
 	if opt.Faults.Lost == layers.Reweight && (opt.Keep != nil || opt.From != nil) {
@@ -105,6 +106,11 @@ func (s *simulation) run(ctx context.Context) error {
 		s.queue.reuse(wave)
 		if err := s.keeper.keep(s); err != nil {
 			return err
+		}
+		if s.keeper.taken {
+			if over, err := again(ctx, s); over || err != nil {
+				return err
+			}
 		}
 	}
 	return s.stuck()

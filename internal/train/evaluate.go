@@ -54,7 +54,7 @@ type decoded struct{ batch sample.Batch }
 
 func (r *decoded) Len() int { return r.batch.Len() }
 
-// Range lets b be a part of the set, which nobody writes to.
+// Range lets b be a part of the set, which is read-only.
 func (r *decoded) Range(b *sample.Batch, from, to int) {
 	f := len(r.batch.X) / r.batch.Len()
 	b.X, b.Y = r.batch.X[from*f:to*f:to*f], r.batch.Y[from:to:to]
@@ -88,10 +88,17 @@ func NewEvaluator(f model.Objective, set Set, size int) (*Evaluator, error) {
 	return &Evaluator{objective: f, set: set, size: size}, nil
 }
 
-// Hold says whether all models that follow are the same one, until the next call of Hold.
-func (e *Evaluator) Hold(holds bool) {
+// Hold says that all models that follow are the same one, until Release.
+func (e *Evaluator) Hold() {
 	if h, ok := e.objective.(model.Holder); ok {
-		h.Hold(holds)
+		h.Hold()
+	}
+}
+
+// Release says that other models may follow.
+func (e *Evaluator) Release() {
+	if h, ok := e.objective.(model.Holder); ok {
+		h.Release()
 	}
 }
 

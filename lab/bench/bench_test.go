@@ -135,7 +135,7 @@ func TestMemoryOfSimulatedWorkers(t *testing.T) {
 	for _, test := range []struct {
 		task SimTask
 		most int64 // bytes of a worker
-	}{{SimTask{2000, 100, 8, 2}, 8700}, {SimTask{2000, 100, 32, 2}, 8300}, {SimTask{500, 1000, 8, 2}, 28_700}} {
+	}{{SimTask{2000, 100, 8, 2}, 5700}, {SimTask{2000, 100, 32, 2}, 4500}, {SimTask{500, 1000, 8, 2}, 24_500}} {
 		bytes := int64(math.MaxInt64)
 		for range 3 {
 			one, err := test.task.memory(t.Context())

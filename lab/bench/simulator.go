@@ -129,12 +129,12 @@ func (t SimTask) measure(ctx context.Context, times int, after func()) (SimRow, 
 	var runs, gradients sample
 	events := 0
 	for range times {
-		workers, err := t.workers()
+		run, workers, err := t.workers()
 		if err != nil {
 			return SimRow{}, err
 		}
 		err = runs.take(func() error {
-			events, err = t.run(ctx, workers, func() {})
+			events, err = t.run(ctx, run, workers, func() {})
 			return err
 		})
 		if err != nil {
@@ -158,20 +158,24 @@ func (t SimTask) measure(ctx context.Context, times int, after func()) (SimRow, 
 	return row, err
 }
 
-// workers assembles the workers of the task.
-func (t SimTask) workers() ([]*experiment.Worker, error) {
+// workers assembles the run of the task and its workers.
+func (t SimTask) workers() (*experiment.Run, []*experiment.Worker, error) {
 	run, err := experiment.New(t.config())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return run.Workers()
+	workers, err := run.Workers()
+	return run, workers, err
 }
 
-// run simulates workers and returns the number of events. It calls look within the last round.
-func (t SimTask) run(ctx context.Context, workers []*experiment.Worker, look func()) (events int, err error) {
+// run simulates workers, as peer sim does, and returns the number of events. It calls look within the last round.
+func (t SimTask) run(ctx context.Context, run *experiment.Run, workers []*experiment.Worker, look func()) (
+	events int, err error) {
 	looked := false
 	result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
+		Compute:  func(topology.Rank, int) time.Duration { return time.Millisecond },
+		Steady:   true,
+		Together: run.Stacked(workers),
 		Observe: func(record.Event) {
 			if !looked {
 				looked = true
@@ -186,12 +190,12 @@ func (t SimTask) run(ctx context.Context, workers []*experiment.Worker, look fun
 func (t SimTask) memory(ctx context.Context) (int64, error) {
 	t.Rounds = 2
 	before := heap()
-	workers, err := t.workers()
+	run, workers, err := t.workers()
 	if err != nil {
 		return 0, err
 	}
 	var bytes int64
-	_, err = t.run(ctx, workers, func() { bytes = max(0, heap()-before) })
+	_, err = t.run(ctx, run, workers, func() { bytes = max(0, heap()-before) })
 	return bytes, err
 }
 
