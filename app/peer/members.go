@@ -39,8 +39,9 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		return peers, err
 	}
 	m := seat.Member{Run: run, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
-		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
-		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
+		Hear:    func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
+		Process: p.Rank,
+		Seated:  func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}
 	if p.Rank < run.N() {
 		m.Meet = seat.Founder(introduced)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
+	"gossiptrainer/app/status"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/view"
@@ -37,6 +39,8 @@ type Member struct {
 	Hear  func(record.Event) // gets the events of this member, by its id
 	Out   io.Writer          // gets messages to the user
 	Meet  Meet
+	// Process is the number of this process in a lab, 0 on a LAN.
+	Process int
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
 	Seated func(id view.ID)
 	Begins func(round int)
@@ -47,6 +51,7 @@ type Member struct {
 	seat  *members.Seat
 	last  record.Step
 	ended time.Time // of the last round
+	told  account
 }
 
 // A Result is the end of a member.
@@ -85,6 +90,10 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return nil, err
 	}
 	m.maker.Before = m.score
+	m.told.run, m.told.rounds = m.Run.Config().Name, int(m.Run.Config().Train.Rounds)
+	if m.told.folder, err = filepath.Abs(m.Dir); err != nil { // those who ask may be in another folder
+		m.told.folder = m.Dir
+	}
 	for again := false; ; again = true {
 		out, err := m.once(ctx, o, again, leave)
 		if err != nil {
@@ -119,6 +128,12 @@ func (m *Member) once(
 		return nil, err
 	}
 	defer n.Close()
+	m.told.begin(n)
+	server, err := status.Open(m.Run.Config(), m.Dir, m.Process, &m.told, m.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
 	if !again {
 		fmt.Fprintf(m.Out, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	}
@@ -143,6 +158,7 @@ func (m *Member) once(
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
 	m.ended = m.began
+	m.told.sit(seat)
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -224,6 +240,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 		Wait: max(0, now.Sub(m.ended)-took), Sent: sent, Messages: messages})
 	m.ended = now
 	m.last.Rank = int(m.id)
+	m.told.step(m.last)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
 		step := m.last
 		m.Hear(record.Event{Step: &step})
@@ -279,10 +296,21 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 		r.ids = slices.Sorted(maps.Keys(out.Models))
+		r.Final.Stopped = stopped(out.Log)
 	} else {
 		r.Final.Stopped = "this machine has left"
 	}
 	return r, nil
+}
+
+// stopped returns who has stopped the run, "" where it has done its rounds.
+func stopped(log *view.Log) string {
+	for v := log.Len() - 1; v >= 0; v-- {
+		if r := log.At(v); r.End {
+			return r.Why
+		}
+	}
+	return ""
 }
 
 // concludes gives the session of a member on a LAN its result. It has no results of others.

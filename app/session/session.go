@@ -69,7 +69,6 @@ type Session struct {
 
 	mu sync.Mutex
 	heard
-	finals  []record.Final
 	edges   []record.Event
 	missed  []missed
 	watch   record.Watch
@@ -278,7 +277,7 @@ func (s *Session) enter(e record.Event) {
 	case e.Edge != nil:
 		s.edges = append(s.edges, e)
 	case e.Final != nil:
-		s.finals = append(s.finals, *e.Final)
+		s.members.Finals = append(s.members.Finals, *e.Final)
 	}
 }
 
@@ -316,8 +315,8 @@ func (s *Session) Log(rank int, line string) {
 func (s *Session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
-	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
+	slices.SortFunc(s.members.Finals, func(a, b record.Final) int { return a.Rank - b.Rank })
+	return s.members.Finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
 }
 
 // Finals returns the results heard so far, in rank order.

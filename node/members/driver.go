@@ -68,7 +68,8 @@ type Seat struct {
 	work    gradient
 	results chan gradient
 	stops   chan struct{} // holds a token once the run shall end for all
-	last    struct {      // the last gradient, until its round is over
+	vitals  vitals
+	last    struct { // the last gradient, until its round is over
 		k    int
 		loss float32
 		took time.Duration
@@ -217,6 +218,7 @@ func (s *Seat) tick() error {
 	}
 	s.tell()
 	s.status()
+	s.publish()
 	return nil
 }
 
@@ -297,19 +299,31 @@ func (s *Seat) learn() {
 	}
 }
 
-// silent returns the voters and members that this one has not heard for a while.
-func (s *Seat) silent() (all []string) {
+// silent returns the members that this one has not heard for a while.
+func (s *Seat) silent() (all []id) {
 	log := s.m.Council().Log()
-	for _, m := range log.Last().Members {
-		if m.ID != s.ID() && s.now()-s.heard[m.ID] > 2*s.o.Member.Council.Patience+pulse {
-			name := fmt.Sprint("member ", m.ID)
-			if m.Name != "" {
-				name = "machine " + m.Name
-			}
-			all = append(all, name)
+	if log == nil {
+		return nil
+	}
+	for _, other := range log.Last().IDs() {
+		if other != s.ID() && s.now()-s.heard[other] > 2*s.o.Member.Council.Patience+pulse {
+			all = append(all, other)
 		}
 	}
 	return all
+}
+
+// names names members for people.
+func (s *Seat) names(ids []id) string {
+	var all []string
+	for _, of := range ids {
+		name := fmt.Sprint("member ", of)
+		if m, known := s.office.book.member(of); known && m.Name != "" {
+			name = "machine " + m.Name
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // status tells the watch what the member does, when that changes.
@@ -328,7 +342,7 @@ func (s *Seat) doing() (record.State, string) {
 		return record.Joining, "waits for the log of views"
 	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
 		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
-			"are back", log.Last().View, strings.Join(s.silent(), ", "))
+			"are back", log.Last().View, s.names(s.silent()))
 	case standing == member.Joining:
 		return record.Joining, "waits for its first view and for the state of its sponsor"
 	case standing == member.Leaving || s.end.leaves:
