@@ -46,6 +46,15 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 	if p.Rank < run.N() {
 		m.Meet = seat.Founder(introduced)
 	}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-client.Hold():
+			m.Stop()
+		case <-over:
+		}
+	}()
 	result, err := m.Take(ctx, o, client.Leaves())
 	if err != nil {
 		return err
@@ -71,6 +80,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		Script:     run.Script(),
 		Missed:     l.Missed,
 		Absent:     func(f fault.Fault) { l.Missed(f, session.Absent) },
+		End:        l.Over(),
 		Still:      l.Still,
 		History:    l.History,
 		Event:      l.Event,

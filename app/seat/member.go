@@ -108,6 +108,9 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 	}
 }
 
+// Stop lets the run end for all, at an exchange on which the members agree. Any goroutine may call it.
+func (m *Member) Stop() { m.told.Stop() }
+
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -299,6 +302,7 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		r.Final.Stopped = stopped(out.Log)
 	} else {
 		r.Final.Stopped = "this machine has left"
+		m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Finished, Detail: "left"}})
 	}
 	return r, nil
 }

@@ -80,17 +80,17 @@ func (a *account) Status() node.Status {
 	return s
 }
 
-// Crew returns what the member knows of the others.
-func (a *account) Crew() *status.Crew {
+// Membership returns what the member knows of the others.
+func (a *account) Membership() *status.Membership {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.seat == nil {
 		return nil
 	}
 	v := a.seat.Vitals()
-	return &status.Crew{Run: a.run, Folder: a.folder, Member: int(a.seat.ID()), View: v.View.View, First: v.View.First,
-		Why: v.View.Why, Members: people(v.View.Members), Joins: people(v.Joins), Leaves: numbers(v.Leaves),
-		Silent: numbers(v.Silent), Ends: v.Rounds}
+	return &status.Membership{Run: a.run, Folder: a.folder, Member: int(a.seat.ID()), View: v.View.View,
+		First: v.View.First, Why: v.View.Why, Members: people(v.View.Members), Joins: people(v.Joins),
+		Leaves: numbers(v.Leaves), Silent: numbers(v.Silent), Ends: v.Rounds}
 }
 
 // Stop lets the run end for all.

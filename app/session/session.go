@@ -316,7 +316,8 @@ func (s *Session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.SortFunc(s.members.Finals, func(a, b record.Final) int { return a.Rank - b.Rank })
-	return s.members.Finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
+	last := slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
+	return s.members.Finals, last
 }
 
 // Finals returns the results heard so far, in rank order.

@@ -33,7 +33,7 @@ type Answers struct {
 	// Why has sentences about each run of the peers, by folder.
 	Why []Why `json:"why"`
 	// Views has what each member knows where members come and go.
-	Views []*Crew `json:"views,omitempty"`
+	Views []*Membership `json:"views,omitempty"`
 }
 
 // Why says why a run is slow.
@@ -105,14 +105,14 @@ func AskAll(dirs ...string) Answers {
 	var wg sync.WaitGroup
 	for _, path := range paths {
 		wg.Go(func() {
-			s, crew, err := askStatus(path)
+			s, membership, err := askStatus(path)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
 				all.Peers = append(all.Peers, s)
-				if crew != nil {
-					all.Views = append(all.Views, crew)
+				if membership != nil {
+					all.Views = append(all.Views, membership)
 				}
 			case errors.Is(err, syscall.ECONNREFUSED):
 				_ = os.Remove(path)
@@ -131,7 +131,7 @@ func AskAll(dirs ...string) Answers {
 		}
 		return a.Rank - b.Rank
 	})
-	slices.SortFunc(all.Views, func(a, b *Crew) int {
+	slices.SortFunc(all.Views, func(a, b *Membership) int {
 		return cmp.Or(strings.Compare(a.Folder, b.Folder), cmp.Compare(a.Member, b.Member))
 	})
 	all.explain()
@@ -155,16 +155,16 @@ func ask(path, word string) (json.RawMessage, error) {
 }
 
 // askStatus asks the process at a socket how it is doing.
-func askStatus(path string) (s Answer, crew *Crew, err error) {
+func askStatus(path string) (s Answer, membership *Membership, err error) {
 	text, err := ask(path, asksStatus)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	var more crewed
+	var more withMembers
 	if err == nil {
 		err = json.Unmarshal(text, &more)
 	}
-	return s, more.Crew, err
+	return s, more.Membership, err
 }
 
 // Of returns the answers of the peers of one run. The error is an *absentError if there are none; silent processes are
@@ -179,9 +179,9 @@ func (all Answers) Of(run string) (Answers, error) {
 			others = append(others, s.Run)
 		}
 	}
-	for _, crew := range all.Views {
-		if crew.Run == run {
-			found.Views = append(found.Views, crew)
+	for _, membership := range all.Views {
+		if membership.Run == run {
+			found.Views = append(found.Views, membership)
 		}
 	}
 	for _, why := range all.Why {
@@ -207,8 +207,8 @@ func (s Answers) Write(w io.Writer, width int) error {
 			return err
 		}
 	}
-	for _, crew := range newest(s.Views) {
-		if err := crew.write(human.Folded(w, width)); err != nil {
+	for _, membership := range newest(s.Views) {
+		if err := membership.write(human.Folded(w, width)); err != nil {
 			return err
 		}
 	}

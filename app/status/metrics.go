@@ -57,12 +57,16 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for _, link := range s.Links {
 		m.link(link)
 	}
-	if crew := crewOf(c.peer); crew != nil {
-		m.gauge("gossip_view", "number of the newest view", float64(crew.View))
-		m.gauge("gossip_members", "members of the newest view", float64(len(crew.Members)))
-		for what, n := range map[string]int{"join": len(crew.Joins), "leave": len(crew.Leaves), "silent": len(crew.Silent)} {
-			m.gauge("gossip_changing", "members that join, leave or are silent", float64(n), "what", what)
-		}
+	if v := membershipOf(c.peer); v != nil {
+		m.membership(v)
+	}
+}
+
+func (m meter) membership(v *Membership) {
+	m.gauge("gossip_view", "number of the newest view", float64(v.View))
+	m.gauge("gossip_members", "members of the newest view", float64(len(v.Members)))
+	for what, n := range map[string]int{"join": len(v.Joins), "leave": len(v.Leaves), "silent": len(v.Silent)} {
+		m.gauge("gossip_changing", "members that join, leave or are silent", float64(n), "what", what)
 	}
 }
 

@@ -38,8 +38,8 @@ type Server struct {
 // askTime bounds a question and its answer, which is one JSON object.
 const askTime = 2 * time.Second
 
-// Open answers for a peer until it is closed, and writes its addresses to w. In a lab the rank is added to the port of the
-// metrics. If no folder can hold the socket, there is none: the peer trains anyway.
+// Open answers for a peer until it is closed, and writes its addresses to w. In a lab the rank is added to the port of
+// the metrics. If no folder can hold the socket, there is none: the peer trains anyway.
 func Open(cfg configs.Config, dir string, rank int, n Subject, w io.Writer) (*Server, error) {
 	s := &Server{stop: func() {}}
 	if whole, err := filepath.Abs(dir); err == nil { // those who ask may be in another folder
@@ -92,25 +92,25 @@ func answer(c net.Conn, who Answer, n Subject) {
 	_ = c.SetReadDeadline(time.Now().Add(wordTime))
 	word, _ := bufio.NewReader(io.LimitReader(c, mostWord)).ReadString('\n')
 	var said any
-	switch m, member := n.(Member); word {
+	switch m, open := n.(member); word {
 	case asksStop:
-		if member {
+		if open {
 			m.Stop()
 		}
-		said = Stopped{Run: who.Run, Pid: who.Pid, Folder: who.Folder, Stopped: member}
+		said = Stopped{Run: who.Run, Pid: who.Pid, Folder: who.Folder, Stopped: open}
 	default:
 		who.Status = n.Status()
 		said = struct {
 			Answer
-			crewed
-		}{who, crewed{crewOf(n)}}
+			withMembers
+		}{who, withMembers{membershipOf(n)}}
 	}
 	_ = json.NewEncoder(c).Encode(said) // the client sees that the answer is cut off
 }
 
-// crewed is what a member adds to its answer.
-type crewed struct {
-	Crew *Crew `json:"crew,omitempty"`
+// withMembers is what a member adds to its answer.
+type withMembers struct {
+	Membership *Membership `json:"membership,omitempty"`
 }
 
 // socketIn returns the socket of a process in a folder.

@@ -25,15 +25,15 @@ func (s subject) Status() node.Status { return s.status }
 // A guest is a member of a run that members join and leave.
 type guest struct {
 	subject
-	crew  *Crew
-	stops *int
+	membership *Membership
+	stops      *int
 }
 
-func (g guest) Crew() *Crew { return g.crew }
-func (g guest) Stop()       { *g.stops++ }
+func (g guest) Membership() *Membership { return g.membership }
+func (g guest) Stop()                   { *g.stops++ }
 
-// crew is that of a test, with all that can happen.
-var crew = Crew{Run: "tulip", Member: 4, View: 3, First: 120, Why: "machine shelf left", Ends: 500,
+// membership is that of a test, with all that can happen.
+var membership = Membership{Run: "tulip", Member: 4, View: 3, First: 120, Why: "machine shelf left", Ends: 500,
 	Members: []Person{{0, "attic"}, {4, "loft"}}, Joins: []Person{{5, "porch"}}, Leaves: []int{0}, Silent: []int{0}}
 
 // serving starts a node that no other knows, with its server.
@@ -242,7 +242,7 @@ func TestAnswersAreThoseOfARun(t *testing.T) {
 }
 
 // A member tells the view, who joins, leaves and is silent, and passes on that the run shall stop.
-func TestAMemberTellsItsCrewAndStopsTheRun(t *testing.T) {
+func TestAMemberTellsItsViewAndStopsTheRun(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	dir, err := Folder()
 	if err != nil {
@@ -254,7 +254,7 @@ func TestAMemberTellsItsCrewAndStopsTheRun(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Name = "tulip"
 	stops := 0
-	member := guest{subject{node.Status{Rank: 4, Peers: 2, Here: 1}}, &crew, &stops}
+	member := guest{subject{node.Status{Rank: 4, Peers: 2, Here: 1}}, &membership, &stops}
 	s, err := Open(cfg, t.TempDir(), 0, member, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -264,8 +264,8 @@ func TestAMemberTellsItsCrewAndStopsTheRun(t *testing.T) {
 	if err := all.Write(&text, 0); err != nil {
 		t.Fatal(err)
 	}
-	want := "tulip: view 3 from exchange 120 (machine shelf left): 2 members: 0 attic, 4 loft; joins: 5 porch; leaves: 0; " +
-		"silent: 0\n"
+	want := "tulip: view 3 from exchange 120 (machine shelf left): 2 members: 0 attic, 4 loft; joins: 5 porch; " +
+		"leaves: 0; silent: 0\n"
 	if !strings.Contains(text.String(), want) {
 		t.Errorf("want %q in\n%s", want, text.String())
 	}
@@ -287,9 +287,10 @@ func TestAMemberTellsItsCrewAndStopsTheRun(t *testing.T) {
 
 // Of the processes of a run on one machine the one with the newest view counts.
 func TestTheNewestViewIsShown(t *testing.T) {
-	old := crew
+	old := membership
 	old.View = 2
-	if got := newest([]*Crew{&old, &crew, {Run: "rose"}, &old}); len(got) != 2 || got[0].View != 3 || got[1].Run != "rose" {
+	got := newest([]*Membership{&old, &membership, {Run: "rose"}, &old})
+	if len(got) != 2 || got[0].View != 3 || got[1].Run != "rose" {
 		t.Errorf("%+v", got)
 	}
 }

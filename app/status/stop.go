@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/app/advice"
 )
 
-// What a process may be asked at its socket. The answer is one JSON object.
+// A process is asked one of these at its socket. The answer is one JSON object.
 const (
 	asksStatus = "status\n"
 	asksStop   = "stop\n"
@@ -27,8 +27,8 @@ type Stopped struct {
 
 // Write says what happens now.
 func (s *Stopped) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "process %d has told the members of %s to stop: all end at one exchange, and write models and "+
-		"logs\n", s.Pid, s.Run)
+	_, err := fmt.Fprintf(w, "process %d has told the members of %s to stop: all end at one exchange, and write models "+
+		"and logs\n", s.Pid, s.Run)
 	return err
 }
 
@@ -43,7 +43,8 @@ func Stop(run string, dirs ...string) (*Stopped, error) {
 	}
 	switch {
 	case run == "" && len(runs) == 0:
-		return nil, advice.Usage(errors.New("stop: no peer is running on this machine"), "type it on a machine of the run")
+		return nil, advice.Usage(errors.New("stop: no peer is running on this machine"),
+			"type it on a machine of the run")
 	case run == "" && len(runs) > 1:
 		return nil, advice.Usage(fmt.Errorf("stop: there are peers of %d runs on this machine", len(runs)),
 			"name one of them: "+fmt.Sprint(runs))

@@ -17,8 +17,8 @@ import (
 	"gossiptrainer/node/identity"
 )
 
-// crewRun is a run of one founder, which others join.
-const crewRun = `
+// joinedRun is a run of one founder, which others join.
+const joinedRun = `
 name: crew
 membership: {mode: view, min: 1, max: 3, grace: 20s}
 topology: {size: 1}
@@ -28,14 +28,14 @@ train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
 output: {dir: out}
 `
 
-// A crew is a LAN of machines with folders of their own.
-type crew struct {
+// A membersLAN is a LAN of machines with folders of their own.
+type membersLAN struct {
 	t   *testing.T
 	dir string
 }
 
 // command returns a command of a machine.
-func (c *crew) command(machine string, args ...string) *exec.Cmd {
+func (c *membersLAN) command(machine string, args ...string) *exec.Cmd {
 	c.t.Helper()
 	path, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *crew) command(machine string, args ...string) *exec.Cmd {
 }
 
 // ask returns what a command prints.
-func (c *crew) ask(machine string, args ...string) []byte {
+func (c *membersLAN) ask(machine string, args ...string) []byte {
 	c.t.Helper()
 	cmd := c.command(machine, args...)
 	var said bytes.Buffer
@@ -64,8 +64,10 @@ func (c *crew) ask(machine string, args ...string) []byte {
 }
 
 // members waits until all machines say that the run has so many members.
-func (c *crew) members(machines, n int) (views []*status.Crew) {
+func (c *membersLAN) members(machines, n int) (views []*status.Membership) {
 	c.t.Helper()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
 	for range 600 {
 		var got status.Answers
 		if err := json.Unmarshal(c.ask("attic", "status", "--json"), &got); err != nil {
@@ -80,7 +82,7 @@ func (c *crew) members(machines, n int) (views []*status.Crew) {
 		if at == machines {
 			return got.Views
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-look.C
 	}
 	c.t.Fatalf("%d members of %d machines: did not happen", n, machines)
 	return nil
@@ -93,7 +95,7 @@ func TestAMachineIsInvitedAndTheRunIsStopped(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	t.Parallel()
-	c := &crew{t, t.TempDir()}
+	c := &membersLAN{t, t.TempDir()}
 	c.ask("attic", "id", "secret", "crew.secret")
 	key := filepath.Join(c.dir, "attic", "gossiptrainer", "peer.key")
 	if err := os.MkdirAll(filepath.Dir(key), 0o700); err != nil {
@@ -103,7 +105,7 @@ func TestAMachineIsInvitedAndTheRunIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := crewRun + "node: {join_secret_file: crew.secret}\n" +
+	file := joinedRun + "node: {join_secret_file: crew.secret}\n" +
 		fmt.Sprintf("peers: [{id: %s, addrs: [%s]}]\n", who.ID(), (&site{t: t}).freeAddr())
 	if err := os.WriteFile(filepath.Join(c.dir, "attic", "crew.yaml"), []byte(file), 0o644); err != nil {
 		t.Fatal(err)

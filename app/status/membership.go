@@ -14,17 +14,17 @@ import (
 // A Subject is the peer that a Server answers for.
 type Subject interface{ Status() node.Status }
 
-// A Member is a Subject in a run whose members come and go.
-type Member interface {
+// A member is a Subject in a run whose members come and go.
+type member interface {
 	Subject
-	// Crew returns what the member knows of the others, nil before it has met them.
-	Crew() *Crew
+	// Membership returns what the member knows of the others, nil before it has met them.
+	Membership() *Membership
 	// Stop lets the run end for all, at an exchange on which the members agree.
 	Stop()
 }
 
-// A Crew is what a member knows of the members of its run.
-type Crew struct {
+// A Membership is what a member knows of the members of its run.
+type Membership struct {
 	Run     string   `json:"run"`
 	Folder  string   `json:"folder"`
 	Member  int      `json:"member"` // who says so; an id, as all others here
@@ -46,16 +46,16 @@ type Person struct {
 
 func (p Person) String() string { return strings.TrimSpace(strconv.Itoa(p.ID) + " " + p.Name) }
 
-// crewOf returns the crew of a subject, nil if its workers stay.
-func crewOf(s Subject) *Crew {
-	if m, ok := s.(Member); ok {
-		return m.Crew()
+// membershipOf returns the membership of a subject, nil if its workers stay.
+func membershipOf(s Subject) *Membership {
+	if m, ok := s.(member); ok {
+		return m.Membership()
 	}
 	return nil
 }
 
-// write prints the crew in a line.
-func (c *Crew) write(w io.Writer) error {
+// write prints the membership in a line.
+func (c *Membership) write(w io.Writer) error {
 	list := func(ids []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") }
 	people := func(all []Person) string {
 		var names []string
@@ -80,10 +80,10 @@ func (c *Crew) write(w io.Writer) error {
 	return err
 }
 
-// newest returns the crews with the newest view of each run, in a folder or in several.
-func newest(all []*Crew) (shown []*Crew) {
+// newest returns the memberships with the newest view of each run, in a folder or in several.
+func newest(all []*Membership) (shown []*Membership) {
 	for _, c := range all {
-		at := slices.IndexFunc(shown, func(other *Crew) bool { return other.Run == c.Run })
+		at := slices.IndexFunc(shown, func(other *Membership) bool { return other.Run == c.Run })
 		switch {
 		case at < 0:
 			shown = append(shown, c)
