@@ -28,8 +28,6 @@ func Check(run *experiment.Run) error {
 			"of another: leave it out")
 	case cfg.Node.OpenLinks != usual.Node.OpenLinks:
 		return configs.Errorf("node.open_links", "members keep a link to each other one: leave it out")
-	case cfg.Node.Metrics != "":
-		return configs.Errorf("node.metrics", "members on a network serve no metrics yet: leave it out")
 	case cfg.Faults.Tolerance != usual.Faults.Tolerance:
 		return configs.Errorf("faults.tolerance", "a member cuts no other one off: leave it out")
 	case time.Duration(cfg.Membership.Grace) < leastGrace:

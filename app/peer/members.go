@@ -39,13 +39,24 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		}
 		return peers, err
 	}
-	m := seat.Member{Run: run, Script: child, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
-		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
-		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
+	m := seat.Member{Run: run, Script: child, Dir: dir, Out: io.Discard,
+		Saver:   &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()},
+		Hear:    func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
+		Process: p.Rank,
+		Seated:  func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}
 	if p.Rank < run.N() {
 		m.Meet = seat.Founder(introduced)
 	}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-client.Hold():
+			m.Stop()
+		case <-over:
+		}
+	}()
 	result, err := m.Take(ctx, o, client.Leaves())
 	if err != nil {
 		return err
@@ -72,6 +83,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		Script:     run.Script(),
 		Missed:     l.Missed,
 		Absent:     func(f fault.Fault) { l.Missed(f, session.Absent) },
+		End:        l.Over(),
 		Still:      l.Still,
 		History:    l.History,
 		Event:      l.Event,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
+	"gossiptrainer/app/status"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/view"
@@ -38,20 +40,23 @@ type Member struct {
 	Hear  func(record.Event) // gets the events of this member, by its id
 	Out   io.Writer          // gets messages to the user
 	Meet  Meet
+	// Process is the number of this process in a lab, 0 on a LAN.
+	Process int
 	// Seated hears the id of the member, Begins of each round that it begins. They may be nil.
 	Seated func(id view.ID)
 	Begins func(round int)
 	// Script trains an external model; nil: the model is built in.
 	Script *script.Child
 
-	maker *membership.Maker
-	id    view.ID
-	began time.Time
-	seat  *members.Seat
-	last  record.Step
-	ended time.Time // of the last round
-	crew  *script.Crew
-	told  struct{ loss, accuracy float64 } // by the script, of the final model
+	maker  *membership.Maker
+	id     view.ID
+	began  time.Time
+	seat   *members.Seat
+	last   record.Step
+	ended  time.Time // of the last round
+	crew   *script.Crew
+	scored struct{ loss, accuracy float64 } // by the script, of the final model
+	told   account
 }
 
 // A Result is the end of a member.
@@ -91,6 +96,10 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 	}
 	m.maker.Before = m.score
 	m.enlist()
+	m.told.run, m.told.rounds = m.Run.Config().Name, int(m.Run.Config().Train.Rounds)
+	if m.told.folder, err = filepath.Abs(m.Dir); err != nil { // those who ask may be in another folder
+		m.told.folder = m.Dir
+	}
 	for again := false; ; again = true {
 		out, err := m.once(ctx, o, again, leave)
 		if err != nil {
@@ -105,6 +114,9 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return m.result(out)
 	}
 }
+
+// Stop lets the run end for all, at an exchange on which the members agree. Any goroutine may call it.
+func (m *Member) Stop() { m.told.Stop() }
 
 func closed(c <-chan struct{}) bool {
 	select {
@@ -126,6 +138,12 @@ func (m *Member) once(
 		return nil, err
 	}
 	defer n.Close()
+	m.told.begin(n)
+	server, err := status.Open(m.Run.Config(), m.Dir, m.Process, &m.told, m.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
 	if !again {
 		fmt.Fprintf(m.Out, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	}
@@ -158,6 +176,7 @@ func (m *Member) once(
 	if m.crew != nil {
 		m.Script.Tell(int(m.id), m.Hear)
 	}
+	m.told.sit(seat)
 	if m.Seated != nil {
 		m.Seated(m.id)
 	}
@@ -246,6 +265,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 		Wait: max(0, now.Sub(m.ended)-took), Sent: sent, Messages: messages})
 	m.ended = now
 	m.last.Rank = int(m.id)
+	m.told.step(m.last)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
 		step := m.last
 		m.Hear(record.Event{Step: &step})
@@ -295,7 +315,7 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 	}
 	final.Rank = int(m.id)
 	if m.Script != nil {
-		final.Loss, final.Accuracy = m.told.loss, m.told.accuracy
+		final.Loss, final.Accuracy = m.scored.loss, m.scored.accuracy
 	}
 	r := &Result{Run: m.Run.Config().Name, Member: int(out.ID), End: "left", Rounds: out.Rounds,
 		Views: out.Log.Len(), File: runfolder.ModelPath(m.Dir, int(out.ID)), Log: m.logPath(), Final: final, Last: m.last}
@@ -304,10 +324,22 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 		r.ids = slices.Sorted(maps.Keys(out.Models))
+		r.Final.Stopped = stopped(out.Log)
 	} else {
 		r.Final.Stopped = "this machine has left"
+		m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Finished, Detail: "left"}})
 	}
 	return r, nil
+}
+
+// stopped returns who has stopped the run, "" where it has done its rounds.
+func stopped(log *view.Log) string {
+	for v := log.Len() - 1; v >= 0; v-- {
+		if r := log.At(v); r.End {
+			return r.Why
+		}
+	}
+	return ""
 }
 
 // concludes gives the session of a member on a LAN its result. It has no results of others.

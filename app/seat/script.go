@@ -16,7 +16,7 @@ import (
 
 // enlist makes the crew of a script. Its losses come late, and so the steps of the record do.
 func (m *Member) enlist() {
-	m.told.loss, m.told.accuracy = math.NaN(), math.NaN()
+	m.scored.loss, m.scored.accuracy = math.NaN(), math.NaN()
 	if m.Script == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (m *Member) conclude(ctx context.Context, leave <-chan struct{}, out *membe
 			}
 		}()
 		var err error
-		m.told.loss, m.told.accuracy, err = m.crew.Finish(ctx, x)
+		m.scored.loss, m.scored.accuracy, err = m.crew.Finish(ctx, x)
 		return err
 	case out.Standing == member.Excluded && !closed(leave):
 		return nil

@@ -69,7 +69,6 @@ type Session struct {
 
 	mu sync.Mutex
 	heard
-	finals  []record.Final
 	edges   []record.Event
 	missed  []missed
 	watch   record.Watch
@@ -279,7 +278,7 @@ func (s *Session) enter(e record.Event) {
 	case e.Edge != nil:
 		s.edges = append(s.edges, e)
 	case e.Final != nil:
-		s.finals = append(s.finals, *e.Final)
+		s.members.Finals = append(s.members.Finals, *e.Final)
 	}
 }
 
@@ -316,11 +315,11 @@ func (s *Session) Log(rank int, line string) {
 func (s *Session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
+	slices.SortFunc(s.members.Finals, func(a, b record.Final) int { return a.Rank - b.Rank })
 	if s.last != nil {
-		return s.finals, s.last
+		return s.members.Finals, s.last
 	}
-	return s.finals, s.told.Last()
+	return s.members.Finals, s.told.Last()
 }
 
 // Finals returns the results heard so far, in rank order.

@@ -143,9 +143,9 @@ func (s *Session) Bereft() bool {
 	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }
 
-// WriteFinals prints the result of every peer, by rank or by the id of a member. MEMORY is the most that its process has held, PLANNED is what the run
-// file lets expect. Workers of a simulation share a process. A terminal that is too narrow for both shows neither; a
-// width of 0 is no bound.
+// WriteFinals prints the result of every peer, by rank or by the id of a member. MEMORY is the most that its process
+// has held, PLANNED is what the run file lets expect. Workers of a simulation share a process. A terminal that is too
+// narrow for both shows neither; a width of 0 is no bound.
 func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) error {
 	const needed = 80 // columns of all
 	narrow := width > 0 && width < needed

@@ -7,12 +7,12 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// Members are those at the end of a run whose members come and go. On a LAN the process has the result of its own alone.
+// Members are the workers at the end of a run. Where they come and go, a process on a LAN has its own result alone.
 type Members struct {
 	Run    *experiment.Run // has a worker for each of them
-	IDs    []int           // by rank in the last view
+	IDs    []int           // by rank in the last view; nil where workers stay
 	Last   []record.Step   // by rank
-	Finals []record.Final  // by rank
+	Finals []record.Final  // that have come; by rank
 	Digest string          // of the run, for a process that has not all results
 }
 
@@ -20,7 +20,7 @@ type Members struct {
 func Remain(s *Session, m Members) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Run, s.last, s.finals, s.members = m.Run, m.Last, m.Finals, m
+	s.Run, s.last, s.members = m.Run, m.Last, m
 }
 
 // concludes puts into a summary what a member on a LAN knows of the others. They have results of their own, and at the

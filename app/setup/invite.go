@@ -147,6 +147,8 @@ func (i *Invitation) seats(goesOn bool) (int, error) {
 		return 0, advice.Usagef("invite: --machines %d: want 1 to %d", asked, most)
 	case i.Valid < time.Second || i.Valid > longestValid:
 		return 0, advice.Usagef("invite: --valid %v: want 1s to %v", i.Valid, longestValid)
+	case i.Roster && cfg.Views():
+		return 0, advice.Usagef("invite: --roster: members of %s come and go: name some to call in the key peers", i.File)
 	case i.Roster && asked != others:
 		return 0, advice.Usagef("invite: --roster gathers the addresses of all machines: leave out --machines")
 	}
@@ -206,6 +208,9 @@ func (i *Invitation) terms() (handover.Terms, error) {
 			return terms, err
 		}
 		listed["peers"] = rosterOf(members)
+	}
+	if cfg.Views() { // any machine may come
+		terms.Manner = handover.Called
 	}
 	terms.Offer.RunFile, err = i.handed(listed)
 	return terms, err

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Answers struct {
 	Silent []int    `json:"silent"` // processes that do not answer
 	// Why has sentences about each run of the peers, by folder.
 	Why []Why `json:"why"`
+	// Views has what each member knows where members come and go.
+	Views []*Membership `json:"views,omitempty"`
 }
 
 // Why says why a run is slow.
@@ -101,12 +104,15 @@ func AskAll(dirs ...string) Answers {
 	var wg sync.WaitGroup
 	for _, path := range paths {
 		wg.Go(func() {
-			s, err := ask(path)
+			s, membership, err := askStatus(path)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
 				all.Peers = append(all.Peers, s)
+				if membership != nil {
+					all.Views = append(all.Views, membership)
+				}
 			case errors.Is(err, syscall.ECONNREFUSED):
 				_ = os.Remove(path)
 			case errors.Is(err, os.ErrNotExist):
@@ -124,22 +130,40 @@ func AskAll(dirs ...string) Answers {
 		}
 		return a.Rank - b.Rank
 	})
+	slices.SortFunc(all.Views, func(a, b *Membership) int {
+		return cmp.Or(strings.Compare(a.Folder, b.Folder), cmp.Compare(a.Member, b.Member))
+	})
 	all.explain()
 	return all
 }
 
-func ask(path string) (Answer, error) {
+// ask asks the process at a socket, and returns its answer.
+func ask(path, word string) (json.RawMessage, error) {
 	c, err := net.DialTimeout("unix", path, askTime)
 	if err != nil {
-		return Answer{}, err
+		return nil, err
 	}
 	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
-		return Answer{}, err
+		return nil, err
 	}
-	var s Answer
-	err = json.NewDecoder(io.LimitReader(c, 16<<20)).Decode(&s)
-	return s, err
+	_, _ = io.WriteString(c, word) // another version of the program may have answered and closed already
+	var text json.RawMessage
+	err = json.NewDecoder(io.LimitReader(c, 16<<20)).Decode(&text)
+	return text, err
+}
+
+// askStatus asks the process at a socket how it is doing.
+func askStatus(path string) (s Answer, membership *Membership, err error) {
+	text, err := ask(path, asksStatus)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	var more withMembers
+	if err == nil {
+		err = json.Unmarshal(text, &more)
+	}
+	return s, more.Membership, err
 }
 
 // Of returns the answers of the peers of one run. The error is an *absentError if there are none; silent processes are
@@ -152,6 +176,11 @@ func (all Answers) Of(run string) (Answers, error) {
 			found.Peers = append(found.Peers, s)
 		} else if !slices.Contains(others, s.Run) {
 			others = append(others, s.Run)
+		}
+	}
+	for _, membership := range all.Views {
+		if membership.Run == run {
+			found.Views = append(found.Views, membership)
 		}
 	}
 	for _, why := range all.Why {
@@ -174,6 +203,11 @@ func (s Answers) Write(w io.Writer, width int) error {
 			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
 		}
 		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, membership := range newest(s.Views) {
+		if err := membership.write(human.Folded(w, width)); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func expose(t *testing.T, accept string) (exposed, string) {
 		record.Returning, record.Testing, record.Finished, record.Failed, record.Lost} {
 		s := node.Status{State: state, Loss: &loss, Waiting: []int{1}, Refused: map[string]int64{"stranger": 7},
 			Links: []node.LinkStatus{{Neighbour: 2}}}
-		at, stop, err := serveMetrics("127.0.0.1:0", 0, &collector{"r", func() node.Status { return s }})
+		at, stop, err := serveMetrics("127.0.0.1:0", 0, &collector{"r", guest{subject{s}, &membership, nil}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-
-	"gossiptrainer/node"
 )
 
 // openMetrics lists the lines of a text that break the rules of OpenMetrics 1.0 for families. The lines of a family
@@ -118,7 +116,7 @@ func TestFaultsOfAnAnswerAreFound(t *testing.T) {
 
 // Scrapers get the format that they ask for, and the text format if they ask for none that there is.
 func TestScrapersChooseTheFormat(t *testing.T) {
-	at, stop, err := serveMetrics("127.0.0.1:0", 0, &collector{"r", func() node.Status { return node.Status{} }})
+	at, stop, err := serveMetrics("127.0.0.1:0", 0, &collector{"r", subject{}})
 	if err != nil {
 		t.Fatal(err)
 	}

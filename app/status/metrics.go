@@ -20,8 +20,8 @@ import (
 
 // A collector makes Prometheus metrics from the state of a node at every request.
 type collector struct {
-	run    string
-	status func() node.Status
+	run  string
+	peer Subject
 }
 
 // Describe leaves open which metrics there are: they depend on the neighbours.
@@ -29,7 +29,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect asks the node.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	s := c.status()
+	s := c.peer.Status()
 	m := meter{out, prometheus.Labels{"run": c.run, "rank": strconv.Itoa(s.Rank)}}
 	m.gauge("gossip_round", "rounds finished", float64(s.Round))
 	m.gauge("gossip_rounds", "rounds of the run, 0 where scripts decide", float64(configs.Rounds(s.Rounds).Known()))
@@ -56,6 +56,17 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	m.bytes("gossip_bytes_total", "bytes of this worker", s.Sent, s.Received)
 	for _, link := range s.Links {
 		m.link(link)
+	}
+	if v := membershipOf(c.peer); v != nil {
+		m.membership(v)
+	}
+}
+
+func (m meter) membership(v *Membership) {
+	m.gauge("gossip_view", "number of the newest view", float64(v.View))
+	m.gauge("gossip_members", "members of the newest view", float64(len(v.Members)))
+	for what, n := range map[string]int{"join": len(v.Joins), "leave": len(v.Leaves), "silent": len(v.Silent)} {
+		m.gauge("gossip_changing", "members that join, leave or are silent", float64(n), "what", what)
 	}
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,16 +38,16 @@ type Server struct {
 // askTime bounds a question and its answer, which is one JSON object.
 const askTime = 2 * time.Second
 
-// Open answers for n until it is closed, and writes its addresses to w. In a lab the rank is added to the port of the
-// metrics. If no folder can hold the socket, there is none: the peer trains anyway.
-func Open(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*Server, error) {
+// Open answers for a peer until it is closed, and writes its addresses to w. In a lab the rank is added to the port of
+// the metrics. If no folder can hold the socket, there is none: the peer trains anyway.
+func Open(cfg configs.Config, dir string, rank int, n Subject, w io.Writer) (*Server, error) {
 	s := &Server{stop: func() {}}
 	if whole, err := filepath.Abs(dir); err == nil { // those who ask may be in another folder
 		dir = whole
 	}
 	who := Answer{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
 	if address := cfg.Node.Metrics; address != "" {
-		at, stop, err := serveMetrics(address, rank, &collector{cfg.Name, n.Status})
+		at, stop, err := serveMetrics(address, rank, &collector{cfg.Name, n})
 		if err != nil {
 			return nil, err
 		}
@@ -57,12 +58,12 @@ func Open(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (
 	return s, nil
 }
 
-func (s *Server) listen(who Answer, n *node.Node) {
+func (s *Server) listen(who Answer, n Subject) {
 	dir, err := Folder()
 	if err != nil {
 		return
 	}
-	path := filepath.Join(dir, strconv.Itoa(who.Pid)+".sock")
+	path := socketIn(dir, who.Pid)
 	_ = os.Remove(path) // of a process that had this number
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -76,13 +77,44 @@ func (s *Server) listen(who Answer, n *node.Node) {
 			if err != nil {
 				return
 			}
-			who.Status = n.Status()
-			_ = c.SetDeadline(time.Now().Add(askTime))
-			_ = json.NewEncoder(c).Encode(who) // the client sees that the answer is cut off
-			_ = c.Close()
+			s.wg.Go(func() { answer(c, who, n) })
 		}
 	})
 }
+
+// wordTime is how long a process waits for the word. Other versions of the program say none, and ask for the status.
+const wordTime = 200 * time.Millisecond
+
+// answer answers one question.
+func answer(c net.Conn, who Answer, n Subject) {
+	defer c.Close()
+	_ = c.SetWriteDeadline(time.Now().Add(askTime))
+	_ = c.SetReadDeadline(time.Now().Add(wordTime))
+	word, _ := bufio.NewReader(io.LimitReader(c, mostWord)).ReadString('\n')
+	var said any
+	switch m, open := n.(member); word {
+	case asksStop:
+		if open {
+			m.Stop()
+		}
+		said = Stopped{Run: who.Run, Pid: who.Pid, Folder: who.Folder, Stopped: open}
+	default:
+		who.Status = n.Status()
+		said = struct {
+			Answer
+			withMembers
+		}{who, withMembers{membershipOf(n)}}
+	}
+	_ = json.NewEncoder(c).Encode(said) // the client sees that the answer is cut off
+}
+
+// withMembers is what a member adds to its answer.
+type withMembers struct {
+	Membership *Membership `json:"membership,omitempty"`
+}
+
+// socketIn returns the socket of a process in a folder.
+func socketIn(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".sock") }
 
 // Close ends the answers and removes the socket.
 func (s *Server) Close() {

@@ -17,6 +17,25 @@ import (
 	"gossiptrainer/node"
 )
 
+// A subject has a status.
+type subject struct{ status node.Status }
+
+func (s subject) Status() node.Status { return s.status }
+
+// A guest is a member of a run that members join and leave.
+type guest struct {
+	subject
+	membership *Membership
+	stops      *int
+}
+
+func (g guest) Membership() *Membership { return g.membership }
+func (g guest) Stop()                   { *g.stops++ }
+
+// membership is that of a test, with all that can happen.
+var membership = Membership{Run: "tulip", Member: 4, View: 3, First: 120, Why: "machine shelf left", Ends: 500,
+	Members: []Person{{0, "attic"}, {4, "loft"}}, Joins: []Person{{5, "porch"}}, Leaves: []int{0}, Silent: []int{0}}
+
 // serving starts a node that no other knows, with its server.
 func serving(t *testing.T) (dir string, d *Server, said string) {
 	t.Helper()
@@ -177,7 +196,7 @@ func TestMetricsOfLinks(t *testing.T) {
 		Rank: 3, Loss: &loss, Waiting: []int{1, 2}, Refused: map[string]int64{"stranger": 7},
 		Links: []node.LinkStatus{{Neighbour: 2, Up: true, Silent: 4}, {Neighbour: 4, Lost: 5, Retries: 6}},
 	}
-	at, stop, err := serveMetrics("127.0.0.1:0", 3, &collector{"r", func() node.Status { return s }})
+	at, stop, err := serveMetrics("127.0.0.1:0", 3, &collector{"r", subject{s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,5 +238,59 @@ func TestAnswersAreThoseOfARun(t *testing.T) {
 	}
 	if _, err := (Answers{}).Of("tulip"); err == nil || !strings.Contains(err.(*absentError).Hint(), "start one") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A member tells the view, who joins, leaves and is silent, and passes on that the run shall stop.
+func TestAMemberTellsItsViewAndStopsTheRun(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir, err := Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Stop("", dir); err == nil || !strings.Contains(err.Error(), "no peer is running") {
+		t.Errorf("error %v, want that no peer is running", err)
+	}
+	cfg := configs.Default()
+	cfg.Name = "tulip"
+	stops := 0
+	member := guest{subject{node.Status{Rank: 4, Peers: 2, Here: 1}}, &membership, &stops}
+	s, err := Open(cfg, t.TempDir(), 0, member, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := AskAll(dir)
+	var text strings.Builder
+	if err := all.Write(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := "tulip: view 3 from exchange 120 (machine shelf left): 2 members: 0 attic, 4 loft; joins: 5 porch; " +
+		"leaves: 0; silent: 0\n"
+	if !strings.Contains(text.String(), want) {
+		t.Errorf("want %q in\n%s", want, text.String())
+	}
+	if _, err := Stop("rose", dir); err == nil || stops > 0 {
+		t.Errorf("another run: error %v, %d stops", err, stops)
+	}
+	if answer, err := Stop("", dir); err != nil || !answer.Stopped || answer.Run != "tulip" || stops != 1 {
+		t.Errorf("%+v, error %v, %d stops", answer, err, stops)
+	}
+	s.Close()
+	if s, err = Open(cfg, t.TempDir(), 0, subject{}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := Stop("tulip", dir); err == nil || !strings.Contains(err.Error(), "membership.mode: fixed") {
+		t.Errorf("workers that stay: error %v", err)
+	}
+}
+
+// Of the processes of a run on one machine the one with the newest view counts.
+func TestTheNewestViewIsShown(t *testing.T) {
+	old := membership
+	old.View = 2
+	got := newest([]*Membership{&old, &membership, {Run: "rose"}, &old})
+	if len(got) != 2 || got[0].View != 3 || got[1].Run != "rose" {
+		t.Errorf("%+v", got)
 	}
 }

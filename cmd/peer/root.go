@@ -82,7 +82,7 @@ func newRoot(c *console) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print only errors and results")
 	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print the logs of the peers; twice for more")
 	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
-	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newInit(c), newInvite(c), newJoin(c), newSim(c),
+	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newInit(c), newInvite(c), newJoin(c), newStop(c), newSim(c),
 		newCompare(c), newReproduce(c)} {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)

@@ -359,8 +359,9 @@ func (h *chair) why(c *Council, r *view.Record) string {
 		}
 	}
 	if r.End {
-		for _, id := range h.stoppers(c) {
+		for _, id := range h.stoppers(c) { // one is reason enough
 			all = append(all, name(id)+" stops the run")
+			break
 		}
 	}
 	if len(all) == 0 {

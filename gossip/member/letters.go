@@ -148,6 +148,21 @@ func span(m *Member) int {
 	return span
 }
 
+// Lacks returns the members whose messages the present exchange of a member lacks. While it takes a gradient there are
+// none: it does not wait.
+func Lacks(m *Member) (all []ID) {
+	next, at := m.Next()
+	if m.working() == nil || next == at || m.place.wished {
+		return nil
+	}
+	for _, e := range m.log.Row(m.o.Council.ID, at).In {
+		if !m.store.whole(key{e.Peer, at}) {
+			all = append(all, e.Peer)
+		}
+	}
+	return all
+}
+
 // Compute takes the gradient that Ready asked for with the member that the maker made. It returns the round, -1 if none
 // is asked for: a view has ended meanwhile.
 func (m *Member) Compute() (k int, err error) {

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"gossiptrainer/configs"
 )
 
@@ -21,8 +23,11 @@ func (r *Run) WithRows(rows []int) (*Run, error) {
 }
 
 // PeerSections returns the settings that peers compare when they meet: Sections without what follows from the rows of
-// machines that do not see each other's files.
+// machines that do not see each other's files, and without those to call where members come and go.
 func (r *Run) PeerSections() []configs.Section {
+	if r.cfg.Views() { // peers are those to call
+		return slices.DeleteFunc(r.Sections(), func(s configs.Section) bool { return s.Name == "peers" })
+	}
 	if _, apart := r.data.Apart(); !apart {
 		return r.Sections()
 	}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -68,7 +69,8 @@ type Seat struct {
 	work    gradient
 	results chan gradient
 	stops   chan struct{} // holds a token once the run shall end for all
-	last    struct {      // the last gradient, until its round is over
+	vitals  vitals
+	last    struct { // the last gradient, until its round is over
 		k    int
 		loss float32
 		took time.Duration
@@ -113,6 +115,40 @@ func (o *Outcome) Digest() Sum {
 		all = append(all, o.Models[id])
 	}
 	return record.RunDigest(all)
+}
+
+// Vitals are what a member knows at a moment.
+type Vitals struct {
+	View   views.Record   // the newest; it has no members before the first
+	Joins  []views.Member // have been admitted, and are in no view yet
+	Leaves []views.ID     // that have said so, or have not ended yet
+	Silent []views.ID     // members that should be heard, and were not for a while
+	Waits  []views.ID     // whose messages the exchange lacks
+	Rounds int            // of the run, as far as the member knows
+	// Received counts the bytes at the socket.
+	Received int64
+	State    record.State
+	Detail   string
+}
+
+// vitals are those of the last beat, for other goroutines.
+type vitals struct {
+	mu   sync.Mutex
+	last Vitals
+}
+
+// read returns the vitals of the last beat.
+func (v *vitals) read() Vitals {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last
+}
+
+// note takes the vitals of a beat.
+func (v *vitals) note(now Vitals) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last = now
 }
 
 // Found returns the seat of a founder. The founders are in the order of ranks, and self is this one.
@@ -217,6 +253,7 @@ func (s *Seat) tick() error {
 	}
 	s.tell()
 	s.status()
+	s.publish()
 	return nil
 }
 
@@ -297,19 +334,31 @@ func (s *Seat) learn() {
 	}
 }
 
-// silent returns the voters and members that this one has not heard for a while.
-func (s *Seat) silent() (all []string) {
+// silent returns the members that this one has not heard for a while.
+func (s *Seat) silent() (all []id) {
 	log := s.m.Council().Log()
-	for _, m := range log.Last().Members {
-		if m.ID != s.ID() && s.now()-s.heard[m.ID] > 2*s.o.Member.Council.Patience+pulse {
-			name := fmt.Sprint("member ", m.ID)
-			if m.Name != "" {
-				name = "machine " + m.Name
-			}
-			all = append(all, name)
+	if log == nil {
+		return nil
+	}
+	for _, other := range log.Last().IDs() {
+		if other != s.ID() && s.now()-s.heard[other] > 2*s.o.Member.Council.Patience+pulse {
+			all = append(all, other)
 		}
 	}
 	return all
+}
+
+// names names members for people.
+func (s *Seat) names(ids []id) string {
+	var all []string
+	for _, of := range ids {
+		name := fmt.Sprint("member ", of)
+		if m, known := s.office.book.member(of); known && m.Name != "" {
+			name = "machine " + m.Name
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // status tells the watch what the member does, when that changes.
@@ -328,7 +377,7 @@ func (s *Seat) doing() (record.State, string) {
 		return record.Joining, "waits for the log of views"
 	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
 		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
-			"are back", log.Last().View, strings.Join(s.silent(), ", "))
+			"are back", log.Last().View, s.names(s.silent()))
 	case standing == member.Joining:
 		return record.Joining, "waits for its first view and for the state of its sponsor"
 	case standing == member.Leaving || s.end.leaves:
@@ -341,6 +390,42 @@ func (s *Seat) doing() (record.State, string) {
 			plural.Of(n, "member"), fewest)
 	}
 	return record.Training, ""
+}
+
+// Vitals returns those of the last beat. Any goroutine may call it.
+func (s *Seat) Vitals() Vitals { return s.vitals.read() }
+
+// publish notes the vitals.
+func (s *Seat) publish() {
+	now := Vitals{Rounds: s.o.Member.Plan.Rounds, Waits: member.Lacks(s.m), Silent: s.silent(),
+		Received: s.o.Host.Total().In,
+		Joins:    slices.Clone(council.Waiting(s.m.Council()))}
+	if c := s.m.Council(); !c.Leads() && !c.Waits() { // others have no reason to write to this member
+		now.Silent = slices.DeleteFunc(now.Silent, func(of id) bool { return !slices.Contains(now.Waits, of) })
+	}
+	now.State, now.Detail = s.doing()
+	if log := s.m.Council().Log(); log != nil {
+		now.View, now.Leaves = *log.Last(), s.leaving(log)
+		now.Rounds = views.Rounds(log, now.Rounds, s.o.Member.Plan.Every)
+	}
+	s.vitals.note(now)
+}
+
+// leaving returns the members that the change under way lets go, and those that have not ended yet.
+func (s *Seat) leaving(log *views.Log) (all []id) {
+	if open := s.m.Council().Open(); open != nil {
+		all = slices.Clone(open.Leaves)
+	}
+	for _, who := range log.Watched(s.m.Council().Done) {
+		if _, leaves := log.Ends(who); leaves {
+			all = append(all, who)
+		}
+	}
+	if s.end.leaves && !slices.Contains(all, s.ID()) {
+		all = append(all, s.ID())
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.

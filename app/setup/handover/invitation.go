@@ -27,7 +27,7 @@ type Terms struct {
 	Seats  int           // machines that the token admits, 1 to MostSeats
 	Valid  time.Duration // of the token
 	Addrs  []netip.Addr  // for the token; empty: those of the interfaces
-	Manner Manner        // Undecided, Gathered or Listed
+	Manner Manner        // Undecided, Gathered, Listed or Called
 	Listed []peer.ID     // of Listed, by rank
 
 	Host   string // name of this machine

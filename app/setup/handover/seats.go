@@ -19,6 +19,7 @@ const (
 	Multicast               // each hears the others
 	Gathered                // the run file will list the addresses of all, once all are here
 	Listed                  // the run file lists them already
+	Called                  // members come and go: the run file names some to call, or multicast finds them
 )
 
 // A stage is how far a machine has come.

@@ -1,0 +1,48 @@
+package members
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	views "gossiptrainer/gossip/view"
+	"gossiptrainer/topology"
+)
+
+// Machines join, leave, are killed, and stop the run. All that are there then end at one exchange, with the digest that
+// the replay of the log has.
+func TestMachinesComeGoDieAndStop(t *testing.T) {
+	for _, kind := range []topology.Kind{topology.Ring, topology.OnePeerExponential} {
+		t.Run(string(kind), func(t *testing.T) {
+			j := job{dim: 100, rounds: 100_000, kind: kind, pause: 5 * time.Millisecond}
+			all := founded(t, j, 5)
+			until(t, "training", func() bool { return all[1].maker.begun() > 20 })
+			guest := newMachine(t, j, secret)
+			joins(t, guest, all[1])
+			until(t, "a join", func() bool { return guest.maker.begun() > 0 })
+			close(all[3].leave)
+			<-all[3].done
+			all[0].kill() // it may lead
+			<-all[0].done
+			until(t, "one that is silent", func() bool { return slices.Equal(all[1].seat.Vitals().Silent, []views.ID{0}) })
+			until(t, "a death", func() bool { return all[1].watch.known() == 4 })
+			stays := []*machine{all[1], all[2], all[4], guest}
+			before := guest.maker.begun()
+			until(t, "training", func() bool { return guest.maker.begun() > before+20 })
+			all[2].seat.Stop()
+			log := finished(t, stays...)
+			said := reasons(log)
+			if log.Len() != 5 || !strings.Contains(said[1], "joins") || said[2] != "machine m3 left" ||
+				!strings.HasPrefix(said[3], "machine m0 was silent for ") || said[4] != "machine m2 stops the run" {
+				t.Errorf("views %q", said)
+			}
+			for _, m := range stays {
+				v := m.seat.Vitals()
+				if x, ended := views.End(log); !ended || m.out.Rounds != x || v.Rounds != x || len(v.View.Members) != 4 {
+					t.Errorf("member %d has done %d rounds, and the run ends at %d: %+v", m.out.ID, m.out.Rounds, x, v)
+				}
+			}
+		})
+	}
+}
