@@ -55,6 +55,8 @@ func studies() []study {
 		program("members", 1, "-o"),
 		{"members-lan", "go run ./test/members -length 1000s -seed 4 -o docs/results/members-lan.md",
 			[]string{"docs/results/members-lan.md"}, []string{root}, 20},
+		{"script-members", "studies/script/members.py",
+			below("docs/results/", "script-members.md", "script-members.svg"), []string{fashion, torch}, 1},
 		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
 		program("quantizers", 10, "-o", fashion),
