@@ -39,7 +39,8 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		}
 		return peers, err
 	}
-	m := seat.Member{Run: run, Script: child, Dir: dir, Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}, Out: io.Discard,
+	m := seat.Member{Run: run, Script: child, Dir: dir, Out: io.Discard,
+		Saver:  &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()},
 		Hear:   func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
 		Seated: func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}

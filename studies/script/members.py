@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains examples/pytorch by machines that come and go: two found the run, a third joins at about round 100 and
-leaves by Ctrl-C at round 300. Each has its own folder and key, and they find each other by multicast. Writes a document, and its
-loss curve beside it.
+leaves by Ctrl-C at round 300. Each has its own folder and key, and they find each other by multicast. Writes a
+document, and its loss curve beside it.
 
     PEER_DATA=... studies/script/members.py [--peer PEER] [--python PYTHON] [-o FILE]
 """
@@ -143,8 +143,8 @@ def document(machines, seconds, figure):
         sys.exit(f"members.py: digests {digests}")
     rows = [50, 100, 125, 150, 200, 250, LEAVES, 350, 400, 450]
     lines = ["# A script whose machines come and go", "",
-             "Written by studies/script/members.py: [train.py](../../examples/pytorch/train.py) trains a small network on "
-             "Fashion-MNIST", "with AdamW. Its run file is [members.yaml](../../examples/pytorch/members.yaml). A third "
+             "Written by studies/script/members.py: [train.py](../../examples/pytorch/train.py) trains a small network",
+             "on Fashion-MNIST with AdamW. Its run file is [members.yaml](../../examples/pytorch/members.yaml). A third",
              "machine joins and leaves by Ctrl-C.", "", "```", *machines[0].views, "```", "",
              f"![the losses of three machines, by round]({figure})", "",
              f"The mean loss of the mini-batches of {WINDOW} rounds, on each machine:", "",
