@@ -77,8 +77,8 @@ type told struct {
 	members []views.Member // by rank
 }
 
-// NewMember returns the script of a machine, which has begun. The caller uses no method of the child any more but Close,
-// Tell and Late.
+// NewMember returns the script of a machine, which has begun. The caller uses no method of the child any more but
+// Close and Tell.
 func NewMember(c *Child, plan Plan) *Member {
 	w := &Member{child: c, plan: plan, board: newBoard(plan.Rounds)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
