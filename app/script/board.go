@@ -17,6 +17,7 @@ import (
 
 // These are the things that members ask each other for their scripts.
 const (
+	askHello  = "hello"  // nothing, at once
 	askStart  = "start"  // the vector with which the founders begin
 	askBegin  = "begin"  // nothing, when all founders have it
 	askPart   = "part"   // the part of a call
@@ -137,6 +138,8 @@ func (b *board) put(k callKey, part []byte) {
 // give is a hall.Give.
 func (b *board) give(ctx context.Context, from string, r hall.Request) (body []byte, err error) {
 	switch r.What {
+	case askHello:
+		return nil, nil
 	case askStart:
 		err = b.wait(ctx, func() bool { return b.start != nil })
 		return vec.AppendLE(nil, b.start), err

@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/hall"
+	"gossiptrainer/node/handshake"
 )
 
 // A Member is the script of a machine in a run whose members come and go. The machine may be one member after
@@ -107,17 +108,33 @@ func (w *Member) Found(ctx context.Context, founders []views.Member, self views.
 	patience := max(w.plan.Grace, longestStart)
 	if self == founders[0].ID {
 		w.board.change(func() { w.board.start = x })
-		late, cancel := context.WithTimeout(ctx, patience)
+		late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 		defer cancel()
+		late, refused := context.WithCancelCause(late)
+		defer refused(nil)
+		for _, m := range founders[1:] {
+			go func() { // one with another model is refused
+				_, err := w.persist(late, m, hall.Request{What: askHello}, 0, 0)
+				if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
+					refused(no)
+				}
+			}()
+		}
 		_ = w.board.wait(late, func() bool { return len(w.board.fetched) >= len(founders)-1 }) // others go on without
+		if no, ok := errors.AsType[*handshake.RefusedError](context.Cause(late)); ok {
+			return nil, no
+		}
 		w.board.change(func() { w.board.begun = true })
 		return slices.Clone(x), ctx.Err() // others may still fetch x
 	}
-	late, cancel := context.WithTimeoutCause(ctx, patience,
-		fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again",
-			founders[0].Name))
+	late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 	defer cancel()
-	body, err := w.persist(late, founders[0], hall.Request{What: askStart}, 4*int64(len(x)), 0)
+	silence := max(w.plan.Grace, shortestSilence)
+	body, err := w.persist(late, founders[0], hall.Request{What: askStart}, 4*int64(len(x)), silence)
+	if _, refused := errors.AsType[*handshake.RefusedError](err); err != nil && !refused && ctx.Err() == nil {
+		err = fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again: %w",
+			founders[0].Name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +144,21 @@ func (w *Member) Found(ctx context.Context, founders []views.Member, self views.
 	}
 	x = make([]float32, len(x))
 	vec.ReadLE(x, body)
-	_, err = w.persist(late, founders[0], hall.Request{What: askBegin}, 0, 0)
+	_, err = w.persist(late, founders[0], hall.Request{What: askBegin}, 0, silence)
+	if ctx.Err() == nil { // without the first one the others may still begin
+		err = nil
+	}
 	return x, err
 }
 
+// errLate ends the wait for founders that do not come.
+var errLate = errors.New("not all founders have the start in time")
+
 // longestStart is how long the founders of a run wait at least for the vector with which all begin.
 const longestStart = 2 * time.Minute
+
+// shortestSilence is how long the first founder may not be there, at least, before the others give up.
+const shortestSilence = 10 * time.Second
 
 // again is the time between two tries to ask a member.
 const again = 100 * time.Millisecond
@@ -146,6 +172,9 @@ func (w *Member) persist(ctx context.Context, who views.Member, r hall.Request, 
 		body, err := w.hall.Ask(ctx, who, r, most)
 		if _, absent := errors.AsType[*hall.AbsentError](err); err == nil || absent {
 			return body, err
+		}
+		if no, refused := errors.AsType[*handshake.RefusedError](err); refused && no.Permanent() {
+			return nil, err
 		}
 		if time.Since(began) > w.plan.Grace { // it was there meanwhile
 			since = time.Now()

@@ -162,10 +162,14 @@ func (t *toyScript) join() (err error) {
 	var hello any = bridge.Hello{Version: bridge.Version, Client: "toy", Memory: bridge.Frames,
 		Outline: bridge.Outline{Tensors: shape, Elements: toySize}}
 	if os.Getenv("PEER_VIEWS") != "" {
+		same := cmp.Or(t.args["same"], "toy")
+		if same == "rank" { // what does not travel differs
+			same = os.Getenv("PEER_LOCAL_RANK")
+		}
 		hello = struct {
 			bridge.Hello
 			Views string `json:"views"`
-		}{hello.(bridge.Hello), cmp.Or(t.args["same"], "toy")}
+		}{hello.(bridge.Hello), same}
 	}
 	if err := t.say(bridge.KindHello, 0, hello); err != nil {
 		return err
@@ -203,6 +207,8 @@ func (t *toyScript) step(k int, save bool) error {
 				return err
 			}
 			os.Exit(1)
+		case "stop":
+			return t.send(bridge.KindStop, k, []byte(`{"why":"enough"}`))
 		case "exit0":
 			os.Exit(0)
 		case "exit3":
