@@ -93,8 +93,8 @@ func studies() []study {
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", below("docs/results/", "faults.md"), []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md", below("docs/results/", "soak.md"),
 			[]string{root}, 65},
-		{"rounds", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"), []string{idle},
-			5},
+		{"rounds", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"),
+			[]string{idle}, 5},
 		{"training", "studies/pytorch/training.sh",
 			below("docs/performance/", "steps.txt", "kernels.txt", "profile.txt", "pytorch.md"), []string{torch}, 10},
 	}

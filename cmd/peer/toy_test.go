@@ -190,7 +190,7 @@ func (t *toyScript) step(k int, save bool) error {
 	}
 	t.tell(k, "state")
 	if pause, err := time.ParseDuration(t.args["pause"]); err == nil {
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 	if file, ok := t.args["wait"]; ok {
 		if pipe, err := os.Open(file); err == nil { // a fifo, that opens when the test does

@@ -88,8 +88,8 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	return m, err
 }
 
-// taskOf returns what the member trains: an objective, unless a program has it, the oracle of its gradients, and where it
-// begins. A saved state has another beginning.
+// taskOf returns what the member trains: an objective, unless a program has it, the oracle of its gradients, and where
+// it begins. A saved state has another beginning.
 func taskOf(b *builder, shard data.Set, saved *state.Snapshot) (
 	model.Objective, *train.Oracle, []float32, error) {
 	if b.cfg.External() {
