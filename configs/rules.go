@@ -150,15 +150,16 @@ var algorithmRules = []rule{
 			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, steps.Reason(), a.LocalSteps)
 		}
 	}},
-	{[]string{"train.rounds", "model.name", "faults.on_lost_neighbor", "membership.mode"}, func(c *Config, wrong complain) {
+	{[]string{"train.rounds", "model.name", "faults.on_lost_neighbor", "membership.mode"}, func(c *Config, wrong complain,
+	) {
 		switch {
 		case c.Train.Rounds != ByScript:
 		case !c.External():
 			wrong("train.rounds", "script is for a script that trains an external model, and %s is built in: give a number",
 				c.Model.Name)
 		case c.Views():
-			wrong("train.rounds", "where members come and go, a newcomer cannot know how many steps the scripts of others take: "+
-				"give a number, or set membership.mode to fixed")
+			wrong("train.rounds", "where members come and go, a newcomer cannot know how many steps the scripts of others "+
+				"take: give a number, or set membership.mode to fixed")
 		case c.reweights():
 			wrong("train.rounds", "a run that goes on without lost workers cannot wait for the end of their scripts: "+
 				"give a number, or faults.on_lost_neighbor another value")

@@ -12,11 +12,12 @@ import (
 	"gossiptrainer/gossip/pace"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/vec"
-	"gossiptrainer/node/members"
+	"gossiptrainer/node/hall"
 )
 
-// What members ask each other for their scripts.
+// These are the things that members ask each other for their scripts.
 const (
+	askHello  = "hello"  // nothing, at once
 	askStart  = "start"  // the vector with which the founders begin
 	askBegin  = "begin"  // nothing, when all founders have it
 	askPart   = "part"   // the part of a call
@@ -134,9 +135,11 @@ func (b *board) put(k callKey, part []byte) {
 	})
 }
 
-// give is a members.Give.
-func (b *board) give(ctx context.Context, from string, r members.Request) (body []byte, err error) {
+// give is a hall.Give.
+func (b *board) give(ctx context.Context, from string, r hall.Request) (body []byte, err error) {
 	switch r.What {
+	case askHello:
+		return nil, nil
 	case askStart:
 		err = b.wait(ctx, func() bool { return b.start != nil })
 		return vec.AppendLE(nil, b.start), err
@@ -146,7 +149,7 @@ func (b *board) give(ctx context.Context, from string, r members.Request) (body 
 	case askNewest:
 		y, err := b.newest.get()
 		if err != nil {
-			return nil, &members.AbsentError{Why: err.Error()}
+			return nil, &hall.AbsentError{Why: err.Error()}
 		}
 		return vec.AppendLE(nil, y), nil
 	case askGone:
@@ -163,11 +166,11 @@ func (b *board) give(ctx context.Context, from string, r members.Request) (body 
 		}
 		return body, err
 	}
-	return nil, &members.AbsentError{Why: fmt.Sprintf("no script gives %q", r.What)}
+	return nil, &hall.AbsentError{Why: fmt.Sprintf("no script gives %q", r.What)}
 }
 
 // part returns the part of a call, if it is known. The lock is held.
-func (b *board) part(r members.Request) (body []byte, there bool, err error) {
+func (b *board) part(r hall.Request) (body []byte, there bool, err error) {
 	ended := func(model []float32) ([]byte, bool, error) {
 		body, err := part{Ended: true, raw: vec.AppendLE(nil, model)}.encode()
 		return body, true, err
@@ -183,7 +186,7 @@ func (b *board) part(r members.Request) (body []byte, there bool, err error) {
 	case r.Round < b.last && b.idle:
 		return ended(nil)
 	case b.round > r.Round:
-		return nil, false, &members.AbsentError{Why: fmt.Sprintf("its script is in round %d, and has made no such call in "+
+		return nil, false, &hall.AbsentError{Why: fmt.Sprintf("its script is in round %d, and has made no such call in "+
 			"round %d", b.round, r.Round)}
 	}
 	return nil, false, nil

@@ -86,8 +86,8 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 }
 
 // noViews is why a script cannot train where members come and go.
-const noViews = "the script does not say in its HELLO that it takes views, which it needs where members come and go: use " +
-	"the package that `peer python path` names, outside of a notebook, or set membership.mode to fixed"
+const noViews = "the script does not say in its HELLO that it takes views, which it needs where members come and go: " +
+	"use the package that `peer python path` names, outside of a notebook, or set membership.mode to fixed"
 
 // own returns what the environment of a script has beside that of its peer.
 func (o Options) own() []string {

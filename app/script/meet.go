@@ -13,16 +13,16 @@ import (
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/vec"
-	"gossiptrainer/node/members"
+	"gossiptrainer/node/hall"
 	"gossiptrainer/topology"
 )
 
-// Members call each other at the boundary of a round. Each gives its part to those that ask, and asks the others of its
+// Members call each other at the boundary of a round. Each gives its part to those that ask. It asks the others of its
 // view one after the other, in the order of ranks, so that all compute the same bits. One that is taken for dead
 // meanwhile is left out.
 
 // answer ends the call in which the script waits. Alone says that no other member takes part.
-func (w *Crew) answer(now moment, alone bool) error {
+func (w *Member) answer(now moment, alone bool) error {
 	act := w.script.call
 	w.script.call = nil
 	r := bridge.Result{Kind: act.Request.Kind, Round: now.k, Missing: map[int]string{}}
@@ -44,7 +44,7 @@ func (w *Crew) answer(now moment, alone bool) error {
 }
 
 // meet takes part in a call of all members.
-func (w *Crew) meet(act *bridge.Act, now moment, alone bool, r *bridge.Result) ([]byte, error) {
+func (w *Member) meet(act *bridge.Act, now moment, alone bool, r *bridge.Result) ([]byte, error) {
 	v := w.now()
 	at := callKey{now.k, w.script.calls}
 	w.script.calls++
@@ -110,7 +110,7 @@ const excluded = "this machine was taken for dead"
 const maxPart = 16 << 20
 
 // ask asks a member for its part in a call. Why says that it has none, because it is gone.
-func (w *Crew) ask(m views.Member, at callKey, most int64) (p part, why string, err error) {
+func (w *Member) ask(m views.Member, at callKey, most int64) (p part, why string, err error) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	silence := time.Duration(0)
@@ -122,8 +122,8 @@ func (w *Crew) ask(m views.Member, at callKey, most int64) (p part, why string, 
 			cancel()
 		}
 	}()
-	body, err := w.persist(ctx, m, members.Request{What: askPart, Round: at.round, Call: at.call}, most, silence)
-	if absent, ok := errors.AsType[*members.AbsentError](err); ok {
+	body, err := w.persist(ctx, m, hall.Request{What: askPart, Round: at.round, Call: at.call}, most, silence)
+	if absent, ok := errors.AsType[*hall.AbsentError](err); ok {
 		return p, "", fmt.Errorf("member %d (%s): %w: all members call the same functions in the same rounds", m.ID, m.Name,
 			absent)
 	}
@@ -135,7 +135,7 @@ func (w *Crew) ask(m views.Member, at callKey, most int64) (p part, why string, 
 }
 
 // seek takes the mean of the newest models of members, without waiting for their scripts.
-func (w *Crew) seek(act *bridge.Act, now moment, alone bool, r *bridge.Result) ([]byte, error) {
+func (w *Member) seek(act *bridge.Act, now moment, alone bool, r *bridge.Result) ([]byte, error) {
 	v, request := w.now(), act.Request
 	ctx, cancel := context.WithTimeout(w.ctx, time.Duration(request.Seconds*float64(time.Second)))
 	defer cancel()
@@ -150,7 +150,7 @@ func (w *Crew) seek(act *bridge.Act, now moment, alone bool, r *bridge.Result) (
 				r.Missing[rank] = excluded
 				continue
 			}
-			body, err := w.hall.Ask(ctx, m, members.Request{What: askNewest, To: m.ID}, int64(4*len(y)))
+			body, err := w.hall.Ask(ctx, m, hall.Request{What: askNewest, To: m.ID}, int64(4*len(y)))
 			if err != nil || len(body) != 4*len(y) {
 				r.Missing[rank] = "it does not answer"
 				continue
@@ -164,7 +164,7 @@ func (w *Crew) seek(act *bridge.Act, now moment, alone bool, r *bridge.Result) (
 }
 
 // farewell waits until the scripts of all other members have ended, because they may call this one.
-func (w *Crew) farewell() {
+func (w *Member) farewell() {
 	v := w.now()
 	done := make(chan struct{}, len(v.members))
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -183,7 +183,7 @@ func (w *Crew) farewell() {
 					cancel()
 				}
 			}()
-			_, _ = w.persist(ctx, m, members.Request{What: askGone}, 0, w.plan.Grace)
+			_, _ = w.persist(ctx, m, hall.Request{What: askGone}, 0, w.plan.Grace)
 		}()
 	}
 	for range v.members {

@@ -48,15 +48,15 @@ type Member struct {
 	// Script trains an external model; nil: the model is built in.
 	Script *script.Child
 
-	maker  *membership.Maker
-	id     view.ID
-	began  time.Time
-	seat   *members.Seat
-	last   record.Step
-	ended  time.Time // of the last round
-	crew   *script.Crew
-	scored struct{ loss, accuracy float64 } // by the script, of the final model
-	told   account
+	maker    *membership.Maker
+	id       view.ID
+	began    time.Time
+	seat     *members.Seat
+	last     record.Step
+	ended    time.Time // of the last round
+	scripted *script.Member
+	scored   struct{ loss, accuracy float64 } // by the script, of the final model
+	told     account
 }
 
 // A Result is the end of a member.
@@ -173,7 +173,7 @@ func (m *Member) once(
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
 	m.ended = m.began
-	if m.crew != nil {
+	if m.scripted != nil {
 		m.Script.Tell(int(m.id), m.Hear)
 	}
 	m.told.sit(seat)
@@ -241,8 +241,8 @@ func (m *Member) View(r view.Record) {
 	if r.View == 0 && m.Begins != nil {
 		m.Begins(0)
 	}
-	if m.crew != nil {
-		m.crew.Hears(r)
+	if m.scripted != nil {
+		m.scripted.Hears(r)
 	}
 	why := r.Why
 	if r.View == 0 {
@@ -393,8 +393,9 @@ func among(founder bool, introduce Introduce) Meet {
 }
 
 // OnLAN is Take for a peer on a LAN, with the session of its user. The child trains an external model, nil of another.
-func OnLAN(ctx context.Context, s *session.Session, child *script.Child, o node.Options, leave <-chan struct{}) (*Result,
-	error) {
+func OnLAN(
+	ctx context.Context, s *session.Session, child *script.Child, o node.Options, leave <-chan struct{},
+) (*Result, error) {
 	o.Contacts, o.Roster = members.Contacts(o.Roster), nil // those to call where there is no multicast
 	m := Member{Run: s.Run, Script: child, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"gossiptrainer/internal/bridge"
 )
@@ -23,7 +25,7 @@ import (
 // which needs the file of mark and does it once. With drift, a toy that was killed takes another step. With nojoin,
 // small and fork it goes wrong at the beginning, and with late at the end. With uneven worker r ends after 5 + 5r steps
 // and a mean, and worker 1 says before that it has finished. With wait=FILE no round ends before that
-// file is there.
+// file is there. With pause=TIME each round takes so long.
 //
 // With tell=FIFO worker of=R writes into that file in round at=K, at the place=go, state or step. All workers then say
 // their states at the end.
@@ -83,6 +85,13 @@ func (t *toyScript) train() error {
 			}
 			t.rank = w.Rank
 			fmt.Printf("toy: worker %d of %d begins at round %d\n", w.Rank, w.Size, w.Round)
+		case bridge.KindView:
+			var v bridge.View
+			if err := json.Unmarshal(body, &v); err != nil {
+				return err
+			}
+			t.rank = v.ID
+			fmt.Printf("toy: member %d is %d of %d in view %d: %s\n", v.ID, v.Rank, v.Size, v.View, v.Why)
 		case bridge.KindState:
 			if len(body) == 0 { // the peer asks while this script waits
 				if err := t.send(bridge.KindState, int(h.Round), t.bytes(t.speed)); err != nil {
@@ -150,8 +159,18 @@ func (t *toyScript) join() (err error) {
 		return err
 	}
 	shape := []bridge.Tensor{{Name: "w", Shape: []int{8, 8}, Dtype: "float32"}}
-	hello := bridge.Hello{Version: bridge.Version, Client: "toy", Memory: bridge.Frames,
+	var hello any = bridge.Hello{Version: bridge.Version, Client: "toy", Memory: bridge.Frames,
 		Outline: bridge.Outline{Tensors: shape, Elements: toySize}}
+	if os.Getenv("PEER_VIEWS") != "" {
+		same := cmp.Or(t.args["same"], "toy")
+		if same == "rank" { // what does not travel differs
+			same = os.Getenv("PEER_LOCAL_RANK")
+		}
+		hello = struct {
+			bridge.Hello
+			Views string `json:"views"`
+		}{hello.(bridge.Hello), same}
+	}
 	if err := t.say(bridge.KindHello, 0, hello); err != nil {
 		return err
 	}
@@ -170,6 +189,9 @@ func (t *toyScript) step(k int, save bool) error {
 		}
 	}
 	t.tell(k, "state")
+	if pause, err := time.ParseDuration(t.args["pause"]); err == nil {
+		<-time.After(pause)
+	}
 	if file, ok := t.args["wait"]; ok {
 		if pipe, err := os.Open(file); err == nil { // a fifo, that opens when the test does
 			pipe.Close()
@@ -185,6 +207,8 @@ func (t *toyScript) step(k int, save bool) error {
 				return err
 			}
 			os.Exit(1)
+		case "stop":
+			return t.send(bridge.KindStop, k, []byte(`{"why":"enough"}`))
 		case "exit0":
 			os.Exit(0)
 		case "exit3":

@@ -80,7 +80,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 		}
 	}
 	saved := e.Entrance.State
-	objective, oracle, x, err := b.task(e.Shard, saved)
+	objective, oracle, x, err := taskOf(b, e.Shard, saved)
 	if err == nil && saved != nil {
 		err = saved.Load("oracle", oracle)
 	}
@@ -106,9 +106,10 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	return m, err
 }
 
-// task returns what the member trains: an objective, unless a program has it, the oracle of its gradients, and where it
-// begins. A saved state has another beginning.
-func (b *builder) task(shard data.Set, saved *state.Snapshot) (model.Objective, *train.Oracle, []float32, error) {
+// taskOf returns what the member trains: an objective, unless a program has it, the oracle of its gradients, and where
+// it begins. A saved state has another beginning.
+func taskOf(b *builder, shard data.Set, saved *state.Snapshot) (
+	model.Objective, *train.Oracle, []float32, error) {
 	if b.cfg.External() {
 		x, err := b.origin(saved)
 		if err != nil {

@@ -23,3 +23,19 @@ type Process struct {
 	Discover  func(found func(peer.AddrInfo)) // looks for peers of the run from now on
 	Said      func(here int, detail string)   // hears how the search goes on
 }
+
+// Greet authenticates the other end of a stream: it knows the secret and has the same run file and data.
+func Greet(p *Process, t *handshake.Talk) error {
+	err := t.Greet(p.Admission, p.Hello, func(theirs handshake.Hello) *handshake.RefusedError {
+		return p.Hello.CompareShape(theirs)
+	})
+	if err == nil {
+		err = t.Agree()
+	}
+	if err != nil {
+		t.Stream.Reset()
+		return err
+	}
+	p.Gate.Admitted(t.Stream.Conn())
+	return nil
+}

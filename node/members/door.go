@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 )
 
@@ -79,7 +80,7 @@ func (d *door) open() { d.Host.SetStreamHandler(askProtocol, d.accept) }
 func (d *door) accept(s network.Stream) {
 	defer s.Reset()
 	t := handshake.New(s)
-	err := greet(d.Peer, t)
+	err := join.Greet(d.Peer, t)
 	if err == nil {
 		err = d.serve(t)
 	}
@@ -196,7 +197,7 @@ func (g *guest) ask(ctx context.Context, who peer.ID) (*Place, error) {
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := greet(&g.Peer, t); err != nil {
+	if err := join.Greet(&g.Peer, t); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(request{g.process, addressOf(g.Host.Addrs())})

@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 )
 
@@ -148,7 +149,7 @@ func (l *lane) serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := greet(l.post.process, t); err != nil {
+	if err := join.Greet(l.post.process, t); err != nil {
 		return err
 	}
 	head := binary.LittleEndian.AppendUint32([]byte{l.lane}, uint32(l.post.self))
@@ -265,7 +266,7 @@ const writeTime = 30 * time.Second
 func (p *postOffice) accept(s network.Stream) {
 	defer s.Reset()
 	t := handshake.New(s)
-	err := greet(p.process, t)
+	err := join.Greet(p.process, t)
 	if err == nil {
 		err = p.read(t)
 	}

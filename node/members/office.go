@@ -13,29 +13,12 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 
 	views "gossiptrainer/gossip/view"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 )
 
 // A Peer is a process that may become a member. The N of its hello is the number of founders.
 type Peer = join.Process
-
-// greet authenticates the other end of a stream: it knows the secret and has the same run file and data.
-func greet(p *Peer, t *handshake.Talk) error {
-	err := t.Greet(p.Admission, p.Hello, func(theirs handshake.Hello) *handshake.RefusedError {
-		return p.Hello.CompareShape(theirs)
-	})
-	if err == nil {
-		err = t.Agree()
-	}
-	if err != nil {
-		t.Stream.Reset()
-		return err
-	}
-	p.Gate.Admitted(t.Stream.Conn())
-	return nil
-}
 
 // A postOffice sends the letters of a member and takes those for it.
 type postOffice struct {

@@ -20,7 +20,7 @@ import traceback
 import numpy
 
 (HELLO, WELCOME, GO, END, STEP, LOG, SCORE, STATE, COLLECT, RESULT, BYE, ERROR, START, VECTOR,
- FINISH, STOP, PAUSE) = range(1, 18)
+ FINISH, STOP, PAUSE, VIEW) = range(1, 19)
 HEADER = struct.Struct("<IIQQ")
 TOKEN = "0123456789abcdef" * 4
 
@@ -146,6 +146,7 @@ class Run:
         self.why = options.pop("why", "finished")
         self.w = options.pop("w", numpy.full((n, n), 1 / n))
         self.memory = options.pop("memory", "memfd")
+        self.views = options.pop("views", {})  # ids of members by the round in which the view begins
         assert not options, options
         self.change = None  # round from which the vector is another one
         self.stopped = ""  # why a script has stopped the run
@@ -185,7 +186,7 @@ class Run:
             return child, reading
         code = 70
         try:
-            os.environ.update(PEER_SOCKET=path, PEER_TOKEN=TOKEN)
+            os.environ.update(PEER_SOCKET=path, PEER_TOKEN=TOKEN, PEER_VIEWS="1" if self.views else "")
             from gossiptrainer import _link, _peer
             _link.MEMORY = "memfd" if self.memory == "tcp" else self.memory
             with os.fdopen(writing, "wb") as file:
@@ -229,6 +230,10 @@ class Run:
     def _go(self, rank):
         """Give a worker its turn of this round, or the end."""
         c, flags = self.connections[rank], int(self.k in self.save)
+        if self.k in self.views:
+            ids, number = self.views[self.k], sorted(self.views).index(self.k)
+            c.send(VIEW, {"view": number, "rank": ids.index(rank), "size": len(ids), "id": rank,
+                          "members": [{"id": i, "name": "m%d" % i} for i in ids], "why": "why %d" % number}, self.k)
         if self.k == self.rounds:
             c.give(END, self.k, self.now[rank], flags, {"why": self.why, "message": ""})
             c.state, c.ended = "done", True

@@ -15,7 +15,7 @@ import (
 
 	"gossiptrainer/gossip/retrace"
 	views "gossiptrainer/gossip/view"
-	"gossiptrainer/node/members"
+	"gossiptrainer/node/hall"
 	"gossiptrainer/topology"
 )
 
@@ -25,8 +25,8 @@ type world struct {
 	t      *testing.T
 	log    *views.Log
 	rounds int
-	crews  map[views.ID]*Crew
-	gone   map[views.ID]bool // members that nobody reaches
+	all    map[views.ID]*Member
+	gone   map[views.ID]bool // members that no other one reaches
 	mu     sync.Mutex
 	said   map[views.ID]*page
 }
@@ -69,19 +69,19 @@ func newWorld(t *testing.T, founders, rounds int, joins ...int) *world {
 		}
 		record = next
 	}
-	return &world{t: t, log: log, rounds: rounds, crews: map[views.ID]*Crew{}, gone: map[views.ID]bool{},
+	return &world{t: t, log: log, rounds: rounds, all: map[views.ID]*Member{}, gone: map[views.ID]bool{},
 		said: map[views.ID]*page{}}
 }
 
 // Ask is that of a Hall.
-func (w *world) Ask(ctx context.Context, who views.Member, r members.Request, most int64) ([]byte, error) {
+func (w *world) Ask(ctx context.Context, who views.Member, r hall.Request, most int64) ([]byte, error) {
 	w.mu.Lock()
-	crew, gone := w.crews[who.ID], w.gone[who.ID]
+	m, gone := w.all[who.ID], w.gone[who.ID]
 	w.mu.Unlock()
-	if crew == nil || gone {
+	if m == nil || gone {
 		return nil, errors.New("no route")
 	}
-	body, err := crew.Give(ctx, "somebody", r)
+	body, err := m.Give(ctx, "a key", r)
 	if int64(len(body)) > most {
 		w.t.Errorf("%s: an answer of %d bytes, at most %d", r.What, len(body), most)
 	}
@@ -89,7 +89,7 @@ func (w *world) Ask(ctx context.Context, who views.Member, r members.Request, mo
 }
 
 // start starts the script of a member.
-func (w *world) start(id views.ID, words string) *Crew {
+func (w *world) start(id views.ID, words string) *Member {
 	w.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -102,17 +102,17 @@ func (w *world) start(id views.ID, words string) *Crew {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(c.Close)
-	crew := NewCrew(c, Crewed{Run: "test", Rounds: w.rounds, Grace: time.Second})
-	crew.Live(w)
+	m := NewMember(c, Plan{Run: "test", Rounds: w.rounds, Grace: time.Second})
+	m.Live(w)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.crews[id], w.said[id] = crew, out
-	return crew
+	w.all[id], w.said[id] = m, out
+	return m
 }
 
 // live does the rounds of a member from one on, and ends its script.
 func (w *world) live(id views.ID, first int) error {
-	c, x, g := w.crews[id], []float32{float32(id)}, []float32{0}
+	c, x, g := w.all[id], []float32{float32(id)}, []float32{0}
 	for k := first; k < w.rounds; k++ {
 		if err := w.round(c, id, k, x, g); err != nil {
 			c.Leave(err.Error(), 0, nil)
@@ -124,7 +124,7 @@ func (w *world) live(id views.ID, first int) error {
 }
 
 // round does one round. Scripts step from x to their id.
-func (w *world) round(c *Crew, id views.ID, k int, x, g []float32) error {
+func (w *world) round(c *Member, id views.ID, k int, x, g []float32) error {
 	c.Sees(retrace.Place{Log: w.log, View: w.log.Force(k), ID: id}, 1)
 	_, err := c.Gradient(g, k, x)
 	x[0] -= g[0]
@@ -203,9 +203,9 @@ func TestACallLeavesTheDeadOut(t *testing.T) {
 		})
 	}
 	for id := range views.ID(2) { // they wait for it
-		for b := w.crews[id].board; b.wait(t.Context(), func() bool { return len(b.parts) > 0 }) != nil; {
+		for b := w.all[id].board; b.wait(t.Context(), func() bool { return len(b.parts) > 0 }) != nil; {
 		}
-		w.crews[id].Hears(views.Record{Dead: []views.Death{{ID: 2, Last: -1}}})
+		w.all[id].Hears(views.Record{Dead: []views.Death{{ID: 2, Last: -1}}})
 	}
 	all.Wait()
 	for id := range 2 {
@@ -229,8 +229,8 @@ func TestAMemberWithoutSteps(t *testing.T) {
 	checkLines(t, 1, w.lines(1), "VIEW 0 ", "END 4 ", `mean 1 {"kind":"mean","round":4,"moved":false}`)
 }
 
-// What scripts cannot do where members come and go ends them with the reason, and so does a call that another script
-// does not make.
+// A script ends with the reason if it does what scripts cannot do where members come and go. So it does in a call that
+// another script does not make.
 func TestRefusedActsOfMembers(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
@@ -308,7 +308,7 @@ func TestFoundersShareOneStart(t *testing.T) {
 	for id := range views.ID(3) {
 		all.Go(func() {
 			founders := w.log.At(0).Members
-			w.crews[id].plan.Grace = 0
+			w.all[id].plan.Grace = 0
 			x, err := w.found(id, founders)
 			if err != nil || !slices.Equal(x, []float32{0.5}) {
 				t.Errorf("member %d begins with %v, error %v", id, x, err)
@@ -320,7 +320,7 @@ func TestFoundersShareOneStart(t *testing.T) {
 
 // found is Found of a member; the first one knows the others by their keys.
 func (w *world) found(id views.ID, founders []views.Member) ([]float32, error) {
-	c := w.crews[id]
+	c := w.all[id]
 	c.hall = keyed{w, named(id).Key}
 	return c.Found(w.t.Context(), founders, id)
 }
@@ -331,6 +331,6 @@ type keyed struct {
 	key string
 }
 
-func (k keyed) Ask(ctx context.Context, who views.Member, r members.Request, _ int64) ([]byte, error) {
-	return k.crews[who.ID].Give(ctx, k.key, r)
+func (k keyed) Ask(ctx context.Context, who views.Member, r hall.Request, _ int64) ([]byte, error) {
+	return k.all[who.ID].Give(ctx, k.key, r)
 }

@@ -14,17 +14,18 @@ import (
 	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/node/members"
+	"gossiptrainer/node/hall"
+	"gossiptrainer/node/handshake"
 )
 
-// A Crew is the script of a machine in a run whose members come and go. The machine may be one member after another, as
-// one that was taken for dead comes back. Its script stays. Rounds have a number, so a script that takes no step needs
-// no word with others: its member mixes without an update. Scripts call each other in the same rounds.
+// A Member is the script of a machine in a run whose members come and go. The machine may be one member after
+// another, as one that was taken for dead comes back. Its script stays. Rounds have a number, so a script that takes no
+// step needs no word with others: its member mixes without an update. Scripts call each other in the same rounds.
 //
 // One goroutine at a time calls Found, Finish and Leave. Gradient, Sees, Hears and Give may come from others.
-type Crew struct {
+type Member struct {
 	child *Child
-	plan  Crewed
+	plan  Plan
 	board *board
 	hall  Hall
 
@@ -39,17 +40,17 @@ type Crew struct {
 	crossing
 }
 
-// Crewed are the settings of a run for its scripts.
-type Crewed struct {
+// Plan are the settings of a run for its scripts.
+type Plan struct {
 	Run    string
 	Seed   uint64
 	Rounds int
 	Grace  time.Duration // of silence, after which a member counts as dead
 }
 
-// A Hall is where members ask each other, a members.Hall.
+// A Hall is where members ask each other, a hall.Hall.
 type Hall interface {
-	Ask(ctx context.Context, who views.Member, r members.Request, most int64) ([]byte, error)
+	Ask(ctx context.Context, who views.Member, r hall.Request, most int64) ([]byte, error)
 }
 
 // scripted is what the script of a member does.
@@ -77,21 +78,22 @@ type told struct {
 	members []views.Member // by rank
 }
 
-// NewCrew returns the script of a machine, which has begun. The caller uses no method of the child any more, but Close.
-func NewCrew(c *Child, plan Crewed) *Crew {
-	w := &Crew{child: c, plan: plan, board: newBoard(plan.Rounds)}
+// NewMember returns the script of a machine, which has begun. The caller uses no method of the child any more but
+// Close and Tell.
+func NewMember(c *Child, plan Plan) *Member {
+	w := &Member{child: c, plan: plan, board: newBoard(plan.Rounds)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
-// Give is a members.Give.
-func (w *Crew) Give(ctx context.Context, from string, r members.Request) ([]byte, error) {
+// Give is a hall.Give.
+func (w *Member) Give(ctx context.Context, from string, r hall.Request) ([]byte, error) {
 	return w.board.give(ctx, from, r)
 }
 
 // Live begins a life as a member, whose calls go through hall. The function that it returns ends the waits of the
 // script for others.
-func (w *Crew) Live(hall Hall) (end func()) {
+func (w *Member) Live(hall Hall) (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hall = hall
@@ -101,22 +103,38 @@ func (w *Crew) Live(hall Hall) (end func()) {
 
 // Found returns the vector with which the founders begin: that of the script of the first one. It returns when all of
 // them have it.
-func (w *Crew) Found(ctx context.Context, founders []views.Member, self views.ID) ([]float32, error) {
+func (w *Member) Found(ctx context.Context, founders []views.Member, self views.ID) ([]float32, error) {
 	x := w.child.start
 	patience := max(w.plan.Grace, longestStart)
 	if self == founders[0].ID {
 		w.board.change(func() { w.board.start = x })
-		late, cancel := context.WithTimeout(ctx, patience)
+		late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 		defer cancel()
+		late, refused := context.WithCancelCause(late)
+		defer refused(nil)
+		for _, m := range founders[1:] {
+			go func() { // one with another model is refused
+				_, err := w.persist(late, m, hall.Request{What: askHello}, 0, 0)
+				if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
+					refused(no)
+				}
+			}()
+		}
 		_ = w.board.wait(late, func() bool { return len(w.board.fetched) >= len(founders)-1 }) // others go on without
+		if no, ok := errors.AsType[*handshake.RefusedError](context.Cause(late)); ok {
+			return nil, no
+		}
 		w.board.change(func() { w.board.begun = true })
 		return slices.Clone(x), ctx.Err() // others may still fetch x
 	}
-	late, cancel := context.WithTimeoutCause(ctx, patience,
-		fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again",
-			founders[0].Name))
+	late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 	defer cancel()
-	body, err := w.persist(late, founders[0], members.Request{What: askStart}, 4*int64(len(x)), 0)
+	silence := max(w.plan.Grace, shortestSilence)
+	body, err := w.persist(late, founders[0], hall.Request{What: askStart}, 4*int64(len(x)), silence)
+	if _, refused := errors.AsType[*handshake.RefusedError](err); err != nil && !refused && ctx.Err() == nil {
+		err = fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again: %w",
+			founders[0].Name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -126,25 +144,37 @@ func (w *Crew) Found(ctx context.Context, founders []views.Member, self views.ID
 	}
 	x = make([]float32, len(x))
 	vec.ReadLE(x, body)
-	_, err = w.persist(late, founders[0], members.Request{What: askBegin}, 0, 0)
+	_, err = w.persist(late, founders[0], hall.Request{What: askBegin}, 0, silence)
+	if ctx.Err() == nil { // without the first one the others may still begin
+		err = nil
+	}
 	return x, err
 }
 
+// errLate ends the wait for founders that do not come.
+var errLate = errors.New("not all founders have the start in time")
+
 // longestStart is how long the founders of a run wait at least for the vector with which all begin.
 const longestStart = 2 * time.Minute
+
+// shortestSilence is how long the first founder may not be there, at least, before the others give up.
+const shortestSilence = 10 * time.Second
 
 // again is the time between two tries to ask a member.
 const again = 100 * time.Millisecond
 
 // persist asks until there is an answer, ctx ends, or the member has not been there for a time, 0 for any.
-func (w *Crew) persist(ctx context.Context, who views.Member, r members.Request, most int64, silence time.Duration) (
+func (w *Member) persist(ctx context.Context, who views.Member, r hall.Request, most int64, silence time.Duration) (
 	[]byte, error) {
 	r.To = who.ID
 	for since := time.Now(); ; {
 		began := time.Now()
 		body, err := w.hall.Ask(ctx, who, r, most)
-		if _, absent := errors.AsType[*members.AbsentError](err); err == nil || absent {
+		if _, absent := errors.AsType[*hall.AbsentError](err); err == nil || absent {
 			return body, err
+		}
+		if no, refused := errors.AsType[*handshake.RefusedError](err); refused && no.Permanent() {
+			return nil, err
 		}
 		if time.Since(began) > w.plan.Grace { // it was there meanwhile
 			since = time.Now()
@@ -161,7 +191,7 @@ func (w *Crew) persist(ctx context.Context, who views.Member, r members.Request,
 }
 
 // Sees takes the place of the member in a view that it enters, with all views before it.
-func (w *Crew) Sees(p retrace.Place, every int) {
+func (w *Member) Sees(p retrace.Place, every int) {
 	var all []told
 	for v := range p.View + 1 {
 		r := p.Log.At(v)
@@ -183,7 +213,7 @@ func (w *Crew) Sees(p retrace.Place, every int) {
 }
 
 // Hears takes a record of the log: calls wait for no member that it names as dead.
-func (w *Crew) Hears(r views.Record) {
+func (w *Member) Hears(r views.Record) {
 	w.board.change(func() {
 		for _, d := range r.Dead {
 			w.board.dead[d.ID] = true
@@ -192,14 +222,14 @@ func (w *Crew) Hears(r views.Record) {
 }
 
 // now returns the view in which the member works.
-func (w *Crew) now() told {
+func (w *Member) now() told {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.views[len(w.views)-1]
 }
 
 // enter tells the script the run, and the views that it has not heard of, before round k.
-func (w *Crew) enter(k int, x []float32) error {
+func (w *Member) enter(k int, x []float32) error {
 	w.lock.Lock()
 	all := w.views
 	w.lock.Unlock()
@@ -233,7 +263,7 @@ func (w *Crew) enter(k int, x []float32) error {
 
 // Gradient is a work.Gradient: the script takes the local step of round k from x to some y, and g is x − y. A script
 // that takes none leaves g at 0.
-func (w *Crew) Gradient(g []float32, k int, x []float32) (float32, error) {
+func (w *Member) Gradient(g []float32, k int, x []float32) (float32, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, now := &w.script, moment{k, x}
@@ -282,10 +312,10 @@ func (w *Crew) Gradient(g []float32, k int, x []float32) (float32, error) {
 	}
 }
 
-var _ work.Gradient = (*Crew)(nil).Gradient
+var _ work.Gradient = (*Member)(nil).Gradient
 
 // give hands the vector of a round to the script. One that has ended meanwhile is no error: await finds it.
-func (w *Crew) give(now moment) error {
+func (w *Member) give(now moment) error {
 	err := w.enter(now.k, now.x)
 	if err == nil {
 		err = w.child.script.Go(now.k, now.x)
@@ -299,7 +329,7 @@ func (w *Crew) give(now moment) error {
 }
 
 // step takes in the local step of a round.
-func (w *Crew) step(g []float32, now moment, took time.Duration) {
+func (w *Member) step(g []float32, now moment, took time.Duration) {
 	var y []float32
 	w.script.loss, y = w.child.script.Direction(g, now.x)
 	w.board.newest.set(moment{now.k + 1, y})
@@ -309,7 +339,7 @@ func (w *Crew) step(g []float32, now moment, took time.Duration) {
 }
 
 // glance takes in what a script has done that takes no step, without waiting.
-func (w *Crew) glance() (more bool, err error) {
+func (w *Member) glance() (more bool, err error) {
 	if w.script.left {
 		return false, nil
 	}
@@ -333,7 +363,7 @@ func (w *Crew) glance() (more bool, err error) {
 }
 
 // await waits until the script does something, and takes it in. It reports a step. It fails when ctx ends.
-func (w *Crew) await(ctx context.Context, now moment) (stepped bool, err error) {
+func (w *Member) await(ctx context.Context, now moment) (stepped bool, err error) {
 	acts, gone := w.child.script.Acts()
 	select {
 	case act := <-acts:
@@ -351,7 +381,7 @@ func (w *Crew) await(ctx context.Context, now moment) (stepped bool, err error) 
 }
 
 // ended takes in that the program has ended.
-func (w *Crew) ended() error {
+func (w *Member) ended() error {
 	if err := w.child.script.Lost(); err != nil {
 		return fate(err)
 	}
@@ -360,15 +390,15 @@ func (w *Crew) ended() error {
 
 // Calls that a script cannot make where members come and go, and what to do instead.
 const (
-	noStop = "peer.stop ends a run for all, which a script cannot do where members come and go: leave the loop, and this " +
-		"machine mixes without updates; Ctrl-C leaves the run"
-	noRefresh = "other parameters cannot begin to train where members come and go: a newcomer would not know them: unfreeze " +
-		"them before join"
+	noStop = "peer.stop ends a run for all, which a script cannot do where members come and go: leave the loop, and " +
+		"this machine mixes without updates; Ctrl-C leaves the run"
+	noRefresh = "other parameters cannot begin to train where members come and go: a newcomer would not know them: " +
+		"unfreeze them before join"
 	noPause = "peer.leave lends a worker to another script, which does not work where members come and go: end the script"
 )
 
 // took takes in an act of the script.
-func (w *Crew) took(act bridge.Act) error {
+func (w *Member) took(act bridge.Act) error {
 	s := &w.script
 	switch act.Kind {
 	case bridge.Stepped:
@@ -392,15 +422,15 @@ func (w *Crew) took(act bridge.Act) error {
 	return nil
 }
 
-func (w *Crew) refuse(why string) error {
+func (w *Member) refuse(why string) error {
 	w.child.script.Refuse(why, "")
 	return &Error{errors.New(why)}
 }
 
-// Finish tells the script that the member has done all rounds, with the final vector x, and takes part in calls until
+// Finish tells the script that the member has done all rounds, with the final vector x. It takes part in calls until
 // the script has ended, and those of the others. It returns the loss and the accuracy that the script has told of x,
 // NaN if none. When ctx ends, the script is interrupted.
-func (w *Crew) Finish(ctx context.Context, x []float32) (loss, accuracy float64, err error) {
+func (w *Member) Finish(ctx context.Context, x []float32) (loss, accuracy float64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	loss, accuracy = math.NaN(), math.NaN()
@@ -438,7 +468,7 @@ func (w *Crew) Finish(ctx context.Context, x []float32) (loss, accuracy float64,
 }
 
 // say tells the script the end of its rounds.
-func (w *Crew) say(end bridge.End, x []float32) error {
+func (w *Member) say(end bridge.End, x []float32) error {
 	if w.script.left {
 		return nil
 	}
@@ -455,7 +485,7 @@ func (w *Crew) say(end bridge.End, x []float32) error {
 // Leave ends the script of a machine that leaves the run after that many rounds, with vector x, nil if it has none. The
 // script hears why. It may save what it has, and is killed if it takes longer than bridge.DefaultGrace after an
 // interrupt.
-func (w *Crew) Leave(why string, rounds int, x []float32) {
+func (w *Member) Leave(why string, rounds int, x []float32) {
 	w.cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()

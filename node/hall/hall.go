@@ -1,12 +1,16 @@
-package members
+// Package hall is where the members of a run ask each other for what their scripts give: their parts of calls, their
+// models and the start of all. It knows no script, and keeps nothing.
+package hall
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,9 +18,11 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	ma "github.com/multiformats/go-multiaddr"
 
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/join"
 )
 
 // hallProtocol is that of the streams on which a member asks another one for what its script gives.
@@ -41,7 +47,7 @@ type Give func(ctx context.Context, from string, r Request) ([]byte, error)
 // A Hall is where the members of a run ask each other for what their scripts give. It outlives the seat of its member,
 // because scripts call each other after the last round. Several goroutines may call its methods.
 type Hall struct {
-	process *Peer
+	process *join.Process
 	give    Give
 	detect  time.Duration // longest silence of a member that is asked
 	ctx     context.Context
@@ -49,8 +55,8 @@ type Hall struct {
 	wg      sync.WaitGroup
 }
 
-// OpenHall begins to answer other members. A member that is silent for detect does not answer.
-func OpenHall(p Peer, detect time.Duration, give Give) *Hall {
+// Open begins to answer other members. A member that is silent for detect does not answer.
+func Open(p join.Process, detect time.Duration, give Give) *Hall {
 	h := &Hall{process: &p, give: give, detect: max(detect, 2*pulse)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	p.Host.SetStreamHandler(hallProtocol, h.accept)
@@ -71,8 +77,29 @@ const (
 	missing        // u64 length and why there are none
 )
 
-// mostWhy bounds a reason, in bytes.
-const mostWhy = 1 << 10
+const (
+	mostAsked = 4 << 10   // bytes of a request
+	mostWhy   = 1 << 10   // bytes of a reason
+	pieceLen  = 256 << 10 // bytes that are written at once
+	pulse     = 500 * time.Millisecond
+)
+
+// parse reads a request. It refuses fields that it does not know.
+func parse(text []byte) (r Request, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return r, d.Decode(&r)
+}
+
+// addressesIn returns the multiaddrs of the address of a member, with spaces between them. It leaves out other words.
+func addressesIn(text string) (all []ma.Multiaddr) {
+	for _, field := range strings.Fields(text) {
+		if a, err := ma.NewMultiaddr(field); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
 
 // accept answers one request.
 func (h *Hall) accept(s network.Stream) {
@@ -82,7 +109,7 @@ func (h *Hall) accept(s network.Stream) {
 	stop := context.AfterFunc(h.ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	err := greet(h.process, t)
+	err := join.Greet(h.process, t)
 	if err == nil {
 		err = h.answer(t)
 	}
@@ -95,8 +122,8 @@ func (h *Hall) answer(t *handshake.Talk) error {
 	if err != nil {
 		return err
 	}
-	var r Request
-	if err := parse(text, &r); err != nil {
+	r, err := parse(text)
+	if err != nil {
 		return t.Refuse(handshake.Refusal(handshake.Protocol, "malformed request for what a script gives"))
 	}
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -164,7 +191,7 @@ func (h *Hall) Ask(ctx context.Context, who views.Member, r Request, most int64)
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := greet(h.process, t); err != nil {
+	if err := join.Greet(h.process, t); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(r)
