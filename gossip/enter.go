@@ -171,10 +171,20 @@ func AskAgain(w *Worker, peer topology.Rank) {
 	}
 }
 
-// Answer takes a request that may come again, because the repair was lost.
-func Answer(w *Worker, f Frame) error {
-	w.outbox.relink(f.From)
-	return w.Receive(f)
+// Answer returns the repair that a request asks for, if the codec still knows it. A request may come again, and from a
+// worker that is further behind than Receive allows.
+func Answer(w *Worker, f Frame) (Frame, bool) {
+	if f.Hop < 0 || f.Hop >= w.plan.Hops || f.Piece < 0 || f.Piece >= w.alg.pieces {
+		return Frame{}, false
+	}
+	lane, piece := w.boundary.rule(f.Round, &w.alg).lane(f.Hop, f.Piece)
+	if lane.verify == nil {
+		return Frame{}, false
+	}
+	repair, ok := lane.verify.AppendRepair(nil, f.Round, piece, f.Payload)
+	return Frame{
+		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Payload: repair,
+	}, ok
 }
 
 // A Replica is the algorithm of workers whose models are equal after each exchange.

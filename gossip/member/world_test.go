@@ -210,7 +210,7 @@ func (b *builder) controlled(p retrace.Place, lane int) *moniqua.Codec {
 		panic(err)
 	}
 	codec.Verify = true
-	codec.Behind(p.Rows.Ahead())
+	codec.Behind(p.Rows.(view.Rows).Behind())
 	return codec
 }
 

@@ -204,7 +204,6 @@ var larger = []string{"model.hidden=[256]", "train.rounds=200"}
 func TestRunsWithoutViewsAreRefused(t *testing.T) {
 	for want, set := range map[string][]string{
 		"membership.mode: fixed: members do not come and go: set it to view":                  {"membership.mode=fixed"},
-		"algorithm.name: allreduce: members that come and go: an all-reduce needs all":        {"algorithm.name=allreduce"},
 		"wire.entropy: huff0: a simulation of members that come and go codes no payloads: mu": {"wire.entropy=huff0"},
 	} {
 		_, err := Simulate(t.Context(), assemble(t, set...), Happening{Churn: 0.1})
