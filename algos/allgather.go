@@ -72,3 +72,9 @@ func (a *AllGather) Restart(of Origin) {
 		a.part.e = nil
 	}
 }
+
+// Settle keeps the error of the message of round k.
+func (a *AllGather) Settle(k, _ int) error { return a.part.settle(a.Compression, k) }
+
+// Shared shows the memory of the optimizer.
+func (a *AllGather) Shared(v *state.Visit) { visit(v, a.After) }

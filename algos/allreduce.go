@@ -116,3 +116,9 @@ func addLE(dst []float32, payload []byte) {
 
 // Restart forgets nothing: replicas are equal, and so is the clone of one.
 func (a *AllReduce) Restart(Origin) {}
+
+// Settle keeps nothing: the worker owes nothing.
+func (a *AllReduce) Settle(int, int) error { return nil }
+
+// Shared shows the memory of the optimizer.
+func (a *AllReduce) Shared(v *state.Visit) { visit(v, a.After) }

@@ -146,3 +146,17 @@ func (a *Server) Restart(of Origin) {
 		a.part.e = nil
 	}
 }
+
+// Settle keeps the error of the message of round k. On the way down it is kept.
+func (a *Server) Settle(k, hop int) error {
+	if hop > up {
+		return nil
+	}
+	return a.part.settle(a.Compression, k)
+}
+
+// Shared shows the table of the server's messages, and the memory of the optimizer.
+func (a *Server) Shared(v *state.Visit) {
+	v.Part("mean", a.Mean)
+	visit(v, a.After)
+}

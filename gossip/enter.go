@@ -171,8 +171,71 @@ func AskAgain(w *Worker, peer topology.Rank) {
 	}
 }
 
-// Answer takes a request that may come again, because the repair was lost.
-func Answer(w *Worker, f Frame) error {
-	w.mail().outbox.relink(f.From)
-	return w.Receive(f)
+// Answer returns the repair that a request asks for, if the codec still knows it. A request may come again, and from a
+// worker that is further behind than Receive allows.
+func Answer(w *Worker, f Frame) (Frame, bool) {
+	if f.Hop < 0 || f.Hop >= w.plan.Hops || f.Piece < 0 || f.Piece >= w.alg.pieces {
+		return Frame{}, false
+	}
+	lane, piece := w.boundary.rule(f.Round, &w.alg).lane(f.Hop, f.Piece)
+	if lane.verify == nil {
+		return Frame{}, false
+	}
+	repair, ok := lane.verify.AppendRepair(nil, f.Round, piece, f.Payload)
+	return Frame{
+		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Payload: repair,
+	}, ok
 }
+
+// A Replica is the algorithm of workers whose models are equal after each exchange.
+type Replica interface {
+	// Settle keeps what the worker owes after its messages of round k, of which it has not mixed those of hop.
+	Settle(k, hop int) error
+	// Shared shows what is equal at all workers after an exchange, beside the model.
+	Shared(v *state.Visit)
+}
+
+// Conclude ends the exchange in progress of a worker that has sent all its messages, with the baggage of another worker
+// at the beginning of the next one. It returns the baggage of the worker there, which must not be used any more. It
+// fails if the workers are no replicas.
+func Conclude(w *Worker, of *state.Snapshot) (*state.Snapshot, error) {
+	r, ok := w.alg.Algorithm.(Replica)
+	if !ok || w.failed != nil {
+		return nil, fmt.Errorf("gossip: worker %d: no other worker has its model", w.self)
+	}
+	if err := r.Settle(w.k, w.hop); err != nil {
+		return nil, w.located(err)
+	}
+	var names, shared state.Snapshot
+	names.Save(BaggageName, replica{w, r})
+	for _, n := range names.Tensors {
+		for _, t := range of.Tensors {
+			if t.Name == n.Name {
+				shared.Tensors = append(shared.Tensors, t)
+			}
+		}
+	}
+	if err := shared.Load(BaggageName, replica{w, r}); err != nil {
+		return nil, w.located(err)
+	}
+	own := new(state.Snapshot)
+	own.Save(BaggageName, Baggage(w))
+	return own, nil
+}
+
+// A replica is the part of a worker's baggage that all workers have alike.
+type replica struct {
+	w *Worker
+	r Replica
+}
+
+// State shows the parts.
+func (p replica) State(v *state.Visit) {
+	v.Floats("x", p.w.alg.Params())
+	v.Part("algorithm", sharing{p.r})
+}
+
+type sharing struct{ r Replica }
+
+// State shows what is shared.
+func (s sharing) State(v *state.Visit) { s.r.Shared(v) }

@@ -14,9 +14,6 @@ const leastGrace = time.Second
 func Check(run *experiment.Run) error {
 	cfg, usual := run.Config(), configs.Default()
 	switch {
-	case experiment.Gathering(run) != nil:
-		return configs.Errorf("algorithm.name", "%s: members on a network cannot come and go: it needs all of them in "+
-			"every exchange: take another one, such as dpsgd", cfg.Algorithm.Name)
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
 		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",
 			cfg.Algorithm.LocalSteps)

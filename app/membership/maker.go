@@ -59,8 +59,13 @@ func (m *Maker) Plan() retrace.Plan {
 		Together: experiment.Gathering(m.run)}
 }
 
-// Base returns the graph of the run without a size.
-func (m *Maker) Base() topology.Spec { return m.run.Graph().Spec() }
+// Base returns the graph of the run without a size. In an all-reduce each member needs all others.
+func (m *Maker) Base() topology.Spec {
+	if experiment.Gathering(m.run) != nil {
+		return topology.Spec{Kind: topology.Complete, Slack: 1}
+	}
+	return m.run.Graph().Spec()
+}
 
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
 func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {

@@ -21,7 +21,7 @@ func (m *Member) Ready() (Ready, error) {
 	}
 	r := Ready{Send: m.post, Standing: m.place.standing}
 	m.post = nil
-	if p := &m.place; p.wished && p.member != nil && p.state == nil {
+	if p := &m.place; p.wished && p.member != nil && p.state == nil && !m.frozen() {
 		r.Compute, r.Round, r.At = true, p.wish.Round, p.wish.At
 	}
 	return r, nil
@@ -74,6 +74,9 @@ func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 		}
 		f.Payload = payload
 		l := Letter{Frame: &f, View: m.place.view}
+		if m.together() {
+			l.View = m.place.gather.stamp
+		}
 		if f.Kind == gossip.Data {
 			m.store.keep(f.Round/m.o.Plan.Every, f.To, l)
 		}
@@ -88,8 +91,11 @@ func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 // feed gives the machine the messages that it can take.
 func (m *Member) feed(w *gossip.Worker) (moved bool) {
 	_, before := m.Next()
+	if m.frozen() {
+		return false
+	}
 	for _, k := range m.store.keys(before) { // in the order of exchanges
-		if m.store.fed[k] || m.store.views[k] != m.place.view || m.log.Force(k.exchange) != m.place.view {
+		if m.store.fed[k] || m.store.views[k] != m.label(k.exchange) || m.log.Force(k.exchange) != m.place.view {
 			continue
 		}
 		if _, at := m.Next(); k.exchange < at {
@@ -166,7 +172,7 @@ func Lacks(m *Member) (all []ID) {
 // Compute takes the gradient that Ready asked for with the member that the maker made. It returns the round, -1 if none
 // is asked for: a view has ended meanwhile.
 func (m *Member) Compute() (k int, err error) {
-	if !m.place.wished || m.working() == nil {
+	if !m.place.wished || m.working() == nil || m.frozen() {
 		return -1, nil
 	}
 	k = m.place.wish.Round
@@ -239,7 +245,15 @@ func (m *Member) ask() {
 	if w == nil {
 		return
 	}
-	for _, e := range m.log.Row(self, at).In {
+	if m.lacks() {
+		for _, id := range m.log.Watched(m.council.Done) {
+			if id != self {
+				m.post = append(m.post, Post{id, Letter{Want: &Want{Exchange: at + 1, State: true}}})
+			}
+		}
+		return
+	}
+	for _, e := range m.row(at).In {
 		if m.store.whole(key{e.Peer, at}) {
 			gossip.AskAgain(w, e.Peer)
 			continue
@@ -279,6 +293,8 @@ func (m *Member) Receive(from ID, l Letter) error {
 		return nil
 	case l.Want != nil:
 		m.serve(from, *l.Want)
+	case l.State != nil && m.lacks():
+		m.conclude(*l.State)
 	case l.State != nil:
 		m.begin(from, *l.State)
 	case l.Passed > 0:
@@ -313,7 +329,7 @@ func (m *Member) keep(l Letter) {
 		return
 	}
 	x := l.Frame.Round / m.o.Plan.Every
-	if l.Frame.Round < 0 || m.log.Force(x) != l.View || !m.counts(l.Frame.From, x) {
+	if l.Frame.Round < 0 || m.label(x) != l.View || !m.counts(l.Frame.From, x) {
 		return
 	}
 	if l.Frame.Kind != gossip.Data {
@@ -349,6 +365,13 @@ func (m *Member) serve(to ID, w Want) {
 	switch {
 	case w.State:
 		s := m.place.given[w.Exchange]
+		if m.together() && s == nil && m.place.gather.at == w.Exchange {
+			s = m.place.gather.start
+		}
+		if _, member := m.log.Last().Rank(to); m.together() && s != nil && (member || !m.council.Done(to)) {
+			m.post = append(m.post, Post{to, Letter{State: &State{w.Exchange, s}}})
+			return
+		}
 		if s != nil && sponsors(m.log, self, to, w.Exchange) {
 			m.post = append(m.post, Post{to, Letter{State: &State{w.Exchange, s}}})
 		}

@@ -34,8 +34,8 @@ type ID = view.ID
 type Options struct {
 	Council council.Options
 	Maker   retrace.Maker // makes the member in each view
-	Plan    retrace.Plan  // Together must be nil
-	Fewest  int           // members below which all wait before a view, until there are more
+	Plan    retrace.Plan
+	Fewest  int // members below which all wait before a view, until there are more
 }
 
 // A Letter is a message between two members. One of its parts is there.
@@ -120,6 +120,7 @@ type place struct {
 	before   [3]int                  // the last exchanges of given
 	wish     gossip.Ready            // the gradient that the machine waits for
 	wished   bool
+	gather   gathering // of an all-reduce
 }
 
 // Found returns a founder. The log has view 0.
@@ -226,7 +227,7 @@ func (h host) Report() view.Report {
 	_, at := m.Next()
 	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at,
 		State: m.place.standing != Joining || m.place.state != nil,
-		Held:  m.store.held(absent(m.log, m.place.fence)), Values: values(m), Torn: torn(m)}
+		Held:  m.held(absent(m.log, m.place.fence)), Values: values(m), Torn: torn(m)}
 }
 
 // absent returns all that are dead, or fenced.
@@ -256,8 +257,11 @@ func (m *Member) read(r view.Record) {
 		m.place.standing = Excluded
 		return
 	}
+	if m.together() {
+		m.regather()
+	}
 	reread(m)
-	if m.place.member != nil && m.place.state == nil && len(r.Dead)+len(r.Lost) > 0 {
+	if !m.together() && m.place.member != nil && m.place.state == nil && len(r.Dead)+len(r.Lost) > 0 {
 		m.failed = gossip.Reroute(m.place.member.Machine())
 	}
 	m.gate()
@@ -271,6 +275,9 @@ func (m *Member) bound() int {
 	}
 	if m.place.view >= 0 && m.place.view+1 < m.log.Len() {
 		bound = min(bound, m.log.At(m.place.view+1).First)
+	}
+	if m.together() {
+		bound = min(bound, m.place.gather.at+1)
 	}
 	return bound
 }
@@ -310,14 +317,12 @@ func (m *Member) cross() bool {
 	next, at := m.Next()
 	over := p.view+1 < m.log.Len() && at >= m.log.At(p.view+1).First && next == at
 	if !over {
-		return finish(m)
+		return m.pass() || finish(m)
 	}
 	for more := true; more && m.failed == nil; { // its last messages
 		_, more = m.flush(p.member.Machine())
 	}
-	s := new(state.Snapshot)
-	s.Save(gossip.BaggageName, gossip.Baggage(p.member.Machine()))
-	p.member.Save(s)
+	s := m.saved()
 	m.retired = append(m.retired, retired{p.view, at, p.member.Machine()})
 	p.at, p.state, p.clone, p.given[at] = at, s, false, s
 	if !gives(m.log, m.o.Council.ID, p.before[0]) { // a newcomer may still ask: it can be slow to come
@@ -354,16 +359,25 @@ func (m *Member) enter() bool {
 	if !member || p.promise >= 0 && p.promise <= p.at || few(m, v) && p.at < exchanges(m) {
 		return false
 	}
-	entrance := gossip.Entrance{Round: p.at * m.o.Plan.Every, State: p.state, Clone: p.clone, Restart: v > 0}
+	entrance := gossip.Entrance{Round: p.at * m.o.Plan.Every, State: p.state, Clone: p.clone,
+		Restart: v > 0 && p.at == m.log.At(v).First}
 	at := retrace.Place{Log: m.log, View: v, ID: self, Rank: int(rank), Seat: int(rank),
 		Workers: len(m.log.At(v).Members), Rows: view.Rows{Log: m.log, View: v, ID: self}, Rounds: roundsOf(m),
 		Entrance: entrance}
+	if m.together() {
+		if m.failed = m.gathered(&at); m.failed != nil {
+			return false
+		}
+	}
 	if p.member, m.failed = m.o.Maker.Enter(at); m.failed != nil {
 		return false
 	}
 	p.member.Machine().Whole()
 	p.view, p.state, p.clone, p.wished, p.standing = v, nil, false, false, Working
+	if m.together() && p.gather.start == nil { // a founder
+		p.gather.start = m.saved()
+	}
 	m.gate()
-	m.store.rest(p.member.Machine().Slots().Parts())
+	m.store.rest(p.member.Machine().Slots())
 	return m.failed == nil
 }

@@ -18,7 +18,7 @@ var kinds = []topology.Kind{topology.Ring, topology.Torus, topology.OnePeerExpon
 	topology.Complete, topology.Base2, topology.StaticExponential, topology.RandomShift}
 
 var rules = []string{"dpsgd", "adaptive", "atc", "gt adaptive", "moniqua", "measured", "pieces", "bits", "gt", "adaptive",
-	"d2", "bits", "choco", "measured"}
+	"d2", "bits", "choco", "measured", "allreduce", "allgather", "server"}
 
 func settingOf(seed uint64) setting {
 	s := setting{kind: kinds[seed%uint64(len(kinds))], rule: rules[seed/8%uint64(len(rules))], n: 1 + int(seed/3%8),
@@ -26,7 +26,7 @@ func settingOf(seed uint64) setting {
 	if s.rule == "d2" || s.rule == "choco" {
 		s.kind = kinds[seed%2]
 	}
-	if s.rule == "choco" && s.every > 1 {
+	if (s.rule == "choco" || s.together() != nil) && s.every > 1 {
 		s.every = 1
 	}
 	return s

@@ -44,7 +44,8 @@ func (s *store) keep(x int, to ID, l Letter) {
 // take enters a piece of a message, if it is new.
 func (s *store) take(x int, l Letter) bool {
 	k := key{l.Frame.From, x}
-	if x < s.oldest || slices.ContainsFunc(s.got[k], func(f gossip.Frame) bool { return f.Piece == l.Frame.Piece }) {
+	same := func(f gossip.Frame) bool { return f.Piece == l.Frame.Piece && f.Hop == l.Frame.Hop }
+	if x < s.oldest || slices.ContainsFunc(s.got[k], same) {
 		return false
 	}
 	s.got[k], s.views[k] = append(s.got[k], *l.Frame), l.View
@@ -52,7 +53,30 @@ func (s *store) take(x int, l Letter) bool {
 }
 
 // rest forgets which messages a machine has: another one begins.
-func (s *store) rest(pieces int) { s.fed, s.pieces = map[key]bool{}, pieces }
+func (s *store) rest(slots gossip.Slots) {
+	s.fed, s.pieces = map[key]bool{}, slots.Parts()*max(1, slots.Hops)
+}
+
+// purge drops the messages that do not carry the label of their exchange any more.
+func (s *store) purge(label func(x int) int) {
+	for k, v := range s.views {
+		if label(k.exchange) != v {
+			delete(s.got, k)
+			delete(s.views, k)
+			delete(s.fed, k)
+		}
+	}
+}
+
+// disown drops the own messages from exchange x on: they are made again.
+func (s *store) disown(x int) {
+	for at := range s.own {
+		if at >= x {
+			delete(s.own, at)
+			delete(s.to, at)
+		}
+	}
+}
 
 // whole reports whether all pieces of a message are there.
 func (s *store) whole(k key) bool { return s.pieces > 0 && len(s.got[k]) == s.pieces }

@@ -102,26 +102,19 @@ func (m *Member) machine(v int) *gossip.Worker {
 	return nil
 }
 
-// mend takes a request or a repair. A request may come again: then the repair was lost.
+// mend takes a request or a repair. One that makes no sense is dropped.
 func (m *Member) mend(l Letter) {
 	w := m.machine(l.View)
-	if w == nil {
-		return
-	}
-	f := *l.Frame
-	f.Payload = slices.Clone(f.Payload)
 	switch {
-	case f.Kind == gossip.Request:
-		_ = gossip.Answer(w, f) // one that makes no sense is dropped
+	case w == nil:
+	case l.Frame.Kind == gossip.Request:
+		if f, ok := gossip.Answer(w, *l.Frame); ok {
+			m.post = append(m.post, Post{f.To, Letter{Frame: &f, View: l.View}})
+		}
 	case w == m.working():
-		_ = w.Receive(f) // one that nobody has asked for is dropped
-	}
-	if w == m.working() {
-		return
-	}
-	for _, f := range w.Ready().Send {
+		f := *l.Frame
 		f.Payload = slices.Clone(f.Payload)
-		m.post = append(m.post, Post{f.To, Letter{Frame: &f, View: l.View}})
+		_ = w.Receive(f)
 	}
 }
 

@@ -46,9 +46,37 @@ func (s setting) String() string {
 		s.seed)
 }
 
-func (s setting) base() topology.Spec { return topology.Spec{Kind: s.kind, Slack: 0.75, Seed: 5} }
+func (s setting) base() topology.Spec {
+	if s.together() != nil {
+		return topology.Spec{Kind: topology.Complete, Slack: 1}
+	}
+	return topology.Spec{Kind: s.kind, Slack: 0.75, Seed: 5}
+}
 
-func (s setting) plan() retrace.Plan { return retrace.Plan{Rounds: rounds * s.every, Every: s.every} }
+func (s setting) plan() retrace.Plan {
+	return retrace.Plan{Rounds: rounds * s.every, Every: s.every, Together: s.together()}
+}
+
+// together returns the rows of n workers of an all-reduce, nil for other rules.
+func (s setting) together() func(n int) ([]topology.Sequence, error) {
+	kind := map[string]topology.Kind{"allreduce": topology.Ring, "allgather": topology.Complete, "server": topology.Star}[s.rule]
+	if kind == "" {
+		return nil
+	}
+	return func(n int) (rows []topology.Sequence, err error) {
+		if kind == topology.Ring {
+			for _, row := range topology.Cycle(n) {
+				rows = append(rows, row)
+			}
+			return rows, nil
+		}
+		g, err := topology.New(topology.Spec{Kind: kind, N: n, Slack: 1})
+		for i := range n {
+			rows = append(rows, g.Row(topology.Rank(i), 0))
+		}
+		return rows, err
+	}
+}
 
 // A builder makes members, and keeps the models at which they take gradients.
 type builder struct {
@@ -104,6 +132,15 @@ func topK(topology.Rank) quant.Compressor {
 	return c
 }
 
+// tops are the compressors of a member and its neighbours.
+func tops(p retrace.Place) algos.Compression {
+	c := algos.Compression{Own: topK(0)}
+	for range p.Rows.At(0).In {
+		c.In = append(c.In, topK(0))
+	}
+	return c
+}
+
 func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 	step := func(int) float32 { return alpha }
 	full := algos.Full{Piece: 1 << 20}
@@ -130,6 +167,12 @@ func (b *builder) algorithm(p retrace.Place, x []float32) gossip.Algorithm {
 		}
 		codec.Bits = b.agreed.Bits
 		return &algos.DPSGD{X: x, Alpha: step, Codec: codec}
+	case "allreduce":
+		return &algos.AllReduce{X: x, Alpha: step, Rank: p.Seat, Workers: p.Workers}
+	case "allgather":
+		return &algos.AllGather{X: x, Alpha: step, Rank: p.Seat, Feedback: true, Compression: tops(p)}
+	case "server":
+		return &algos.Server{X: x, Alpha: step, Rank: p.Seat, Feedback: true, Compression: tops(p), Mean: topK(0)}
 	case "d2":
 		return &algos.D2{X: x, Alpha: step, Codec: full, Every: b.every}
 	case "gt":
@@ -167,7 +210,7 @@ func (b *builder) controlled(p retrace.Place, lane int) *moniqua.Codec {
 		panic(err)
 	}
 	codec.Verify = true
-	codec.Behind(p.Rows.Ahead())
+	codec.Behind(p.Rows.(view.Rows).Behind())
 	return codec
 }
 
@@ -218,6 +261,9 @@ func (b *builder) Enter(p retrace.Place) (retrace.Member, error) {
 	x := make([]float32, dim)
 	for i := range x {
 		x[i] = float32(int(p.ID)+i) / 4
+		if b.together() != nil { // replicas are equal
+			x[i] = float32(i) / 4
+		}
 	}
 	m := &maker{b: b, place: p}
 	b.agreed = nil

@@ -29,6 +29,19 @@ type Plan struct {
 	Together func(n int) ([]topology.Sequence, error)
 }
 
+// Rows returns the rows of some members that take part, with ids in the place of ranks; nil where the algorithm mixes by
+// the rows of the log.
+func (p Plan) Rows(ids []view.ID) ([]topology.Sequence, error) {
+	if p.Together == nil {
+		return nil, nil
+	}
+	rows, err := p.Together(len(ids))
+	for i := range rows {
+		rows[i] = named{rows[i], ids}
+	}
+	return rows, err
+}
+
 // A Place is that of a member in a graph, from a round on.
 type Place struct {
 	Log     *view.Log
@@ -199,12 +212,9 @@ type wish struct {
 
 // enter makes the members. A restart is a change of the view.
 func (s *stretch) enter(begins bool) error {
-	var rows []topology.Sequence
-	var err error
-	if s.plan.Together != nil {
-		if rows, err = s.plan.Together(len(s.ids)); err != nil {
-			return err
-		}
+	rows, err := s.plan.Rows(s.ids)
+	if err != nil {
+		return err
 	}
 	record := s.log.At(s.view)
 	s.wants = make([]wish, len(s.ids))
@@ -231,7 +241,7 @@ func (s *stretch) enter(begins bool) error {
 		p := Place{Log: s.log, View: s.view, ID: id, Rank: int(rank), Seat: i, Workers: len(s.ids), Rounds: s.ends[i],
 			Rows: view.Rows{Log: s.log, View: s.view, ID: id}}
 		if rows != nil {
-			p.Rows = named{rows[i], s.ids}
+			p.Rows = rows[i]
 		}
 		p.Entrance = gossip.Entrance{Round: s.from, State: snapshots[i], Clone: clone && begins,
 			Restart: begins && s.view > 0}

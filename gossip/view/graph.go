@@ -68,3 +68,16 @@ func (r Rows) Ahead() int {
 
 // Value returns what all members use alike in exchange x, if a later record says it.
 func (r Rows) Value(x int) (Value, bool) { return r.Log.Value(r.View, x) }
+
+// late bounds the exchanges that members may begin after they have heard of a change.
+const late = 8
+
+// Behind returns how many exchanges a receiver of messages can be behind, where members leave out others. On a static
+// graph it is 1: two neighbours wait for each other in every exchange.
+func (r Rows) Behind() int {
+	g := r.Log.Graph(r.View)
+	if g.Spec().Kind.Static() {
+		return 1
+	}
+	return r.Ahead() + g.Reach() + 1 + late
+}

@@ -57,13 +57,21 @@ func Parse(line []byte) (Record, error) {
 	if !sound(r.Theta) || !sound(r.Topology.Slack) {
 		return Record{}, errors.New("theta, slack: must be at least 0")
 	}
-	for _, v := range r.Values {
+	if err := CheckValues(r.Values); err != nil {
+		return Record{}, err
+	}
+	return r, nil
+}
+
+// CheckValues returns why values cannot be: numbers are out of range.
+func CheckValues(values []Value) error {
+	for _, v := range values {
 		if v.First < 0 || !sound(v.Scale) || !sound(v.Second) || v.Bits < 0 || v.Bits > 16 {
-			return Record{}, fmt.Errorf("values: first %d, scale %v and %v, bits %d: out of range", v.First, v.Scale,
+			return fmt.Errorf("values: first %d, scale %v and %v, bits %d: out of range", v.First, v.Scale,
 				v.Second, v.Bits)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // sound reports whether a number is finite and not negative.

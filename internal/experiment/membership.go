@@ -48,9 +48,6 @@ func (r *Run) checkViews() error {
 	case !r.method.Takes.Views.Given:
 		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
 			r.method.Takes.Views.Reason())
-	case r.method.Together(r.cfg.Seed) != nil && len(r.cfg.Faults.Script) > 0:
-		return configs.Errorf("faults.script", "%s: members cannot come and go: an all-reduce needs all members in every "+
-			"exchange, and only a log of views replays it: remove the script, or take another algorithm.name", r.method)
 	case r.controlled() && a.Controller.Name != "oland-raj":
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: its choice depends on the time, "+
 			"and no log of views replays it: must be fix or oland-raj", a.Controller.Name)

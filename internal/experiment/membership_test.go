@@ -24,8 +24,6 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 			"algorithm.codec=moniqua", "algorithm.theta.rule=certified", "membership.max=300"},
 		"algorithm.controller.name: mqgrad: members cannot come and go: its choice depends on the time, and no log": {
 			"algorithm.controller.name=mqgrad"},
-		"faults.script: allreduce by ring: members cannot come and go: an all-reduce needs all members in every": {
-			"algorithm.name=allreduce", "faults.script=[{at: 3, join: 1}]"},
 		"data.weights: samples: members cannot come and go: the weights are those of the founders: must be workers": {
 			"data.weights=samples"},
 		"data.sizes.law: shares: members cannot come and go: the list is one of the founders: must be natural": {

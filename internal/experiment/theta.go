@@ -219,7 +219,9 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.beside.audit, b.exact
-	if b.rows != nil {
+	if late, ok := b.rows.(interface{ Behind() int }); ok { // members come and go
+		c.Behind(late.Behind())
+	} else if b.rows != nil {
 		c.Behind(b.rows.Ahead())
 	}
 	if b.controlled() {

@@ -65,7 +65,13 @@ func TestDrawnViewsReplay(t *testing.T) {
 		"gt matching":    {"topology.kind=random-matching", "algorithm.name=gt"},
 		"kgt base2":      {"topology.kind=base2", "algorithm.name=kgt", "algorithm.local_steps=2"},
 		"moniqua ring":   {"algorithm.codec=moniqua", "algorithm.theta.rule=fixed", "algorithm.theta.value=16"},
-		"adaptive ring":  {"algorithm.codec=moniqua"},
+		"allreduce":      {"algorithm.name=allreduce"},
+		"allreduce, adamw": {"algorithm.name=allreduce", "algorithm.mean_gradients=true", "train.optimizer.name=adamw",
+			"train.step_size=0.01"},
+		"allgather": {"algorithm.name=allreduce", "algorithm.reduce=allgather", "algorithm.compressor.name=topk",
+			"algorithm.compressor.k=6", "algorithm.error_feedback=true"},
+		"server":        {"algorithm.name=allreduce", "algorithm.reduce=server", "algorithm.compressor.name=qsgd"},
+		"adaptive ring": {"algorithm.codec=moniqua"},
 		"adaptive, 4 bits": {"algorithm.codec=moniqua", "algorithm.bits=4", "topology.kind=one-peer-exponential",
 			"algorithm.local_steps=2"},
 		"adaptive gt": {"algorithm.codec=moniqua", "algorithm.name=gt", "topology.kind=random-matching"},
@@ -204,7 +210,6 @@ var larger = []string{"model.hidden=[256]", "train.rounds=200"}
 func TestRunsWithoutViewsAreRefused(t *testing.T) {
 	for want, set := range map[string][]string{
 		"membership.mode: fixed: members do not come and go: set it to view":                  {"membership.mode=fixed"},
-		"algorithm.name: allreduce: members that come and go: an all-reduce needs all":        {"algorithm.name=allreduce"},
 		"wire.entropy: huff0: a simulation of members that come and go codes no payloads: mu": {"wire.entropy=huff0"},
 	} {
 		_, err := Simulate(t.Context(), assemble(t, set...), Happening{Churn: 0.1})

@@ -55,10 +55,6 @@ func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	if experiment.Gathering(run) != nil {
-		return nil, configs.Errorf("algorithm.name", "%s: members that come and go: an all-reduce needs all members in "+
-			"every exchange: only a log replays it: take another", run.Config().Algorithm.Name)
-	}
 	if coder := run.Config().Wire.Entropy; coder != "none" {
 		return nil, configs.Errorf("wire.entropy", "%s: a simulation of members that come and go codes no payloads: must "+
 			"be none", coder)

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
+	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -283,7 +284,10 @@ func parseWord(text []byte, w *council.Word) error {
 			sound = sound && in(x)
 		}
 	}
-	if !sound {
+	for _, t := range w.Report.Torn {
+		sound = sound && in(int(t.Receiver)) && in(int(t.Sender)) && in(t.Exchange)
+	}
+	if !sound || views.CheckValues(w.Report.Values) != nil {
 		return fmt.Errorf("%w: a report out of range", errLetter)
 	}
 	return nil

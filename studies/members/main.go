@@ -93,7 +93,8 @@ func methods() (all []method) {
 			if len(a.Lanes()) > 1 {
 				theta = "algorithm.theta={rule: fixed, value: 16, second: 64}"
 			}
-			all = append(all, method{a.String() + ", Moniqua 8 bit", append(slices.Clone(set), theta)})
+			all = append(all, method{a.String() + ", Moniqua 8 bit", append(slices.Clone(set), theta)},
+				method{a.String() + ", adaptive", append(slices.Clone(set), "algorithm.theta.rule=adaptive")})
 		}
 	}
 	return all

@@ -1,0 +1,180 @@
+package member
+
+import (
+	"slices"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/retrace"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/gossip/view"
+	"gossiptrainer/topology"
+)
+
+// An all-reduce needs all members in every exchange. The sum of an exchange holds the gradient of a dead member, or it
+// does not:
+//
+//	a survivor has finished x     the gradient counts, and the survivor hands its state on to those that have not
+//	none has                      the survivors do x again, from their states at its beginning
+//
+// From a CLOSE with a death on, no member finishes an exchange with a member of the fence: its report has said that it
+// has not. The letters of an attempt carry the number of the record that says who takes part.
+
+// A gathering is what a member of an all-reduce keeps beside its machine.
+type gathering struct {
+	ids   []ID            // that take part in the exchange in progress
+	stamp int             // the record that says so
+	start *state.Snapshot // the state at the beginning of exchange at
+	at    int
+	clone bool // start is that of the sponsor
+}
+
+// together reports whether the algorithm needs all members in every exchange.
+func (m *Member) together() bool { return m.o.Plan.Together != nil }
+
+// partners returns the members that take part in exchange x.
+func partners(log *view.Log, x int) []ID {
+	return slices.DeleteFunc(log.At(log.Force(x)).IDs(), func(id ID) bool { return log.Off(id, x) })
+}
+
+// stamp returns the number of the record that says who takes part in exchange x: that of its view, or the last one that
+// has taken a member out.
+func stamp(log *view.Log, x int) int {
+	v := log.Force(x)
+	for w := log.Len() - 1; w > v; w-- {
+		if slices.ContainsFunc(log.At(w).Dead, func(d view.Death) bool { return d.Last < x }) {
+			return w
+		}
+	}
+	return v
+}
+
+// label returns the number that letters of exchange x carry.
+func (m *Member) label(x int) int {
+	if m.together() {
+		return stamp(m.log, x)
+	}
+	return m.log.Force(x)
+}
+
+// frozen reports whether the exchange in progress must not end before the next record.
+func (m *Member) frozen() bool {
+	return m.together() && slices.ContainsFunc(m.place.gather.ids, func(id ID) bool {
+		return slices.Contains(m.place.fence, id)
+	})
+}
+
+// gathered puts a place among those that take part.
+func (m *Member) gathered(at *retrace.Place) error {
+	p := &m.place
+	g := &p.gather
+	g.ids, g.stamp = partners(m.log, p.at), stamp(m.log, p.at)
+	g.at, g.start, g.clone = p.at, p.state, p.clone
+	at.Seat, at.Workers = slices.Index(g.ids, at.ID), len(g.ids)
+	rows, err := m.o.Plan.Rows(g.ids)
+	if err == nil {
+		at.Rows = rows[at.Seat]
+	}
+	return err
+}
+
+// pass goes on to the next exchange, before which the machine holds still. It reports whether it has.
+func (m *Member) pass() bool {
+	p := &m.place
+	next, at := m.Next()
+	if !m.together() || next != at || at == p.gather.at {
+		return false
+	}
+	s := m.saved()
+	if at < exchanges(m) && !slices.Equal(p.gather.ids, partners(m.log, at)) { // some do not take part any more
+		p.at, p.state, p.clone, p.wished = at, s, false, false
+		return true
+	}
+	p.gather.at, p.gather.start, p.gather.clone, p.gather.stamp = at, s, false, stamp(m.log, at)
+	m.gate()
+	return true
+}
+
+// saved returns the state of the member.
+func (m *Member) saved() *state.Snapshot {
+	s := new(state.Snapshot)
+	s.Save(gossip.BaggageName, gossip.Baggage(m.place.member.Machine()))
+	m.place.member.Save(s)
+	return s
+}
+
+// regather does what a record with deaths means for the exchange in progress.
+func (m *Member) regather() {
+	p := &m.place
+	m.store.purge(func(x int) int { return stamp(m.log, x) })
+	if m.working() == nil {
+		return
+	}
+	at := p.gather.at
+	if _, now := m.Next(); now != at || slices.Equal(p.gather.ids, partners(m.log, at)) {
+		return
+	}
+	m.store.disown(at)
+	p.at, p.state, p.clone, p.wished = at, p.gather.start, p.gather.clone, false // again, from the beginning
+}
+
+// lacks reports whether a dead member takes part in the exchange in progress: only another member has its result.
+func (m *Member) lacks() bool {
+	if !m.together() || m.working() == nil || m.place.standing != Working {
+		return false
+	}
+	return slices.ContainsFunc(m.place.gather.ids, func(id ID) bool {
+		_, dead := m.log.Dead(id)
+		return dead
+	})
+}
+
+// conclude ends the exchange in progress with the state of a member that has finished it. Replicas are equal: what this
+// one owes, and the state of its task, are its own.
+func (m *Member) conclude(s State) {
+	w := m.working()
+	_, at := m.Next()
+	if w == nil || !m.lacks() || s.Exchange != at+1 {
+		return
+	}
+	own, err := gossip.Conclude(w, s.Snapshot)
+	if err != nil {
+		return // it is not that of such a worker: another one is asked
+	}
+	m.place.member.Save(own)
+	p := &m.place
+	p.at, p.state, p.clone, p.wished, p.given[at+1] = at+1, own, false, false, own
+	p.gather.ids = nil
+}
+
+// row returns the row of the member in exchange x, which is not mixed.
+func (m *Member) row(x int) topology.Row {
+	if rows, err := m.o.Plan.Rows(m.place.gather.ids); err == nil && rows != nil {
+		if i := slices.Index(m.place.gather.ids, m.o.Council.ID); i >= 0 {
+			return rows[i].At(x)
+		}
+	}
+	return m.log.Row(m.o.Council.ID, x)
+}
+
+// held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished; a
+// newcomer has the state of one that has.
+func (m *Member) held(of []ID) []view.Held {
+	all := m.store.held(of)
+	if !m.together() {
+		return all
+	}
+	for i, h := range all {
+		all[i].Exchanges = []int{}
+		if x, ok := m.store.mixed[h.ID]; ok {
+			all[i].Exchanges = append(all[i].Exchanges, x)
+		}
+		x := m.place.at - 1
+		if m.place.member != nil || m.place.state == nil || x < 0 || slices.Contains(all[i].Exchanges, x) {
+			continue
+		}
+		if _, member := m.log.At(m.log.Force(x)).Rank(h.ID); member && !m.log.Off(h.ID, x) {
+			all[i].Exchanges = append(all[i].Exchanges, x)
+		}
+	}
+	return all
+}
