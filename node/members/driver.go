@@ -220,7 +220,7 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 		case <-s.stops:
 			council.Stop(s.m.Council())
 		case <-leave:
-			leave, s.end.leaves = nil, true
+			leave, s.end.leaves, s.end.asked = nil, true, s.now()
 			s.m.Leave()
 		case <-ctx.Done():
 			err = context.Cause(ctx)
@@ -375,6 +375,9 @@ func (s *Seat) doing() (record.State, string) {
 	switch {
 	case log == nil:
 		return record.Joining, "waits for the log of views"
+	case s.end.leaves && s.m.Council().Waits() && len(s.silent()) > 0:
+		return record.Waiting, fmt.Sprintf("leaves without the others, of whom it hears no majority, in %v",
+			s.o.Member.Council.Grace)
 	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
 		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
 			"are back", log.Last().View, s.names(s.silent()))

@@ -22,6 +22,7 @@ type ending struct {
 	log    *views.Log    // as it was then: the views of those that stay a little longer do not count
 	since  time.Duration // when they were
 	leaves bool          // the member wants to leave
+	asked  time.Duration // since when
 	alone  bool          // it has left, as the last one
 }
 
@@ -57,7 +58,7 @@ func (s *Seat) over() bool {
 		return true
 	case log == nil:
 		return false
-	case s.end.leaves && s.solitary(log):
+	case s.end.leaves && (s.solitary(log) || s.deserted()):
 		s.end.alone = true
 		return true
 	case standing == member.Joining:
@@ -87,6 +88,12 @@ func (s *Seat) over() bool {
 // solitary reports whether no other member could go on without this one.
 func (s *Seat) solitary(log *views.Log) bool {
 	return len(log.Last().Members) == 1 && len(log.Watched(s.m.Council().Done)) == 1
+}
+
+// deserted reports whether a member that wants to leave has heard no majority for the grace. None can agree on its
+// leave then: it goes with its model, and a death is what the others see.
+func (s *Seat) deserted() bool {
+	return s.m.Council().Waits() && len(s.silent()) > 0 && s.now()-s.end.asked > s.o.Member.Council.Grace
 }
 
 // missed reports whether the run has ended without a newcomer.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/topology"
 )
@@ -44,5 +45,24 @@ func TestMachinesComeGoDieAndStop(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A machine that hears no majority leaves nevertheless, and keeps its model.
+func TestAMachineLeavesWithoutAMajority(t *testing.T) {
+	all := founded(t, job{dim: 100, rounds: 100_000, kind: topology.Ring, pause: 5 * time.Millisecond}, 3)
+	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
+	for _, m := range all[1:] {
+		m.kill()
+		<-m.done
+	}
+	until(t, "a member that waits", func() bool { return all[0].watch.says("no majority of the voters is heard") })
+	close(all[0].leave)
+	<-all[0].done
+	if o := all[0].out; all[0].err != nil || o.Standing != member.Left || o.Rounds < 20 || o.Log.Len() != 1 {
+		t.Errorf("%+v, error %v", o, all[0].err)
+	}
+	if !all[0].watch.says("leaves without the others") {
+		t.Error("it does not say that it leaves without the others")
 	}
 }

@@ -100,28 +100,35 @@ func methods() (all []method) {
 	return all
 }
 
+// founders is the number of founders.
+const founders = 8
+
 // settings are those of all runs.
 var settings = []string{
-	"membership={mode: view, grace: 1s}", "topology.size=8", "model={name: quadratic, dim: 12}",
+	"membership={mode: view, grace: 1s}", fmt.Sprint("topology.size=", founders), "model={name: quadratic, dim: 12}",
 	"train={rounds: 60, step_size: 0.05, schedule: constant, momentum: 0}",
 }
 
 // assemble returns the run of a cell. An error says why there is none.
 func assemble(m method, graph string, script string) (*experiment.Run, error) {
-	row, _ := registry.Find(strings.TrimPrefix(m.set[0], "algorithm.name="), "")
-	src := configs.Source{Set: slices.Concat(settings, []string{"faults.script=" + script}, m.set)}
-	switch {
-	case row.Name == "" || row.On.Kind != "": // it has a graph of its own
-	case graph == "torus":
-		src.Set = append(src.Set, "topology={kind: torus, rows: 2, cols: 4, slack: 0.8}")
-	default:
-		src.Set = append(src.Set, "topology={kind: "+graph+", slack: 0.8}")
-	}
-	loaded, err := configs.Load(src)
+	set := slices.Concat(settings, []string{"faults.script=" + script}, m.set, graphOf(m, graph, founders))
+	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
 		return nil, err
 	}
 	return experiment.New(loaded.Config)
+}
+
+// graphOf returns the settings of a graph of some workers for a method, none if that has a graph of its own.
+func graphOf(m method, graph string, workers int) []string {
+	row, _ := registry.Find(strings.TrimPrefix(m.set[0], "algorithm.name="), "")
+	switch {
+	case row.Name == "" || row.On.Kind != "":
+		return nil
+	case graph == "torus":
+		return []string{fmt.Sprintf("topology={kind: torus, rows: 2, cols: %d, slack: 0.8}", workers/2)}
+	}
+	return []string{"topology={kind: " + graph + ", slack: 0.8}"}
 }
 
 // row returns the cells of a method on a graph: the digests of each driver, by change.
@@ -160,6 +167,11 @@ func write(ctx context.Context, output string) error {
 	for _, d := range drivers {
 		heading = append(heading, d.name)
 	}
+	heading = append(heading, "lab")
+	processes, err := newLab(ctx, folder)
+	if err != nil {
+		return err
+	}
 	table, refused := [][]string{heading}, [][]string{{"algorithm", "reason"}}
 	for _, m := range methods() {
 		for _, graph := range graphs {
@@ -175,7 +187,11 @@ func write(ctx context.Context, output string) error {
 			if err != nil {
 				return err
 			}
-			table = append(table, cells)
+			views, err := processes.run(ctx, m, graph)
+			if err != nil {
+				return fmt.Errorf("%s, %s, lab: %w", m.title, graph, err)
+			}
+			table = append(table, append(cells, views))
 		}
 	}
 	return markdown.Write(output, document(table, refused))
@@ -187,6 +203,10 @@ func document(table, refused [][]string) string {
 Eight founders train a quadratic for 60 rounds. As the first one begins round 20, a ninth member asks to join, or one
 leaves, or one dies. The digests of these three runs stand in this order. Each driver has a column. The study ends with
 an error if two drivers differ. [membership.md](../membership.md) says what the digests depend on.
+
+In the lab six founders are processes of one machine. One asks to join, one leaves and one is killed in the same run of
+1200 rounds. The times of processes decide when views begin, so the digest is another one in each run. The study ends
+with an error unless the log of views replays to it. The column has the number of views.
 
 ` + markdown.Table(table) + `
 An algorithm without a row for a graph needs one that does not change. The others are refused on every graph:

@@ -44,3 +44,19 @@ func TestRefusals(t *testing.T) {
 		t.Error("any error is a refusal")
 	}
 }
+
+// A run of processes has the digest of its log.
+func TestALabReplays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	t.Chdir("../..")
+	l, err := newLab(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := method{"gt, full precision", []string{"algorithm.name=gt", "algorithm.codec=full"}}
+	if views, err := l.run(t.Context(), m, "torus"); err != nil || views == "1" {
+		t.Errorf("%s views, error %v", views, err)
+	}
+}
