@@ -105,18 +105,21 @@ func (w *Member) Live(hall Hall) (end func()) {
 // them have it.
 func (w *Member) Found(ctx context.Context, founders []views.Member, self views.ID) ([]float32, error) {
 	x := w.child.start
-	patience := max(w.plan.Grace, longestStart)
+	patience, silence := max(w.plan.Grace, longestStart), max(w.plan.Grace, shortestSilence)
 	if self == founders[0].ID {
 		w.board.change(func() { w.board.start = x })
 		late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 		defer cancel()
 		late, refused := context.WithCancelCause(late)
 		defer refused(nil)
+		gone := 0
 		for _, m := range founders[1:] {
 			go func() { // one with another model is refused
-				_, err := w.persist(late, m, hall.Request{What: askHello}, 0, 0)
+				_, err := w.persist(late, m, hall.Request{What: askHello}, 0, silence)
 				if no, ok := errors.AsType[*handshake.RefusedError](err); ok {
 					refused(no)
+				} else if err != nil {
+					w.board.change(func() { w.board.fetched[m.Key] = true; gone++ })
 				}
 			}()
 		}
@@ -124,12 +127,16 @@ func (w *Member) Found(ctx context.Context, founders []views.Member, self views.
 		if no, ok := errors.AsType[*handshake.RefusedError](context.Cause(late)); ok {
 			return nil, no
 		}
-		w.board.change(func() { w.board.begun = true })
+		lost := 0
+		w.board.change(func() { w.board.begun, lost = true, gone })
+		if len(founders) > 2 && 2*lost >= len(founders) {
+			return nil, fmt.Errorf("%d of the %d founders are gone before the run has begun: start it again", lost,
+				len(founders))
+		}
 		return slices.Clone(x), ctx.Err() // others may still fetch x
 	}
 	late, cancel := context.WithTimeoutCause(ctx, patience, errLate)
 	defer cancel()
-	silence := max(w.plan.Grace, shortestSilence)
 	body, err := w.persist(late, founders[0], hall.Request{What: askStart}, 4*int64(len(x)), silence)
 	if _, refused := errors.AsType[*handshake.RefusedError](err); err != nil && !refused && ctx.Err() == nil {
 		err = fmt.Errorf("machine %s, whose script gives all founders their start, does not answer: start the run again: %w",
@@ -157,7 +164,7 @@ var errLate = errors.New("not all founders have the start in time")
 // longestStart is how long the founders of a run wait at least for the vector with which all begin.
 const longestStart = 2 * time.Minute
 
-// shortestSilence is how long the first founder may not be there, at least, before the others give up.
+// shortestSilence is how long a founder may not be there, at least, before the others give it up.
 const shortestSilence = 10 * time.Second
 
 // again is the time between two tries to ask a member.
