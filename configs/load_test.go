@@ -456,6 +456,10 @@ func TestKeysThatFollowFromOthers(t *testing.T) {
 	}{
 		{"the size of a torus", "topology: {kind: torus, rows: 2, cols: 3}", nil,
 			func(c *Config) { c.Topology.Kind, c.Topology.Rows, c.Topology.Cols, c.Topology.Size = "torus", 2, 3, 6 }},
+		{"a torus as long as a ring may be", "topology: {kind: torus, rows: 1, cols: 1048576}", nil,
+			func(c *Config) {
+				c.Topology.Kind, c.Topology.Rows, c.Topology.Cols, c.Topology.Size = "torus", 1, 1<<20, 1<<20
+			}},
 		{"a torus made a ring", "topology: {kind: torus, rows: 2, cols: 3}", []string{"topology.kind=ring"},
 			func(c *Config) {}},
 		{"the size of a file of edges", "topology: {kind: edges, file: " + edges + "}", nil,

@@ -98,3 +98,34 @@ func TestScoreTellsHowFarItIs(t *testing.T) {
 		t.Errorf("told %v, want %v", told, want)
 	}
 }
+
+// Parameters that are packed once for all batches, and samples that are in memory, give the same scores bit for bit.
+// Other parameters count after Release, and after a gradient.
+func TestHeldModelsHaveTheSameScores(t *testing.T) {
+	m, batches := mlp(t)
+	whole := batches(1)
+	whole.X, whole.Y = slices.Clone(whole.X), slices.Clone(whole.Y)
+	before := slices.Clone(whole.X)
+	set := Decoded(view(whole))
+	held := newEvaluator(t, m, set, 3)
+	x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
+	for seed := range uint64(3) {
+		m.Init(x, seed)
+		want := newEvaluator(t, m, view(whole), 3).Score(x)
+		held.Hold()
+		for range 2 {
+			if got := held.Score(x); got != want {
+				t.Errorf("seed %d: held %+v, want %+v", seed, got, want)
+			}
+		}
+		m.Init(g, seed+10)
+		m.Gradient(make([]float32, m.Dim()), g, batches(2)) // at another point
+		if got := held.Score(x); got != want {
+			t.Errorf("seed %d: after a gradient %+v, want %+v", seed, got, want)
+		}
+		held.Release()
+	}
+	if !slices.Equal(whole.X, before) {
+		t.Error("the samples have changed")
+	}
+}

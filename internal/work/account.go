@@ -81,12 +81,20 @@ func (a *Account) Spend(took record.Spent) {
 // Link returns the account of the edge to a neighbour, which is new if there is none yet. It is valid until the next
 // neighbour is new.
 func (a *Account) Link(peer topology.Rank) *record.Link {
+	for i := range a.Links[:min(len(a.Links), few)] {
+		if a.Links[i].Peer == int(peer) {
+			return &a.Links[i]
+		}
+	}
 	i, known := slices.BinarySearchFunc(a.Links, int(peer), func(l record.Link, rank int) int { return l.Peer - rank })
 	if !known {
 		a.Links = slices.Insert(a.Links, i, record.Link{Peer: int(peer)})
 	}
 	return &a.Links[i]
 }
+
+// few is the number of edges among which looking at each is faster than a binary search.
+const few = 4
 
 // Surroundings are what a worker runs on. Workers of one process may share them.
 type Surroundings struct {
