@@ -292,20 +292,3 @@ func TestOneMistakeOfAComparisonIsOneError(t *testing.T) {
 		}
 	}
 }
-
-func TestEmbeddedComparisonsLoad(t *testing.T) {
-	all := Comparisons()
-	if len(all) == 0 {
-		t.Fatal("there are none")
-	}
-	for _, p := range all {
-		c, err := LoadComparison(p.Name, nil)
-		if err != nil {
-			t.Errorf("%s: %v", p.Name, err)
-			continue
-		}
-		if c.Name != p.Name || p.About == "" {
-			t.Errorf("%s: name %q, first line %q", p.Name, c.Name, p.About)
-		}
-	}
-}

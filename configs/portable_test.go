@@ -10,12 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A comparison that is written is read back with the same cells.
+// The embedded comparisons load, and each that is written is read back with the same cells.
 func TestComparisonSurvivesItsFile(t *testing.T) {
-	for _, p := range Comparisons() {
+	all := Comparisons()
+	if len(all) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, p := range all {
 		want, err := LoadComparison(p.Name, nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if want.Name != p.Name || p.About == "" {
+			t.Errorf("%s: name %q, first line %q", p.Name, want.Name, p.About)
 		}
 		for i, a := range want.Algorithms {
 			for _, choice := range a.Tune {

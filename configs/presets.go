@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed *.yaml comparisons/*.yaml
@@ -18,11 +19,17 @@ type Preset struct {
 	Text  []byte
 }
 
+// Each run file that is loaded looks for its name among these.
+var (
+	runFiles        = sync.OnceValue(func() []Preset { return presetsIn("*.yaml") })
+	comparisonFiles = sync.OnceValue(func() []Preset { return presetsIn("comparisons/*.yaml") })
+)
+
 // Presets returns the embedded run files by name.
-func Presets() []Preset { return presetsIn("*.yaml") }
+func Presets() []Preset { return slices.Clone(runFiles()) }
 
 // Comparisons returns the embedded comparison files by name.
-func Comparisons() []Preset { return presetsIn("comparisons/*.yaml") }
+func Comparisons() []Preset { return slices.Clone(comparisonFiles()) }
 
 func presetsIn(pattern string) []Preset {
 	names, err := fs.Glob(presetFiles, pattern)

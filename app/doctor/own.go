@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"gossiptrainer/app/machine"
@@ -144,7 +143,7 @@ func judgeRoom(warning string, err error, dir string) Row {
 	case warning != "":
 		return complaint("disk", Look, warning, fix)
 	}
-	if free, known := machine.FreeBytes(nearest(dir)); known {
+	if free, known := machine.FreeBytes(machine.Nearest(dir)); known {
 		return ok("disk", "%s free for %s", human.Size(free), dir)
 	}
 	return ok("disk", "this system does not tell how much is free")
@@ -156,22 +155,12 @@ func judgeFolder(cfg configs.Config) Row {
 		if dir == "" {
 			continue
 		}
-		try, err := os.MkdirTemp(nearest(dir), ".doctor-*")
+		try, err := os.MkdirTemp(machine.Nearest(dir), ".doctor-*")
 		if err != nil {
 			return complaint("output", Broken, fmt.Sprintf("%s: %v", key, errors.Unwrap(err)),
-				fmt.Sprintf("let this user write to %s, or set %s to another folder", nearest(dir), key))
+				fmt.Sprintf("let this user write to %s, or set %s to another folder", machine.Nearest(dir), key))
 		}
 		_ = os.Remove(try) // empty
 	}
 	return ok("output", "%s can be written", cfg.Output.Dir)
-}
-
-// nearest returns dir, or the first folder above it that exists.
-func nearest(dir string) string {
-	for {
-		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
 }

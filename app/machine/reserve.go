@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"gossiptrainer/internal/atomicfile"
@@ -61,4 +62,16 @@ func discard(file *os.File) error {
 	err := file.Close()
 	_ = os.Remove(file.Name()) // it is gone where the name of an open file can go
 	return err
+}
+
+// Nearest returns dir, or the first folder above it that exists.
+func Nearest(dir string) string {
+	for {
+		_, err := os.Stat(dir)
+		above := filepath.Dir(dir)
+		if err == nil || above == dir {
+			return dir
+		}
+		dir = above
+	}
 }

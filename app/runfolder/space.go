@@ -3,8 +3,6 @@ package runfolder
 import (
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,13 +21,13 @@ type SpaceError struct {
 
 // Short reports whether there is less room than needed.
 func (e *SpaceError) Short() bool {
-	free, known := machine.FreeBytes(nearestFolder(e.Dir))
+	free, known := machine.FreeBytes(machine.Nearest(e.Dir))
 	return known && free < e.Need
 }
 
 func (e *SpaceError) Error() string {
 	free := "the disk is full"
-	if bytes, known := machine.FreeBytes(nearestFolder(e.Dir)); known {
+	if bytes, known := machine.FreeBytes(machine.Nearest(e.Dir)); known {
 		free = human.Size(bytes) + " are free"
 	}
 	return fmt.Sprintf("%s: %s: no room for %s: %s are needed, and %s", e.Key, e.Dir, e.What, human.Size(e.Need), free)
@@ -40,18 +38,6 @@ func (e *SpaceError) Unwrap() error { return e.Err }
 // Hint says what to do.
 func (e *SpaceError) Hint() string {
 	return "make room, or set " + e.Key + " to a folder on a disk with more"
-}
-
-// nearestFolder returns dir, or the first folder above it that exists.
-func nearestFolder(dir string) string {
-	for {
-		_, err := os.Stat(dir)
-		above := filepath.Dir(dir)
-		if err == nil || above == dir {
-			return dir
-		}
-		dir = above
-	}
 }
 
 // A Saver writes the results of a run. They have the room that SetAside has set aside. If it is not enough, the saver

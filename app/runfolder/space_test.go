@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gossiptrainer/app/machine"
 )
 
 // full is what a write on a full disk fails with.
@@ -61,7 +63,7 @@ func TestASaverGivesUpWhatFailsOtherwise(t *testing.T) {
 
 func TestRoomIsThatOfTheFolderAboveOneThatIsNotThere(t *testing.T) {
 	dir := t.TempDir()
-	if got := nearestFolder(filepath.Join(dir, "runs", "first")); got != dir {
+	if got := machine.Nearest(filepath.Join(dir, "runs", "first")); got != dir {
 		t.Errorf("%s, want %s", got, dir)
 	}
 	e := &SpaceError{Dir: filepath.Join(dir, "runs"), Key: "output.dir", What: "all", Need: 1 << 60}

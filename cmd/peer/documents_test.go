@@ -153,8 +153,11 @@ func TestScriptsOfDocumentsRun(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "train.py"), []byte(ownScript), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			// Two workers are enough: each is a Python that loads PyTorch.
-			follow(t, all, dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "PEER_TOPOLOGY__SIZE=2")
+			environment := []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
+			if all[0].mark == torch { // two workers are enough: each is a Python that loads PyTorch
+				environment = append(environment, "PEER_TOPOLOGY__SIZE=2")
+			}
+			follow(t, all, dir, environment...)
 		})
 	}
 	if ran == 0 {

@@ -108,7 +108,7 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 	}
 	for i, set := range runs {
 		// Latency keeps frames in flight when a peer dies, and the processor idle.
-		set = append(slices.Clone(set), "train.schedule=constant", "limit.latency=15ms")
+		set = append(slices.Clone(set), "train.schedule=constant", "limit.latency=6ms")
 		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20,
 			spare: 2500 * time.Millisecond}
 		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=3s")
