@@ -313,19 +313,21 @@ func (s *Session) Log(rank int, line string) {
 
 // results returns the results heard so far, in rank order, and the last steps.
 func (s *Session) results() ([]record.Final, []record.Step) {
+	finals := s.Finals()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortFunc(s.members.Finals, func(a, b record.Final) int { return a.Rank - b.Rank })
 	if s.last != nil {
-		return s.members.Finals, s.last
+		return finals, s.last
 	}
-	return s.members.Finals, s.told.Last()
+	return finals, s.told.Last()
 }
 
 // Finals returns the results heard so far, in rank order.
 func (s *Session) Finals() []record.Final {
-	finals, _ := s.results()
-	return finals
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortFunc(s.members.Finals, func(a, b record.Final) int { return a.Rank - b.Rank })
+	return s.members.Finals
 }
 
 // Edges returns the edge events of all peers, but on a LAN only those of this peer.

@@ -126,7 +126,7 @@ func (s *Session) ended() string {
 
 // Shorter returns the rounds of a run that ended early, 0 for other runs.
 func (s *Session) Shorter() (rounds int) {
-	finals, _ := s.results()
+	finals := s.Finals()
 	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= int(s.Run.Config().Train.Rounds) {
 		return 0
 	}

@@ -52,7 +52,10 @@ type Hall struct {
 	detect  time.Duration // longest silence of a member that is asked
 	ctx     context.Context
 	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	answers sync.WaitGroup // that are under way; none begins once closed
 }
 
 // Open begins to answer other members. A member that is silent for detect does not answer.
@@ -66,8 +69,21 @@ func Open(p join.Process, detect time.Duration, give Give) *Hall {
 // Close ends all answers.
 func (h *Hall) Close() {
 	h.process.Host.RemoveStreamHandler(hallProtocol)
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
 	h.cancel()
-	h.wg.Wait()
+	h.answers.Wait()
+}
+
+// begin reports whether an answer may begin. The caller ends it with answers.Done.
+func (h *Hall) begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.answers.Add(1)
+	}
+	return !h.closed
 }
 
 // The answer on a stream is signs of life, one each pulse, and then a verdict.
@@ -103,9 +119,11 @@ func addressesIn(text string) (all []ma.Multiaddr) {
 
 // accept answers one request.
 func (h *Hall) accept(s network.Stream) {
-	h.wg.Add(1)
-	defer h.wg.Done()
 	defer s.Reset()
+	if !h.begin() {
+		return
+	}
+	defer h.answers.Done()
 	stop := context.AfterFunc(h.ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
