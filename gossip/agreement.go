@@ -103,8 +103,8 @@ func (a *Agreement) Bits(k int) int {
 	return bits
 }
 
-// at returns the bits of exchange x, and whether they are known. The next choice may change them from the place Diameter
-// of an epoch on.
+// at returns the bits of exchange x, and whether they are known. The next choice may change them from the place
+// Diameter of an epoch on.
 func (a *Agreement) at(x int) (bits int, known bool) {
 	if a.plan.Agreed != nil {
 		if bits, known = a.plan.Agreed(x); known {

@@ -125,8 +125,8 @@ type Scaler interface {
 	Scale(x int) (scale float64, known bool)
 }
 
-// A Choice is what all workers use alike in an exchange, where they choose it while the run goes on: the scale of each
-// lane, and bits. What nothing chooses is 0.
+// A Choice has the values that all workers choose for an exchange while the run goes on: the scale of each lane, and
+// bits. A value that is not chosen is 0.
 type Choice struct {
 	Scales [mostLanes]float64
 	Bits   int
@@ -191,7 +191,7 @@ func Answer(w *Worker, f Frame) (Frame, bool) {
 type Replica interface {
 	// Settle keeps what the worker owes after its messages of round k, of which it has not mixed those of hop.
 	Settle(k, hop int) error
-	// Shared shows what is equal at all workers after an exchange, beside the model.
+	// Shared shows the variables beside the model that are equal at all workers after an exchange.
 	Shared(v *state.Visit)
 }
 
@@ -237,5 +237,5 @@ func (p replica) State(v *state.Visit) {
 
 type sharing struct{ r Replica }
 
-// State shows what is shared.
+// State shows the shared variables.
 func (s sharing) State(v *state.Visit) { s.r.Shared(v) }

@@ -93,8 +93,8 @@ func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 	return proportional(perStep*u.Bound, c.returned(), c.Rho, u), nil
 }
 
-// A Past is what earlier views of a run leave to two members that were no neighbours before: the sums S and S1 of the
-// updates and grid errors of those views, over all pairs. It is 0 in the first view. Members come and go between views.
+// A Past has the sums S and S1 of updates and grid errors of the earlier views of a run, over all pairs. Members come
+// and go between views, and some meet that were no neighbours before. In the first view the sums are 0.
 type Past struct{ S, S1 float64 }
 
 // After returns what a view leaves, beside the past, to the next one. The sums are those over all its pairs. Its

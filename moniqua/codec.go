@@ -153,7 +153,7 @@ func (c *Codec) encodePart(dst []byte, k int, x []float32, p part) ([]byte, erro
 
 // encode is Encode of coordinates from number first on that are not exact.
 func (c *Codec) encode(dst []byte, k int, x []float32, first int) ([]byte, error) {
-	if c.full(k) {
+	if full(c, k) {
 		return algos.Full{}.Encode(dst, k, x)
 	}
 	r, err := c.round(k, first)
@@ -223,7 +223,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 
 // mix is Mix of the coordinates that are not exact.
 func (c *Codec) mix(k int, g gathered) (algos.Mixed, error) {
-	if c.full(k) {
+	if full(c, k) {
 		return mixFull(k, g)
 	}
 	r, err := c.round(k, g.part.first)
@@ -290,7 +290,7 @@ func (r *round) path(in []algos.Message) path {
 }
 
 // full reports whether round k is one of full precision, in which wrong recovery is impossible.
-func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
+func full(c *Codec, k int) bool { return c.Control != nil && c.Control.Full(k) }
 
 // Note returns the note of the control of θ, 0 without a control.
 func (c *Codec) Note(k int) uint32 {

@@ -132,7 +132,7 @@ func TestExactCoordinatesHaveNoGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Exact = 1
-	if !c.full(0) {
+	if !full(c, 0) {
 		t.Fatal("the first round is not in full precision")
 	}
 	payload, err := c.Encode(nil, 0, []float32{1.25, 900})

@@ -50,7 +50,7 @@ func (c *Codec) EncodePiece(dst []byte, k, piece int, x []float32) ([]byte, erro
 
 // CheckPiece compares the index hashes of a piece of the messages with the indices that x recovers.
 func (c *Codec) CheckPiece(k, piece int, x []float32, in []algos.Message) error {
-	if !c.Verify || c.full(k) {
+	if !c.Verify || full(c, k) {
 		return nil
 	}
 	p := c.part(piece, len(x))
@@ -98,7 +98,7 @@ func (c *Codec) MixPiece(k, piece int, own algos.Own, in []algos.Message) (algos
 // Layout returns the layout of a piece of round k, for models of d coordinates.
 func (c *Codec) Layout(k, d, piece int) quant.Layout {
 	p := c.part(piece, d)
-	if c.full(k) {
+	if full(c, k) {
 		return quant.Floats(p.end - p.first)
 	}
 	l := quant.Layout{Levels: c.levels(k), Count: p.at - p.first}

@@ -59,12 +59,16 @@ func (m *Maker) Plan() retrace.Plan {
 		Together: experiment.Gathering(m.run)}
 }
 
-// Base returns the graph of the run without a size. In an all-reduce each member needs all others.
-func (m *Maker) Base() topology.Spec {
-	if experiment.Gathering(m.run) != nil {
+// Base returns the graph of the run without a size.
+func (m *Maker) Base() topology.Spec { return Base(m.run) }
+
+// Base returns the graph of the views of a run, whose size does not count. An all-reduce needs all of
+// them.
+func Base(run *experiment.Run) topology.Spec {
+	if experiment.Gathering(run) != nil {
 		return topology.Spec{Kind: topology.Complete, Slack: 1}
 	}
-	return m.run.Graph().Spec()
+	return run.Graph().Spec()
 }
 
 // Enter makes a member. Its shard is that of a run with as many workers as the view has members.
@@ -77,8 +81,8 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds,
-		Entrance: p.Entrance}
+	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat,
+		Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds, Entrance: p.Entrance}
 	if run.Data() != nil {
 		if m.shards[n] == nil {
 			if m.shards[n], err = run.Data().Shards(n); err != nil {

@@ -80,7 +80,7 @@ func Gather(s *session.Session) (score.Replicas, []record.Membership, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("lab: %w", err)
 	}
-	log, err := runfolder.KeepViews(s.Folder.Dir, text, run.Graph().Spec())
+	log, err := runfolder.KeepViews(s.Folder.Dir, text, membership.Base(run))
 	if err != nil {
 		return nil, nil, err
 	}

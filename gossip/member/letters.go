@@ -21,7 +21,7 @@ func (m *Member) Ready() (Ready, error) {
 	}
 	r := Ready{Send: m.post, Standing: m.place.standing}
 	m.post = nil
-	if p := &m.place; p.wished && p.member != nil && p.state == nil && !m.frozen() {
+	if p := &m.place; p.wished && p.member != nil && p.state == nil && !frozen(m) {
 		r.Compute, r.Round, r.At = true, p.wish.Round, p.wish.At
 	}
 	return r, nil
@@ -74,7 +74,7 @@ func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 		}
 		f.Payload = payload
 		l := Letter{Frame: &f, View: m.place.view}
-		if m.together() {
+		if together(m) {
 			l.View = m.place.gather.stamp
 		}
 		if f.Kind == gossip.Data {
@@ -91,11 +91,11 @@ func (m *Member) flush(w *gossip.Worker) (moved, more bool) {
 // feed gives the machine the messages that it can take.
 func (m *Member) feed(w *gossip.Worker) (moved bool) {
 	_, before := m.Next()
-	if m.frozen() {
+	if frozen(m) {
 		return false
 	}
 	for _, k := range m.store.keys(before) { // in the order of exchanges
-		if m.store.fed[k] || m.store.views[k] != m.label(k.exchange) || m.log.Force(k.exchange) != m.place.view {
+		if m.store.fed[k] || m.store.views[k] != label(m, k.exchange) || m.log.Force(k.exchange) != m.place.view {
 			continue
 		}
 		if _, at := m.Next(); k.exchange < at {
@@ -137,7 +137,7 @@ func (m *Member) note() {
 		}
 	}
 	m.store.forget(needed - span(m))
-	m.retire()
+	retire(m)
 	for x := range m.place.given {
 		if x < m.store.oldest && !slices.Contains(m.place.before[:], x) { // its newcomer takes part since
 			delete(m.place.given, x)
@@ -172,7 +172,7 @@ func Lacks(m *Member) (all []ID) {
 // Compute takes the gradient that Ready asked for with the member that the maker made. It returns the round, -1 if none
 // is asked for: a view has ended meanwhile.
 func (m *Member) Compute() (k int, err error) {
-	if !m.place.wished || m.working() == nil || m.frozen() {
+	if !m.place.wished || m.working() == nil || frozen(m) {
 		return -1, nil
 	}
 	k = m.place.wish.Round
@@ -245,7 +245,7 @@ func (m *Member) ask() {
 	if w == nil {
 		return
 	}
-	if m.lacks() {
+	if lacks(m) {
 		for _, id := range m.log.Watched(m.council.Done) {
 			if id != self {
 				m.post = append(m.post, Post{id, Letter{Want: &Want{Exchange: at + 1, State: true}}})
@@ -253,7 +253,7 @@ func (m *Member) ask() {
 		}
 		return
 	}
-	for _, e := range m.row(at).In {
+	for _, e := range row(m, at).In {
 		if m.store.whole(key{e.Peer, at}) {
 			gossip.AskAgain(w, e.Peer)
 			continue
@@ -293,8 +293,8 @@ func (m *Member) Receive(from ID, l Letter) error {
 		return nil
 	case l.Want != nil:
 		m.serve(from, *l.Want)
-	case l.State != nil && m.lacks():
-		m.conclude(*l.State)
+	case l.State != nil && lacks(m):
+		conclude(m, *l.State)
 	case l.State != nil:
 		m.begin(from, *l.State)
 	case l.Passed > 0:
@@ -329,11 +329,11 @@ func (m *Member) keep(l Letter) {
 		return
 	}
 	x := l.Frame.Round / m.o.Plan.Every
-	if l.Frame.Round < 0 || m.label(x) != l.View || !m.counts(l.Frame.From, x) {
+	if l.Frame.Round < 0 || label(m, x) != l.View || !m.counts(l.Frame.From, x) {
 		return
 	}
 	if l.Frame.Kind != gossip.Data {
-		m.mend(l)
+		mend(m, l)
 		return
 	}
 	m.store.take(x, l)
@@ -365,10 +365,10 @@ func (m *Member) serve(to ID, w Want) {
 	switch {
 	case w.State:
 		s := m.place.given[w.Exchange]
-		if m.together() && s == nil && m.place.gather.at == w.Exchange {
+		if together(m) && s == nil && m.place.gather.at == w.Exchange {
 			s = m.place.gather.start
 		}
-		if _, member := m.log.Last().Rank(to); m.together() && s != nil && (member || !m.council.Done(to)) {
+		if _, member := m.log.Last().Rank(to); together(m) && s != nil && (member || !m.council.Done(to)) {
 			m.post = append(m.post, Post{to, Letter{State: &State{w.Exchange, s}}})
 			return
 		}

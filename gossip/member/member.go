@@ -227,7 +227,7 @@ func (h host) Report() view.Report {
 	_, at := m.Next()
 	return view.Report{ID: m.o.Council.ID, Promise: m.place.promise, Next: at,
 		State: m.place.standing != Joining || m.place.state != nil,
-		Held:  m.held(absent(m.log, m.place.fence)), Values: values(m), Torn: torn(m)}
+		Held:  held(m, absent(m.log, m.place.fence)), Values: values(m), Torn: torn(m)}
 }
 
 // absent returns all that are dead, or fenced.
@@ -257,11 +257,11 @@ func (m *Member) read(r view.Record) {
 		m.place.standing = Excluded
 		return
 	}
-	if m.together() {
-		m.regather()
+	if together(m) {
+		regather(m)
 	}
 	reread(m)
-	if !m.together() && m.place.member != nil && m.place.state == nil && len(r.Dead)+len(r.Lost) > 0 {
+	if !together(m) && m.place.member != nil && m.place.state == nil && len(r.Dead)+len(r.Lost) > 0 {
 		m.failed = gossip.Reroute(m.place.member.Machine())
 	}
 	m.gate()
@@ -276,7 +276,7 @@ func (m *Member) bound() int {
 	if m.place.view >= 0 && m.place.view+1 < m.log.Len() {
 		bound = min(bound, m.log.At(m.place.view+1).First)
 	}
-	if m.together() {
+	if together(m) {
 		bound = min(bound, m.place.gather.at+1)
 	}
 	return bound
@@ -317,12 +317,12 @@ func (m *Member) cross() bool {
 	next, at := m.Next()
 	over := p.view+1 < m.log.Len() && at >= m.log.At(p.view+1).First && next == at
 	if !over {
-		return m.pass() || finish(m)
+		return pass(m) || finish(m)
 	}
 	for more := true; more && m.failed == nil; { // its last messages
 		_, more = m.flush(p.member.Machine())
 	}
-	s := m.saved()
+	s := saved(m)
 	m.retired = append(m.retired, retired{p.view, at, p.member.Machine()})
 	p.at, p.state, p.clone, p.given[at] = at, s, false, s
 	if !gives(m.log, m.o.Council.ID, p.before[0]) { // a newcomer may still ask: it can be slow to come
@@ -364,8 +364,8 @@ func (m *Member) enter() bool {
 	at := retrace.Place{Log: m.log, View: v, ID: self, Rank: int(rank), Seat: int(rank),
 		Workers: len(m.log.At(v).Members), Rows: view.Rows{Log: m.log, View: v, ID: self}, Rounds: roundsOf(m),
 		Entrance: entrance}
-	if m.together() {
-		if m.failed = m.gathered(&at); m.failed != nil {
+	if together(m) {
+		if m.failed = gathered(m, &at); m.failed != nil {
 			return false
 		}
 	}
@@ -374,8 +374,8 @@ func (m *Member) enter() bool {
 	}
 	p.member.Machine().Whole()
 	p.view, p.state, p.clone, p.wished, p.standing = v, nil, false, false, Working
-	if m.together() && p.gather.start == nil { // a founder
-		p.gather.start = m.saved()
+	if together(m) && p.gather.start == nil { // a founder
+		p.gather.start = saved(m)
 	}
 	m.gate()
 	m.store.rest(p.member.Machine().Slots())

@@ -65,7 +65,7 @@ func TestRowsAreDoublyStochastic(t *testing.T) {
 	}
 }
 
-// Where nobody dies all that members have begun is used: no message is lost, and none is left out.
+// Where no member dies all that members have begun is used: no message is lost, and none is left out.
 func TestJoinsAndLeavesLoseNothing(t *testing.T) {
 	for seed := range uint64(12) {
 		w := newWorld(setting{kind: kinds[seed%4], rule: "dpsgd", n: 4, every: 1, margin: 6, seed: seed})

@@ -17,8 +17,8 @@ var firstSeed = flag.Uint64("first", 1, "`SEED` of the first random schedule")
 var kinds = []topology.Kind{topology.Ring, topology.Torus, topology.OnePeerExponential, topology.RandomMatching,
 	topology.Complete, topology.Base2, topology.StaticExponential, topology.RandomShift}
 
-var rules = []string{"dpsgd", "adaptive", "atc", "gt adaptive", "moniqua", "measured", "pieces", "bits", "gt", "adaptive",
-	"d2", "bits", "choco", "measured", "allreduce", "allgather", "server"}
+var rules = []string{"dpsgd", "adaptive", "atc", "gt adaptive", "moniqua", "measured", "pieces", "bits", "gt",
+	"adaptive", "d2", "bits", "choco", "measured", "allreduce", "allgather", "server"}
 
 func settingOf(seed uint64) setting {
 	s := setting{kind: kinds[seed%uint64(len(kinds))], rule: rules[seed/8%uint64(len(rules))], n: 1 + int(seed/3%8),
@@ -75,8 +75,8 @@ func describe(w *world) string {
 		if a.m.log != nil && !a.dead {
 			for v := range a.m.log.Len() {
 				r := a.m.log.At(v)
-				text += fmt.Sprintf("\n  view %d first %d members %v sponsors %v left %v dead %v lost %v values %v", v, r.First, r.IDs(),
-					r.Sponsors, r.Left, r.Dead, r.Lost, r.Values)
+				text += fmt.Sprintf("\n  view %d first %d members %v sponsors %v left %v dead %v lost %v values %v", v, r.First,
+					r.IDs(), r.Sponsors, r.Left, r.Dead, r.Lost, r.Values)
 			}
 			break
 		}

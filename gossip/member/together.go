@@ -29,7 +29,7 @@ type gathering struct {
 }
 
 // together reports whether the algorithm needs all members in every exchange.
-func (m *Member) together() bool { return m.o.Plan.Together != nil }
+func together(m *Member) bool { return m.o.Plan.Together != nil }
 
 // partners returns the members that take part in exchange x.
 func partners(log *view.Log, x int) []ID {
@@ -49,22 +49,22 @@ func stamp(log *view.Log, x int) int {
 }
 
 // label returns the number that letters of exchange x carry.
-func (m *Member) label(x int) int {
-	if m.together() {
+func label(m *Member, x int) int {
+	if together(m) {
 		return stamp(m.log, x)
 	}
 	return m.log.Force(x)
 }
 
 // frozen reports whether the exchange in progress must not end before the next record.
-func (m *Member) frozen() bool {
-	return m.together() && slices.ContainsFunc(m.place.gather.ids, func(id ID) bool {
+func frozen(m *Member) bool {
+	return together(m) && slices.ContainsFunc(m.place.gather.ids, func(id ID) bool {
 		return slices.Contains(m.place.fence, id)
 	})
 }
 
 // gathered puts a place among those that take part.
-func (m *Member) gathered(at *retrace.Place) error {
+func gathered(m *Member, at *retrace.Place) error {
 	p := &m.place
 	g := &p.gather
 	g.ids, g.stamp = partners(m.log, p.at), stamp(m.log, p.at)
@@ -78,13 +78,13 @@ func (m *Member) gathered(at *retrace.Place) error {
 }
 
 // pass goes on to the next exchange, before which the machine holds still. It reports whether it has.
-func (m *Member) pass() bool {
+func pass(m *Member) bool {
 	p := &m.place
 	next, at := m.Next()
-	if !m.together() || next != at || at == p.gather.at {
+	if !together(m) || next != at || at == p.gather.at {
 		return false
 	}
-	s := m.saved()
+	s := saved(m)
 	if at < exchanges(m) && !slices.Equal(p.gather.ids, partners(m.log, at)) { // some do not take part any more
 		p.at, p.state, p.clone, p.wished = at, s, false, false
 		return true
@@ -95,7 +95,7 @@ func (m *Member) pass() bool {
 }
 
 // saved returns the state of the member.
-func (m *Member) saved() *state.Snapshot {
+func saved(m *Member) *state.Snapshot {
 	s := new(state.Snapshot)
 	s.Save(gossip.BaggageName, gossip.Baggage(m.place.member.Machine()))
 	m.place.member.Save(s)
@@ -103,7 +103,7 @@ func (m *Member) saved() *state.Snapshot {
 }
 
 // regather does what a record with deaths means for the exchange in progress.
-func (m *Member) regather() {
+func regather(m *Member) {
 	p := &m.place
 	m.store.purge(func(x int) int { return stamp(m.log, x) })
 	if m.working() == nil {
@@ -118,8 +118,8 @@ func (m *Member) regather() {
 }
 
 // lacks reports whether a dead member takes part in the exchange in progress: only another member has its result.
-func (m *Member) lacks() bool {
-	if !m.together() || m.working() == nil || m.place.standing != Working {
+func lacks(m *Member) bool {
+	if !together(m) || m.working() == nil || m.place.standing != Working {
 		return false
 	}
 	return slices.ContainsFunc(m.place.gather.ids, func(id ID) bool {
@@ -130,10 +130,10 @@ func (m *Member) lacks() bool {
 
 // conclude ends the exchange in progress with the state of a member that has finished it. Replicas are equal: what this
 // one owes, and the state of its task, are its own.
-func (m *Member) conclude(s State) {
+func conclude(m *Member, s State) {
 	w := m.working()
 	_, at := m.Next()
-	if w == nil || !m.lacks() || s.Exchange != at+1 {
+	if w == nil || !lacks(m) || s.Exchange != at+1 {
 		return
 	}
 	own, err := gossip.Conclude(w, s.Snapshot)
@@ -147,7 +147,7 @@ func (m *Member) conclude(s State) {
 }
 
 // row returns the row of the member in exchange x, which is not mixed.
-func (m *Member) row(x int) topology.Row {
+func row(m *Member, x int) topology.Row {
 	if rows, err := m.o.Plan.Rows(m.place.gather.ids); err == nil && rows != nil {
 		if i := slices.Index(m.place.gather.ids, m.o.Council.ID); i >= 0 {
 			return rows[i].At(x)
@@ -158,9 +158,9 @@ func (m *Member) row(x int) topology.Row {
 
 // held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished; a
 // newcomer has the state of one that has.
-func (m *Member) held(of []ID) []view.Held {
+func held(m *Member, of []ID) []view.Held {
 	all := m.store.held(of)
-	if !m.together() {
+	if !together(m) {
 		return all
 	}
 	for i, h := range all {

@@ -7,9 +7,9 @@ import (
 	"gossiptrainer/gossip/view"
 )
 
-// Members may choose θ and bits while the run goes on. The choice of an exchange follows from notes that travel with the
-// messages. A report says what its member knows, and a member that has promised begins no exchange that it knows nothing
-// about: so one of the reporters knows each exchange before the next view.
+// Members may choose θ and bits while the run goes on. The choice of an exchange follows from notes that travel with
+// the messages. A report says what its member knows. A member that has promised begins no exchange that it knows
+// nothing about. So one of the reporters knows each exchange before the next view.
 
 // value returns what the member uses in exchange x, as far as it knows. A member between two views knows how the next
 // one begins.
@@ -67,7 +67,7 @@ func values(m *Member) (all []view.Value) {
 	return all
 }
 
-// torn lists the messages of the dead that the member has recovered wrongly. Nobody repairs them any more.
+// torn lists the messages of the dead that the member has recovered wrongly. They stay so.
 func torn(m *Member) (all []view.Loss) {
 	w := m.working()
 	if w == nil {
@@ -90,7 +90,7 @@ type retired struct {
 }
 
 // machine returns the machine that takes requests and repairs of a view, nil if there is none any more.
-func (m *Member) machine(v int) *gossip.Worker {
+func machine(m *Member, v int) *gossip.Worker {
 	if w := m.working(); w != nil && m.place.view == v {
 		return w
 	}
@@ -103,8 +103,8 @@ func (m *Member) machine(v int) *gossip.Worker {
 }
 
 // mend takes a request or a repair. One that makes no sense is dropped.
-func (m *Member) mend(l Letter) {
-	w := m.machine(l.View)
+func mend(m *Member, l Letter) {
+	w := machine(m, l.View)
 	switch {
 	case w == nil:
 	case l.Frame.Kind == gossip.Request:
@@ -119,6 +119,6 @@ func (m *Member) mend(l Letter) {
 }
 
 // retire drops the machines that no member needs any more.
-func (m *Member) retire() {
+func retire(m *Member) {
 	m.retired = slices.DeleteFunc(m.retired, func(r retired) bool { return r.end <= m.store.oldest })
 }

@@ -59,7 +59,9 @@ func (s setting) plan() retrace.Plan {
 
 // together returns the rows of n workers of an all-reduce, nil for other rules.
 func (s setting) together() func(n int) ([]topology.Sequence, error) {
-	kind := map[string]topology.Kind{"allreduce": topology.Ring, "allgather": topology.Complete, "server": topology.Star}[s.rule]
+	kind := map[string]topology.Kind{
+		"allreduce": topology.Ring, "allgather": topology.Complete, "server": topology.Star,
+	}[s.rule]
 	if kind == "" {
 		return nil
 	}
@@ -336,7 +338,7 @@ type world struct {
 	fewest  int            // members below which all wait
 
 	forgets bool // a mistake: a member answers no request of a view that it has finished
-	torn    bool // a mistake: nobody says that a message of the dead cannot be repaired
+	torn    bool // a mistake: no member says that it cannot recover a message of the dead
 }
 
 func newWorld(s setting) *world {

@@ -29,8 +29,8 @@ type Plan struct {
 	Together func(n int) ([]topology.Sequence, error)
 }
 
-// Rows returns the rows of some members that take part, with ids in the place of ranks; nil where the algorithm mixes by
-// the rows of the log.
+// Rows returns the rows of some members that take part, with ids in the place of ranks. It returns nil where the
+// algorithm mixes by the rows of the log.
 func (p Plan) Rows(ids []view.ID) ([]topology.Sequence, error) {
 	if p.Together == nil {
 		return nil, nil

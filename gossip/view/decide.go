@@ -306,9 +306,9 @@ func (d *decision) lost() []Loss {
 	return all
 }
 
-// values returns what holds from the first exchange on that a reporter has not mixed. What one reporter knows holds for
-// all, else the value before. No note travels between members that leave each other out, so each would go on alone. The
-// last value begins the view: its scale is twice the largest, because members meet that were no neighbours.
+// values returns the values from the first exchange on that a reporter has not mixed. A value that one reporter knows
+// holds for all, else the value before. No note travels between members that leave each other out, so each would go on
+// alone. The last value begins the view: its scale is twice the largest, because members meet that were no neighbours.
 func (d *decision) values() (all []Value) {
 	from := d.first
 	for _, r := range d.reports {

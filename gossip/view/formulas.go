@@ -75,12 +75,11 @@ func (l *Log) Until(v int) *Log {
 	return early
 }
 
-// Contract returns by how much the exchanges of view v, which is not the last, bring the models of two of its members
-// together: the largest distance of two models afterwards is at most the spread times that before. It also counts the
-// exchanges in which a message is left out.
+// Contract returns the spread of a view v that is not the last. The largest distance of two models after its exchanges
+// is at most the spread times that before. Contract also counts the exchanges in which a message is left out.
 //
-// The spread is max |P_i − P_j|₁/2 over rows of P, the product of the W of all exchanges. It never grows, so the product
-// ends where the spread is below 10⁻⁹.
+// The spread is max |P_i − P_j|₁/2 over rows of P, the product of the W of all exchanges. It never grows. So the
+// product ends where the spread is below 10⁻⁹.
 func Contract(l *Log, v int) (spread float64, cut int) {
 	ids := l.At(v).IDs()
 	rank := map[ID]int{}

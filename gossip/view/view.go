@@ -50,8 +50,8 @@ type Loss struct {
 	Exchange int `json:"exchange"`
 }
 
-// A Value is what all members use alike from an exchange on, where they choose it while the run goes on: the scale of θ
-// and the bits of a message. What nothing chooses is 0.
+// A Value has the scale of θ and the bits of a message from an exchange on, where the members choose them while the run
+// goes on. All members use the same. A number that is not chosen is 0.
 type Value struct {
 	First  int     `json:"first"`
 	Scale  float64 `json:"scale"`

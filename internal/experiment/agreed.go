@@ -5,15 +5,6 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// A chapter is a view of a run whose members come and go, as far as θ and bits depend on it. In each view the members
-// choose them anew. The log says with what they begin, and what holds around a change.
-type chapter struct {
-	log  *view.Log
-	view int
-
-	theta []func(k int) float64 // certified, by lane; nil: as the run says
-}
-
 // first returns the first exchange of the view.
 func (c *chapter) first() int { return c.log.At(c.view).First }
 
@@ -32,8 +23,8 @@ func (c *chapter) control(plan moniqua.ControlPlan, lane int) moniqua.ControlPla
 	return plan
 }
 
-// warm reports whether the warm-up of the rule measured is over when the view begins. It is over in a view that has an
-// exchange after it: without one, nobody knows what was measured.
+// warm reports whether the warm-up of the rule measured is over when the view begins. It is over after a view that has
+// an exchange after it: without one, no member knows the result.
 func (c *chapter) warm() bool {
 	for v := range c.view {
 		diameter := reachOf(c.log.Graph(v))

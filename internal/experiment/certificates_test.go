@@ -32,8 +32,8 @@ func changing(t *testing.T, r *Run) *view.Log {
 	return log
 }
 
-// backwards returns the sums of a pair in exchange s over all exchanges before: how far each update, and each grid error,
-// moves the two apart. The coefficient of a newcomer goes to its sponsor.
+// backwards returns the sums of a pair in exchange s over all exchanges before. They say how far each update, and each
+// grid error, moves the two apart. The coefficient of a newcomer goes to its sponsor.
 func backwards(log *view.Log, s int, a, b view.ID) (updates, errors float64) {
 	v := map[view.ID]float64{a: 1, b: -1}
 	for x := s - 1; x >= 0; x-- {
@@ -65,8 +65,8 @@ func backwards(log *view.Log, s int, a, b view.ID) (updates, errors float64) {
 // The certificate of a view holds for all pairs that exchange in it, and without the past it would not.
 func TestACertificateCoversTheViewsBefore(t *testing.T) {
 	for _, kind := range []string{"ring", "one-peer-exponential", "torus"} {
-		set := []string{"algorithm.codec=moniqua", "algorithm.theta.rule=certified", "membership={mode: view, min: 1, max: 8}",
-			"topology.size=5", "topology.slack=1", "topology.kind=" + kind}
+		set := []string{"algorithm.codec=moniqua", "algorithm.theta.rule=certified", "topology.size=5",
+			"membership={mode: view, min: 1, max: 8}", "topology.slack=1", "topology.kind=" + kind}
 		if kind == "torus" {
 			set = append(set, "topology.rows=1", "topology.cols=5")
 		}

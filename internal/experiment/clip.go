@@ -5,7 +5,6 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/plural"
 )
 
 // checkClip makes sure that every worker has more neighbours than may be poisoned.
@@ -15,7 +14,7 @@ func (r *Run) checkClip() (warnings []string, err error) {
 		row := rows.At(0)
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
 			return nil, configs.Errorf("algorithm.clip.liars",
-				"worker %d has %s: if %d of them may lie, it has no neighbour to trust", i, plural.Of(len(row.In), "neighbour"), f).
+				"worker %d has %d neighbours: if %d of them may lie, it has none to trust", i, len(row.In), f).
 				With("topology.kind", "topology.size")
 		}
 	}

@@ -74,16 +74,16 @@ func (r *Run) agreement(rank topology.Rank, in *chapter) (*gossip.Agreement, err
 
 // chosen returns the bits by round, nil where only sizes matter.
 func (b *builder) chosen() func(k int) int {
-	if b.agreed == nil {
+	if b.choice.agreed == nil {
 		return nil
 	}
-	return b.agreed.Bits
+	return b.choice.agreed.Bits
 }
 
 // bits returns the bits of the worker by round, and their mean so far.
 func (b *builder) bits() (at func(k int) int, mean func() float64) {
-	if b.agreed != nil {
-		return b.agreed.Bits, b.agreed.Mean
+	if b.choice.agreed != nil {
+		return b.choice.agreed.Bits, b.choice.agreed.Mean
 	}
 	fixed := b.Bits()
 	return func(int) int { return fixed }, func() float64 { return float64(fixed) }

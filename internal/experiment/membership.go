@@ -54,7 +54,7 @@ func (r *Run) checkViews() error {
 	case r.quantized() && r.control == nil && a.Theta.Rule != "fixed" && !r.certifies():
 		e := configs.Errorf("algorithm.theta.rule", "%s of %s: members cannot come and go: the bound is one of pairs that "+
 			"stay: must be adaptive, measured or fixed", a.Theta.Rule, r.method)
-		e.Problems[0].Hint = "with adaptive the members choose the bound while the run goes on; or set algorithm.codec to full"
+		e.Problems[0].Hint = "with adaptive the members choose the bound in the run; or set algorithm.codec to full"
 		return e
 	case r.data.Local():
 		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
@@ -101,8 +101,8 @@ func (r *Run) checkSizes() error {
 			r.method, on.Need, mostChecked)
 	}
 	if r.certifies() && m.Max > mostChecked {
-		return configs.Errorf("membership.max", "%d: theta needs a certificate for each number of members: must be at most %d",
-			m.Max, mostChecked).With("algorithm.theta.rule")
+		return configs.Errorf("membership.max", "%d: theta needs a certificate for each number of members: must be at "+
+			"most %d", m.Max, mostChecked).With("algorithm.theta.rule")
 	}
 	for n := m.Min; n <= m.Max; n++ {
 		spec := sized(r.graph.Spec(), n)

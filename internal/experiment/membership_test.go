@@ -14,7 +14,7 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 		"algorithm.name: dcd: members cannot come and go: it sends steps":         {"algorithm.name=dcd"},
 		"algorithm.name: ecd: members cannot come and go: it sends steps":         {"algorithm.name=ecd"},
 		"algorithm.name: adpsgd: members cannot come and go: it has no exchanges": {"algorithm.name=adpsgd"},
-		"algorithm.theta.rule: theorem of dpsgd: members cannot come and go: the bound is one of pairs that stay: must be ad": {
+		"algorithm.theta.rule: theorem of dpsgd: members cannot come and go: the bound is one of pairs": {
 			"algorithm.theta.rule=theorem"},
 		"algorithm.theta.rule: certified of d2: members cannot come and go": {"algorithm.theta.rule=certified",
 			"algorithm.name=d2"},

@@ -22,10 +22,12 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	}
 	rounds, every := int(b.cfg.Train.Rounds), b.cfg.Algorithm.LocalSteps
 	if s != nil {
-		return gossip.Resume(b.rank, b.rows, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
+		schedule := gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.choice.agreed}
+		return gossip.Resume(b.rank, b.rows, algorithm, schedule, s)
 	}
 	return gossip.NewScheduled(b.rank, b.rows, algorithm, gossip.Schedule{
-		Rounds: rounds, Every: every, Agreed: b.agreed, Late: b.beside.late, Heir: b.program != nil && b.program.Heir,
+		Rounds: rounds, Every: every, Agreed: b.choice.agreed, Late: b.beside.late,
+		Heir: b.program != nil && b.program.Heir,
 	})
 }
 

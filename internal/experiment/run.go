@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/score"
@@ -70,11 +71,25 @@ type network struct {
 // A builder makes one worker of a run.
 type builder struct {
 	*Run
-	rank    topology.Rank
-	rows    topology.Sequence // neighbours that the worker hears and tells
+	rank   topology.Rank
+	rows   topology.Sequence // neighbours that the worker hears and tells
+	choice choice            // with all others
+	beside beside            // of workers in one process
+}
+
+// A choice is what a worker chooses together with all others.
+type choice struct {
 	agreed  *gossip.Agreement // its part in the choice of bits; nil: bits do not change
 	chapter *chapter          // of a run whose members come and go; nil: they stay
-	beside  beside            // of workers in one process
+}
+
+// A chapter is a view of a run whose members come and go, as far as θ and bits depend on it. In each view the members
+// choose them again. The log says with what they begin, and what holds around a change.
+type chapter struct {
+	log  *view.Log
+	view int
+
+	theta []func(k int) float64 // certified, by lane; nil: as the run says
 }
 
 // A beside is what a worker has where all workers are in one process.

@@ -234,12 +234,12 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 func (b *builder) unverified(lane int) (*moniqua.Codec, error) {
 	if b.control == nil {
 		theta := b.theta
-		if b.chapter != nil && b.chapter.theta != nil {
-			theta = b.chapter.theta
+		if b.choice.chapter != nil && b.choice.chapter.theta != nil {
+			theta = b.choice.chapter.theta
 		}
 		return moniqua.New(b.levels(), b.rounding(), theta[lane], b.laneSeed(lane), b.rank)
 	}
-	control, err := b.control(b.method.Lanes()[lane], lane, b.chapter)
+	control, err := b.control(b.method.Lanes()[lane], lane, b.choice.chapter)
 	if err != nil {
 		return nil, err
 	}

@@ -65,17 +65,17 @@ const serverNoise = 1<<31 - 7
 
 // Enter makes a member at its place. The run is that of as many workers as the view has members.
 func Enter(r *Run, e Entry) (*Member, error) {
-	b := &builder{Run: r, rank: e.ID, rows: e.Rows, chapter: &chapter{log: e.Log, view: e.View}}
+	b := &builder{Run: r, rank: e.ID, rows: e.Rows, choice: choice{chapter: &chapter{log: e.Log, view: e.View}}}
 	if e.Theta != nil {
 		theta, err := e.Theta.rule(e.Log, e.View)
 		if err != nil {
 			return nil, err
 		}
-		b.chapter.theta = []func(k int) float64{theta}
+		b.choice.chapter.theta = []func(k int) float64{theta}
 	}
 	if r.controlled() {
 		var err error
-		if b.agreed, err = r.agreement(topology.Rank(e.Rank), b.chapter); err != nil {
+		if b.choice.agreed, err = r.agreement(topology.Rank(e.Rank), b.choice.chapter); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +97,7 @@ func Enter(r *Run, e Entry) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
-	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.agreed}
+	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.choice.agreed}
 	if saved == nil {
 		m.machine, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
 	} else {

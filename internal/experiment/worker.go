@@ -19,7 +19,7 @@ func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error
 		return b, nil
 	}
 	var err error
-	b.agreed, err = r.agreement(rank, nil)
+	b.choice.agreed, err = r.agreement(rank, nil)
 	return b, err
 }
 

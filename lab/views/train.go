@@ -18,7 +18,7 @@ import (
 
 // Found writes the log of a run in which the founders stay, and returns its views.
 func Found(s *session.Session) ([]record.Membership, error) {
-	log, err := view.New(s.Run.Graph().Spec(), founders(s.Run))
+	log, err := view.New(membership.Base(s.Run), founders(s.Run))
 	if err != nil {
 		return nil, err
 	}
