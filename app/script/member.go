@@ -434,9 +434,9 @@ func (w *Member) refuse(why string) error {
 	return &Error{errors.New(why)}
 }
 
-// Finish tells the script that the run is over after k rounds, with the final vector x. It takes part in calls until the
-// script has ended, and those of the others. It returns the loss and the accuracy that the script has told of x, NaN if
-// none. When ctx ends, the script is interrupted.
+// Finish tells the script that the run is over after k rounds, with the final vector x. It takes part in calls until
+// the script has ended, and those of the others. It returns the loss and the accuracy that the script has told of x,
+// NaN if none. When ctx ends, the script is interrupted.
 func (w *Member) Finish(ctx context.Context, k int, x []float32) (loss, accuracy float64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
