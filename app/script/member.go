@@ -398,7 +398,7 @@ func (w *Member) ended() error {
 // Calls that a script cannot make where members come and go, and what to do instead.
 const (
 	noStop = "peer.stop ends a run for all, which a script cannot do where members come and go: leave the loop, and " +
-		"this machine mixes without updates; Ctrl-C leaves the run"
+		"this machine mixes without updates; Ctrl-C leaves the run, and peer stop ends it"
 	noRefresh = "other parameters cannot begin to train where members come and go: a newcomer would not know them: " +
 		"unfreeze them before join"
 	noPause = "peer.leave lends a worker to another script, which does not work where members come and go: end the script"
@@ -434,22 +434,27 @@ func (w *Member) refuse(why string) error {
 	return &Error{errors.New(why)}
 }
 
-// Finish tells the script that the member has done all rounds, with the final vector x. It takes part in calls until
+// Finish tells the script that the run is over after k rounds, with the final vector x. It takes part in calls until
 // the script has ended, and those of the others. It returns the loss and the accuracy that the script has told of x,
 // NaN if none. When ctx ends, the script is interrupted.
-func (w *Member) Finish(ctx context.Context, x []float32) (loss, accuracy float64, err error) {
+func (w *Member) Finish(ctx context.Context, k int, x []float32) (loss, accuracy float64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	loss, accuracy = math.NaN(), math.NaN()
-	k, c, now := w.plan.Rounds, w.child, moment{w.plan.Rounds, x}
+	c, now := w.child, moment{k, x}
+	end := bridge.End{Why: bridge.Finished, Round: k, Message: fmt.Sprintf("all %d rounds are done", k)}
+	if k < w.plan.Rounds {
+		end.Why, end.Message = bridge.Stopped, fmt.Sprintf("the run was stopped after %d rounds", k)
+	}
+	w.plan.Rounds = k
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.hurry(turnover) })()
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	defer w.cancel()
 	w.board.newest.set(now)
-	err = w.say(bridge.End{Why: bridge.Finished, Round: k, Message: fmt.Sprintf("all %d rounds are done", k)}, x)
+	err = w.say(end, x)
 	w.script.round, w.script.calls = k, 0
-	w.board.change(func() { w.board.round, w.board.final = k, x })
+	w.board.change(func() { w.board.round, w.board.last, w.board.final = k, k, x })
 	for err == nil && !w.script.left {
 		if w.script.call != nil {
 			err = w.answer(now, false)

@@ -119,7 +119,7 @@ func (w *world) live(id views.ID, first int) error {
 			return err
 		}
 	}
-	_, _, err := c.Finish(w.t.Context(), x)
+	_, _, err := c.Finish(w.t.Context(), w.rounds, x)
 	return err
 }
 

@@ -72,7 +72,7 @@ func (m *Member) conclude(ctx context.Context, leave <-chan struct{}, out *membe
 			}
 		}()
 		var err error
-		m.scored.loss, m.scored.accuracy, err = m.scripted.Finish(ctx, x)
+		m.scored.loss, m.scored.accuracy, err = m.scripted.Finish(ctx, out.Rounds, x)
 		return err
 	case out.Standing == member.Excluded && !closed(leave):
 		return nil

@@ -637,7 +637,7 @@ class Peer:
             return
         if self.view is not None:
             raise Error("peer.stop ends a run for all, which a script cannot do where members come and go: leave the "
-                        "loop, and this machine mixes without updates; Ctrl-C leaves the run")
+                        "loop, and this machine mixes without updates; Ctrl-C leaves the run, and peer stop ends it")
         if self._finished:
             raise Error("this worker has finished: call peer.stop(why) in place of peer.finish()")
         if self._alone:
