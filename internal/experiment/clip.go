@@ -14,7 +14,7 @@ func (r *Run) checkClip() (warnings []string, err error) {
 		row := rows.At(0)
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
 			return nil, configs.Errorf("algorithm.clip.liars",
-				"worker %d has %d neighbours: if %d of them may lie, it has none to trust", i, len(row.In), f).
+				"worker %d has no neighbour to trust: %d of its %d may lie", i, f, len(row.In)).
 				With("topology.kind", "topology.size")
 		}
 	}

@@ -31,9 +31,9 @@ func TestClippingSaysWhatItCosts(t *testing.T) {
 func TestLiarsThatOutweighTheirNeighboursAreFound(t *testing.T) {
 	areFound(t, []mistake{
 		{"two of two", []string{"algorithm={codec: full, clip: {liars: 2}}"}, "--set algorithm",
-			"worker 0 has 2 neighbours: if 2 of them may lie, it has no neighbour to trust"},
+			"worker 0 has no neighbour to trust: 2 of its 2 may lie"},
 		{"the end of a path", []string{"algorithm={codec: full, clip: {liars: 1}}", "topology.kind=path"}, "--set",
-			"worker 0 has 1 neighbour: "},
+			"worker 0 has no neighbour to trust: 1 of its 1 may lie"},
 	})
 }
 
