@@ -147,26 +147,17 @@ func (m *Member) once(
 	if !again {
 		fmt.Fprintf(m.Out, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	}
-	waits, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() { // one that waits for others leaves at once
-		select {
-		case <-leave:
-			cancel(errLeft)
-		case <-stop:
-		}
-	}()
+	waits, end := untilLeft(ctx, leave)
+	defer end()
 	at, err := m.Meet(waits, n, again)
 	if err != nil {
 		return nil, &node.NetworkError{Op: "join", Err: err}
 	}
-	end, err := m.brief(waits, n, at)
+	dismissed, err := m.brief(waits, n, at)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	defer dismissed()
 	seat, err := m.sit(n, at)
 	if err != nil {
 		return nil, err
@@ -197,6 +188,19 @@ var (
 	errLeft = errors.New("stopped before the run had begun for this machine")
 	errOver = errors.New("the run has ended before this machine took part in it: start a new one")
 )
+
+// untilLeft returns a context that ends when the user leaves, so that a machine that waits for others leaves at once.
+func untilLeft(ctx context.Context, leave <-chan struct{}) (waits context.Context, end func()) {
+	waits, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-leave:
+			cancel(errLeft)
+		case <-waits.Done():
+		}
+	}()
+	return waits, func() { cancel(nil) }
+}
 
 // sit takes the place of the member.
 func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {

@@ -80,6 +80,20 @@ func (b *builder) chosen() func(k int) int {
 	return b.choice.agreed.Bits
 }
 
+// Bits returns the bits per parameter on the wire, the most where they change. It is 32 in full precision and for
+// compressors without a fixed number.
+func (r *Run) Bits() int {
+	switch {
+	case r.controlled():
+		return r.cfg.Algorithm.Controller.MaxBits
+	case r.quantized():
+		return r.cfg.Algorithm.Bits
+	case r.Compresses():
+		return r.anyCompressor().Bits()
+	}
+	return fullBits
+}
+
 // bits returns the bits of the worker by round, and their mean so far.
 func (b *builder) bits() (at func(k int) int, mean func() float64) {
 	if b.choice.agreed != nil {

@@ -249,17 +249,3 @@ func (r *Run) Label() string {
 	}
 	return r.method.Name
 }
-
-// Bits returns the bits per parameter on the wire, the most where they change. It is 32 in full precision and for
-// compressors without a fixed number.
-func (r *Run) Bits() int {
-	switch {
-	case r.controlled():
-		return r.cfg.Algorithm.Controller.MaxBits
-	case r.quantized():
-		return r.cfg.Algorithm.Bits
-	case r.Compresses():
-		return r.anyCompressor().Bits()
-	}
-	return fullBits
-}

@@ -41,7 +41,8 @@ func (l *lab) run(ctx context.Context, m method, graph string) (string, error) {
 	if err := os.RemoveAll(out); err != nil {
 		return "", err
 	}
-	for _, s := range slices.Concat(settings, m.set, graphOf(m, graph, workers), labSettings, []string{"output.dir=" + out}) {
+	own := append(graphOf(m, graph, workers), "output.dir="+out)
+	for _, s := range slices.Concat(settings, m.set, labSettings, own) {
 		args = append(args, "--set", s)
 	}
 	var sum record.Summary
