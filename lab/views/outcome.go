@@ -39,7 +39,9 @@ func newOutcome(m *membership.Maker, log *view.Log, finished func(view.ID) bool)
 }
 
 // rounds returns the rounds of the run of a log, which a record may end.
-func rounds(m *membership.Maker, log *view.Log) int { return view.Rounds(log, m.Plan().Rounds, m.Plan().Every) }
+func rounds(m *membership.Maker, log *view.Log) int {
+	return view.Rounds(log, m.Plan().Rounds, m.Plan().Every)
+}
 
 // Digest returns that of the models at the end.
 func (o *Outcome) Digest() [sha256.Size]byte {
