@@ -85,8 +85,11 @@ func (r *Record) See(e record.Event) {
 	w.See(e)
 }
 
-// Last returns the last step of each worker that has one, by rank.
+// Last returns the last step of each worker that has one, by rank. A nil Record has none.
 func (r *Record) Last() []record.Step {
+	if r == nil {
+		return nil
+	}
 	var last []record.Step
 	for i := range r.workers {
 		if step := r.workers[i].Last; step.Round > 0 {
