@@ -81,7 +81,7 @@ type board struct {
 	fetched map[string]bool
 	begun   bool // all founders have the start
 	id      views.ID
-	round   int // that the script is in, -1 before the first
+	round   int // that the script is in, -1 before the first; one that takes no further step stays in its last
 	last    int // rounds of the run
 	parts   map[callKey][]byte
 	order   []callKey // of parts
@@ -181,13 +181,13 @@ func (b *board) part(r hall.Request) (body []byte, there bool, err error) {
 	switch {
 	case b.round >= 0 && b.id != r.To: // it was taken for dead, and is back
 		return ended(nil)
-	case b.final != nil && b.left:
+	case r.Round == b.last && b.final != nil && b.left:
 		return ended(b.final)
-	case r.Round < b.last && b.idle:
-		return ended(nil)
-	case b.round > r.Round:
+	case r.Round < b.round:
 		return nil, false, &hall.AbsentError{Why: fmt.Sprintf("its script is in round %d, and has made no such call in "+
 			"round %d", b.round, r.Round)}
+	case r.Round < b.last && b.idle:
+		return ended(nil)
 	}
 	return nil, false, nil
 }

@@ -454,7 +454,12 @@ func (w *Member) Finish(ctx context.Context, k int, x []float32) (loss, accuracy
 	w.board.newest.set(now)
 	err = w.say(end, x)
 	w.script.round, w.script.calls = k, 0
-	w.board.change(func() { w.board.round, w.board.last, w.board.final = k, k, x })
+	idle := w.script.finished
+	w.board.change(func() {
+		if w.board.last, w.board.final = k, x; !idle {
+			w.board.round = k // it has passed all rounds before
+		}
+	})
 	for err == nil && !w.script.left {
 		if w.script.call != nil {
 			err = w.answer(now, false)
