@@ -32,12 +32,13 @@ type study struct {
 
 // Things that a study may need.
 const (
-	fashion = "Fashion-MNIST"
-	cifar   = "CIFAR-10"
-	idle    = "an idle machine" // it measures time
-	root    = "root"            // and network namespaces
-	numpy   = "NumPy"
-	torch   = "PyTorch"
+	fashion     = "Fashion-MNIST"
+	cifar       = "CIFAR-10"
+	shakespeare = "Tiny Shakespeare"
+	idle        = "an idle machine" // it measures time
+	root        = "root"            // and network namespaces
+	numpy       = "NumPy"
+	torch       = "PyTorch"
 )
 
 // studies returns all studies by name.
@@ -75,7 +76,7 @@ func studies() []study {
 		comparison("moniqua-fig2b", 1),
 		comparison("moniqua-fig2b-gradients", 1),
 		comparison("moniqua-night", 2400, cifar),
-		comparison("moniqua-table2", 30, cifar),
+		loops(), comparison("moniqua-table2", 30, cifar),
 		comparison("mqgrad", 5, fashion),
 		comparison("orq-table2", 5, fashion),
 		comparison("torus16", 15, fashion),
@@ -100,6 +101,12 @@ func studies() []study {
 	}
 	slices.SortFunc(all, func(a, b study) int { return strings.Compare(a.name, b.name) })
 	return all
+}
+
+// loops is the study of training loops beside DDP.
+func loops() study {
+	return study{"loops", "studies/loops/loops.py -o docs/results/loops.md", []string{"docs/results/loops.md"},
+		[]string{shakespeare, cifar, torch, root, idle}, 40}
 }
 
 // program is the study of a program in a folder of its name, which writes a document.

@@ -5,7 +5,8 @@ have the same network. Prints a document, or writes the file of -o. It needs an 
 
     PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [-o FILE] [--kept FILE]
 
-With --kept it goes on after a stop: the file has the runs that are finished. Needs root, ip and tc of iproute2, zstd, and PyTorch.
+With --kept it goes on after a stop: the file has the runs that are finished, and --finished writes about those. Needs
+root, ip and tc of iproute2, zstd, and PyTorch.
 """
 
 import argparse
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--steps", type=int, help="optimizer steps of all models; by default each has its own")
     parser.add_argument("--limit", type=int, default=1200, help="seconds of one run")
     parser.add_argument("--kept", type=pathlib.Path, help="file of finished runs")
+    parser.add_argument("--finished", action="store_true", help="make no run: write about those of --kept")
     parser.add_argument("-o", type=pathlib.Path, help="file to write")
     args = parser.parse_args()
     if os.geteuid() != 0:
@@ -91,8 +93,9 @@ class Lab:
         self.folder, self.args, self.runs, self.peer = folder, args, itertools.count(), str(folder / "peer")
         self.rows = []
         self.kept = json.loads(args.kept.read_text()) if args.kept and args.kept.exists() else []
-        sh("go", "build", "-o", self.peer, "./cmd/peer", cwd=ROOT)
-        sh(self.peer, "id", "secret", str(folder / "secret"))
+        if not args.finished:
+            sh("go", "build", "-o", self.peer, "./cmd/peer", cwd=ROOT)
+            sh(self.peer, "id", "secret", str(folder / "secret"))
 
     def steps(self, model):
         return self.args.steps or STEPS[model]
@@ -101,6 +104,8 @@ class Lab:
         """Adds the row of a run, which is made unless it is kept."""
         key = {"model": model, "link": link, "name": name, "steps": self.steps(model)}
         found = next((r for r in self.kept if r.items() >= key.items()), None)
+        if found is None and self.args.finished:
+            return
         if found is None:
             found = {**key, **run(model, *options)}
             self.kept.append(found)
@@ -159,7 +164,7 @@ class Lab:
 def document(rows):
     lines = [f"""# Loss against seconds
 
-Written by `studies/loops/loops.py` on {processor()}, {os.cpu_count()} cores. {WORKERS} workers, each behind a cable of
+Written by `studies/loops/loops.py` on {processor()}, {os.cpu_count()} cores. Four workers, each behind a cable of
 its own, take as many optimizer steps with the same global batch as one process does. DDP averages gradients over
 gloo in each step. Peers on a ring mix models. Seconds are those of worker 0, without its evaluations. All workers share
 the cores of this machine, so the seconds of computing are the same for all methods with several workers. The loss is
