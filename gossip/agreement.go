@@ -73,7 +73,7 @@ type AgreementPlan struct {
 
 	// In a run whose members come and go each view has an agreement of its own.
 	First  int                             // the exchange with which epochs begin, ≥ 0
-	Agreed func(x int) (bits int, ok bool) // what the log of views says about an exchange; nil: nothing
+	Agreed func(x int) (bits int, ok bool) // the bits of exchange x in the log of views; nil: the log has none
 }
 
 // NewAgreement returns one worker's part in an agreement. choose is nil except for worker 0. NewAgreement refuses plans

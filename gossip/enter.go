@@ -189,7 +189,8 @@ func Answer(w *Worker, f Frame) (Frame, bool) {
 
 // A Replica is the algorithm of workers whose models are equal after each exchange.
 type Replica interface {
-	// Settle keeps what the worker owes after its messages of round k, of which it has not mixed those of hop.
+	// Settle ends round k at a worker that has sent all its messages and has not mixed those of hop. It keeps the
+	// error that the worker owes.
 	Settle(k, hop int) error
 	// Shared shows the variables beside the model that are equal at all workers after an exchange.
 	Shared(v *state.Visit)

@@ -51,7 +51,7 @@ type ControlPlan struct {
 	// In a run whose members come and go each view has a control of its own.
 	First  int                                    // the exchange with which epochs begin, ≥ 0
 	Warm   bool                                   // an earlier control has measured: Start needs no warm-up
-	Agreed func(x int) (scale float64, said bool) // what the log of views says about an exchange; nil: nothing
+	Agreed func(x int) (scale float64, said bool) // the scale of exchange x in the log of views; nil: the log has none
 }
 
 // A controlRule returns the scale of epoch e+1 at the end of epoch e. c.told then holds

@@ -124,6 +124,17 @@ func (b *board) wait(ctx context.Context, f func() bool) error {
 	}
 }
 
+// until returns a context that ends when f, called with the lock held, reports that there is something.
+func (b *board) until(parent context.Context, f func() bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	go func() {
+		if b.wait(ctx, f) == nil {
+			cancel()
+		}
+	}()
+	return ctx, cancel
+}
+
 // put enters the part of a call.
 func (b *board) put(k callKey, part []byte) {
 	b.change(func() {

@@ -13,7 +13,6 @@ import (
 // Finish tells the script that the worker has done its rounds, with the final vector x, and waits until the script has
 // ended. It returns the loss and the accuracy that the script has told of this vector, NaN if none.
 func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (loss, accuracy float64, err error) {
-	loss, accuracy = math.NaN(), math.NaN()
 	end := bridge.End{Why: bridge.Finished, Round: rounds, Message: fmt.Sprintf("all %d rounds are done", rounds)}
 	if text := c.Stopped(); text != "" {
 		end.Why, end.Message = bridge.Stopped, text
@@ -23,6 +22,13 @@ func (c *Child) Finish(ctx context.Context, rounds, planned int, x []float32) (l
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.hurry(c.allowed()) })()
 	err = c.turns.conclude(ctx, end, x, func() { c.hurry(turnover) })
+	return c.outcome(ctx, rounds, err)
+}
+
+// outcome waits until the script has ended, unless it has failed with err before. It returns the loss and the accuracy
+// that the script has told of the vector after the last round, NaN if none.
+func (c *Child) outcome(ctx context.Context, rounds int, err error) (loss, accuracy float64, _ error) {
+	loss, accuracy = math.NaN(), math.NaN()
 	if err == nil || ctx.Err() != nil { // an interrupted script may still end well
 		err = c.script.Wait()
 	}

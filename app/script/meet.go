@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"gossiptrainer/gossip/pace"
@@ -111,17 +112,12 @@ const maxPart = 16 << 20
 
 // ask asks a member for its part in a call. Why says that it has none, because it is gone.
 func (w *Member) ask(m views.Member, at callKey, most int64) (p part, why string, err error) {
-	ctx, cancel := context.WithCancel(w.ctx)
+	ctx, cancel := w.board.until(w.ctx, func() bool { return w.board.dead[m.ID] })
 	defer cancel()
 	silence := time.Duration(0)
 	if at.round == w.plan.Rounds { // no agreement says any more who is dead
 		silence = w.plan.Grace
 	}
-	go func() {
-		if w.board.wait(ctx, func() bool { return w.board.dead[m.ID] }) == nil {
-			cancel()
-		}
-	}()
 	body, err := w.persist(ctx, m, hall.Request{What: askPart, Round: at.round, Call: at.call}, most, silence)
 	if absent, ok := errors.AsType[*hall.AbsentError](err); ok {
 		return p, "", fmt.Errorf("member %d (%s): %w: all members call the same functions in the same rounds", m.ID, m.Name,
@@ -166,29 +162,19 @@ func (w *Member) seek(act *bridge.Act, now moment, alone bool, r *bridge.Result)
 // farewell waits until the scripts of all other members have ended, because they may call this one.
 func (w *Member) farewell() {
 	v := w.now()
-	done := make(chan struct{}, len(v.members))
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
+	var others sync.WaitGroup
 	for rank, m := range v.members {
 		if rank == v.Rank {
-			done <- struct{}{}
 			continue
 		}
-		go func() {
-			defer func() { done <- struct{}{} }()
-			ctx, cancel := context.WithCancel(ctx)
+		others.Go(func() {
+			// A member asks the same once its own script has ended.
+			ctx, cancel := w.board.until(w.ctx, func() bool { return w.board.gone[m.Key] || w.board.dead[m.ID] })
 			defer cancel()
-			go func() { // who asks has ended itself
-				if w.board.wait(ctx, func() bool { return w.board.gone[m.Key] || w.board.dead[m.ID] }) == nil {
-					cancel()
-				}
-			}()
 			_, _ = w.persist(ctx, m, hall.Request{What: askGone}, 0, w.plan.Grace)
-		}()
+		})
 	}
-	for range v.members {
-		<-done
-	}
+	others.Wait()
 }
 
 // models is a sum of models.

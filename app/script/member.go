@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -440,7 +439,6 @@ func (w *Member) refuse(why string) error {
 func (w *Member) Finish(ctx context.Context, k int, x []float32) (loss, accuracy float64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	loss, accuracy = math.NaN(), math.NaN()
 	c, now := w.child, moment{k, x}
 	end := bridge.End{Why: bridge.Finished, Round: k, Message: fmt.Sprintf("all %d rounds are done", k)}
 	if k < w.plan.Rounds {
@@ -470,18 +468,7 @@ func (w *Member) Finish(ctx context.Context, k int, x []float32) (loss, accuracy
 	if err == nil {
 		w.farewell()
 	}
-	if err == nil || ctx.Err() != nil { // an interrupted script may still end well
-		err = c.script.Wait()
-	}
-	if err != nil {
-		return loss, accuracy, fate(err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.newest.Round == k {
-		loss, accuracy = c.newest.Loss, c.newest.Accuracy
-	}
-	return loss, accuracy, nil
+	return c.outcome(ctx, k, err)
 }
 
 // say tells the script the end of its rounds.

@@ -97,7 +97,7 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 	m.maker.Before = m.score
 	m.enlist()
 	m.told.run, m.told.rounds = m.Run.Config().Name, int(m.Run.Config().Train.Rounds)
-	if m.told.folder, err = filepath.Abs(m.Dir); err != nil { // those who ask may be in another folder
+	if m.told.folder, err = filepath.Abs(m.Dir); err != nil { // a client may run in another folder
 		m.told.folder = m.Dir
 	}
 	for again := false; ; again = true {

@@ -225,7 +225,7 @@ func runningPeers() []status.Answer {
 	return status.AskAll(dir).Peers
 }
 
-// seated returns the peer of this machine that has its rank in a run, nil if there is none.
+// seated returns the answer of the peer on this machine that takes part in a run; nil: no such peer answers.
 func seated(cfg configs.Config, self string, running []status.Answer) *status.Answer {
 	for i, p := range running {
 		if p.Peer == self && p.Run == cfg.Name && p.Rank >= 0 {

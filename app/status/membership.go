@@ -27,7 +27,7 @@ type member interface {
 type Membership struct {
 	Run     string   `json:"run"`
 	Folder  string   `json:"folder"`
-	Member  int      `json:"member"` // who says so; an id, as all others here
+	Member  int      `json:"member"` // id of the member that answers
 	View    int      `json:"view"`
 	First   int      `json:"first"` // exchange from which on the view holds
 	Why     string   `json:"why,omitempty"`

@@ -39,10 +39,10 @@ type Server struct {
 const askTime = 2 * time.Second
 
 // Open answers for a peer until it is closed, and writes its addresses to w. In a lab the rank is added to the port of
-// the metrics. If no folder can hold the socket, there is none: the peer trains anyway.
+// the metrics. Without a folder for the socket, the peer trains and does not answer.
 func Open(cfg configs.Config, dir string, rank int, n Subject, w io.Writer) (*Server, error) {
 	s := &Server{stop: func() {}}
-	if whole, err := filepath.Abs(dir); err == nil { // those who ask may be in another folder
+	if whole, err := filepath.Abs(dir); err == nil { // a client may run in another folder
 		dir = whole
 	}
 	who := Answer{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}

@@ -63,7 +63,7 @@ func (c *membersLAN) ask(machine string, args ...string) []byte {
 	return out
 }
 
-// members waits until all machines say that the run has so many members.
+// members waits until all machines report n members.
 func (c *membersLAN) members(machines, n int) (views []*status.Membership) {
 	c.t.Helper()
 	look := time.NewTicker(100 * time.Millisecond)

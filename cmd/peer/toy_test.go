@@ -163,7 +163,7 @@ func (t *toyScript) join() (err error) {
 		Outline: bridge.Outline{Tensors: shape, Elements: toySize}}
 	if os.Getenv("PEER_VIEWS") != "" {
 		same := cmp.Or(t.args["same"], "toy")
-		if same == "rank" { // what does not travel differs
+		if same == "rank" { // frozen values differ from process to process
 			same = os.Getenv("PEER_LOCAL_RANK")
 		}
 		hello = struct {

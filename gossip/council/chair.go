@@ -239,7 +239,8 @@ func (h *chair) close(c *Council) *entry {
 		return nil
 	}
 	_, ended := view.End(c.log)
-	if next.End = !ended && len(h.stoppers(c)) > 0; next.End { // who wants to leave or join is at the end, too
+	_, stops := h.stopper(c)
+	if next.End = !ended && stops; next.End { // a leaver or a newcomer has nothing to do after the end
 		next.Margin = c.o.Margin
 		if len(next.Fence) > 0 {
 			next.Margin = 0
@@ -281,6 +282,15 @@ func (h *chair) torn(c *Council) bool {
 	})
 }
 
+// word returns the last word of a member, and of the leader itself its present one.
+func (h *chair) word(c *Council, id ID) (w Word, ok bool) {
+	if id == c.o.ID {
+		return c.word(), true
+	}
+	w, ok = h.words[id]
+	return w, ok
+}
+
 // decide returns the VIEW of the open CLOSE, nil as long as a report is missing.
 func (h *chair) decide(c *Council) *entry {
 	var reports []view.Report
@@ -288,10 +298,7 @@ func (h *chair) decide(c *Council) *entry {
 		if slices.Contains(c.open.Fence, id) {
 			continue
 		}
-		w, ok := h.words[id]
-		if id == c.o.ID {
-			w, ok = c.word(), true
-		}
+		w, ok := h.word(c, id)
 		if !ok || w.Seq != c.seq {
 			return nil
 		}
@@ -319,10 +326,7 @@ func (h *chair) certain(c *Council, next view.Close) bool {
 	}
 	var reports []view.Report
 	for _, id := range c.watched() {
-		w, ok := h.words[id]
-		if id == c.o.ID {
-			w, ok = c.word(), true
-		}
+		w, ok := h.word(c, id)
 		if ok && !slices.Contains(next.Fence, id) {
 			w.Report.Promise = max(w.Report.Promise, w.Report.Next)
 			reports = append(reports, w.Report)
@@ -359,9 +363,8 @@ func (h *chair) why(c *Council, r *view.Record) string {
 		}
 	}
 	if r.End {
-		for _, id := range h.stoppers(c) { // one is reason enough
+		if id, found := h.stopper(c); found {
 			all = append(all, name(id)+" stops the run")
-			break
 		}
 	}
 	if len(all) == 0 {

@@ -3,12 +3,12 @@ package council
 // Stop says that the run shall end for all: at the exchange that the next change finds.
 func Stop(c *Council) { c.own.Stop = true }
 
-// stoppers returns the members that want to end the run.
-func (h *chair) stoppers(c *Council) (all []ID) {
+// stopper returns a member that wants to end the run.
+func (h *chair) stopper(c *Council) (id ID, found bool) {
 	for _, m := range c.log.Last().Members {
 		if h.words[m.ID].Stop {
-			all = append(all, m.ID)
+			return m.ID, true
 		}
 	}
-	return all
+	return 0, false
 }

@@ -128,8 +128,8 @@ func lacks(m *Member) bool {
 	})
 }
 
-// conclude ends the exchange in progress with the state of a member that has finished it. Replicas are equal: what this
-// one owes, and the state of its task, are its own.
+// conclude ends the exchange in progress with the model of a member that has finished it. Replicas have one model. The
+// error of this member, and the state of its task, are its own.
 func conclude(m *Member, s State) {
 	w := m.working()
 	_, at := m.Next()

@@ -28,7 +28,7 @@ func value(m *Member, x int) (v view.Value, known bool) {
 	return view.Value{First: x, Scale: c.Scales[0], Second: c.Scales[1], Bits: c.Bits}, known
 }
 
-// known returns the first exchange from next up to most that the member knows nothing about, most if there is none.
+// known returns the first exchange in [next, most) whose value the member does not know, most if it knows all.
 func known(m *Member, next, most int) int {
 	for x := next; x < most; x++ {
 		if _, known := value(m, x); !known {
