@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares loss against seconds: one process, DDP over gloo, and peers that mix models, with the same optimizer steps
 and the same global batch. Each worker runs in a network namespace with a cable of a limited rate, so that all methods
-have the same network. Prints a document, or writes the file of -o. It needs an idle machine.
+have the same network. Prints a document, or writes the file of -o, where the sections of other models stay. It needs an idle
+machine.
 
     PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [-o FILE] [--kept FILE]
 
@@ -48,11 +49,13 @@ def main():
                     lab.row(model, link, "DDP, gloo", lab.ddp)
                     for (name, codec), local in itertools.product(CODECS.items(), args.local):
                         lab.row(model, link, f"{name}, {plural(local)}", lab.gossip, codec, local)
-    rows = lab.rows
+    others = sections(args.o.read_text()) if args.o and args.o.exists() else {}
+    found = dict.fromkeys(r["model"] for r in lab.rows)
+    text = document({**others, **{model: section(model, lab.rows) for model in found}})
     if args.o:
-        args.o.write_text(document(rows))
+        args.o.write_text(text)
     else:
-        print(document(rows))
+        print(text)
 
 
 def plural(local):
@@ -107,7 +110,7 @@ class Lab:
         if found is None and self.args.finished:
             return
         if found is None:
-            found = {**key, **run(model, *options)}
+            found = {**key, "machine": f"{processor()}, {os.cpu_count()} cores", **run(model, *options)}
             self.kept.append(found)
             if self.args.kept:
                 self.args.kept.write_text(json.dumps(self.kept, indent=1))
@@ -161,25 +164,34 @@ class Lab:
         return json.loads(found[0])
 
 
-def document(rows):
-    lines = [f"""# Loss against seconds
+def document(parts):
+    return """# Loss against seconds
 
-Written by `studies/loops/loops.py` on {processor()}, {os.cpu_count()} cores. Four workers, each behind a cable of
-its own, take as many optimizer steps with the same global batch as one process does. DDP averages gradients over
-gloo in each step. Peers on a ring mix models. Seconds are those of worker 0, without its evaluations. All workers share
-the cores of this machine, so the seconds of computing are the same for all methods with several workers. The loss is
-that of held-out samples. Peers end with the loss of the mean model; the loss at two thirds is that of worker 0.
-"""]
-    for model in dict.fromkeys(r["model"] for r in rows):
-        own = [r for r in rows if r["model"] == model]
-        table = [("Mbit/s", "method", "loss at 2/3", "loss", "seconds", "steps per second", "MB sent by a worker")]
-        for r in own:
-            third = r["curve"][len(r["curve"]) * 2 // 3 - 1]
-            seconds = r["curve"][-1][1]
-            table.append((str(r["link"]), r["name"], f"{third[2]:.3f}", f"{r['final']:.3f}", f"{seconds:.1f}",
-                          f"{r['steps'] / seconds:.2f}", f"{r['sent'] / 1e6:.1f}" if r["link"] else ""))
-        lines.append(f"## {model}: {own[0]['parameters']:,} trainable parameters, {own[0]['steps']} steps\n\n{aligned(table)}\n")
-    return "\n".join(lines)
+Written by `studies/loops/loops.py`. Four workers, each behind a cable of its own, take as many optimizer steps with the
+same global batch as one process does. DDP averages gradients over gloo in each step. Peers on a ring mix models.
+Seconds are those of worker 0, without its evaluations. All workers share the cores of one machine, so the seconds of
+computing are the same for all methods with several workers. The loss is that of held-out samples. Peers end with the
+loss of the mean model; the loss at two thirds is that of worker 0.
+
+""" + "\n".join(parts.values())
+
+
+def section(model, rows):
+    own = [r for r in rows if r["model"] == model]
+    table = [("Mbit/s", "method", "loss at 2/3", "loss", "seconds", "steps per second", "MB sent by a worker")]
+    for r in own:
+        third = r["curve"][len(r["curve"]) * 2 // 3 - 1]
+        seconds = r["curve"][-1][1]
+        table.append((str(r["link"]), r["name"], f"{third[2]:.3f}", f"{r['final']:.3f}", f"{seconds:.1f}",
+                      f"{r['steps'] / seconds:.2f}", f"{r['sent'] / 1e6:.1f}" if r["link"] else ""))
+    machines = " and ".join(dict.fromkeys(r["machine"] for r in own))
+    return (f"## {model}: {own[0]['parameters']:,} trainable parameters, {own[0]['steps']} steps\n\n"
+            f"Measured on {machines}.\n\n{aligned(table)}\n")
+
+
+def sections(text):
+    """Returns the sections of a document by model."""
+    return {part.partition(":")[0]: f"## {part}".rstrip("\n") + "\n" for part in text.split("\n## ")[1:]}
 
 
 def aligned(table):
