@@ -231,6 +231,7 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 	}
 	if err == nil {
 		s.office.part()
+		s.publish() // the run may have ended between two beats
 	}
 	if s.work.busy { // it may compute, but the machine is not ours before it has ended
 		select {
