@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares loss against seconds: one process, DDP over gloo, and peers that mix models, with the same optimizer steps
 and the same global batch. Each worker runs in a network namespace with a cable of a limited rate, so that all methods
-have the same network. Prints a document, or writes the file of -o, where the sections of other models stay. It needs an idle
-machine.
+have the same network. Prints a document, or writes the file of -o, where the sections of other models stay. It needs
+an idle machine.
 
     PEER_DATA=... studies/loops/loops.py [--models char ...] [--links 100 1000] [-o FILE] [--kept FILE]
 
