@@ -18,6 +18,7 @@ from ._tree import note_doubles, shape_text
 TABLE = 1000  # values of a buffer that is worth a look at the code that uses it
 STAGE_ALL: Any = None  # in tests, what stands for torch.cuda when parameters of the CPU are copied as those of accelerators
 WRAPPERS = ("DistributedDataParallel", "DataParallel")
+DIVIDERS = ("FullyShardedDataParallel", "DeepSpeedEngine")  # each process has a part of the parameters only
 
 
 def is_module(value: Any) -> bool:
@@ -39,6 +40,18 @@ def unwrap(module: Any) -> Any:
 
 def _type(tensor: Any) -> str:
     return str(tensor.dtype).split(".")[-1]
+
+
+def _refuse_divided(model: Any) -> None:
+    """Raise an Error if a library keeps a part of each parameter in each process: the vector would have parts only."""
+    for name, module in model.named_modules():
+        for kind in type(module).__mro__:
+            if kind.__name__ in DIVIDERS:
+                raise Error(f"{name or 'the model'} is a {kind.__name__}, which divides the parameters among processes: "
+                            "train with DDP")
+    for name, parameter in model.named_parameters():
+        if hasattr(parameter, "ds_id"):
+            raise Error(f"{name} is divided among processes by DeepSpeed ZeRO 3: train with DDP")
 
 
 class _Slot:
@@ -82,6 +95,7 @@ class Module:
         else:  # several modules
             inner = {k: unwrap(m) for k, m in given.items()} if isinstance(given, dict) else [unwrap(m) for m in given]
             self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
+        _refuse_divided(self.model)
         self.staging = before.staging if before else Staging(self.torch, STAGE_ALL)
         self.frozen_later: set = before.frozen_later if before else set()  # names, of which the user was told
         self.quiet: dict = {}  # floating buffers that stay, as they were at the first step

@@ -2,6 +2,8 @@
 
 import functools
 import math
+import tempfile
+import types
 import unittest
 import warnings
 
@@ -460,6 +462,54 @@ class Models(TorchTest):
                  "the model lacks")):
             with self.assertRaisesRegex(gossip.Error, message):
                 wrong()
+
+    def test_divided_parameters_are_refused(self):
+        class FullyShardedDataParallel(torch.nn.Linear):
+            pass
+
+        class OwnShards(FullyShardedDataParallel):
+            pass
+
+        class DeepSpeedEngine(torch.nn.Sequential):
+            pass
+
+        class DTensor(torch.Tensor):
+            device_mesh = types.SimpleNamespace(size=lambda: 4)
+
+        whole, shard, zero = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+        shard.weight = torch.nn.Parameter(shard.weight.detach().as_subclass(DTensor))
+        zero.bias.ds_id = 7
+        for model, message in (
+                (OwnShards(2, 1), "^the model is a FullyShardedDataParallel, which divides"),
+                ([whole, torch.nn.Sequential(FullyShardedDataParallel(2, 1))], "^1.0 is a FullyShardedDataParallel"),
+                (DeepSpeedEngine(whole), "^the model is a DeepSpeedEngine, which divides"),
+                (torch.nn.Sequential(whole, zero), "^1.bias is divided among processes by DeepSpeed ZeRO 3: train with"),
+                (shard, "^weight is a DTensor on a mesh of 4: train with DDP, or join each shard")):
+            with self.assertRaisesRegex(gossip.Error, message):
+                gossip.join(model)
+
+    def test_modules_that_torch_divides_are_refused(self):
+        def refused():
+            from torch import distributed
+            try:
+                from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+            except (ImportError, ValueError):  # Debian's torch 1.13 cannot import it with Python 3.11
+                return None
+            with tempfile.TemporaryDirectory() as folder:
+                distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=0, world_size=1)
+                mesh = distributed.device_mesh.init_device_mesh("cpu", (1,))
+                return [refusal(FullyShardedDataParallel(torch.nn.Linear(2, 1), device_id=torch.device("cpu"))),
+                        refusal(fully_shard(torch.nn.Linear(2, 1), mesh=mesh))]
+
+        def refusal(model):
+            try:
+                gossip.join(model)
+            except gossip.Error as problem:
+                return str(problem)
+
+        first, second = in_child(refused) or self.skipTest("this torch has no FSDP")
+        self.assertRegex(first, "^the model is a FullyShardedDataParallel")
+        self.assertRegex(second, "^weight is a DTensor on a mesh of 1: train with DDP")
 
 
 class Nudged(Run):
