@@ -213,11 +213,17 @@ func (place Place) run(t *testing.T, words string) (printed [][]string, failed e
 	if err != nil {
 		t.Fatal(err)
 	}
+	return place.runScripts(t, words, self, actor)
+}
+
+// runScripts does the same with other scripts than players.
+func (place Place) runScripts(t *testing.T, words string, command ...string) (printed [][]string, failed error) {
+	t.Helper()
 	place.Size, place.After = strings.Count(words, "|")+1, func(k int) int { return k + 2 }
 	h := &hub{place: place, lost: make([]bool, place.Size), parts: map[string]map[int][]float32{},
 		fresh: make(chan struct{}), failed: make(chan struct{})}
 	for range place.Size {
-		c, err := Begin(t.Context(), Options{Command: []string{self, actor, words}, Out: h,
+		c, err := Begin(t.Context(), Options{Command: append(slices.Clip(command), words), Out: h,
 			Log: slog.New(slog.NewTextHandler(h, nil))})
 		if err != nil {
 			t.Fatal(err)

@@ -116,11 +116,22 @@ func (w *world) live(id views.ID, first int) error {
 	for k := first; k < w.rounds; k++ {
 		if err := w.round(c, id, k, x, g); err != nil {
 			c.Leave(err.Error(), 0, nil)
+			w.lose(id)
 			return err
 		}
 	}
 	_, _, err := c.Finish(w.t.Context(), w.rounds, x)
 	return err
+}
+
+// lose makes all others know that a member is dead.
+func (w *world) lose(id views.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[id] = true
+	for _, m := range w.all {
+		m.Hears(views.Record{Dead: []views.Death{{ID: id, Last: -1}}})
+	}
 }
 
 // round does one round. Scripts step from x to their id.

@@ -15,8 +15,8 @@ import (
 )
 
 // A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
-// reduce, broadcast (from worker 0), mean, newest, refresh (adds a tensor), finish, end (waits for END),
-// leave, return, stop and die. Bar and lines print. With loop it steps until END. Bars separate
+// reduce, broadcast (from worker 0), mean, newest, refresh (adds a tensor), finish, end (waits for END), leave, return,
+// stop and die. With die-mean it dies in a mean. Bar and lines print. With loop it steps until END. Bars separate
 // workers.
 type player struct {
 	conn  net.Conn
@@ -164,11 +164,17 @@ func (p *player) do(word string) error {
 	case "die":
 		os.Exit(3)
 	}
+	if kind, dies := strings.CutPrefix(word, "die-"); dies {
+		if err := p.ask(kind); err != nil {
+			return err
+		}
+		os.Exit(3)
+	}
 	return p.call(word)
 }
 
-// call makes a call and prints how it ends.
-func (p *player) call(kind string) error {
+// ask begins a call.
+func (p *player) ask(kind string) error {
 	text, raw := fmt.Sprintf(`{"kind":%q}`, kind), []byte(nil)
 	switch kind {
 	case "newest", "newest1":
@@ -197,7 +203,12 @@ func (p *player) call(kind string) error {
 		number = p.calls
 	}
 	body := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-	if err := p.send(bridge.KindCollect, number, append(body, raw...)); err != nil {
+	return p.send(bridge.KindCollect, number, append(body, raw...))
+}
+
+// call makes a call and prints how it ends.
+func (p *player) call(kind string) error {
+	if err := p.ask(kind); err != nil {
 		return err
 	}
 	for {
