@@ -234,6 +234,7 @@ func (t *turns) conclude(ctx context.Context, end bridge.End, x []float32, hurry
 	defer t.mu.Unlock()
 	err := t.publish(func(p *pace.Pace) error {
 		p.Finish()
+		p.End()
 		return nil
 	})
 	if err == nil {

@@ -151,6 +151,9 @@ type Pace struct {
 	met  int // the last call of others in which a worker without a script has taken part, by number
 	free bool
 	told bool // the script has been told the end
+	// ended says that the rounds are over for this worker and its neighbours. A call that all make after their last step
+	// waits until then. A worker that met in its last round would wait for ever for one whose rounds are over.
+	ended bool
 }
 
 // New returns the Pace of worker self of n.
@@ -269,8 +272,14 @@ func (p *Pace) Missing() []topology.Rank {
 // Next says what this worker does at the boundary before round k, while its script takes no step. With Meet it returns
 // the number of the call.
 func (p *Pace) Next(k int) (v Verdict, call int) {
-	c := p.due()
-	if c > 0 {
+	last, finished := 0, true
+	for _, s := range p.all {
+		last, finished = max(last, s.Reached), finished && s.Finished
+	}
+	if !p.free && !p.ended && finished && last <= k {
+		return Over, 0
+	}
+	if c := p.due(); c > 0 {
 		switch at, here, known := p.meeting(c); {
 		case known && (p.free || at <= k):
 			return Meet, c
@@ -279,10 +288,6 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 		case here:
 			return Wait, 0
 		}
-	}
-	last, finished := 0, true
-	for _, s := range p.all {
-		last, finished = max(last, s.Reached), finished && s.Finished
 	}
 	switch {
 	case p.free && (p.own().Left || p.own().Finished && p.stopped()):
@@ -296,6 +301,10 @@ func (p *Pace) Next(k int) (v Verdict, call int) {
 	}
 	return Wait, 0
 }
+
+// End notes that this worker has done its rounds, and so have its neighbours. From now on it takes part in the calls
+// that scripts make after their last step.
+func (p *Pace) End() { p.ended = true }
 
 // due returns the call in which this worker takes part next: that of its script, or one of others; 0: none.
 func (p *Pace) due() int {
@@ -319,7 +328,10 @@ func (p *Pace) Met(c int) { p.met = max(p.met, c) }
 // meeting returns the round before whose boundary call c is made. here says whether it is known, and known whether the
 // parts of all workers are.
 func (p *Pace) meeting(c int) (at int, here, known bool) {
-	known = p.has(c)
+	known = !slices.ContainsFunc(p.all, func(s State) bool {
+		_, called := p.part(s, c)
+		return !called && !p.absent(s, c)
+	})
 	for _, s := range p.all {
 		call, called := p.part(s, c)
 		switch {
@@ -332,16 +344,6 @@ func (p *Pace) meeting(c int) (at int, here, known bool) {
 		}
 	}
 	return at, known, known
-}
-
-// has reports whether the parts of all workers in call c are known.
-func (p *Pace) has(c int) bool {
-	for _, s := range p.all {
-		if _, called := p.part(s, c); !called && !p.absent(s, c) {
-			return false
-		}
-	}
-	return true
 }
 
 // Calls returns the parts of all workers in call c; those that have left have none.

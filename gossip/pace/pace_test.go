@@ -57,8 +57,11 @@ func (w *world) act(i int) bool {
 		a.k++
 		return true
 	}
-	if a.gone {
-		return false
+	if a.gone || a.over && slices.ContainsFunc(w.all, func(a *actor) bool { return !a.over }) {
+		return false // one that has done its rounds is there again when all have
+	}
+	if a.over {
+		a.p.End()
 	}
 	s := a.p.Own()
 	if _, why := a.p.Stopped(); why != "" && !s.Finished {
