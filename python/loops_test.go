@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // guide is the page with the loops of frameworks. Each has the lines that it needs, and a command that runs an example.
@@ -106,6 +108,9 @@ func checkDiff(t *testing.T, name, diff string) {
 	}
 }
 
+// longestLoop bounds a run of an example, which takes seconds, so that one that stands still shows its output.
+const longestLoop = 5 * time.Minute
+
 // follow runs a command of the guide in an empty folder, which has the examples.
 func follow(t *testing.T, command, path string) {
 	t.Helper()
@@ -117,7 +122,11 @@ func follow(t *testing.T, command, path string) {
 	if err := os.Symlink(examples, filepath.Join(dir, "examples")); err != nil {
 		t.Fatal(err)
 	}
-	sh := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
+	ctx, cancel := context.WithTimeout(t.Context(), longestLoop)
+	defer cancel()
+	sh := exec.CommandContext(ctx, "sh", "-e", "-c", "exec "+command)
+	sh.Cancel = func() error { return sh.Process.Signal(os.Interrupt) } // so that it ends its peers, and says where they are
+	sh.WaitDelay = time.Minute
 	sh.Dir = dir
 	sh.Env = append(os.Environ(), "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir,
 		"PYTHONPATH=", "PEER_SOCKET=", "HF_HUB_OFFLINE=1", "JAX_PLATFORMS=cpu", "NO_COLOR=1")
