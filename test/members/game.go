@@ -49,6 +49,10 @@ func newGame(l *lan, seed uint64) *game {
 // within is how long the members may take to agree again, on a busy machine.
 const within = 90 * time.Second
 
+// longest is how long a change may take that begins while the run goes on: the longest fault of the network, and the
+// agreement after it.
+const longest = 3*grace + 13*time.Second
+
 // play starts the founders, and then plays changes until the run is nearly over.
 func (g *game) play(ctx context.Context) error {
 	for _, m := range g.all[:founders] {
@@ -59,7 +63,7 @@ func (g *game) play(ctx context.Context) error {
 	if err := g.until(ctx, "the founders train", g.whole); err != nil {
 		return err
 	}
-	for g.progress() < 0.85 {
+	for (1-g.progress())*float64(g.rounds) > pace*longest.Seconds() {
 		what := changes[g.rand.IntN(len(changes))]
 		g.began = time.Now()
 		played, err := g.change(ctx, what)
@@ -96,7 +100,7 @@ func (g *game) change(ctx context.Context, what string) (played bool, err error)
 		if err := g.until(ctx, m.name()+" ends", func() bool { return !m.on() }); err != nil {
 			return false, err
 		}
-		if code := m.cmd.ProcessState.ExitCode(); code != interrupted || !strings.Contains(m.out.String(), `"left"`) {
+		if code := m.cmd.ProcessState.ExitCode(); code != interrupted || !strings.Contains(m.out.String(), "this machine has left") {
 			return false, fmt.Errorf("exit code %d: %s", code, m.said())
 		}
 	case what == dies && !few:
