@@ -26,7 +26,7 @@ func playRounds(ctx context.Context, client *Client, rank int) {
 	alone := make(chan struct{})
 	client.Obey(func(c Conditions) {
 		say("", fmt.Sprintf("cut %v slow %v bits %v", c.Cut, c.Slow, c.Bits))
-		if len(c.Cut) == 2 {
+		if len(c.Cut) >= 2 {
 			once.Do(func() { close(alone) })
 		}
 	})
@@ -98,6 +98,20 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %q:\n%s", line, log)
 		}
+	}
+}
+
+// A peer that joins when the others are about to end waits for no place when they have ended.
+func TestANewcomerWithoutAPlaceEndsWithTheRun(t *testing.T) {
+	s := &stage{t: t, newcomers: []string{"wait"}, script: []fault.Fault{
+		{At: fault.Moment{Round: 3}, Kind: fault.Join, Count: 1},
+		{At: fault.Moment{Round: 40}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},
+	}}
+	if err := s.run(t.Context(), "rounds", "rounds", "rounds"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "3 the run has ended before a member gave this peer a place"; !slices.Contains(s.lines, want) {
+		t.Errorf("the log lacks %q:\n%s", want, strings.Join(s.lines, "\n"))
 	}
 }
 

@@ -140,6 +140,7 @@ type stage struct {
 	cmds        []*exec.Cmd
 	script      []fault.Fault
 	missed      []string
+	newcomers   []string // roles of the peers that join, in order
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -152,7 +153,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 	err = Run(ctx, Options{
 		Peers: len(roles),
 		Command: func(rank, life int) *exec.Cmd {
-			cmd := command(roles[rank], rank, life)
+			cmd := command(slices.Concat(roles, s.newcomers)[rank], rank, life)
 			cmd.ExtraFiles = []*os.File{w}
 			s.cmds = append(s.cmds, cmd)
 			return cmd

@@ -39,6 +39,9 @@ type seat struct {
 	id     int
 }
 
+// waits reports whether the peer has come while the run goes on, and no member has given it a place yet.
+func (s seat) waits() bool { return s.late && !s.seated }
+
 // progress is the last reported progress of a peer.
 type progress struct {
 	round int  // of the latest step that it has reported

@@ -78,10 +78,11 @@ func (s *supervisor) rest(wait func()) {
 	}
 }
 
-// complete reports whether all peers that are not lost are done.
+// complete reports whether all peers that are not lost are done. A newcomer that no member has given a place waits in
+// vain then.
 func (s *supervisor) complete() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool {
-		return !p.done && !p.lost && !(p.down && s.options.Expendable != nil)
+		return !p.done && !p.lost && !(p.down && s.options.Expendable != nil) && !p.seat.waits()
 	})
 }
 
@@ -142,9 +143,15 @@ func (s *supervisor) start(rank int) {
 
 // stopIfComplete stops the peers when no work is left.
 func (s *supervisor) stopIfComplete() {
-	if s.complete() {
-		s.stop()
+	if !s.complete() {
+		return
 	}
+	for rank, p := range s.procs {
+		if p.seat.waits() && !p.lost {
+			s.options.Log(rank, "the run has ended before a member gave this peer a place")
+		}
+	}
+	s.stop()
 }
 
 // handleReady stores a peer's contact. When all peers are ready, it sends the roster to all; a peer
