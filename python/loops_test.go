@@ -125,7 +125,7 @@ func follow(t *testing.T, command, path string) {
 	ctx, cancel := context.WithTimeout(t.Context(), longestLoop)
 	defer cancel()
 	sh := exec.CommandContext(ctx, "sh", "-e", "-c", "exec "+command)
-	sh.Cancel = func() error { return sh.Process.Signal(os.Interrupt) } // so that it ends its peers, and says where they are
+	sh.Cancel = func() error { return sh.Process.Signal(os.Interrupt) } // so that it ends its peers
 	sh.WaitDelay = time.Minute
 	sh.Dir = dir
 	sh.Env = append(os.Environ(), "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir,

@@ -100,7 +100,8 @@ func (g *game) change(ctx context.Context, what string) (played bool, err error)
 		if err := g.until(ctx, m.name()+" ends", func() bool { return !m.on() }); err != nil {
 			return false, err
 		}
-		if code := m.cmd.ProcessState.ExitCode(); code != interrupted || !strings.Contains(m.out.String(), "this machine has left") {
+		told := strings.Contains(m.out.String(), "this machine has left")
+		if code := m.cmd.ProcessState.ExitCode(); code != interrupted || !told {
 			return false, fmt.Errorf("exit code %d: %s", code, m.said())
 		}
 	case what == dies && !few:
