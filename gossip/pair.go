@@ -80,6 +80,9 @@ type PairPlan struct {
 	Workers int    // n ≥ 1
 	Rounds  int    // steps per worker ≥ 0, on average
 	Seed    uint64 // of the choice of neighbours
+	// Serve lets a worker that has ended agree to questions as before: others may have steps left where members come and
+	// go.
+	Serve bool
 }
 
 // The messages of an exchange are told apart by Frame.Hop; Frame.Round is the number
@@ -118,7 +121,7 @@ func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 			"0 rounds",
 			self, plan.Workers, plan.Rounds)
 	}
-	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
+	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers, int(self))}
 	w.point = make([]float32, len(alg.X))
 	for _, rank := range row.Out {
 		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
@@ -163,7 +166,7 @@ func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	}
 	w.alg.Descend(w.clock, g)
 	w.gradient = applied
-	w.steps.count(w.self)
+	w.steps.count()
 	return w.advance()
 }
 
@@ -261,7 +264,7 @@ func (w *PairWorker) appendAwaited(dst []topology.Rank) []topology.Rank {
 		var awaited bool
 		switch {
 		case w.end == told:
-			awaited = p.state != gone && !p.finished
+			awaited = p.state != gone && !p.finished && !p.off || p.unfinished()
 		case !w.free():
 			awaited = p == w.partner || p == w.serving
 		default:

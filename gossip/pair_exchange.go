@@ -133,7 +133,7 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	case f.Hop == hopAsk:
 		w.turn.arrivals++
 		p.held, p.arrival, p.note = true, w.turn.arrivals, uint32(f.Note)
-		if w.end == told || w.exchange == asking && p.rank < w.self {
+		if shut(w) || w.exchange == asking && p.rank < w.self {
 			w.decline(p)
 		}
 	case f.Hop == hopAgree:
@@ -154,7 +154,7 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 		if err != nil {
 			return w.judge(p, f.Round, err)
 		}
-		w.steps.join(w.self, counts)
+		w.steps.join(counts)
 		p.finished = true
 	}
 	return nil
@@ -234,7 +234,7 @@ func (w *PairWorker) settle(p *pairPeer, t *trade) error {
 	w.repair.Repaired += int64(repairs)
 	w.mixed = mixed
 	w.guard.mixed(mixed)
-	w.steps.join(w.self, counts)
+	w.steps.join(counts)
 	t.state, t.at, w.spare = used, nil, t.at
 	switch {
 	case t == &p.theirs && w.serving == p:

@@ -13,6 +13,8 @@ type pairPeer struct {
 	state    pairPeerState
 	declined bool    // a question of this step
 	finished bool    // it has said that it asks no more
+	still    bool    // it may be dead: this worker neither asks nor serves it for now
+	off      bool    // the present graph has no such edge: this worker asks it no more
 	queried  [2]bool // it has asked on this link for what it lacks of an exchange of theirs, of mine
 
 	codec    algos.Codec // of the link
@@ -139,14 +141,34 @@ func (w *PairWorker) peer(rank topology.Rank) *pairPeer {
 // by the maximum, in any order and any number of times.
 type census struct {
 	steps []uint32
-	total int
+	self  int    // the place of this worker, whose count it knows best
+	empty []bool // places that no worker has now; nil: all have one
+	given int    // what keeps the clock where it was when workers came or went
+	total int    // steps of the places that are taken, and given
+	taken int    // how many places are
 }
 
-func newCensus(workers int) census { return census{steps: make([]uint32, workers)} }
+func newCensus(workers, self int) census {
+	return census{steps: make([]uint32, workers), self: self, taken: workers}
+}
 
-// count adds one step of a worker.
-func (c *census) count(worker topology.Rank) {
-	c.steps[worker]++
+// clock returns the mean number of steps per worker.
+func (c *census) clock() int { return c.total / c.taken }
+
+// add adds up the counts.
+func (c *census) add() {
+	c.total, c.taken = c.given, 0
+	for i, n := range c.steps {
+		if c.empty == nil || !c.empty[i] {
+			c.total += int(n)
+			c.taken++
+		}
+	}
+}
+
+// count adds one step of this worker.
+func (c *census) count() {
+	c.steps[c.self]++
 	c.total++
 }
 
@@ -174,13 +196,12 @@ func (c *census) append(dst []byte) []byte {
 	return dst
 }
 
-// join takes in the counts of another worker, except the count of self, which this
-// worker knows best.
-func (c *census) join(self topology.Rank, counts []byte) {
+// join takes in the counts of another worker, except that of this one.
+func (c *census) join(counts []byte) {
 	for i, n := range c.steps {
-		if theirs := binary.LittleEndian.Uint32(counts[4*i:]); theirs > n && i != int(self) {
-			c.total += int(theirs - n)
+		if theirs := binary.LittleEndian.Uint32(counts[4*i:]); theirs > n && i != c.self {
 			c.steps[i] = theirs
 		}
 	}
+	c.add()
 }

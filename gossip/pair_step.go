@@ -13,7 +13,7 @@ func (w *PairWorker) begin() {
 		w.end = finished
 		return
 	}
-	w.clock = w.steps.total / w.plan.Workers
+	w.clock = w.steps.clock()
 	copy(w.point, w.alg.X)
 	w.gradient, w.exchange = wanted, seeking
 	for i := range w.peers {
@@ -23,7 +23,7 @@ func (w *PairWorker) begin() {
 
 // spent reports whether no further step begins.
 func (w *PairWorker) spent() bool {
-	return w.end != running || w.steps.total >= w.plan.Workers*w.plan.Rounds
+	return w.end != running || w.steps.clock() >= w.plan.Rounds
 }
 
 // advance does all work that is possible without further input. It returns the error of
@@ -65,7 +65,7 @@ func (w *PairWorker) advance() (bad error) {
 
 // serve agrees to the exchange whose question has waited longest, if this worker is free.
 func (w *PairWorker) serve() (bad error) {
-	for w.free() && w.failed == nil && w.end != told {
+	for w.free() && w.failed == nil && !shut(w) {
 		var first *pairPeer
 		for i := range w.peers {
 			if p := &w.peers[i]; p.canServe() && (first == nil || p.arrival < first.arrival) {
@@ -83,7 +83,7 @@ func (w *PairWorker) serve() (bad error) {
 }
 
 // canServe reports whether p waits for an answer, and no model of its last exchange is under way to this worker.
-func (p *pairPeer) canServe() bool { return p.held && p.theirs.state != lacking }
+func (p *pairPeer) canServe() bool { return p.held && !p.still && p.theirs.state != lacking }
 
 // free reports whether this worker takes part in no exchange and waits for no answer.
 func (w *PairWorker) free() bool {
@@ -97,8 +97,8 @@ func (w *PairWorker) seek() bool {
 	for i := range w.peers {
 		p := &w.peers[i]
 		declined = declined || p.declined || p.wouldDecline(w.self)
-		alone = alone && (p.state == gone || p.finished)
-		if p.eligible(w.self) {
+		alone = alone && (p.state == gone || p.finished && !w.plan.Serve || p.off)
+		if p.eligible(w) {
 			eligible++
 		}
 	}
@@ -111,7 +111,7 @@ func (w *PairWorker) seek() bool {
 	}
 	pick := w.draw(eligible)
 	for i := range w.peers {
-		if p := &w.peers[i]; p.eligible(w.self) {
+		if p := &w.peers[i]; p.eligible(w) {
 			if pick == 0 {
 				w.request(p)
 				return true
@@ -122,10 +122,10 @@ func (w *PairWorker) seek() bool {
 	panic("internal error: gossip: fewer neighbours than counted")
 }
 
-// eligible reports whether worker self can ask p.
-func (p *pairPeer) eligible(self topology.Rank) bool {
-	return p.state == reachable && !p.asked && p.mine.state != lacking && !p.declined && !p.finished &&
-		!p.wouldDecline(self)
+// eligible reports whether worker w can ask p.
+func (p *pairPeer) eligible(w *PairWorker) bool {
+	return p.state == reachable && !p.asked && p.mine.state != lacking && !p.declined && (!p.finished || w.plan.Serve) &&
+		!p.off && !p.still && !p.wouldDecline(w.self)
 }
 
 // wouldDecline reports whether p waits for the answer of worker self, of a lower rank: it would decline.
@@ -163,7 +163,7 @@ func (w *PairWorker) tell() {
 	w.end = told
 	counts := w.steps.append(nil)
 	for i := range w.peers {
-		if w.peers[i].held {
+		if w.peers[i].held && shut(w) {
 			w.decline(&w.peers[i])
 		}
 		w.send(&w.peers[i], hopFinished, 0, counts)

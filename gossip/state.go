@@ -119,10 +119,7 @@ func (w *PairWorker) State(v *state.Visit) {
 	state.Int(v, "round", &w.step, 0, math.MaxInt)
 	v.Floats("x", w.alg.X)
 	v.Counts("steps", w.steps.steps)
-	w.steps.total = 0
-	for _, n := range w.steps.steps {
-		w.steps.total += int(n)
-	}
+	w.steps.add()
 	state.Int(v, "attempts", &w.attempts, 0, math.MaxInt)
 	v.Part("codec", w.Codec())
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)

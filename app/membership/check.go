@@ -14,6 +14,9 @@ const leastGrace = time.Second
 func Check(run *experiment.Run) error {
 	cfg, usual := run.Config(), configs.Default()
 	switch {
+	case run.Asynchronous():
+		return configs.Errorf("algorithm.name", "%s: its members come and go in peer sim alone: take another algorithm here",
+			cfg.Algorithm.Name)
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
 		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",
 			cfg.Algorithm.LocalSteps)

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/council"
+	"gossiptrainer/gossip/pairs"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/data"
@@ -76,20 +77,14 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if m.Enters != nil {
 		m.Enters(p)
 	}
-	n := len(p.Log.At(p.View).Members)
-	run, err := m.Resized(n)
+	run, err := m.Resized(len(p.Log.At(p.View).Members))
 	if err != nil {
 		return nil, err
 	}
 	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat,
 		Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds, Entrance: p.Entrance}
-	if run.Data() != nil {
-		if m.shards[n] == nil {
-			if m.shards[n], err = run.Data().Shards(n); err != nil {
-				return nil, err
-			}
-		}
-		e.Shard = m.shards[n][p.Rank]
+	if e.Shard, err = m.shard(run, p.Rank); err != nil {
+		return nil, err
 	}
 	made, err := experiment.Enter(run, e)
 	if err != nil {
@@ -102,6 +97,49 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 		return made, nil
 	}
 	return &watched{made, m.Before}, nil
+}
+
+// Pairs returns the maker of members that meet in pairs.
+func (m *Maker) Pairs() pairs.Maker { return pairMaker{m} }
+
+type pairMaker struct{ *Maker }
+
+// Enter makes a member, or gives the one before another shard.
+func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
+	run, err := m.Resized(len(p.Log.At(p.View).Members))
+	if err != nil {
+		return nil, err
+	}
+	e := experiment.PairEntry{ID: p.ID, Rows: view.Rows{Log: p.Log, View: p.View, ID: p.ID}, Census: p.Census,
+		State: p.State}
+	if e.Shard, err = m.shard(run, p.Rank); err != nil {
+		return nil, err
+	}
+	if p.Before != nil {
+		e.Before = m.Latest(p.ID)
+	}
+	made, err := experiment.EnterPair(run, e)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest[p.ID] = made
+	return made, nil
+}
+
+// shard returns the data of a worker of a run.
+func (m *Maker) shard(run *experiment.Run, rank int) (own data.Set, err error) {
+	n := run.N()
+	if run.Data() == nil {
+		return own, nil
+	}
+	if m.shards[n] == nil {
+		if m.shards[n], err = run.Data().Shards(n); err != nil {
+			return own, err
+		}
+	}
+	return m.shards[n][rank], nil
 }
 
 // A watched member calls a function before each gradient.

@@ -141,6 +141,9 @@ func simViews(cmd *cobra.Command, c *console, file *runFile, args []string, f si
 	if err := c.summarize(s, models, log); err != nil {
 		return err
 	}
+	if run.Asynchronous() { // no log has the times of its pairs
+		return nil
+	}
 	c.next(file.command("sim")+" --views "+advice.Command(s.Folder.Dir),
 		"the same run from its log of views: the same digest")
 	return nil

@@ -312,12 +312,29 @@ func (h *chair) decide(c *Council) *entry {
 	if err != nil {
 		return nil // no member with a state would remain: it waits
 	}
-	r.Why = h.why(c, &r)
+	r.Why = h.why(c, &r) + doubts(&r, reports)
 	if c.o.Certain != nil && !c.o.Certain(c.log, r) {
 		r.Why += "; theta has no certificate, and stays as it was"
 	}
 	return &entry{View: &r, Seq: c.seq}
 }
+
+// doubts names the averages that were open when one end died. Where workers share no exchanges, no message says whether
+// that end has moved.
+func doubts(r *view.Record, reports []view.Report) (text string) {
+	for _, report := range reports {
+		for _, held := range report.Held {
+			at := func(d view.Death) bool { return d.ID == held.ID }
+			if slices.Contains(held.Exchanges, view.Doubt) && slices.ContainsFunc(r.Dead, at) && len(text) < mostDoubts {
+				text += fmt.Sprintf("; an average of members %d and %d was open", report.ID, held.ID)
+			}
+		}
+	}
+	return text
+}
+
+// mostDoubts bounds the text about open averages, in bytes.
+const mostDoubts = 1 << 10
 
 // certain reports whether θ would have a certificate after a change, as far as the members have come.
 func (h *chair) certain(c *Council, next view.Close) bool {

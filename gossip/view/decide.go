@@ -22,6 +22,10 @@ type Held struct {
 	Exchanges []int `json:"exchanges"`
 }
 
+// Doubt stands in Held where workers share no exchanges. An average with the suspect is open, and no message says
+// whether its other end has moved.
+const Doubt = -1
+
 // A Report is the answer of a member, or of a leaver that has not ended, to a Close.
 type Report struct {
 	ID      ID     `json:"id"`

@@ -51,7 +51,10 @@ func (r *Run) checkViews() error {
 	case r.controlled() && a.Controller.Name != "oland-raj":
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: its choice depends on the time, "+
 			"and no log of views replays it: must be fix or oland-raj", a.Controller.Name)
-	case r.quantized() && r.control == nil && a.Theta.Rule != "fixed" && !r.certifies():
+	case r.Asynchronous() && r.cfg.External():
+		return configs.Errorf("algorithm.name", "%s: members cannot come and go with a script: its calls are those of "+
+			"a round: take another algorithm", r.method)
+	case r.quantized() && !chooses(r) && a.Theta.Rule != "fixed" && !r.certifies():
 		e := configs.Errorf("algorithm.theta.rule", "%s of %s: members cannot come and go: the bound is one of pairs that "+
 			"stay: must be adaptive, measured or fixed", a.Theta.Rule, r.method)
 		e.Problems[0].Hint = "with adaptive the members choose the bound in the run; or set algorithm.codec to full"
@@ -82,6 +85,12 @@ func (r *Run) checkViews() error {
 			"square: must be %dx%d", t.Rows, t.Cols, rows, cols).With("topology.cols")
 	}
 	return r.checkSizes()
+}
+
+// chooses reports whether members choose the bound in the run: all alike, or each worker of pairs its own.
+func chooses(r *Run) bool {
+	_, own := thetaControls[r.cfg.Algorithm.Theta.Rule]
+	return r.control != nil || r.Asynchronous() && own
 }
 
 // certifies reports whether the bound is certified, and the sums of a graph say all about it: those of views add up.

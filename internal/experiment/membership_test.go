@@ -11,9 +11,9 @@ import (
 // Each run whose members cannot come and go is refused at the key, with what to do.
 func TestMembersThatCannotComeAndGo(t *testing.T) {
 	for want, set := range map[string][]string{
-		"algorithm.name: dcd: members cannot come and go: it sends steps":         {"algorithm.name=dcd"},
-		"algorithm.name: ecd: members cannot come and go: it sends steps":         {"algorithm.name=ecd"},
-		"algorithm.name: adpsgd: members cannot come and go: it has no exchanges": {"algorithm.name=adpsgd"},
+		"algorithm.name: dcd: members cannot come and go: it sends steps":  {"algorithm.name=dcd"},
+		"algorithm.name: ecd: members cannot come and go: it sends steps":  {"algorithm.name=ecd"},
+		"algorithm.name: adpsgd: members cannot come and go with a script": {"algorithm.name=adpsgd", "model.name=external"},
 		"algorithm.theta.rule: theorem of dpsgd: members cannot come and go: the bound is one of pairs": {
 			"algorithm.theta.rule=theorem"},
 		"algorithm.theta.rule: certified of d2: members cannot come and go": {"algorithm.theta.rule=certified",

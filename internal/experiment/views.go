@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -52,10 +53,11 @@ type Entry struct {
 
 // A Member is a worker of a run whose members come and go, in one view.
 type Member struct {
-	machine   *gossip.Worker
+	machine   gossip.Machine
 	oracle    *train.Oracle
 	objective model.Objective // nil: a program has it
 	builder   *builder
+	control   *moniqua.PairControl // of pairs; nil: none
 	g         []float32
 	loss      float32 // of the last gradient
 }
@@ -98,11 +100,13 @@ func Enter(r *Run, e Entry) (*Member, error) {
 	}
 	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
 	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.choice.agreed}
+	var w *gossip.Worker
 	if saved == nil {
-		m.machine, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
+		w, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
 	} else {
-		m.machine, err = gossip.Enter(e.ID, e.Rows, rule, schedule, e.Entrance)
+		w, err = gossip.Enter(e.ID, e.Rows, rule, schedule, e.Entrance)
 	}
+	m.machine = w
 	return m, err
 }
 
@@ -130,8 +134,11 @@ func taskOf(b *builder, shard data.Set, saved *state.Snapshot) (
 	return objective, oracle, x, err
 }
 
-// Machine returns the machine.
-func (m *Member) Machine() *gossip.Worker { return m.machine }
+// Machine returns the machine of a member whose rounds are those of all, nil of another.
+func (m *Member) Machine() *gossip.Worker {
+	w, _ := m.machine.(*gossip.Worker)
+	return w
+}
 
 // Gradient takes the gradient of round k at x. The result is valid until the next call.
 func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
@@ -186,5 +193,10 @@ func (m *Member) Model() score.InMemoryModel {
 	return own
 }
 
-// Save enters the state of the oracle.
-func (m *Member) Save(s *state.Snapshot) { s.Save("oracle", m.oracle) }
+// Save enters the state of the oracle, and of the control of theta where each worker has its own.
+func (m *Member) Save(s *state.Snapshot) {
+	s.Save("oracle", m.oracle)
+	if m.control != nil {
+		s.Save("theta", m.control)
+	}
+}

@@ -215,7 +215,7 @@ var algorithms = []Algorithm{
 		},
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},
 		Takes: Takes{
-			Views:      Permission{Why: "has no exchanges, which views number"},
+			Views:      allowed,
 			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
 			Controller: Permission{Why: "has workers with no round in which all could switch bits"},
 		},

@@ -47,7 +47,7 @@ func rounds(m *membership.Maker, log *view.Log) int {
 func (o *Outcome) Digest() [sha256.Size]byte {
 	var all [][sha256.Size]byte
 	for _, id := range o.IDs {
-		all = append(all, record.Digest(o.members.Latest(id).Machine().Params()))
+		all = append(all, record.Digest(o.members.Latest(id).Model().X))
 	}
 	return record.RunDigest(all)
 }
@@ -75,7 +75,7 @@ func (o *Outcome) Finals() (*experiment.Run, []record.Final, error) {
 	for i, id := range o.IDs {
 		measured := record.Final{Rounds: o.members.Plan().Rounds, Time: o.Time}
 		if a := o.actors[id]; a != nil {
-			measured.Sent, measured.Messages = a.sent, a.messages
+			measured.Sent, measured.Messages, measured.Rounds = a.sent, a.messages, a.rounds
 		}
 		if finals[i], err = o.members.Latest(id).Final(measured); err != nil {
 			return nil, nil, err
@@ -90,7 +90,7 @@ func (o *Outcome) last() []record.Step {
 	steps := make([]record.Step, len(o.IDs))
 	for i, id := range o.IDs {
 		a := o.actors[id]
-		steps[i] = o.members.Latest(id).Step(record.Step{Round: o.members.Plan().Rounds, Time: o.Time, Sent: a.sent,
+		steps[i] = o.members.Latest(id).Step(record.Step{Round: a.rounds, Time: o.Time, Sent: a.sent,
 			Messages: a.messages, Compute: o.compute})
 		steps[i].Rank = i
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/configs"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
@@ -59,6 +60,10 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	m, err := membership.NewMaker(run)
 	if err != nil {
 		return nil, err
+	}
+	if run.Asynchronous() {
+		return nil, configs.Errorf("algorithm.name", "%s: no log of views replays it: its pairs meet at times that no log "+
+			"has: run the same command again", run.Config().Algorithm.Name)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

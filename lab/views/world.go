@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/pairs"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
@@ -87,7 +88,8 @@ func (w *world) outcome() (*Outcome, error) {
 		a := w.actors[id]
 		return a != nil && !a.gone && a.m.Standing() == member.Finished
 	})
-	if last := log.Force(w.members.Plan().Rounds / w.members.Plan().Every); len(o.IDs) == len(log.At(last).Members) {
+	last := log.Force(w.members.Plan().Rounds / w.members.Plan().Every)
+	if len(o.IDs) == len(log.At(last).Members) || len(o.IDs) > 0 && w.members.Run().Asynchronous() {
 		return o, nil
 	}
 	again, err := membership.NewMaker(w.members.Run()) // with machines of its own
@@ -115,10 +117,32 @@ type world struct {
 	absent    []fault.Fault
 }
 
+// A machine is that of a member.
+type machine interface {
+	seated
+	Tick(now time.Duration) error
+	Receive(from view.ID, l member.Letter) error
+	Ready() (member.Ready, error)
+	Compute() (k int, err error)
+}
+
+// A seated machine has a council.
+type seated interface {
+	Council() *council.Council
+	Standing() member.Standing
+	Late() bool
+	Leave()
+}
+
+var (
+	_ machine = (*member.Member)(nil)
+	_ machine = (*pairs.Member)(nil)
+)
+
 // An actor is a member with its process.
 type actor struct {
 	id       view.ID
-	m        *member.Member
+	m        machine
 	uplink   *shape.Sender
 	gone     bool
 	waits    bool           // for a majority
@@ -126,6 +150,7 @@ type actor struct {
 	busy     bool           // takes a gradient
 	leaves   bool
 	took     time.Duration // when its last gradient was ready
+	rounds   int           // it has computed
 	sent     record.Bytes
 	messages record.Messages
 }
@@ -162,12 +187,28 @@ func (w *world) at(when time.Duration, do func() error) {
 
 func (w *world) config() configs.Membership { return w.members.Run().Config().Membership }
 
-func (w *world) options(id view.ID) member.Options {
+func (w *world) options(id view.ID) council.Options {
 	m := w.config()
-	return member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: m.Min, Council: council.Options{
+	return council.Options{
 		ID: id, Seed: w.members.Run().Config().Seed, Base: w.members.Base(), Beat: beat, Patience: patience,
 		Grace: time.Duration(m.Grace), Margin: margin, Most: m.Max, Certain: w.members.Certain(),
-	}}
+	}
+}
+
+// make returns the machine of a founder, or of a newcomer, which has no log.
+func (w *world) make(id view.ID, log *view.Log) (machine, error) {
+	if w.members.Run().Asynchronous() {
+		o := pairs.Options{Maker: w.members.Pairs(), Fewest: w.config().Min, Council: w.options(id)}
+		if log == nil {
+			return pairs.Join(o)
+		}
+		return pairs.Found(o, log)
+	}
+	o := member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: w.config().Min, Council: w.options(id)}
+	if log == nil {
+		return member.Join(o)
+	}
+	return member.Found(o, log)
 }
 
 // run runs the members to the end.
@@ -178,7 +219,7 @@ func (w *world) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m, err := member.Found(w.options(f.ID), log)
+		m, err := w.make(f.ID, log)
 		if err != nil {
 			return err
 		}
@@ -238,7 +279,7 @@ func (w *world) over() bool {
 	return true
 }
 
-func (w *world) add(id view.ID, m *member.Member) error {
+func (w *world) add(id view.ID, m machine) error {
 	a := &actor{id: id, m: m, uplink: w.members.Run().Network().NewSender(id)}
 	w.actors[id], w.ids = a, append(w.ids, id)
 	return w.tick(a)
@@ -406,7 +447,7 @@ func (w *world) gradient(a *actor) error {
 		return err
 	}
 	if k >= 0 {
-		w.moved, a.took = w.now, w.now
+		w.moved, a.took, a.rounds = w.now, w.now, k+1
 	}
 	if every := w.members.Plan().Every; k >= 0 && k%every == 0 && w.happening.Churn > 0 {
 		w.happen(a, k/every)
@@ -530,7 +571,7 @@ func (w *world) ask(process uint64, name string) {
 		}
 		if given, ok := a.m.Council().Admitted(process); ok {
 			w.at(w.now, func() error {
-				m, err := member.Join(w.options(given))
+				m, err := w.make(given, nil)
 				if err != nil {
 					return err
 				}

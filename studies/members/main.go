@@ -131,6 +131,9 @@ func graphOf(m method, graph string, workers int) []string {
 	return []string{"topology={kind: " + graph + ", slack: 0.8}"}
 }
 
+// none is the cell of a driver that does not play an algorithm.
+const none = "–"
+
 // row returns the cells of a method on a graph: the digests of each driver, by change.
 func row(ctx context.Context, m method, graph, folder string) ([]string, error) {
 	cells := make([]string, len(drivers))
@@ -141,6 +144,10 @@ func row(ctx context.Context, m method, graph, folder string) ([]string, error) 
 		}
 		log, first := filepath.Join(folder, "views.jsonl"), ""
 		for i, d := range drivers {
+			if i > 0 && run.Asynchronous() {
+				cells[i] = none
+				continue
+			}
 			digest, err := d.run(ctx, run, log)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", c.name, d.name, err)
@@ -187,6 +194,10 @@ func write(ctx context.Context, output string) error {
 			if err != nil {
 				return err
 			}
+			if slices.Contains(cells, none) {
+				table = append(table, append(cells, none))
+				continue
+			}
 			views, err := processes.run(ctx, m, graph)
 			if err != nil {
 				return fmt.Errorf("%s, %s, lab: %w", m.title, graph, err)
@@ -207,6 +218,8 @@ an error if two drivers differ. [membership.md](../membership.md) says what the 
 In the lab six founders are processes of one machine. One asks to join, one leaves and one is killed in the same run of
 1200 rounds. The times of processes decide when views begin, so the digest is another one in each run. The study ends
 with an error unless the log of views replays to it. The column has the number of views.
+
+AD-PSGD comes and goes in the simulator alone, and no log replays it.
 
 ` + markdown.Table(table) + `
 An algorithm without a row for a graph needs one that does not change. The others are refused on every graph:
