@@ -576,14 +576,15 @@ func viewsOf(log *view.Log) int {
 }
 
 func describe(w *world) string {
-	text := fmt.Sprint(w.setting, " ", w.counts)
-	for _, a := range w.alive() {
-		for v := range viewsOf(a.m.log) {
-			r := a.m.log.At(v)
-			text += fmt.Sprintf("\n  view %d members %v sponsors %v left %v dead %v: %s", v, r.IDs(), r.Sponsors, r.Left, r.Dead,
-				r.Why)
-		}
-		break
+	text, alive := fmt.Sprint(w.setting, " ", w.counts), w.alive()
+	if len(alive) == 0 {
+		return text
+	}
+	log := alive[0].m.log
+	for v := range viewsOf(log) {
+		r := log.At(v)
+		text += fmt.Sprintf("\n  view %d members %v sponsors %v left %v dead %v: %s", v, r.IDs(), r.Sponsors, r.Left, r.Dead,
+			r.Why)
 	}
 	return text
 }
