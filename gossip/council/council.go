@@ -88,6 +88,7 @@ type times struct {
 	now, beat time.Duration // the present one, and that of the next heartbeat
 	heard     time.Duration // when a leader was last heard
 	called    time.Duration // when this member last called an election
+	alone     time.Duration // when its leader last said that it hears no majority
 }
 
 // minutes are what all members know alike after the same entries.
@@ -123,6 +124,7 @@ type Word struct {
 	Done   bool        // has left, and no other needs it
 	Asks   []Newcomer  // that want to join
 	Bye    bool        // of a leader: the receiver is out of the run
+	Alone  bool        // of a leader: it hears no majority of the voters
 }
 
 // A Newcomer is a process that wants to join. The id of its member does not count. A
@@ -250,12 +252,13 @@ func (c *Council) Leader() (ID, bool) {
 	return ID(lead) - 1, lead != raft.None
 }
 
-// Waits reports whether nothing can be decided now: this member hears no leader, or leads and hears no majority.
+// Waits reports whether nothing can be decided now: this member hears no leader, or its leader hears no majority.
 func (c *Council) Waits() bool {
 	if c.Leads() {
 		return !c.chair.hearsMost(c)
 	}
-	return c.times.now-c.times.heard > 2*c.o.Patience
+	told := c.times.alone > 0 && c.times.now-c.times.alone < c.o.Patience
+	return told || c.times.now-c.times.heard > 2*c.o.Patience
 }
 
 // Leave says that the member wants to leave.
@@ -312,6 +315,11 @@ func (c *Council) say() {
 	w := c.word()
 	if c.Leads() {
 		c.chair.hear(c, c.o.ID, w)
+		for _, id := range c.watched() { // they hear this leader, and could not know that nothing is decided
+			if id != c.o.ID && c.Waits() {
+				c.send(id, Message{Word: &Word{Alone: true}})
+			}
+		}
 	} else if lead, ok := c.Leader(); ok {
 		c.send(lead, Message{Word: &w})
 	}
@@ -344,6 +352,10 @@ func (c *Council) Receive(from ID, m Message) error {
 	switch {
 	case m.Word != nil && m.Word.Bye:
 		c.parted = true
+	case m.Word != nil && m.Word.Alone:
+		if lead, ok := c.Leader(); ok && lead == from {
+			c.times.alone = c.times.now
+		}
 	case m.Word != nil:
 		if c.Leads() {
 			c.chair.hear(c, from, *m.Word)
