@@ -125,7 +125,11 @@ type Word struct {
 	Asks   []Newcomer  // that want to join
 	Bye    bool        // of a leader: the receiver is out of the run
 	Alone  bool        // of a leader: it hears no majority of the voters
+	Mark   Mark        `json:",omitzero"` // the answer to one that calls an election
 }
+
+// A Mark is an entry of the common log that is decided. Of an index and a term there is one entry.
+type Mark struct{ Index, Term uint64 }
 
 // A Newcomer is a process that wants to join. The id of its member does not count. A
 // member that was taken for dead comes back as another process, with the same key.
@@ -356,6 +360,8 @@ func (c *Council) Receive(from ID, m Message) error {
 		if lead, ok := c.Leader(); ok && lead == from {
 			c.times.alone = c.times.now
 		}
+	case m.Word != nil && m.Word.Mark.Index > 0:
+		c.failed = learn(c, from, m.Word.Mark)
 	case m.Word != nil:
 		if c.Leads() {
 			c.chair.hear(c, from, *m.Word)
@@ -373,6 +379,9 @@ func (c *Council) Receive(from ID, m Message) error {
 		if taken {
 			if lead, ok := c.Leader(); ok && lead == from || message.GetType() == pb.MsgVote {
 				c.times.heard = c.times.now
+			}
+			if message.GetType() == pb.MsgPreVote {
+				tell(c, from, message.GetIndex())
 			}
 		}
 	}
@@ -423,6 +432,9 @@ func (c *Council) work() error {
 	}
 	var snapped []uint64
 	for _, m := range rd.Messages {
+		if m.GetTo() == raft.None { // the answer to learn
+			continue
+		}
 		data, err := proto.Marshal(m)
 		if err != nil {
 			return fmt.Errorf("council: member %d: %w", c.o.ID, err)

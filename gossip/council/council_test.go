@@ -175,3 +175,76 @@ func anyMessage(key rng.Key, from, to ID, term uint64) *pb.Message {
 	}
 	return m
 }
+
+// A leader may tell a leaver alone that it votes no more, and die. Those that remain find a leader.
+func TestALeaverPassesOnWhatIsDecided(t *testing.T) {
+	base := topology.Spec{Kind: topology.Ring, Slack: 1}
+	first := view.Record{Members: []view.Member{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}}
+	var all []*Council
+	for id := range ID(4) {
+		log, err := view.New(base, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Found(Options{ID: id, Base: base, Beat: time.Millisecond, Patience: 10 * time.Millisecond,
+			Grace: 50 * time.Millisecond, Most: 4}, log, new(listener))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	leader, leaver := -1, 2
+	settled := func(c *Council) bool { return c.log.Len() > 1 && len(c.conf.GetVotersOutgoing()) == 0 }
+	longer := func() bool { // the leaver has an entry more than those that remain
+		last, err := all[leaver].store.LastIndex()
+		return err == nil && settled(all[leaver]) && last > all[leaver].node.BasicStatus().GetCommit()
+	}
+	now, dead := time.Duration(0), false
+	for range 400 {
+		now += time.Millisecond
+		for i, c := range all {
+			if dead && i == leader {
+				continue
+			}
+			if err := c.Tick(now); err != nil {
+				t.Fatal(err)
+			}
+			if i == leader && settled(c) {
+				c.Ask(Newcomer{Process: 9})
+			}
+			if c.Leads() && leader < 0 {
+				if leader = i; i == leaver {
+					t.Skip("the leaver leads")
+				}
+				all[leaver].Leave()
+			}
+		}
+		for sent := true; sent; {
+			sent = false
+			for i, c := range all {
+				for _, e := range c.Take() {
+					dead = dead || leader >= 0 && longer()
+					lost := i == leader && settled(c) && int(e.To) != leaver
+					if sent = true; lost || dead && (i == leader || int(e.To) == leader) {
+						continue
+					}
+					if err := all[e.To].Receive(ID(i), e.Message); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	if !dead {
+		t.Fatal("the leader did not tell the leaver that the view has begun")
+	}
+	for i, c := range all {
+		if i != leader && i != leaver && !settled(c) {
+			t.Errorf("member %d does not know that the change is over: voters %v and %v", i, c.conf.GetVoters(),
+				c.conf.GetVotersOutgoing())
+		}
+		if id, led := c.Leader(); i != leader && i != leaver && (!led || int(id) == leader || int(id) == leaver) {
+			t.Errorf("member %d has no leader: %d, %v", i, id, led)
+		}
+	}
+}

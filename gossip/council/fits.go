@@ -53,3 +53,27 @@ func step(c *Council, from ID, m *pb.Message) (taken bool, err error) {
 	}()
 	return c.node.Step(m) == nil, nil
 }
+
+// tell answers a member that calls an election with an entry that it has and that is decided. A leader that dies may
+// have told a leaver alone, which is no voter from that entry on. It has the longer log, so it gives no vote, and it
+// cannot lead: without its answer, no member would lead again.
+func tell(c *Council, to ID, last uint64) {
+	index := min(last, c.node.BasicStatus().GetCommit())
+	if term, err := c.store.Term(index); err == nil && index > 0 {
+		c.send(to, Message{Word: &Word{Mark: Mark{index, term}}})
+	}
+}
+
+// learn has raft apply the entries up to a decided one, as a heartbeat of a leader of this term would. It leaves open
+// who leads. A follower hears the same from its leader. The word of a guest, which does not vote, does not count.
+func learn(c *Council, from ID, mark Mark) error {
+	status := c.node.BasicStatus()
+	term, err := c.store.Term(mark.Index)
+	decided := err == nil && term == mark.Term && isVoter(c, from)
+	if !decided || mark.Index <= status.GetCommit() || status.Lead != raft.None {
+		return nil
+	}
+	_, err = step(c, from, &pb.Message{Type: pb.MsgHeartbeat.Enum(), From: new(raft.None), To: new(raftID(c.o.ID)),
+		Term: new(status.GetTerm()), Commit: new(mark.Index)})
+	return err
+}
