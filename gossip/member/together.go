@@ -33,15 +33,15 @@ func together(m *Member) bool { return m.o.Plan.Together != nil }
 
 // partners returns the members that take part in exchange x.
 func partners(log *view.Log, x int) []ID {
-	return slices.DeleteFunc(log.At(log.Force(x)).IDs(), func(id ID) bool { return log.Off(id, x) })
+	return slices.DeleteFunc(log.At(log.Force(x)).IDs(), func(id ID) bool { return view.Out(log, id, x) })
 }
 
 // stamp returns the number of the record that says who takes part in exchange x: that of its view, or the last one that
-// has taken a member out.
+// has taken a member out. The death of a member that the view does not have changes nothing: letters stay valid.
 func stamp(log *view.Log, x int) int {
 	v := log.Force(x)
 	for w := log.Len() - 1; w > v; w-- {
-		if slices.ContainsFunc(log.At(w).Dead, func(d view.Death) bool { return d.Last < x }) {
+		if slices.ContainsFunc(log.At(v).IDs(), func(id ID) bool { return log.At(w).Removes(id, x) }) {
 			return w
 		}
 	}
@@ -156,23 +156,22 @@ func row(m *Member, x int) topology.Row {
 	return m.log.Row(m.o.Council.ID, x)
 }
 
-// held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished; a
-// newcomer has the state of one that has.
+// held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished. The
+// state with which a newcomer began is that of one that has.
 func held(m *Member, of []ID) []view.Held {
 	all := m.store.held(of)
 	if !together(m) {
 		return all
 	}
+	_, at := m.Next()
+	stateful := m.place.member != nil || m.place.state != nil
 	for i, h := range all {
 		all[i].Exchanges = []int{}
 		if x, ok := m.store.mixed[h.ID]; ok {
 			all[i].Exchanges = append(all[i].Exchanges, x)
 		}
-		x := m.place.at - 1
-		if m.place.member != nil || m.place.state == nil || x < 0 || slices.Contains(all[i].Exchanges, x) {
-			continue
-		}
-		if _, member := m.log.At(m.log.Force(x)).Rank(h.ID); member && !m.log.Off(h.ID, x) {
+		x := at - 1
+		if stateful && x >= 0 && !slices.Contains(all[i].Exchanges, x) && slices.Contains(partners(m.log, x), h.ID) {
 			all[i].Exchanges = append(all[i].Exchanges, x)
 		}
 	}

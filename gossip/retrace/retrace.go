@@ -133,7 +133,7 @@ func (r *run) exchanges(v int) (first, end int) {
 // until returns the first exchange that member id takes no part in, of those of a view that end before end.
 func (r *run) until(id view.ID, v, end int) int {
 	for x := r.log.At(v).First; x < end; x++ {
-		if r.log.Off(id, x) {
+		if r.log.Off(id, x) || r.plan.Together != nil && view.Out(r.log, id, x) {
 			return max(x, min(r.cloned(id, v), end))
 		}
 	}
@@ -143,6 +143,9 @@ func (r *run) until(id view.ID, v, end int) int {
 // cloned returns the exchange before which a newcomer takes the state of a member of view v, 0 if none does.
 func (r *run) cloned(id view.ID, v int) int {
 	for w := v + 1; w < r.log.Len(); w++ {
+		if _, again := r.log.At(w).SponsorOf(id); again { // later newcomers take what it has in its next life
+			break
+		}
 		for _, s := range r.log.At(w).Sponsors {
 			if s.Sponsor == id && r.begins(s.ID, w) {
 				return r.log.At(w).First

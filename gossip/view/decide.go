@@ -312,7 +312,9 @@ func (d *decision) lost() []Loss {
 
 // values returns the values from the first exchange on that a reporter has not mixed. A value that one reporter knows
 // holds for all, else the value before. No note travels between members that leave each other out, so each would go on
-// alone. The last value begins the view: its scale is twice the largest, because members meet that were no neighbours.
+// alone. A slow leaver may lack exchanges of an earlier view, when the members of a later one are far ahead. About what
+// these have mixed and do not report, the record says nothing. The last value begins the view: its scale is twice the
+// largest, because members meet that were no neighbours.
 func (d *decision) values() (all []Value) {
 	from := d.first
 	for _, r := range d.reports {
@@ -320,27 +322,36 @@ func (d *decision) values() (all []Value) {
 			from = min(from, r.Next)
 		}
 	}
-	var known Value
+	var known, begin Value
 	for x := from; x < max(d.first, from+1); x++ {
-		if v, ok := d.value(x); ok {
-			known = v
+		v, ok := d.value(x)
+		if ok {
+			known, begin.Bits = v, v.Bits
+			begin.Scale, begin.Second = max(begin.Scale, v.Scale), max(begin.Second, v.Second)
+		} else if d.past(x) {
+			known = Value{}
 		}
-		if known.First = x; known.any() && (len(all) == 0 || !all[len(all)-1].same(known)) {
+		if known.First = x; known.any() && len(all) == 0 || len(all) > 0 && !all[len(all)-1].same(known) {
 			all = append(all, known)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	begin := all[len(all)-1]
-	for _, v := range all {
-		begin.Scale, begin.Second = max(begin.Scale, v.Scale), max(begin.Second, v.Second)
-	}
 	begin.First, begin.Scale, begin.Second = d.first, meeting*begin.Scale, meeting*begin.Second
 	if from >= d.first { // all have mixed what they have begun
 		all = nil
 	}
 	return append(all, begin)
+}
+
+// past reports whether all reporters that are members in exchange x have mixed it.
+func (d *decision) past(x int) bool {
+	members := d.log.At(d.log.Force(x))
+	return !slices.ContainsFunc(d.reports, func(r Report) bool {
+		_, member := members.Rank(r.ID)
+		return member && r.Next <= x
+	})
 }
 
 // value returns what the log says about exchange x, else what a reporter knows.

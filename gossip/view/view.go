@@ -51,7 +51,8 @@ type Loss struct {
 }
 
 // A Value has the scale of θ and the bits of a message from an exchange on, where the members choose them while the run
-// goes on. All members use the same. A number that is not chosen is 0.
+// goes on. All members use the same. A number that is not chosen is 0. In a record, a value without any number says
+// nothing: the members choose it themselves.
 type Value struct {
 	First  int     `json:"first"`
 	Scale  float64 `json:"scale"`
@@ -221,7 +222,7 @@ func (l *Log) Graph(v int) *topology.Graph { return l.graphs[v] }
 // members of the view choose it themselves.
 func (l *Log) Value(v, x int) (Value, bool) {
 	for w := len(l.records) - 1; w > v; w-- {
-		if value, ok := at(l.records[w].Values, x); ok {
+		if value, ok := at(l.records[w].Values, x); ok && value.any() {
 			return value, true
 		}
 	}
@@ -252,6 +253,30 @@ func (l *Log) Lost(loss Loss) bool {
 		}
 	}
 	return false
+}
+
+// Out reports whether member j takes no part in exchange x of an algorithm that needs all members. It was dead by then,
+// or the survivors lack what counted of it: those that had finished the exchange are dead too.
+func Out(l *Log, j ID, x int) bool {
+	if l.Off(j, x) {
+		return true
+	}
+	for v := range l.records {
+		if l.records[v].lacks(j, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks reports whether a record says that a receiver lacks the message of member j in exchange x.
+func (r *Record) lacks(j ID, x int) bool {
+	return slices.ContainsFunc(r.Lost, func(loss Loss) bool { return loss.Sender == j && loss.Exchange == x })
+}
+
+// Removes reports whether the record takes member j out of exchange x, see Out.
+func (r *Record) Removes(j ID, x int) bool {
+	return r.lacks(j, x) || slices.ContainsFunc(r.Dead, func(d Death) bool { return d.ID == j && d.Last < x })
 }
 
 // Row returns the row of a member in exchange x, with ids in the place of ranks. The row leaves out messages that are

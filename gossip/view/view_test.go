@@ -271,6 +271,33 @@ func TestNobodyDecidesWithoutAState(t *testing.T) {
 	}
 }
 
+// A leaver lacks two exchanges of view 0 when the members of view 1 are far ahead: about exchanges 9 and 10, which no
+// report has, the record says nothing.
+func TestARecordDoesNotChangeWhatALaterViewHasChosen(t *testing.T) {
+	l := newLog(t, ring(), Record{Members: people(0, 1, 2, 3)},
+		Record{First: 9, Members: people(0, 1, 2), Left: []ID{3}, Values: []Value{{First: 9, Scale: 0.25}}})
+	ahead := []Value{{First: 11, Scale: 0.25}, {First: 12, Scale: 0.5}}
+	r, err := Decide(l, Close{Joins: people(4)}, []Report{
+		{ID: 0, Promise: 14, Next: 14, State: true, Values: ahead},
+		{ID: 1, Promise: 14, Next: 13, State: true, Values: ahead},
+		{ID: 2, Promise: 14, Next: 14, State: true, Values: ahead},
+		{ID: 3, Promise: 9, Next: 7, State: true, Values: []Value{{First: 6, Scale: 0.125}}},
+	})
+	want := []Value{{First: 7, Scale: 0.125}, {First: 9}, {First: 11, Scale: 0.25}, {First: 12, Scale: 0.5},
+		{First: 14, Scale: 1}}
+	if err != nil || !slices.Equal(r.Values, want) {
+		t.Fatalf("values %v, error %v, want %v", r.Values, err, want)
+	}
+	if err := l.Add(r); err != nil {
+		t.Fatal(err)
+	}
+	for x, want := range map[int]float64{7: 0.125, 8: 0.125, 9: 0, 10: 0, 11: 0.25, 13: 0.5} {
+		if v, ok := l.Value(l.Force(x), x); v.Scale != want || ok != (want > 0) {
+			t.Errorf("exchange %d: scale %v, %v, want %v", x, v.Scale, ok, want)
+		}
+	}
+}
+
 func TestWatchedAreMembersAndLeavers(t *testing.T) {
 	l := history(t, ring())
 	if got := l.Watched(func(ID) bool { return false }); !slices.Equal(got, []ID{0, 1, 2, 4, 5}) {
