@@ -123,7 +123,7 @@ var mistakes = map[string]struct {
 			}
 		}
 	}, 1},
-	"each goes on with its own theta": {"adaptive", func(w *world) { w.build.alone = true }, 1},
+	"each goes on with its own theta": {"adaptive", func(w *world) { w.build.alone = true }, 800},
 	"each goes on with its own bits":  {"bits", func(w *world) { w.build.alone = true }, 900},
 	"no answer after the own view":    {"adaptive", func(w *world) { w.forgets = true }, 1},
 	"what is torn is not reported":    {"adaptive", func(w *world) { w.torn = true }, 1},

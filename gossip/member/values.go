@@ -11,21 +11,23 @@ import (
 // the messages. A report says what its member knows. A member that has promised begins no exchange that it knows
 // nothing about. So one of the reporters knows each exchange before the next view.
 
-// value returns what the member uses in exchange x, as far as it knows. A member between two views knows how the next
-// one begins.
+// value returns what the member uses in exchange x, as far as it knows. Of a view that it has not entered it knows how
+// that begins.
 func value(m *Member, x int) (v view.Value, known bool) {
-	w := m.working()
-	if w == nil {
-		if m.log == nil || m.place.state == nil {
-			return v, false
-		}
-		v = m.log.Begin(m.log.Force(m.place.at))
-		chosen := v.Scale > 0 || v.Bits > 0
-		v.First = x
-		return v, !chosen || x == m.place.at
+	w, at := m.working(), m.place.at
+	switch {
+	case w != nil && (m.place.view+1 >= m.log.Len() || x < m.log.At(m.place.view+1).First):
+		c, known := gossip.Chosen(w, x)
+		return view.Value{First: x, Scale: c.Scales[0], Second: c.Scales[1], Bits: c.Bits}, known
+	case w != nil:
+		at = m.log.At(m.place.view + 1).First
+	case m.log == nil || m.place.state == nil:
+		return v, false
 	}
-	c, known := gossip.Chosen(w, x)
-	return view.Value{First: x, Scale: c.Scales[0], Second: c.Scales[1], Bits: c.Bits}, known
+	v = m.log.Begin(m.log.Force(at))
+	chosen := v.Scale > 0 || v.Bits > 0
+	v.First = x
+	return v, !chosen || x == at
 }
 
 // known returns the first exchange in [next, most) whose value the member does not know, most if it knows all.
