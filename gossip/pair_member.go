@@ -124,5 +124,8 @@ func shut(w *PairWorker) bool { return w.end == told && !w.plan.Serve }
 // PairFailure returns why a worker has stopped for good, nil while it works.
 func PairFailure(w *PairWorker) error { return w.failed }
 
+// Steps returns the number of steps that the worker has taken.
+func Steps(w *PairWorker) int { return w.step }
+
 // Told reports whether the worker has ended, and has told its neighbours.
 func Told(w *PairWorker) bool { return w.end == told }

@@ -14,8 +14,8 @@ const leastGrace = time.Second
 func Check(run *experiment.Run) error {
 	cfg, usual := run.Config(), configs.Default()
 	switch {
-	case run.Asynchronous():
-		return configs.Errorf("algorithm.name", "%s: its members come and go in peer sim alone: take another algorithm here",
+	case run.Asynchronous() && cfg.External():
+		return configs.Errorf("algorithm.name", "%s: the scripts of members share their rounds: take another algorithm",
 			cfg.Algorithm.Name)
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
 		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",

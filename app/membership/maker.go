@@ -18,8 +18,8 @@ import (
 
 // A Maker makes the members of a run in their views. It is a retrace.Maker.
 type Maker struct {
-	// Before is called by the goroutine that computes a gradient, before that of round k; nil: nothing is.
-	Before func(m *experiment.Member, k int) error
+	// Before is called by the goroutine that computes a gradient, before that of round k at x; nil: nothing is.
+	Before func(m *experiment.Member, k int, x []float32) error
 	// Enters is called with the place of each member before it is made; nil: nothing is.
 	Enters func(p retrace.Place)
 
@@ -90,13 +90,18 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.latest[p.ID] = made
+	m.enter(p.ID, made)
 	if m.Before == nil {
 		return made, nil
 	}
 	return &watched{made, m.Before}, nil
+}
+
+// enter notes the worker of a member.
+func (m *Maker) enter(id view.ID, made *experiment.Member) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest[id] = made
 }
 
 // Pairs returns the maker of members that meet in pairs.
@@ -122,10 +127,11 @@ func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.latest[p.ID] = made
-	return made, nil
+	m.enter(p.ID, made)
+	if m.Before == nil {
+		return made, nil
+	}
+	return &watched{made, m.Before}, nil
 }
 
 // shard returns the data of a worker of a run.
@@ -145,12 +151,12 @@ func (m *Maker) shard(run *experiment.Run, rank int) (own data.Set, err error) {
 // A watched member calls a function before each gradient.
 type watched struct {
 	*experiment.Member
-	before func(m *experiment.Member, k int) error
+	before func(m *experiment.Member, k int, x []float32) error
 }
 
 // Gradient is Gradient of the member.
 func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
-	if err := w.before(w.Member, k); err != nil {
+	if err := w.before(w.Member, k, x); err != nil {
 		return nil, 0, err
 	}
 	return w.Member.Gradient(k, x)

@@ -76,6 +76,7 @@ type Result struct {
 
 	views []record.Membership
 	ids   []view.ID // of the members at the end of this one, in ascending order
+	done  []int     // the rounds of these, where this one has seen the end
 }
 
 // Told returns the views as far as the member knows them.
@@ -213,6 +214,9 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+	if m.Run.Asynchronous() {
+		o.Pairs = m.maker.Pairs()
+	}
 	if at.Place != nil {
 		return members.Join(o, at.Place)
 	}
@@ -277,8 +281,8 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 }
 
 // score records the score of the replica, if an evaluation is due.
-func (m *Member) score(w *experiment.Member, k int) error {
-	s, due, err := w.Score(k)
+func (m *Member) score(w *experiment.Member, k int, x []float32) error {
+	s, due, err := w.Score(k, x)
 	if err == nil && due {
 		s.Rank = int(m.id)
 		m.Hear(record.Event{Score: &s})
@@ -328,6 +332,9 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 		r.ids = slices.Sorted(maps.Keys(out.Models))
+		for _, id := range r.ids {
+			r.done = append(r.done, out.Done[id])
+		}
 		r.Final.Stopped = stopped(out.Log)
 	} else {
 		r.Final.Stopped = "this machine has left"
@@ -355,7 +362,7 @@ func (r *Result) concludes(s *session.Session) error {
 	rank := max(0, slices.Index(r.ids, view.ID(r.Member)))
 	final, last := r.Final, r.Last
 	final.Rank, last.Rank = rank, rank
-	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest}
+	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest, Rounds: r.done}
 	if last.Round > 0 {
 		end.Last = append(end.Last, last)
 	}

@@ -277,10 +277,11 @@ func TestNextStepsAreThoseThatWork(t *testing.T) {
 
 // A member on a LAN has its own result and the digest of all. Tables name members by id.
 func TestTheSummaryOfAMember(t *testing.T) {
-	m := Members{IDs: []int{0, 4, 9}, Finals: []record.Final{{Rank: 2, Rounds: 30}}, Digest: "ab"}
+	m := Members{IDs: []int{0, 4, 9}, Finals: []record.Final{{Rank: 2, Rounds: 30}}, Digest: "ab",
+		Rounds: []int{31, 32, 30}}
 	s := record.Summary{Peers: 3, Rounds: 30, Time: 2, Missing: []int{0, 1}, PerWorker: []int{0, 0, 30}}
-	if m.concludes(&s); s.Digest != "ab" || s.Missing != nil || s.Steps != 90 || s.Rate != 45 ||
-		!slices.Equal(s.PerWorker, []int{30, 30, 30}) {
+	if m.concludes(&s); s.Digest != "ab" || s.Missing != nil || s.Steps != 93 || s.Rate != 46.5 || s.Rounds != 30 ||
+		!slices.Equal(s.PerWorker, []int{31, 32, 30}) {
 		t.Errorf("%+v", s)
 	}
 	if got := m.numbered(m.Finals); got[0].Rank != 9 || m.Finals[0].Rank != 2 {

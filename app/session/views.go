@@ -14,6 +14,7 @@ type Members struct {
 	Last   []record.Step   // by rank
 	Finals []record.Final  // that have come; by rank
 	Digest string          // of the run, for a process that has not all results
+	Rounds []int           // that they have done, by rank, for such a process
 }
 
 // Remain gives a session the members at the end of its run.
@@ -23,8 +24,7 @@ func Remain(s *Session, m Members) {
 	s.Run, s.last, s.members = m.Run, m.Last, m
 }
 
-// concludes puts into a summary what a member on a LAN knows of the others. They have results of their own, and at the
-// end of the run they have done the same rounds.
+// concludes puts into a summary what a member on a LAN knows of the others. They have results of their own.
 func (m *Members) concludes(s *record.Summary) {
 	if len(m.Finals) < len(m.IDs) {
 		s.Missing = nil
@@ -32,9 +32,11 @@ func (m *Members) concludes(s *record.Summary) {
 	if m.Digest == "" {
 		return
 	}
-	s.Digest = m.Digest
-	s.PerWorker = slices.Repeat([]int{s.Rounds}, s.Peers)
-	if s.Steps = s.Rounds * s.Peers; s.Time > 0 {
+	s.Digest, s.PerWorker, s.Rounds, s.Steps = m.Digest, m.Rounds, slices.Min(m.Rounds), 0
+	for _, n := range m.Rounds {
+		s.Steps += n
+	}
+	if s.Time > 0 {
 		s.Rate = float64(s.Steps) / s.Time
 	}
 }

@@ -151,7 +151,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	if err := c.summarize(s, models, shown); err != nil {
 		return err
 	}
-	if cfg.Views() && cfg.External() { // only the scripts compute it again
+	if cfg.Views() && (cfg.External() || run.Asynchronous()) { // no log of views replays it
 		return nil
 	}
 	if cfg.Views() {

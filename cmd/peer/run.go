@@ -177,7 +177,8 @@ func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) 
 		return err
 	}
 	c.say("%s", result)
-	if m.script == nil && result.Digest != "" { // the log of one that has left lacks the end of the run
+	replays := m.script == nil && !run.Asynchronous()
+	if replays && result.Digest != "" { // the log of one that has left lacks the end of the run
 		c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
 			"the same run from its log of views: the same digest")
 	}

@@ -149,13 +149,17 @@ func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
 	return m.g, m.loss, err
 }
 
-// Score scores the replica before round k on a sample of the test rows, if an evaluation is due then.
-func (m *Member) Score(k int) (s record.Score, due bool, err error) {
+// Score scores the replica before round k on a sample of the test rows, if an evaluation is due then. The model of a
+// member that meets others in pairs may change meanwhile: x is that at the beginning of the step.
+func (m *Member) Score(k int, x []float32) (s record.Score, due bool, err error) {
 	if m.objective == nil || !m.builder.scorer.Due(k) {
 		return s, false, nil
 	}
+	if m.Pair() == nil {
+		x = m.machine.Params()
+	}
 	id := m.builder.rank
-	got, err := m.builder.scorer.Own(id, m.objective, m.machine.Params(), score.Sample, nil)
+	got, err := m.builder.scorer.Own(id, m.objective, x, score.Sample, nil)
 	return record.Score{Rank: int(id), Round: k, Loss: got.Loss, Accuracy: got.Accuracy}, true, err
 }
 

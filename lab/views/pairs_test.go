@@ -45,7 +45,7 @@ func TestPairsComeAndGo(t *testing.T) {
 		if _, err := Replay(run, file); err == nil || !strings.Contains(err.Error(), "no log of views replays it") {
 			t.Errorf("%v: replay: %v", set, err)
 		}
-		if err := membership.Check(run); err == nil || !strings.Contains(err.Error(), "come and go in peer sim alone") {
+		if err := membership.Check(run); err != nil {
 			t.Errorf("%v: on a network: %v", set, err)
 		}
 		for v := range o.Log.Len() {

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
-	"gossiptrainer/gossip/pairs"
+	"gossiptrainer/gossip/participant"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
@@ -117,32 +117,10 @@ type world struct {
 	absent    []fault.Fault
 }
 
-// A machine is that of a member.
-type machine interface {
-	seated
-	Tick(now time.Duration) error
-	Receive(from view.ID, l member.Letter) error
-	Ready() (member.Ready, error)
-	Compute() (k int, err error)
-}
-
-// A seated machine has a council.
-type seated interface {
-	Council() *council.Council
-	Standing() member.Standing
-	Late() bool
-	Leave()
-}
-
-var (
-	_ machine = (*member.Member)(nil)
-	_ machine = (*pairs.Member)(nil)
-)
-
 // An actor is a member with its process.
 type actor struct {
 	id       view.ID
-	m        machine
+	m        participant.Participant
 	uplink   *shape.Sender
 	gone     bool
 	waits    bool           // for a majority
@@ -196,19 +174,12 @@ func (w *world) options(id view.ID) council.Options {
 }
 
 // make returns the machine of a founder, or of a newcomer, which has no log.
-func (w *world) make(id view.ID, log *view.Log) (machine, error) {
-	if w.members.Run().Asynchronous() {
-		o := pairs.Options{Maker: w.members.Pairs(), Fewest: w.config().Min, Council: w.options(id)}
-		if log == nil {
-			return pairs.Join(o)
-		}
-		return pairs.Found(o, log)
-	}
+func (w *world) make(id view.ID, log *view.Log) (participant.Participant, error) {
 	o := member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: w.config().Min, Council: w.options(id)}
-	if log == nil {
-		return member.Join(o)
+	if w.members.Run().Asynchronous() {
+		return participant.New(o, w.members.Pairs(), log)
 	}
-	return member.Found(o, log)
+	return participant.New(o, nil, log)
 }
 
 // run runs the members to the end.
@@ -279,7 +250,7 @@ func (w *world) over() bool {
 	return true
 }
 
-func (w *world) add(id view.ID, m machine) error {
+func (w *world) add(id view.ID, m participant.Participant) error {
 	a := &actor{id: id, m: m, uplink: w.members.Run().Network().NewSender(id)}
 	w.actors[id], w.ids = a, append(w.ids, id)
 	return w.tick(a)
@@ -347,7 +318,7 @@ func (w *world) send(a *actor, p member.Post) {
 	bytes := sim.WireBytes(stream, a.uplink.Link(p.To))
 	if f := p.Frame; f != nil {
 		sent := record.Bytes{Stream: int64(stream), Wire: int64(bytes)}
-		if f.Kind == gossip.Data {
+		if f.Kind == gossip.Data && len(f.Payload) > 0 {
 			sent.Payload = int64(len(f.Payload))
 			a.messages.Stream += int64(stream)
 			if f.Piece == 0 {
@@ -430,7 +401,7 @@ func (w *world) note(a *actor, made *experiment.Member, k int) error {
 		observe(record.Event{Step: new(made.Step(record.Step{
 			Round: k, Time: w.now, Sent: a.sent, Messages: a.messages, Compute: w.happening.Compute, Wait: w.now - a.took}))})
 	}
-	s, due, err := made.Score(k)
+	s, due, err := made.Score(k, made.Model().X)
 	if due && err == nil {
 		observe(record.Event{Score: &s})
 	}

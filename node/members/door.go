@@ -16,6 +16,7 @@ import (
 
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/join"
@@ -284,7 +285,7 @@ func (g *guest) seek(ctx context.Context, who peer.AddrInfo, places chan<- *Plac
 // Join returns the seat of a newcomer at its place.
 func Join(o Options, at *Place) (*Seat, error) {
 	o.Member.Council.ID = at.ID
-	m, err := member.Join(o.Member)
+	m, err := participant.New(o.Member, o.Pairs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}

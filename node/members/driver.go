@@ -21,6 +21,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/pairs"
+	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
@@ -31,9 +33,10 @@ type Options struct {
 	Peer
 	// Member has the maker and the plan. Times fills in the times of its council; Join gives it an id.
 	Member      member.Options
-	MostPayload int   // bytes of payload in a frame
-	MostState   int64 // bytes of the state that a newcomer takes
-	Watch       Watch // sees the run; calls come one at a time
+	Pairs       pairs.Maker // makes members that meet in pairs, in the place of that of Member; nil: they share exchanges
+	MostPayload int         // bytes of payload in a frame
+	MostState   int64       // bytes of the state that a newcomer takes
+	Watch       Watch       // sees the run; calls come one at a time
 }
 
 // A Watch sees a member at work.
@@ -58,7 +61,7 @@ func Times(o council.Options, grace time.Duration) council.Options {
 // A Seat is a member on a network.
 type Seat struct {
 	o       Options
-	m       *member.Member
+	m       participant.Participant
 	office  *postOffice
 	door    *door
 	began   time.Time
@@ -94,6 +97,7 @@ type Outcome struct {
 	Standing member.Standing  // Finished, Left or Excluded
 	Log      *views.Log       // as far as the member knows it
 	Models   map[views.ID]Sum // by member at the end of a finished run
+	Done     map[views.ID]int // the rounds of these members
 	Rounds   int              // that the member has done
 	Sent     record.Bytes
 	Messages record.Messages
@@ -158,14 +162,14 @@ func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
 		return nil, fmt.Errorf("members: %w", err)
 	}
 	o.Member.Council.ID = self
-	m, err := member.Found(o.Member, log)
+	m, err := participant.New(o.Member, o.Pairs, log)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
 	return newSeat(o, m, founders), nil
 }
 
-func newSeat(o Options, m *member.Member, known []views.Member) *Seat {
+func newSeat(o Options, m participant.Participant, known []views.Member) *Seat {
 	self := o.Member.Council.ID
 	log := o.Log.With("member", int(self))
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
@@ -292,10 +296,10 @@ func (s *Seat) serve() error {
 	}
 	if r.Compute && !s.work.busy && r.Standing != member.Excluded {
 		s.work = gradient{k: r.Round, busy: true}
-		k, at, worker, results := r.Round, r.At, s.m.Worker(), s.results
+		k, at, task, results := r.Round, r.At, s.m.Task(), s.results
 		go func() {
 			began := time.Now()
-			g, loss, err := worker.Gradient(k, at)
+			g, loss, err := task.Gradient(k, at)
 			results <- gradient{k: k, g: g, loss: loss, err: err, took: time.Since(began)}
 		}()
 	}
@@ -401,7 +405,7 @@ func (s *Seat) Vitals() Vitals { return s.vitals.read() }
 
 // publish notes the vitals.
 func (s *Seat) publish() {
-	now := Vitals{Rounds: s.o.Member.Plan.Rounds, Waits: member.Lacks(s.m), Silent: s.silent(),
+	now := Vitals{Rounds: s.m.Rounds(), Waits: s.m.Lacks(), Silent: s.silent(),
 		Received: s.o.Host.Total().In,
 		Joins:    slices.Clone(council.Waiting(s.m.Council()))}
 	if c := s.m.Council(); !c.Leads() && !c.Waits() { // others have no reason to write to this member
@@ -410,7 +414,6 @@ func (s *Seat) publish() {
 	now.State, now.Detail = s.doing()
 	if log := s.m.Council().Log(); log != nil {
 		now.View, now.Leaves = *log.Last(), s.leaving(log)
-		now.Rounds = views.Rounds(log, now.Rounds, s.o.Member.Plan.Every)
 	}
 	s.vitals.note(now)
 }
@@ -435,13 +438,13 @@ func (s *Seat) leaving(log *views.Log) (all []id) {
 // Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.
 func (s *Seat) Sent() (record.Bytes, record.Messages) {
 	sent := &s.office.sent
-	payload, stream, messages := sent.payload.Load(), sent.stream.Load(), sent.messages.Load()
-	return record.Bytes{Payload: payload, Stream: stream, Wire: s.o.Host.Total().Out},
-		record.Messages{Count: messages, Stream: stream}
+	return record.Bytes{Payload: sent.payload.Load(), Stream: sent.stream.Load(), Wire: s.o.Host.Total().Out},
+		record.Messages{Count: sent.messages.Load(), Stream: sent.ofMessages.Load()}
 }
 
 func (s *Seat) outcome() Outcome {
-	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models}
+	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models,
+		Done: s.end.rounds}
 	o.Sent, o.Messages = s.Sent()
 	if s.end.models != nil {
 		o.Log = s.end.log
@@ -449,11 +452,6 @@ func (s *Seat) outcome() Outcome {
 	if s.end.alone {
 		o.Standing = member.Left
 	}
-	_, at := s.m.Next()
-	p := s.o.Member.Plan
-	o.Rounds = min(at*p.Every, p.Rounds)
-	if o.Standing == member.Finished {
-		o.Rounds = views.Rounds(o.Log, p.Rounds, p.Every)
-	}
+	o.Rounds = s.m.Done()
 	return o
 }

@@ -19,6 +19,7 @@ type ending struct {
 	finals map[id]final  // the last word of each
 	heard  map[id][]id   // whose results a member knows
 	models map[id]Sum    // of all members at the end, once they are known
+	rounds map[id]int    // that each has done
 	log    *views.Log    // as it was then: the views of those that stay a little longer do not count
 	since  time.Duration // when they were
 	leaves bool          // the member wants to leave
@@ -64,6 +65,7 @@ func (s *Seat) over() bool {
 	case standing == member.Joining:
 		return s.missed(log)
 	case standing != member.Finished:
+		delete(s.end.finals, s.ID()) // a newcomer that it has met may have steps left
 		return false
 	}
 	if s.collect(log); s.end.models == nil {
@@ -111,9 +113,9 @@ func (s *Seat) missed(log *views.Log) bool {
 func (s *Seat) own(log *views.Log) {
 	f, known := s.end.finals[s.ID()]
 	if !known || f.views != log.Len() {
-		f.digest = record.Digest(s.m.Worker().Machine().Params())
+		f.digest = record.Digest(s.m.Params())
 	}
-	f.id, f.views, f.open = s.ID(), log.Len(), s.m.Council().Open() != nil
+	f.id, f.rounds, f.views, f.open = s.ID(), s.m.Done(), log.Len(), s.m.Council().Open() != nil
 	s.end.finals[s.ID()] = f
 }
 
@@ -123,15 +125,15 @@ func (s *Seat) collect(log *views.Log) {
 		return
 	}
 	s.own(log)
-	all := map[id]Sum{}
+	all, rounds := map[id]Sum{}, map[id]int{}
 	for _, m := range s.needed(log) {
 		f, known := s.end.finals[m]
 		if !known || f.open || f.views != log.Len() {
 			return
 		}
-		all[m] = f.digest
+		all[m], rounds[m] = f.digest, f.rounds
 	}
-	s.end.models, s.end.log, s.end.since = all, log.Clone(), s.now()
+	s.end.models, s.end.rounds, s.end.log, s.end.since = all, rounds, log.Clone(), s.now()
 	s.tell()
 }
 

@@ -254,7 +254,7 @@ func (l *lane) put(s network.Stream, buf *[]byte, one letter) error {
 		rest = rest[n:]
 	}
 	if one.Frame != nil {
-		l.post.count(len(one.Frame.Payload), len(*buf))
+		l.post.count(one.Frame, len(*buf))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ const (
 	wantLen   = 4 + 4 + 1
 	pieceHead = 4 + 8 + 8 + sumLen // exchange, bytes of the whole, place of the piece, hash of the whole
 	passedLen = 4
-	finalLen  = 4 + sumLen + 4 + 1 // id, digest, views, open
+	finalLen  = 4 + sumLen + 4 + 4 + 1 // id, digest, rounds, views, open
 	sumLen    = 32
 )
 
@@ -94,6 +94,7 @@ type part struct {
 type final struct {
 	id     id
 	digest [sumLen]byte // of its model
+	rounds int          // that it has done
 	views  int          // records that it knows
 	open   bool         // a change is under way
 }
@@ -167,7 +168,7 @@ func (l *letter) append(dst []byte) ([]byte, error) {
 	case finals:
 		for _, f := range l.finals {
 			dst = append(u32(dst, uint32(f.id)), f.digest[:]...)
-			dst = append(u32(dst, uint32(f.views)), flag(f.open))
+			dst = append(u32(u32(dst, uint32(f.rounds)), uint32(f.views)), flag(f.open))
 		}
 	}
 	return dst, nil
@@ -259,7 +260,7 @@ func parseLetter(k kind, body []byte) (l letter, err error) {
 		for len(r.body) > 0 && r.err == nil {
 			f := final{id: id(r.number())}
 			copy(f.digest[:], r.take(sumLen))
-			f.views, f.open = r.number(), r.flag()
+			f.rounds, f.views, f.open = r.number(), r.number(), r.flag()
 			l.finals = append(l.finals, f)
 		}
 	}

@@ -35,6 +35,7 @@ type job struct {
 	kind        topology.Kind
 	pause       time.Duration // of a gradient
 	verified    bool          // Moniqua at 4 bits with a theta far too small
+	pairs       bool          // members meet in pairs
 }
 
 func (j job) base() topology.Spec { return topology.Spec{Kind: j.kind, Slack: 0.75, Seed: 5} }
@@ -189,10 +190,14 @@ const grace = 1500 * time.Millisecond
 
 func (m *machine) options() Options {
 	j := m.maker.job
-	return Options{Peer: m.Peer, Watch: m.watch, MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
+	o := Options{Peer: m.Peer, Watch: m.watch, MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
 		Maker: m.maker, Plan: j.plan(), Fewest: 1,
 		Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),
 	}}
+	if j.pairs {
+		o.Pairs = pairMaker{m.maker}
+	}
+	return o
 }
 
 func (m *machine) run(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	ma "github.com/multiformats/go-multiaddr"
 
+	"gossiptrainer/gossip"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
@@ -48,13 +49,21 @@ type arrival struct {
 }
 
 // traffic counts what has been sent.
-type traffic struct{ payload, stream, messages atomic.Int64 }
+type traffic struct {
+	payload, stream      atomic.Int64
+	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
+}
 
-// count counts a frame.
-func (p *postOffice) count(payload, stream int) {
-	p.sent.payload.Add(int64(payload))
+// count counts a frame and its bytes on the stream. Its first piece stands for a message. A question has no payload.
+func (p *postOffice) count(f *gossip.Frame, stream int) {
+	if f.Kind == gossip.Data && len(f.Payload) > 0 {
+		p.sent.payload.Add(int64(len(f.Payload)))
+		p.sent.ofMessages.Add(int64(stream))
+		if f.Piece == 0 {
+			p.sent.messages.Add(1)
+		}
+	}
 	p.sent.stream.Add(int64(stream))
-	p.sent.messages.Add(1)
 }
 
 // open begins to take letters.
