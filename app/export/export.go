@@ -19,7 +19,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // About and Example explain the command.
@@ -230,7 +230,7 @@ func (s *source) record() string { return filepath.Join(s.Dir, record.EventsFile
 
 // scan calls see for every event. Events that came after the first look at the length are left out.
 func (s *source) scan(see func(record.Event) error) error {
-	f, err := regular.Open(s.record())
+	f, err := safefile.Open(s.record())
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -42,7 +42,7 @@ type Store struct {
 	run  *experiment.Run
 	rank topology.Rank
 	log  *slog.Logger
-	lock *lockfile.Lock // nil before Find, and where nothing is kept
+	lock *safefile.Lock // nil before Find, and where nothing is kept
 	// Peers is how many peers share the disk, 0 is 1.
 	Peers int
 	room

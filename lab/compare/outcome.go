@@ -7,9 +7,9 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // SayStopped tells the user of a stopped comparison which results exist and that the same command line continues.
@@ -67,8 +67,8 @@ func (m *Matrix) Failed() error {
 // lock keeps other processes from writing results into dir until unlock is
 // called or this process ends.
 func lock(dir string) (unlock func(), err error) {
-	lock, err := lockfile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
-	if _, held := errors.AsType[*lockfile.HeldError](err); held {
+	lock, err := safefile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
+	if _, held := errors.AsType[*safefile.HeldError](err); held {
 		return nil, advice.Usage(
 			fmt.Errorf("compare: another peer compare is writing into %s", dir),
 			"wait until it ends, or choose another folder with -o",
