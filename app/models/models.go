@@ -22,7 +22,6 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
@@ -351,9 +350,9 @@ func (s Score) Write(w io.Writer) error {
 	fmt.Fprintf(t, "model\t%s\n", s.Model)
 	switch {
 	case s.Rows != "":
-		fmt.Fprintf(t, "data\t%s, all %s\n", s.Rows, plural.Of(s.Samples, "row"))
+		fmt.Fprintf(t, "data\t%s, all %s\n", s.Rows, human.Count(s.Samples, "row"))
 	case s.Data != "":
-		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, plural.Of(s.Samples, "sample"))
+		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, human.Count(s.Samples, "sample"))
 	}
 	for _, v := range []struct {
 		name  string

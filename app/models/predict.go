@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
@@ -157,6 +157,6 @@ func (p Predictions) Write(w io.Writer) error {
 		_, err := w.Write(p.text)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.File, plural.Of(p.Rows, "row"))
+	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.File, human.Count(p.Rows, "row"))
 	return err
 }

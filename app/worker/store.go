@@ -19,8 +19,8 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
@@ -255,7 +255,7 @@ func (s *Store) hintRank(err error) error {
 		return err
 	}
 	hint := fmt.Sprintf("this peer has rank %d, and the checkpoints there are of %s %v: name the folder of this peer",
-		s.rank, plural.Noun(len(others), "rank"), others)
+		s.rank, human.Noun(len(others), "rank"), others)
 	if len(s.run.Config().Peers) > 0 && len(others) == 1 {
 		hint = fmt.Sprintf("the roster lists this machine as worker %d, and its state is that of worker %d: put the "+
 			"entries of the roster back in their order, on all machines", s.rank, others[0])

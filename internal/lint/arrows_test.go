@@ -13,7 +13,7 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/safefile", "internal/rng", "internal/kernel", "internal/vec", "gossip/state",
-		"internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample", "internal/record",
+		"internal/safetensors", "internal/settings", "topology", "model/sample", "internal/record",
 		"internal/budget", "internal/human", "internal/stats"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
@@ -50,7 +50,7 @@ var siblings = map[string][]string{
 	"internal/kernel":   {"internal/rng"},    // its random numbers
 	"internal/vec":      {"internal/kernel"}, // its loops in assembly
 	"gossip/state":      {"internal/vec"},    // a snapshot holds vectors as bytes
-	"internal/settings": {"internal/plural"}, // numbers of tensors
+	"internal/settings": {"internal/human"},  // numbers of tensors
 	"topology":          {"internal/rng"},    // graphs that are drawn
 	"internal/stats":    {"internal/human"},  // intervals in words
 	"internal/budget":   {"internal/human"},  // sizes

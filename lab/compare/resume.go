@@ -17,7 +17,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
@@ -172,7 +172,7 @@ func (m *Matrix) bound() {
 	}
 	const share = 2 // of what a process needs at least: estimates leave out what the runtime keeps
 	if fit := max(1, int(free/(share*m.room.needs))); fit < m.Jobs {
-		m.say("%s side by side: the memory has no room for more", plural.Of(fit, "cell"))
+		m.say("%s side by side: the memory has no room for more", human.Count(fit, "cell"))
 		m.Jobs = fit
 	}
 }

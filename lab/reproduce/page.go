@@ -15,7 +15,6 @@ import (
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/stats"
@@ -265,5 +264,5 @@ func comparisons(n int) string {
 	if n == 1 {
 		return "1 comparison is"
 	}
-	return plural.Of(n, "comparison") + " are"
+	return human.Count(n, "comparison") + " are"
 }

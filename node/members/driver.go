@@ -22,7 +22,7 @@ import (
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -391,7 +391,7 @@ func (s *Seat) doing() (record.State, string) {
 	}
 	if n, fewest := len(log.Last().Members), s.o.Member.Fewest; n < fewest {
 		return record.Waiting, fmt.Sprintf("view %d has %s, and the run needs %d (membership.min)", log.Last().View,
-			plural.Of(n, "member"), fewest)
+			human.Count(n, "member"), fewest)
 	}
 	return record.Training, ""
 }
