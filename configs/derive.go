@@ -11,7 +11,7 @@ import (
 
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/registry"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/topology"
 )
 
@@ -124,7 +124,7 @@ func (l *Loaded) hashStart() error {
 	if t.From, err = checkpoint.StateFile(t.From); err != nil {
 		return err
 	}
-	file, err := regular.Open(t.From)
+	file, err := safefile.Open(t.From)
 	if err != nil {
 		return fmt.Errorf("%s %s", t.From, reason(err))
 	}

@@ -3,7 +3,7 @@ package configs
 import (
 	"time"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // membershipRules refuse numbers of members that contradict each other. Package experiment checks that members can come
@@ -12,12 +12,12 @@ var membershipRules = []rule{
 	{[]string{"membership.min", "membership.mode", "topology.size"}, func(c *Config, wrong complain) {
 		if n := c.Topology.Size; c.Views() && c.Membership.Min > n {
 			wrong("membership.min", "the run begins with %s, and with fewer than %d all wait: must be at most %d",
-				plural.Of(n, "member"), c.Membership.Min, n)
+				human.Count(n, "member"), c.Membership.Min, n)
 		}
 	}},
 	{[]string{"membership.max", "membership.mode", "topology.size"}, func(c *Config, wrong complain) {
 		if n := c.Topology.Size; c.Views() && c.Membership.Max < n {
-			wrong("membership.max", "the run begins with %s: must be at least %d, got %d", plural.Of(n, "member"), n,
+			wrong("membership.max", "the run begins with %s: must be at least %d, got %d", human.Count(n, "member"), n,
 				c.Membership.Max)
 		}
 	}},

@@ -14,7 +14,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
@@ -45,7 +45,7 @@ var topologyRules = []rule{
 		func(c *Config, wrong complain) {
 			if n := len(c.Peers); n > 0 && n != c.Topology.Size {
 				wrong("peers", "the roster has %s, but the %s has %s",
-					plural.Of(n, "entry"), c.Topology.Kind, plural.Of(c.Topology.Size, "worker"))
+					human.Count(n, "entry"), c.Topology.Kind, human.Count(c.Topology.Size, "worker"))
 			}
 		}},
 	{[]string{"peers"}, checkRoster},

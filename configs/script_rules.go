@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // scriptRules are the rules of the entries of a script.
@@ -101,7 +101,7 @@ func checkLasting(f *Fault, kind string, wrong complain) {
 func checkMoment(c *Config, f *Fault, wrong complain) {
 	if rounds := int(c.Train.Rounds); !f.At.Timed && f.At.Round >= rounds && c.Train.Epochs == 0 {
 		wrong("at", "the run has %s, so no peer begins round %d: must be at most %d",
-			plural.Of(rounds, "round"), f.At.Round, rounds-1)
+			human.Count(rounds, "round"), f.At.Round, rounds-1)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // Weighted reports whether workers count by their samples.
@@ -55,7 +55,7 @@ var unevenRules = []rule{
 		n := len(c.Data.LabelNoise)
 		if n > 1 && n != c.Topology.Size {
 			wrong("data.label_noise", "must have one number for all workers or one for each of the %d, got %s",
-				c.Topology.Size, plural.Of(n, "number"))
+				c.Topology.Size, human.Count(n, "number"))
 		}
 		for i, share := range c.Data.LabelNoise {
 			if !(share >= 0 && share <= 1) {
@@ -73,7 +73,7 @@ func checkShares(c *Config, wrong complain) {
 	}
 	if n := len(sizes.Shares); n != c.Topology.Size {
 		wrong("data.sizes.shares", "must have one number for each of the %s, got %s",
-			plural.Of(c.Topology.Size, "worker"), plural.Of(n, "number"))
+			human.Count(c.Topology.Size, "worker"), human.Count(n, "number"))
 	}
 	for i, share := range sizes.Shares {
 		at := "data.sizes.shares." + strconv.Itoa(i)

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -174,13 +174,13 @@ func (c task) lockStep(t testing.TB) []string {
 // A cluster is some nodes of one process that know each other's addresses.
 type cluster struct {
 	nodes []*Node
-	logs  *syncBuffer
+	logs  *witness.Page
 }
 
 // newCluster starts nodes on loopback; change may alter the options of each.
 func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cluster {
 	t.Helper()
-	c := &cluster{logs: new(syncBuffer)}
+	c := &cluster{logs: new(witness.Page)}
 	var peers []Peer
 	for i := range n {
 		o := Options{
@@ -270,22 +270,4 @@ func TestRunEqualsLockStep(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A syncBuffer is a bytes.Buffer for several writers.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
@@ -29,7 +30,7 @@ type town struct {
 	mu    sync.Mutex
 	there []peer.AddrInfo
 	tell  []func(peer.AddrInfo)
-	logs  syncBuffer
+	logs  witness.Page
 }
 
 // settle starts a peer that discovers all peers in town and is discovered by them.

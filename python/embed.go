@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 //go:embed gossiptrainer/*.py gossiptrainer/py.typed
@@ -45,7 +45,7 @@ func InstallShort(dir string) error {
 }
 
 func write(path string, content []byte) error {
-	if err := atomicfile.Write(path, content, 0o644); err != nil {
+	if err := safefile.Write(path, content, 0o644); err != nil {
 		return fmt.Errorf("python: %s: %w", path, err)
 	}
 	return nil

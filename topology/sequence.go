@@ -101,3 +101,4 @@ func (q *sequence) At(s int) Row {
 func (q *sequence) Period() int        { return q.graph.Period() }
 func (q *sequence) Neighbours() []Rank { return q.graph.Neighbors(q.rank) }
 func (q *sequence) Ahead() int         { return max(1, q.graph.reach()) }
+func (q *sequence) Behind() int        { return q.Ahead() }

@@ -47,6 +47,9 @@ type Sequence interface {
 	// Ahead returns how many exchanges a worker can be ahead of one that it sends to, ≥ 1. It is 1 if neighbours wait
 	// for each other in every exchange.
 	Ahead() int
+	// Behind returns how many exchanges a receiver of the worker's messages can be behind it, ≥ 1. It is more than Ahead
+	// if workers come and go.
+	Behind() int
 }
 
 // At returns r for every exchange.
@@ -57,6 +60,9 @@ func (r Row) Period() int { return 1 }
 
 // Ahead returns 1.
 func (r Row) Ahead() int { return 1 }
+
+// Behind returns 1.
+func (r Row) Behind() int { return 1 }
 
 // Neighbours returns the workers that this one receives from or sends to, in increasing rank.
 func (r Row) Neighbours() []Rank {

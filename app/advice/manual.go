@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // manual is the page that explains exit codes and warnings.
@@ -36,7 +36,7 @@ const inSource = "docs"
 // pagesOf returns the folder of the documents that a package installs with a program, or else that in the source.
 func pagesOf(program string) string {
 	installed := filepath.Join(filepath.Dir(program), "..", "share", "doc", "gossiptrainer", inSource)
-	if regular.Check(filepath.Join(installed, manual)) != nil {
+	if safefile.Check(filepath.Join(installed, manual)) != nil {
 		return inSource
 	}
 	return installed

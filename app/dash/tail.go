@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // chunk is how many bytes of a record are read at a time. It is more than the longest line.
@@ -85,7 +85,7 @@ func (t *tail) reopen() error {
 		t.close()
 		return restartError{}
 	}
-	if t.file, err = regular.Open(t.path); err != nil {
+	if t.file, err = safefile.Open(t.path); err != nil {
 		return fmt.Errorf("dash: %w", err)
 	}
 	t.size = info.Size()

@@ -9,7 +9,6 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 )
 
 // A Set is one line of "data list".
@@ -121,7 +120,7 @@ func WrongFiles(files []File) error {
 		return nil
 	}
 	return &filesError{fmt.Sprintf("data: %s %s missing or not as published",
-		plural.Part(len(errs), len(files), "file"), plural.Verb(len(errs), "is", "are")), errs}
+		human.Part(len(errs), len(files), "file"), human.Verb(len(errs), "is", "are")), errs}
 }
 
 // A filesError stands for the errors of several files.

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/app/screen"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // describeTopology names the graph of a run for people: ring of 8 with slack 0.2.
@@ -47,7 +47,7 @@ func Run(run *experiment.Run) string {
 	if cfg.LearnsFromData() {
 		learns += " on " + setName(cfg)
 	}
-	size := plural.Of(run.Dim(), "parameter")
+	size := human.Count(run.Dim(), "parameter")
 	if run.Dim() == 0 {
 		size = "a size that is known once its script joins"
 	}
@@ -55,7 +55,7 @@ func Run(run *experiment.Run) string {
 	if gamma := float64(cfg.Algorithm.Gamma); gamma > 0 && gamma < 1 {
 		method += fmt.Sprintf(" with gamma %.4g", gamma)
 	}
-	rounds := plural.Of(int(cfg.Train.Rounds), "round")
+	rounds := human.Count(int(cfg.Train.Rounds), "round")
 	if cfg.Train.Rounds == configs.ByScript {
 		rounds = "as many rounds as the longest script has steps"
 	}

@@ -10,7 +10,6 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
 
@@ -95,7 +94,7 @@ func (r *shownGraph) Write(w io.Writer) error {
 	}
 	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "workers\t%d, %s, diameter %d, slack %g\n",
-		r.Workers, plural.Of(len(r.Edges), "edge"), r.Diameter, r.Slack)
+		r.Workers, human.Count(len(r.Edges), "edge"), r.Diameter, r.Slack)
 	fmt.Fprintf(t, "rho\t%.6f, gap %.6f: distance to consensus after a round of mixing, at most\n", r.Rho, r.Gap)
 	fmt.Fprintf(t, "lambda\tsecond %.6f, least %.6f\n", r.Lambda2, r.LambdaN)
 	fmt.Fprintf(t, "path sums\tS = %.6g, S1 = %.6g: what the certified theta grows with\n", r.S, r.S1)

@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/shards"
 )
 
@@ -91,7 +90,7 @@ func (d *DataCheck) divide(loaded *configs.Loaded) error {
 	least := slices.Min(d.Split.Sizes)
 	if batch := loaded.Config.Train.Batch; batch > least {
 		d.Notes = append(d.Notes, fmt.Sprintf("a worker has %s, fewer than train.batch: %d",
-			plural.Of(least, "row"), batch))
+			human.Count(least, "row"), batch))
 	}
 	return nil
 }
@@ -118,7 +117,7 @@ func (d *DataCheck) note(f *data.Survey, cfg configs.Config) {
 		add("the deviations of columns differ by a factor of %.0f: data.standardise: true helps training", most/least)
 	}
 	if constant > 0 && constant < len(f.Columns) {
-		add("%s one value only", plural.Of(constant, "column")+" "+plural.Verb(constant, "has", "have"))
+		add("%s one value only", human.Count(constant, "column")+" "+human.Verb(constant, "has", "have"))
 	}
 	if n := len(f.Classes); n > 10 && f.Rows < 5*n {
 		add("%d classes for %d rows: is %s the column of the classes?", n, f.Rows, f.Label)
@@ -140,7 +139,7 @@ func (d *DataCheck) Write(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(w, "split     %s to train on, %s to test on; by worker:\n",
-		plural.Of(d.Train, "row"), plural.Of(d.Test, "row"))
+		human.Count(d.Train, "row"), human.Count(d.Test, "row"))
 	return d.Split.Write(w)
 }
 
@@ -152,7 +151,7 @@ const (
 
 func writeSurvey(w io.Writer, f *data.Survey) {
 	fmt.Fprintf(w, "file      %s\nformat    %s\nrows      %d\n", f.File, f.Format, f.Rows)
-	shape := plural.Of(f.Shape.Features(), "value")
+	shape := human.Count(f.Shape.Features(), "value")
 	if f.Shape.H > 1 || f.Shape.W > 1 {
 		shape = fmt.Sprintf("picture of %dx%dx%d", f.Shape.H, f.Shape.W, f.Shape.C)
 	}
@@ -168,9 +167,9 @@ func writeSurvey(w io.Writer, f *data.Survey) {
 		}
 		fmt.Fprintf(w, "%s%s (%d)", separator, clean(c.Name), c.Rows)
 	}
-	fmt.Fprintf(w, "\nmissing   %s", plural.Of(f.Missing, "value"))
+	fmt.Fprintf(w, "\nmissing   %s", human.Count(f.Missing, "value"))
 	if f.Wrong > 0 {
-		fmt.Fprintf(w, "; %s not finite numbers", plural.Of(f.Wrong, "value"))
+		fmt.Fprintf(w, "; %s not finite numbers", human.Count(f.Wrong, "value"))
 	}
 	fmt.Fprintln(w)
 	more := f.Missing + f.Wrong

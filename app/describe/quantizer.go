@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
@@ -140,7 +139,7 @@ func (r *Quantizer) Draw(z []float32, format string) ([]byte, error) {
 func (r *Quantizer) Write(w io.Writer) error {
 	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "compressor\t%s: %s\n", r.Name, r.properties())
-	fmt.Fprintf(t, "vector\t%s, %s\n", r.On, plural.Of(r.Parameters, "parameter"))
+	fmt.Fprintf(t, "vector\t%s, %s\n", r.On, human.Count(r.Parameters, "parameter"))
 	fmt.Fprintf(t, "payload\t%s, %.4g bits per parameter", human.Size(int64(r.Bytes)), r.Bits)
 	if r.Ideal != nil {
 		fmt.Fprintf(t, ", %.4g in an ideal code of order 0", *r.Ideal)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
 
@@ -110,7 +109,7 @@ func (r *sequence) Write(w io.Writer) error {
 	t := human.AlignLeft(w)
 	fmt.Fprintf(t, "workers\t%d, %s, slack %g\n", r.Workers, kind, r.Slack)
 	fmt.Fprintf(t, "period\t%s\n", r.period())
-	fmt.Fprintf(t, "reach\t%s until all know the news of one worker\n", plural.Of(r.Reach, "exchange"))
+	fmt.Fprintf(t, "reach\t%s until all know the news of one worker\n", human.Count(r.Reach, "exchange"))
 	fmt.Fprintf(t, "path sums\tS = %.6g, S1 = %.6g: what the certified theta grows with\n", r.S, r.S1)
 	fmt.Fprintf(t, "messages\tat most %d of a worker in an exchange: %d bytes per parameter, %d at 8 bits\n",
 		r.Messages, 4*r.Messages, r.Messages)
@@ -123,9 +122,9 @@ func (r *sequence) period() string {
 	case r.Period == 0:
 		return "none: each exchange draws its edges; never exact"
 	case r.ExactAfter > 0:
-		return fmt.Sprintf("%s; exact: all models equal their mean after %d", plural.Of(r.Period, "exchange"), r.ExactAfter)
+		return fmt.Sprintf("%s; exact: all models equal their mean after %d", human.Count(r.Period, "exchange"), r.ExactAfter)
 	}
-	return fmt.Sprintf("%s; not exact", plural.Of(r.Period, "exchange"))
+	return fmt.Sprintf("%s; not exact", human.Count(r.Period, "exchange"))
 }
 
 // shortList is the number of distances that are printed.

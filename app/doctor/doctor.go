@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // A Report is the output of "peer doctor".
@@ -29,8 +29,8 @@ type Report struct {
 type brokenError struct{ Checks []string }
 
 func (e *brokenError) Error() string {
-	return fmt.Sprintf("doctor: %s %s broken: %s", plural.Of(len(e.Checks), "check"),
-		plural.Verb(len(e.Checks), "is", "are"),
+	return fmt.Sprintf("doctor: %s %s broken: %s", human.Count(len(e.Checks), "check"),
+		human.Verb(len(e.Checks), "is", "are"),
 		strings.Join(e.Checks, ", "))
 }
 

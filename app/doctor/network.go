@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node"
 	"gossiptrainer/node/socket"
 )
@@ -201,7 +201,7 @@ func judgePort(taken error, listen, addrs []string) Row {
 	return complaint("port", Broken, fmt.Sprintf("cannot %v", taken),
 		fmt.Sprintf("end the program that has %s (ss -lntup "+
 			"names it; a peer of this run that runs here needs no doctor), or set node.listen to a free port and correct the "+
-			"roster", plural.Noun(len(numbers), "port")+" "+strings.Join(numbers, ", ")))
+			"roster", human.Noun(len(numbers), "port")+" "+strings.Join(numbers, ", ")))
 }
 
 // portsOf returns the port numbers in multiaddrs.

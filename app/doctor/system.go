@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/plural"
 )
 
 // program describes this program and this user's peers that run.
@@ -23,7 +22,7 @@ func (p *patient) program() []Row {
 	}
 	if dirs, err := status.Folders(); err == nil {
 		if n := len(status.AskAll(dirs...).Peers); n > 0 {
-			text += "; " + plural.Of(n, "peer") + " of yours " + plural.Verb(n, "runs", "run") + " on this machine"
+			text += "; " + human.Count(n, "peer") + " of yours " + human.Verb(n, "runs", "run") + " on this machine"
 		}
 	}
 	return []Row{ok("program", "%s", text)}
@@ -99,7 +98,7 @@ func judgeFiles(limit uint64, known bool, workers int) Row {
 		return ok("files", "this system tells no limit of open files")
 	case limit < need:
 		return complaint("files", Broken, fmt.Sprintf("a process may open %d files, and a peer of %s needs %d", limit,
-			plural.Of(workers, "worker"), need), fix)
+			human.Count(workers, "worker"), need), fix)
 	case limit < roomy:
 		return complaint("files", Look, fmt.Sprintf("a process may open %d files, which is few", limit), fix)
 	}

@@ -17,9 +17,9 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // About and Example explain the command.
@@ -106,8 +106,8 @@ func (r *Result) Next() string { return r.next }
 
 // Write prints the result for people.
 func (r *Result) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %s, %s, %s\n", r.Path, plural.Of(r.Runs, "run"), plural.Of(r.Workers, "worker"),
-		plural.Of(r.Rows, "row"))
+	_, err := fmt.Fprintf(w, "%s: %s, %s, %s\n", r.Path, human.Count(r.Runs, "run"), human.Count(r.Workers, "worker"),
+		human.Count(r.Rows, "row"))
 	for _, name := range r.Unfinished {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s has not ended: exported as far as its record goes\n", name)
@@ -170,7 +170,7 @@ func sourcesIn(dir string, in *reading) ([]*source, error) {
 		return nil, advice.Usage(fmt.Errorf("export: %s is not the folder of a run or of a comparison", dir),
 			"peer lab prints the folder of its run, and peer runs lists those of output.dir")
 	case kind == runfolder.Several:
-		return nil, advice.Usage(fmt.Errorf("export: %s holds %s: name one of them", dir, plural.Of(len(places), "run")),
+		return nil, advice.Usage(fmt.Errorf("export: %s holds %s: name one of them", dir, human.Count(len(places), "run")),
 			"peer export "+advice.Command(places[len(places)-1].Dir))
 	}
 	return look(dir, places, in)
@@ -230,7 +230,7 @@ func (s *source) record() string { return filepath.Join(s.Dir, record.EventsFile
 
 // scan calls see for every event. Events that came after the first look at the length are left out.
 func (s *source) scan(see func(record.Event) error) error {
-	f, err := regular.Open(s.record())
+	f, err := safefile.Open(s.record())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // A wandB is a folder of runs in the layout of Weights & Biases, one per worker. A run has its settings, history and
@@ -105,7 +105,7 @@ func wandConfig(dir string, rank int) ([]byte, error) {
 	}
 	entries := yaml.MapSlice{{Key: "wandb_version", Value: 1}, {Key: "worker", Value: setting{Value: workerName(rank)}}}
 	file := filepath.Join(dir, runfolder.RunFile)
-	if regular.Check(file) == nil {
+	if safefile.Check(file) == nil {
 		if loaded, err := configs.Load(configs.Source{File: file}); err == nil {
 			settings := loaded.Config.Settings()
 			for _, key := range slices.Sorted(maps.Keys(settings)) {

@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // Describe returns the system, the number of cores and the name of the processor, for people.
 func Describe() string {
-	text := fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, plural.Of(runtime.NumCPU(), "core"))
+	text := fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, human.Count(runtime.NumCPU(), "core"))
 	if name := processor(); name != "" {
 		text += ", " + name
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // A Reserve is room on a disk that a process sets aside for later. The room is free again when the process ends,
@@ -38,7 +38,7 @@ func (r *Reserve) Take() error {
 	}
 	// A file without a name keeps its room until it is closed. Where names of open files cannot go, it goes later.
 	_ = os.Remove(file.Name())
-	if err := atomicfile.Fill(file, r.bytes); err != nil {
+	if err := safefile.Fill(file, r.bytes); err != nil {
 		return errors.Join(err, discard(file))
 	}
 	r.file = file

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
@@ -97,8 +97,8 @@ func commonInput(files []string) (map[string]string, error) {
 
 // Write prints the result.
 func (a Average) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: the mean of %s, %s, %s\n", a.File, plural.Of(len(a.Of), "file"),
-		plural.Of(a.Tensors, "tensor"), plural.Of(a.Elements, "element"))
+	_, err := fmt.Fprintf(w, "%s: the mean of %s, %s, %s\n", a.File, human.Count(len(a.Of), "file"),
+		human.Count(a.Tensors, "tensor"), human.Count(a.Elements, "element"))
 	if err == nil && len(a.Kept) > 0 {
 		_, err = fmt.Fprintf(w, "of the first file, since they hold whole numbers: %s\n", strings.Join(a.Kept, ", "))
 	}

@@ -18,15 +18,13 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
@@ -162,7 +160,7 @@ func (r Request) byClass(done *Score, names []string, counts [][]int) error {
 		return advice.Usage(fmt.Errorf("evaluate: --output %s: %w", r.Picture, err), "end the name in .png, .svg or .pdf")
 	}
 	done.Picture = r.Picture
-	return atomicfile.Write(r.Picture, picture.Bytes(), 0o644)
+	return safefile.Write(r.Picture, picture.Bytes(), 0o644)
 }
 
 // run assembles the run that evaluates a file.
@@ -220,7 +218,7 @@ func (r Request) trained(head train.Saved) (*data.Trained, error) {
 // around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.
 func around(state string) string {
 	file := filepath.Join(filepath.Dir(state), "..", "..", "..", runfolder.RunFile)
-	if regular.Check(file) != nil {
+	if safefile.Check(file) != nil {
 		return ""
 	}
 	return file
@@ -352,9 +350,9 @@ func (s Score) Write(w io.Writer) error {
 	fmt.Fprintf(t, "model\t%s\n", s.Model)
 	switch {
 	case s.Rows != "":
-		fmt.Fprintf(t, "data\t%s, all %s\n", s.Rows, plural.Of(s.Samples, "row"))
+		fmt.Fprintf(t, "data\t%s, all %s\n", s.Rows, human.Count(s.Samples, "row"))
 	case s.Data != "":
-		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, plural.Of(s.Samples, "sample"))
+		fmt.Fprintf(t, "data\t%s, %s of the test split\n", s.Data, human.Count(s.Samples, "sample"))
 	}
 	for _, v := range []struct {
 		name  string

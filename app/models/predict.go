@@ -13,11 +13,11 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 )
@@ -104,7 +104,7 @@ func Predict(r PredictRequest) (Predictions, error) {
 		done.text = text.Bytes()
 		return done, table.Error()
 	}
-	return done, errors.Join(table.Error(), atomicfile.Write(r.Out, text.Bytes(), 0o644))
+	return done, errors.Join(table.Error(), safefile.Write(r.Out, text.Bytes(), 0o644))
 }
 
 // classifier reads the model file.
@@ -157,6 +157,6 @@ func (p Predictions) Write(w io.Writer) error {
 		_, err := w.Write(p.text)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.File, plural.Of(p.Rows, "row"))
+	_, err := fmt.Fprintf(w, "%s: the classes of %s\n", p.File, human.Count(p.Rows, "row"))
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node"
 )
 
@@ -74,6 +74,6 @@ func (p *Part) agree(ctx context.Context, n *node.Node) error {
 	}
 	shares := strings.ReplaceAll(fmt.Sprint(rows), " ", ", ")
 	fmt.Fprintf(p.Display, "the machines have agreed on their rows: data.sizes={law: shares, shares: %s}, %s\n", shares,
-		plural.Of(int(agreed.Config().Train.Rounds), "round"))
+		human.Count(int(agreed.Config().Train.Rounds), "round"))
 	return p.Adopt(agreed)
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // A Place is the folder of a run, with a name for people.
@@ -37,7 +37,7 @@ func Below(dir string) ([]Place, Kind, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, Several, err
 	}
-	if regular.Check(filepath.Join(dir, record.EventsFile)) == nil {
+	if safefile.Check(filepath.Join(dir, record.EventsFile)) == nil {
 		return []Place{{filepath.Base(absolute(dir)), dir}}, OneRun, nil
 	}
 	kind, pattern := Several, "*/"+record.EventsFile
@@ -52,7 +52,7 @@ func Below(dir string) ([]Place, Kind, error) {
 	for _, file := range records {
 		of := path.Dir(file)
 		at := Place{Name: path.Base(of), Dir: filepath.Join(dir, filepath.FromSlash(of))}
-		if regular.Check(filepath.Join(at.Dir, record.EventsFile)) != nil {
+		if safefile.Check(filepath.Join(at.Dir, record.EventsFile)) != nil {
 			continue
 		}
 		if kind == Cells {

@@ -6,7 +6,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // Facts returns what a run file adds to the record of its run.
@@ -21,7 +21,7 @@ func Facts(cfg configs.Config) explain.Facts {
 // Explain says in sentences why a run is slow and how it learns. A run file that this version cannot read adds nothing.
 func Explain(run *record.Run) []explain.Sentence {
 	facts := explain.Facts{}
-	if file := filepath.Join(run.Dir, RunFile); regular.Check(file) == nil {
+	if file := filepath.Join(run.Dir, RunFile); safefile.Check(file) == nil {
 		if loaded, err := configs.Load(configs.Source{File: file}); err == nil {
 			facts = Facts(loaded.Config)
 		}

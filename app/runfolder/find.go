@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // The holders of a run folder that are not the id of a peer.
@@ -146,15 +146,15 @@ func runFolders(cfg configs.Config) ([]string, error) {
 // checkpoints.
 func holderOf(c candidate) string {
 	const longest = 1 << 10 // bytes of an id
-	if id, err := regular.Read(filepath.Join(c.dir, peerIDName), longest); err == nil {
+	if id, err := safefile.Read(filepath.Join(c.dir, peerIDName), longest); err == nil {
 		return strings.TrimSpace(string(id))
 	}
 	key := filepath.Join(c.dir, Checkpoints, rankPrefix+strconv.Itoa(c.ranks[0]), Key)
-	if regular.Check(key) == nil {
+	if safefile.Check(key) == nil {
 		return OfLab
 	}
 	return unknown
 }
 
 // OfPeer reports whether the folder of a run belongs to one peer on a LAN.
-func OfPeer(dir string) bool { return regular.Check(filepath.Join(dir, peerIDName)) == nil }
+func OfPeer(dir string) bool { return safefile.Check(filepath.Join(dir, peerIDName)) == nil }

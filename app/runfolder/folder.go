@@ -25,18 +25,16 @@ import (
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // A Folder is the folder of a run: the resolved run file, the events in order of arrival, the final models, and the
 // summary.
 type Folder struct {
 	Dir     string
-	lock    *lockfile.Lock
+	lock    *safefile.Lock
 	events  *os.File
 	count   int          // of the events of the record
 	waiting bytes.Buffer // events that are not on disk yet
@@ -108,9 +106,9 @@ func (f *Folder) Keep(cfg configs.Config) error {
 		return err
 	}
 	text := cfg.WithoutSecrets().YAML()
-	there, err := regular.Read(f.Path(RunFile), math.MaxInt64-1)
+	there, err := safefile.Read(f.Path(RunFile), math.MaxInt64-1)
 	if err != nil || !bytes.Equal(there, text) { // a run that goes on may find its disk full
-		return atomicfile.Write(f.Path(RunFile), text, Readable)
+		return safefile.Write(f.Path(RunFile), text, Readable)
 	}
 	return nil
 }
@@ -126,12 +124,12 @@ func (f *Folder) keepStart(cfg *configs.Config) error {
 	if absolute, err := filepath.Abs(to); err == nil && absolute == from {
 		return nil // a run that resumes from its folder
 	}
-	source, err := regular.Open(from)
+	source, err := safefile.Open(from)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	file, err := atomicfile.New(to, Readable)
+	file, err := safefile.New(to, Readable)
 	if err != nil {
 		return err
 	}
@@ -154,7 +152,7 @@ func (f *Folder) Mark(id string) error {
 	if !f.fresh {
 		return nil
 	}
-	if err := atomicfile.Write(f.Path(peerIDName), []byte(id+"\n"), Readable); err != nil {
+	if err := safefile.Write(f.Path(peerIDName), []byte(id+"\n"), Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -163,7 +161,7 @@ func (f *Folder) Mark(id string) error {
 // openEvents opens a record to append to, and counts its events. It removes the partial line that a killed process may
 // have left.
 func openEvents(path string) (events *os.File, count int, err error) {
-	text, err := regular.Read(path, math.MaxInt64-1)
+	text, err := safefile.Read(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, err
 	}
@@ -259,19 +257,19 @@ func (f *Folder) Rewind(count int, drop func(record.Event) bool) ([]record.Event
 // replace gives the record a shorter text. Most often that is its beginning, which needs no room on a full disk.
 func (f *Folder) replace(text []byte) error {
 	path := f.Path(record.EventsFile)
-	old, err := regular.Read(path, math.MaxInt64-1)
+	old, err := safefile.Read(path, math.MaxInt64-1)
 	if err != nil {
 		return err
 	}
 	if bytes.HasPrefix(old, text) {
 		return f.events.Truncate(int64(len(text)))
 	}
-	return atomicfile.Write(path, text, Readable)
+	return safefile.Write(path, text, Readable)
 }
 
 // first returns the first events of a record for which drop is false, also as the text of a record.
 func first(path string, count int, drop func(record.Event) bool) (events []record.Event, text []byte, err error) {
-	file, err := regular.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -329,7 +327,7 @@ func (f *Folder) Finish(s record.Summary) error {
 	if err != nil {
 		return fmt.Errorf("output: summary: %w", err)
 	}
-	if err := atomicfile.Write(f.Path(record.SummaryFile), append(text, '\n'), Readable); err != nil {
+	if err := safefile.Write(f.Path(record.SummaryFile), append(text, '\n'), Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if f.err != nil {

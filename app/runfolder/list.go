@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // About texts and examples explain the commands.
@@ -178,7 +178,7 @@ func (r *Run) read() error {
 	if r.Began, err = Began(r.Dir); err != nil {
 		return err
 	}
-	if file := filepath.Join(r.Dir, RunFile); regular.Check(file) == nil {
+	if file := filepath.Join(r.Dir, RunFile); safefile.Check(file) == nil {
 		if loaded, err := configs.Load(configs.Source{File: file}); err == nil {
 			r.describe(loaded.Config)
 		}
@@ -215,7 +215,7 @@ const lastBytes = 256 << 10
 
 // look takes the last records of a run that has not ended.
 func (r *Run) look() error {
-	f, err := regular.Open(filepath.Join(r.Dir, record.EventsFile))
+	f, err := safefile.Open(filepath.Join(r.Dir, record.EventsFile))
 	if err != nil {
 		return err
 	}

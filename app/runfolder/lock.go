@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // lockName is the file that the process which writes into a folder locks.
@@ -28,9 +28,9 @@ func (e *LockedError) Hint() string {
 
 // Lock keeps other processes from the state of a run in dir. The error is a *LockedError
 // where another process has it.
-func Lock(dir string) (*lockfile.Lock, error) {
-	lock, err := lockfile.Acquire(filepath.Join(dir, lockName), Readable)
-	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
+func Lock(dir string) (*safefile.Lock, error) {
+	lock, err := safefile.Acquire(filepath.Join(dir, lockName), Readable)
+	if held, ok := errors.AsType[*safefile.HeldError](err); ok {
 		return nil, &LockedError{dir, held}
 	}
 	if err != nil {
@@ -40,4 +40,4 @@ func Lock(dir string) (*lockfile.Lock, error) {
 }
 
 // InUse reports whether a process writes into the folder of a run.
-func InUse(dir string) (bool, error) { return lockfile.Held(filepath.Join(dir, lockName)) }
+func InUse(dir string) (bool, error) { return safefile.Held(filepath.Join(dir, lockName)) }

@@ -13,7 +13,6 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 )
 
 // A Prune says which runs are removed.
@@ -43,13 +42,13 @@ type Removed struct {
 
 // Write prints the result for people.
 func (p *Pruned) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed %s, freed %s\n", plural.Of(len(p.Removed), "run"), human.Size(p.Bytes))
+	_, err := fmt.Fprintf(w, "removed %s, freed %s\n", human.Count(len(p.Removed), "run"), human.Size(p.Bytes))
 	if err == nil && p.Kept > 0 {
-		_, err = fmt.Fprintf(w, "kept %s\n", plural.Of(p.Kept, "run"))
+		_, err = fmt.Fprintf(w, "kept %s\n", human.Count(p.Kept, "run"))
 	}
 	if err == nil && len(p.Spared) > 0 {
 		_, err = fmt.Fprintf(w, "%d of them %s not finished: only its name removes a stopped or damaged run\n",
-			len(p.Spared), plural.Verb(len(p.Spared), "is", "are"))
+			len(p.Spared), human.Verb(len(p.Spared), "is", "are"))
 	}
 	return err
 }
@@ -71,7 +70,7 @@ func (p Prune) Do(args []string) (*Pruned, error) {
 			fmt.Fprintf(p.Talk, "%s  began %s, %s, %s\n", r.Dir, r.Began.Format("2006-01-02 15:04"), r.State,
 				human.Size(r.Bytes))
 		}
-		yes, err := p.Ask(fmt.Sprintf("remove %s and free %s?", plural.Of(len(chosen), "run"), human.Size(bytes)))
+		yes, err := p.Ask(fmt.Sprintf("remove %s and free %s?", human.Count(len(chosen), "run"), human.Size(bytes)))
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +82,7 @@ func (p Prune) Do(args []string) (*Pruned, error) {
 	return done, p.Show("removing runs", func(watch func(done, all int64)) error {
 		for _, r := range chosen {
 			if err := remove(r.Dir); err != nil {
-				return fmt.Errorf("runs: prune, after %s: %w", plural.Of(len(done.Removed), "run"), err)
+				return fmt.Errorf("runs: prune, after %s: %w", human.Count(len(done.Removed), "run"), err)
 			}
 			done.Removed, done.Bytes = append(done.Removed, r), done.Bytes+r.Bytes
 			watch(done.Bytes, bytes)

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // OpenRecord reads the run of a folder and checks its record against its run file. A run file that this version cannot
@@ -23,7 +23,7 @@ func OpenRecord(dir string) (*record.Run, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, RunFile)
-	if regular.Check(file) != nil {
+	if safefile.Check(file) != nil {
 		return run, nil
 	}
 	loaded, err := configs.Load(configs.Source{File: file})

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/gossip/view"
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/topology"
 )
 
@@ -25,7 +25,7 @@ func WriteViews(file string, log *view.Log) error {
 			return fmt.Errorf("output: %w", err)
 		}
 	}
-	if err := atomicfile.Write(file, text, Readable); err != nil {
+	if err := safefile.Write(file, text, Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil

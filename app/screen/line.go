@@ -13,7 +13,7 @@ import (
 // keys name.
 func (d *Dashboard) Line(now time.Time) string {
 	m := d.Means()
-	s := "round=" + human.Of(d.Round(), d.run.Rounds)
+	s := "round=" + human.Fraction(d.Round(), d.run.Rounds)
 	if m.Peers > 0 {
 		s += fmt.Sprintf(" loss=%.4g gap=%.2g", m.Loss, m.Gap)
 		if !math.IsNaN(m.Out) {

@@ -126,7 +126,7 @@ func (d *Dashboard) head() string {
 }
 
 func (d *Dashboard) progress(now time.Time, width int) string {
-	text := "round " + human.Of(d.Round(), d.run.Rounds)
+	text := "round " + human.Fraction(d.Round(), d.run.Rounds)
 	share := d.share()
 	if t, what, ok := d.testing(); ok {
 		text, share = what, t.share

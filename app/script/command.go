@@ -17,7 +17,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // separator stands before the command of a script.
@@ -93,7 +93,7 @@ func Files(command []string) ([]File, error) {
 }
 
 func sum(name string) (File, error) {
-	f, err := regular.Open(name)
+	f, err := safefile.Open(name)
 	if err != nil {
 		return File{}, err
 	}

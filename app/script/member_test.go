@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"gossiptrainer/gossip/retrace"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/witness"
 	"gossiptrainer/node/hall"
 	"gossiptrainer/topology"
 )
@@ -28,19 +28,7 @@ type world struct {
 	all    map[views.ID]*Member
 	gone   map[views.ID]bool // members that no other one reaches
 	mu     sync.Mutex
-	said   map[views.ID]*page
-}
-
-// A page has what a script prints.
-type page struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (p *page) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(b)
+	said   map[views.ID]*witness.Page
 }
 
 // named returns a member whose key is its name.
@@ -70,7 +58,7 @@ func newWorld(t *testing.T, founders, rounds int, joins ...int) *world {
 		record = next
 	}
 	return &world{t: t, log: log, rounds: rounds, all: map[views.ID]*Member{}, gone: map[views.ID]bool{},
-		said: map[views.ID]*page{}}
+		said: map[views.ID]*witness.Page{}}
 }
 
 // Ask is that of a Hall.
@@ -95,7 +83,7 @@ func (w *world) start(id views.ID, words string) *Member {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	out := &page{}
+	out := &witness.Page{}
 	c, err := Begin(w.t.Context(), Options{Command: []string{self, actor, words}, Out: out, Views: true,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -144,7 +132,7 @@ func (w *world) round(c *Member, id views.ID, k int, x, g []float32) error {
 
 // lines returns what the script of a member has printed, without its name.
 func (w *world) lines(id views.ID) (all []string) {
-	for line := range strings.Lines(w.said[id].text.String()) {
+	for line := range strings.Lines(w.said[id].String()) {
 		_, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		all = append(all, text)
 	}

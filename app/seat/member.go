@@ -25,7 +25,7 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
@@ -85,7 +85,7 @@ func (r *Result) Told() []record.Membership { return r.views }
 // String describes the result for people.
 func (r *Result) String() string {
 	return fmt.Sprintf("member %d has %s after %s and %s: model %.8s in %s, the log of views in %s", r.Member, r.End,
-		plural.Of(r.Rounds, "round"), plural.Of(r.Views, "view"), r.Final.Digest, r.File, r.Log)
+		human.Count(r.Rounds, "round"), human.Count(r.Views, "view"), r.Final.Digest, r.File, r.Log)
 }
 
 // Take takes part until the run is over, or until the member has left, which it does when leave is closed. A member
@@ -256,7 +256,7 @@ func (m *Member) View(r view.Record) {
 	if r.View == 0 {
 		why = "the founders"
 	}
-	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
+	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
 	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
 		Here: len(r.Members)}})

@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -76,7 +75,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	}
 	n := int64(run.N())
-	needs, of := n*run.Memory(), plural.Of(run.N(), "worker")
+	needs, of := n*run.Memory(), human.Count(run.N(), "worker")
 	switch mode {
 	case "lab":
 		if n > mostProcesses {
@@ -96,7 +95,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		key = "topology.size" // the number of workers takes the memory, not the model
 	}
 	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
-		of, plural.Of(run.Dim(), "parameter"), human.Size(memory), human.Size(needs)),
+		of, human.Count(run.Dim(), "parameter"), human.Size(memory), human.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
 		With("model.hidden", "model.depth", "model.dim", "train.batch",
 			"topology.size", "topology.rows", "topology.cols", "topology.file")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/fault"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -49,7 +49,7 @@ func (m *missed) why(rounds int) string {
 	case m.At.Timed:
 		return fmt.Sprintf("the run ended after %v", m.lasted.Round(time.Millisecond))
 	case m.At.Round < rounds: // real peers were done before their supervisor heard of that round
-		return fmt.Sprintf("the run ended after %s, before the fault could begin", plural.Of(rounds, "round"))
+		return fmt.Sprintf("the run ended after %s, before the fault could begin", human.Count(rounds, "round"))
 	}
-	return fmt.Sprintf("the run ended after %s", plural.Of(rounds, "round"))
+	return fmt.Sprintf("the run ended after %s", human.Count(rounds, "round"))
 }

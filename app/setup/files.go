@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // Endings of the files of a run.
@@ -102,16 +102,16 @@ func (p paths) write(runFile, secret string, o Overwrite) (err error) {
 			claimed.Close()
 			made = append(made, f.name)
 		}
-		if err := atomicfile.Write(f.name, []byte(f.text), f.perm); err != nil {
+		if err := safefile.Write(f.name, []byte(f.text), f.perm); err != nil {
 			return unwritable(err)
 		}
 	}
-	return atomicfile.SyncFolder(".")
+	return safefile.SyncFolder(".")
 }
 
 // replace replaces a run file.
 func replace(name, text string) error {
-	if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
+	if err := safefile.Write(name, []byte(text), 0o644); err != nil {
 		return unwritable(err)
 	}
 	return nil

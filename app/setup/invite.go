@@ -20,7 +20,7 @@ import (
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/app/status"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node/identity"
 )
 
@@ -108,7 +108,7 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 		if outcome.Joined > 0 {
 			again = append(again, "--machines", strconv.Itoa(missing))
 		}
-		i.say("%s joined; %s makes a token for the others", plural.Of(outcome.Joined, "machine"), advice.Command(again...))
+		i.say("%s joined; %s makes a token for the others", human.Count(outcome.Joined, "machine"), advice.Command(again...))
 	}
 	return err
 }

@@ -246,7 +246,7 @@ func (s Answer) cells() []string {
 		state += fmt.Sprintf(" %.0f %%", 100*s.Share)
 	}
 	return []string{
-		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), human.Of(s.Round, configs.Rounds(s.Rounds).Known()),
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), human.Fraction(s.Round, configs.Rounds(s.Rounds).Known()),
 		loss, state, waits,
 		fmt.Sprintf("%d/%d", up, needed), human.Size(s.Sent.Wire), human.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node"
 )
 
@@ -68,7 +68,7 @@ func (c *Membership) write(w io.Writer) error {
 	if c.Why != "" {
 		text += " (" + c.Why + ")"
 	}
-	text += fmt.Sprintf(": %s: %s", plural.Of(len(c.Members), "member"), people(c.Members))
+	text += fmt.Sprintf(": %s: %s", human.Count(len(c.Members), "member"), people(c.Members))
 	for _, part := range []struct{ what, who string }{
 		{"joins", people(c.Joins)}, {"leaves", list(c.Leaves)}, {"silent", list(c.Silent)},
 	} {

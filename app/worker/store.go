@@ -19,9 +19,9 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -42,7 +42,7 @@ type Store struct {
 	run  *experiment.Run
 	rank topology.Rank
 	log  *slog.Logger
-	lock *lockfile.Lock // nil before Find, and where nothing is kept
+	lock *safefile.Lock // nil before Find, and where nothing is kept
 	// Peers is how many peers share the disk, 0 is 1.
 	Peers int
 	room
@@ -255,7 +255,7 @@ func (s *Store) hintRank(err error) error {
 		return err
 	}
 	hint := fmt.Sprintf("this peer has rank %d, and the checkpoints there are of %s %v: name the folder of this peer",
-		s.rank, plural.Noun(len(others), "rank"), others)
+		s.rank, human.Noun(len(others), "rank"), others)
 	if len(s.run.Config().Peers) > 0 && len(others) == 1 {
 		hint = fmt.Sprintf("the roster lists this machine as worker %d, and its state is that of worker %d: put the "+
 			"entries of the roster back in their order, on all machines", s.rank, others[0])

@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // runFile is the FILE argument and the --set flag of commands that take a run file.
@@ -48,7 +48,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	file := f.name
 	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
 		f.folder, file = file, filepath.Join(file, runfolder.RunFile)
-		if err := regular.Check(file); err != nil {
+		if err := safefile.Check(file); err != nil {
 			return nil, advice.Usage(
 				fmt.Errorf("--resume: %s is not a run folder: %w", f.folder, err),
 				"name a folder that peer lab or peer run has printed, or the run file",

@@ -212,7 +212,7 @@ func (b *builder) controlled(p retrace.Place, lane int) *moniqua.Codec {
 		panic(err)
 	}
 	codec.Verify = true
-	codec.Behind(p.Rows.(view.Rows).Behind())
+	codec.Behind(p.Rows.Behind())
 	return codec
 }
 

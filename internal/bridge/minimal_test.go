@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/internal/witness"
 )
 
 // python returns the interpreter of the tests: that of PEER_PYTHON, or any.
@@ -26,7 +27,7 @@ func python(t *testing.T) string {
 func TestMinimalScriptTrains(t *testing.T) {
 	for _, memory := range memories() {
 		t.Run(string(memory), func(t *testing.T) {
-			var out page
+			var out witness.Page
 			var scripts []*Script
 			losses := make([]int, 2)
 			for rank := range 2 {

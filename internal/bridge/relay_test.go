@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/witness"
 )
 
 // attach joins at the address that a relay announces, and leaves with some last messages.
@@ -37,7 +39,7 @@ func TestARelayLendsItsPlace(t *testing.T) {
 		"ended with exit code": nil,
 		"raised: no GPU":       {message(KindError, 0, Failure{"no GPU", ""})},
 	} {
-		var said page
+		var said witness.Page
 		read, written := io.Pipe()
 		s := start(t, Options{Command: actor("relay"), Rank: -1, Out: written, Err: &said})
 		address, err := bufio.NewReader(read).ReadString('\n')

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,25 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gossiptrainer/gossip/pace"
+	"gossiptrainer/internal/witness"
 )
-
-// A page collects output.
-type page struct {
-	lock sync.Mutex
-	text strings.Builder
-}
-
-func (p *page) Write(b []byte) (int, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	return p.text.Write(b)
-}
-
-func (p *page) String() string {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	return p.text.String()
-}
 
 func start(t *testing.T, o Options) *Script {
 	t.Helper()
@@ -86,7 +68,7 @@ func begin(t *testing.T, s *Script, blob []byte) []float32 {
 func TestAScriptTrains(t *testing.T) {
 	for _, memory := range append(memories(), overTCP) {
 		t.Run(string(memory), func(t *testing.T) {
-			var out page
+			var out witness.Page
 			var losses, rates, scores []string
 			s := start(t, Options{Command: actor("trains", string(memory)), Rank: 3, Out: &out, Err: &out,
 				TCP:    memory == overTCP,
@@ -229,7 +211,7 @@ func TestWrongHelloIsRefused(t *testing.T) {
 		"bad key":         "unknown field \"colour\"",
 	} {
 		t.Run(role, func(t *testing.T) {
-			var out page
+			var out witness.Page
 			s := start(t, Options{Command: actor(role, t.TempDir()), Rank: -1, Out: &out})
 			if _, _, err := s.Hello(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
@@ -245,7 +227,7 @@ func TestWrongHelloIsRefused(t *testing.T) {
 }
 
 func TestRefusedScriptHearsWhy(t *testing.T) {
-	var out page
+	var out witness.Page
 	s := start(t, Options{Command: actor("trains", string(memories()[0])), Rank: 0, Out: &out})
 	if _, _, err := s.Hello(t.Context()); err != nil {
 		t.Fatal(err)
@@ -294,7 +276,7 @@ func TestScriptsMayEndEarly(t *testing.T) {
 // A script calls in its turn, and after FINISH, when it keeps its vector.
 func TestAScriptCalls(t *testing.T) {
 	for _, memory := range append(memories(), overTCP) {
-		var out page
+		var out witness.Page
 		s := start(t, Options{Command: actor("calls", string(memory)), Rank: 0, Out: &out, TCP: memory == overTCP})
 		if err := s.End(End{}, nil); err == nil || !strings.Contains(err.Error(), "not the peer's turn") {
 			t.Errorf("End before HELLO: %v", err)
@@ -450,7 +432,7 @@ func TestNoProcessOfTheScriptStays(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: it needs /proc and process groups")
 	}
-	var out page
+	var out witness.Page
 	s := start(t, Options{Command: actor("forks", string(Memfd)), Rank: -1, Out: &out, linger: time.Minute})
 	if err := lastError(s); !errors.Is(err, ErrLeft) {
 		t.Errorf("error %v", err)
@@ -473,7 +455,7 @@ func TestEscapedProcessIsNotWaitedFor(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: it needs process groups")
 	}
-	var out page
+	var out witness.Page
 	s := start(t, Options{Command: actor("escapes", string(Memfd)), Rank: -1, Out: &out, linger: 100 * time.Millisecond})
 	if err := lastError(s); !errors.Is(err, ErrLeft) {
 		t.Errorf("error %v", err)
@@ -530,7 +512,7 @@ func TestEnvironmentOfTheScript(t *testing.T) {
 	}
 	t.Setenv("PYTHONPATH", "theirs")
 	t.Setenv("PEER_SEED", "1")
-	var out page
+	var out witness.Page
 	s := start(t, Options{Command: actor("environment"), Rank: 1, Out: &out, PythonPath: "ours",
 		Env: []string{"PEER_SEED=7"}})
 	if err := s.Wait(); err == nil {
@@ -545,7 +527,7 @@ func TestCommandsThatCannotStart(t *testing.T) {
 	if _, err := Start(t.Context(), Options{}); err == nil {
 		t.Error("an empty command starts")
 	}
-	_, err := Start(t.Context(), Options{Command: []string{"no-such-program-anywhere"}, Out: &page{}})
+	_, err := Start(t.Context(), Options{Command: []string{"no-such-program-anywhere"}, Out: &witness.Page{}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-program-anywhere") ||
 		!strings.Contains(err.Error(), "after --") {
 		t.Errorf("error %v", err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"gossiptrainer/internal/witness"
 )
 
 // at returns the state of a conversation in a phase, with a vector of ten elements and round 5 as the last.
@@ -188,7 +190,7 @@ func TestLinesOfOutput(t *testing.T) {
 		{[]string{strings.Repeat("10%\r", maxLine), "done\n"}, "[7] done\n"},
 		{nil, ""},
 	} {
-		var out page
+		var out witness.Page
 		l := newLines(&out, "[7] ", new(sync.Mutex))
 		for _, part := range test.parts {
 			if n, err := io.WriteString(l, part); n != len(part) || err != nil {
@@ -241,7 +243,7 @@ func FuzzConversation(f *testing.F) {
 				}
 			}
 		}
-		var out page
+		var out witness.Page
 		l := newLines(&out, "[0] ", new(sync.Mutex))
 		_, _ = io.WriteString(l, line)
 		l.end()

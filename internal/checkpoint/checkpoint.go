@@ -25,7 +25,7 @@ import (
 	"strings"
 
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 const (
@@ -123,7 +123,7 @@ func (d *Draft) commit() error {
 	if err = errors.Join(err, finish(manifest, int64(len(text)))); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncFolder(d.path); err != nil {
+	if err := safefile.SyncFolder(d.path); err != nil {
 		return err
 	}
 	final := filepath.Join(d.dir, folderName(d.Round))
@@ -133,7 +133,7 @@ func (d *Draft) commit() error {
 	if err := os.Rename(d.path, final); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(d.dir)
+	return safefile.SyncFolder(d.dir)
 }
 
 // Drop removes the draft. A spare stays for the next one.

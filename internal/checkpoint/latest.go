@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // A Found is a checkpoint read from disk.
@@ -162,7 +162,7 @@ func describe(path string, k int) (document, error) {
 }
 
 func readManifest(path string) (document, error) {
-	f, err := regular.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return document{}, err
 	}
@@ -178,7 +178,7 @@ func readManifest(path string) (document, error) {
 type pathReader string
 
 func (p pathReader) ReadAt(b []byte, at int64) (int, error) {
-	f, err := regular.Open(string(p))
+	f, err := safefile.Open(string(p))
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +189,7 @@ func (p pathReader) ReadAt(b []byte, at int64) (int, error) {
 // readState reads a state and checks its size and hash against want. It checks the size
 // before it allocates memory. Long vectors stay in the file.
 func readState(path string, want file) (*state.Snapshot, error) {
-	f, err := regular.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // A spare is the folder of a checkpoint that is not needed any more. The next draft is written over its files, and so
@@ -24,7 +24,7 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 	}
 	for _, k := range rounds {
 		if k > 0 {
-			_ = open(filepath.Join(dir, folderName(k), stateFile), 0, bytes, atomicfile.Allocate) // as far as there is room
+			_ = open(filepath.Join(dir, folderName(k), stateFile), 0, bytes, safefile.Allocate) // as far as there is room
 		}
 	}
 	text, err := document{Version: version, Manifest: m, State: file{SHA256: digest(nil)}}.encode()
@@ -37,8 +37,8 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	const digits = 64 // more in the numbers of a later manifest
-	err = errors.Join(open(filepath.Join(path, stateFile), os.O_CREATE, bytes, atomicfile.Fill),
-		open(filepath.Join(path, manifestFile), os.O_CREATE, int64(len(text)+digits), atomicfile.Fill))
+	err = errors.Join(open(filepath.Join(path, stateFile), os.O_CREATE, bytes, safefile.Fill),
+		open(filepath.Join(path, manifestFile), os.O_CREATE, int64(len(text)+digits), safefile.Fill))
 	switch {
 	case err == nil:
 		return nil

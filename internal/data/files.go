@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // zstdWindow bounds the memory that a .zst file may ask for, in bytes.
@@ -114,7 +114,7 @@ func (c *cursor) behind() string {
 	if c.gzip == nil || c.gzip.behind == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s behind the gzip data are not read: is the file whole?", plural.Of(int(c.gzip.behind), "byte"))
+	return fmt.Sprintf("%s behind the gzip data are not read: is the file whole?", human.Count(int(c.gzip.behind), "byte"))
 }
 
 // Read implements io.Reader.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/model/sample"
 )
 
@@ -166,7 +166,7 @@ func (t *imageFolder) measure() error {
 	t.made = form{format: "pictures by folder", label: "the folders", pixels: true,
 		shape: sample.Shape{H: first.Height, W: first.Width, C: channels}}
 	if turned > 0 {
-		t.made.notes = append(t.made.notes, plural.Of(turned, "picture")+" "+plural.Verb(turned, "is", "are")+
+		t.made.notes = append(t.made.notes, human.Count(turned, "picture")+" "+human.Verb(turned, "is", "are")+
 			" turned as the EXIF orientation says")
 	}
 	t.noteOthers()
@@ -185,8 +185,8 @@ func (t *imageFolder) noteOthers() {
 		names = append(names, name)
 	}
 	if count > 0 {
-		t.made.notes = append(t.made.notes, plural.Of(count, "file")+" "+plural.Verb(count, "is no picture and is", "are no "+
-			"pictures and are")+" left out: "+several(names))
+		t.made.notes = append(t.made.notes, human.Count(count, "file")+" "+human.Verb(count, "is no picture and is",
+			"are no pictures and are")+" left out: "+several(names))
 	}
 }
 

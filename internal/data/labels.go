@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // Absence says which texts stand for a missing value; nil means the usual ones. The empty text always does.
@@ -168,5 +168,5 @@ func (t *tally) notes(file string, name func(text string) string, missing Absenc
 // missingClass warns of a class whose name usually stands for a missing value.
 func missingClass(file, text string, rows int) string {
 	return fmt.Sprintf("%s: the label %q of %s is a class: if it stands for missing labels, set data.missing: [%q]",
-		file, text, plural.Of(rows, "row"), text)
+		file, text, human.Count(rows, "row"), text)
 }

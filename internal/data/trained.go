@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/model/sample"
 )
 
@@ -37,7 +37,7 @@ func (spec FileSpec) fit() (FileSpec, error) {
 			several(classes))
 	case spec.Features > 0 && spec.Features != values:
 		return spec, atFile(spec.Path, "data.dimension is %d, but the model takes %s", spec.Features,
-			plural.Of(values, "value"))
+			human.Count(values, "value"))
 	}
 	spec.Classes, spec.Features = classes, values
 	if t.First != nil {
@@ -114,7 +114,7 @@ func (t *Trained) checkLabels(file string, labels tally, name func(text string) 
 	var unknown []string
 	for k, text := range labels.texts {
 		if !slices.Contains(classes, name(text)) {
-			unknown = append(unknown, fmt.Sprintf("%.40q (%s)", text, plural.Of(labels.rows[k], "row")))
+			unknown = append(unknown, fmt.Sprintf("%.40q (%s)", text, human.Count(labels.rows[k], "row")))
 		}
 	}
 	if len(unknown) == 0 {

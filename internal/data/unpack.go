@@ -9,7 +9,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // unpack extracts the files of a set from the publisher's .tar.gz, from any folder in it. It puts files with the right
@@ -42,7 +42,7 @@ func unpack(archive string, info Info, folder string) error {
 
 // writeChecked replaces the content of path by r, or leaves it unchanged if r has another checksum.
 func writeChecked(path string, r io.Reader, set string, want Content) error {
-	out, err := atomicfile.New(path, 0o644)
+	out, err := safefile.New(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("data: %s: %w", set, err)
 	}

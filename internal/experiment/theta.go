@@ -219,10 +219,8 @@ func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify, c.Audit, c.Exact = a.Theta.Verify, b.beside.audit, b.exact
-	if late, ok := b.rows.(interface{ Behind() int }); ok { // members come and go
-		c.Behind(late.Behind())
-	} else if b.rows != nil {
-		c.Behind(b.rows.Ahead())
+	if b.rows != nil {
+		c.Behind(b.rows.Behind())
 	}
 	if b.controlled() {
 		c.Levels, c.Bits = 1<<a.Controller.MaxBits, b.chosen()

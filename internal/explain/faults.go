@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/stats"
 )
@@ -44,7 +43,7 @@ func (w *worker) returned(rank int) []Sentence {
 			paused += max(0, p.took.Seconds()-usual/float64(rounds)*float64(p.until-p.after))
 		}
 	}
-	text := fmt.Sprintf("the process of worker %d died and came back %s", rank, plural.Of(len(w.returns), "time"))
+	text := fmt.Sprintf("the process of worker %d died and came back %s", rank, human.Count(len(w.returns), "time"))
 	if paused > 0 {
 		text += fmt.Sprintf(", and its rounds around that took %s longer than its others, %s of the run",
 			human.Seconds(paused), human.Percent(paused/w.Last.Time.Seconds()))
@@ -67,7 +66,7 @@ func (r *Record) linksLost() []Sentence {
 			}
 			if lost > 0 {
 				said = append(said, says(LinkLost, Warning, "link %d-%d broke %s and was made again, while the processes of "+
-					"both workers went on", i, j, plural.Of(int(lost), "time")).on(i, j))
+					"both workers went on", i, j, human.Count(int(lost), "time")).on(i, j))
 			}
 		}
 	}
@@ -103,5 +102,5 @@ func (r *Record) samples() []Sentence {
 	}
 	return []Sentence{says(FewSamples, Warning, "worker %d trains on %s, the median worker on %.0f: in as many "+
 		"rounds it sees each of them %.2g times as often", fewest,
-		plural.Of(int(own), "row"), usual, usual/own).of(fewest)}
+		human.Count(int(own), "row"), usual, usual/own).of(fewest)}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -53,7 +52,7 @@ func (r *Record) paths() []Sentence {
 	const most = 3
 	if n := len(kept); n > most {
 		kept = []Sentence{says(Paths, Note, "%s use the fastest of several networks: peer dash shows each",
-			plural.Of(n, "link"))}
+			human.Count(n, "link"))}
 	}
 	return append(missing[:min(len(missing), most)], kept...)
 }

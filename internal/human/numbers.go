@@ -1,4 +1,4 @@
-// Package human writes numbers and long lines for people.
+// Package human writes numbers, nouns after them, tables and long lines for people.
 package human
 
 import (

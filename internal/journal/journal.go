@@ -20,7 +20,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/replay"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -213,7 +213,7 @@ func (j *Journal) place(slot, piece int) (place, error) {
 	parts := j.slots.Parts()
 	if slot < j.base || slot >= j.next() || piece < 0 || piece >= parts {
 		return place{}, fmt.Errorf("journal: message of slot %d, piece %d: only %d to %d are there, in %s",
-			slot, piece, j.base, j.next()-1, plural.Of(parts, "piece"))
+			slot, piece, j.base, j.next()-1, human.Count(parts, "piece"))
 	}
 	return j.places[(slot-j.base)*parts+piece], nil
 }
@@ -255,7 +255,7 @@ func (j *Journal) Sync(round int) error {
 	before := j.slots.Of(round, 0)
 	if err := j.flush(); err != nil && slices.ContainsFunc(j.held, func(r *record) bool { return r.slot < before }) {
 		defer j.mu.Unlock()
-		return fmt.Errorf("journal: only in memory: %s of %d bytes: %w", plural.Of(len(j.held), "frame"), j.heldSize, err)
+		return fmt.Errorf("journal: only in memory: %s of %d bytes: %w", human.Count(len(j.held), "frame"), j.heldSize, err)
 	}
 	var fresh []*segment
 	for _, s := range j.segments {

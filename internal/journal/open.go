@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -80,7 +80,7 @@ func numberOf(name string) (n int, ok bool) {
 // slot next, and truncates the file there. It does not read payloads. It reports whether
 // it has reached that message; over says that an earlier segment has.
 func (j *Journal) scan(path string, next int, over bool) (bool, error) {
-	if err := regular.Check(path); err != nil {
+	if err := safefile.Check(path); err != nil {
 		return over, err
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)

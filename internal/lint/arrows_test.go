@@ -12,9 +12,9 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
-		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
-		"internal/record", "internal/budget", "internal/human", "internal/stats"},
+	{"internal/safefile", "internal/rng", "internal/kernel", "internal/vec", "gossip/state",
+		"internal/safetensors", "internal/settings", "topology", "model/sample", "internal/record",
+		"internal/budget", "internal/human", "internal/stats"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/cost",
 		"internal/fault", "internal/explain", "python"},
@@ -47,16 +47,15 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
-	"internal/kernel":   {"internal/rng"},     // its random numbers
-	"internal/vec":      {"internal/kernel"},  // its loops in assembly
-	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
-	"internal/settings": {"internal/plural"},  // numbers of tensors
-	"topology":          {"internal/rng"},     // graphs that are drawn
-	"internal/stats":    {"internal/human"},   // intervals in words
-	"internal/budget":   {"internal/human"},   // sizes
+	"internal/kernel":   {"internal/rng"},    // its random numbers
+	"internal/vec":      {"internal/kernel"}, // its loops in assembly
+	"gossip/state":      {"internal/vec"},    // a snapshot holds vectors as bytes
+	"internal/settings": {"internal/human"},  // numbers of tensors
+	"topology":          {"internal/rng"},    // graphs that are drawn
+	"internal/stats":    {"internal/human"},  // intervals in words
+	"internal/budget":   {"internal/human"},  // sizes
 	// a run folder may hold a fifo of another user; digests of models
-	"internal/record":     {"internal/regular", "internal/vec"},
+	"internal/record":     {"internal/safefile", "internal/vec"},
 	"quant":               {"quant/levels"},                                 // its tables are fitted there
 	"moniqua":             {"algos"},                                        // it implements algos.Codec
 	"internal/journal":    {"internal/wire"},                                // its records are frames

@@ -125,7 +125,7 @@ var today = map[string]map[string]int{
 		"lab/plan planner": 10, "model builder": 11, "node Node": 10, "node driver": 10, "topology Graph": 13,
 	},
 	"fanOut": {
-		"internal/experiment": 25, "lab/bench": 23, "lab/compare": 26,
+		"internal/experiment": 25,
 	},
 }
 

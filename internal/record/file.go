@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // EventsFile and SummaryFile are the names of the record and the summary in the folder of a run.
@@ -107,7 +107,7 @@ type Run struct {
 // Open reads the run in folder dir.
 func Open(dir string) (*Run, error) {
 	path := filepath.Join(dir, EventsFile)
-	f, err := regular.Open(path)
+	f, err := safefile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("record: %s is not a run folder: %w", dir, err)
 	}
@@ -128,7 +128,7 @@ func Open(dir string) (*Run, error) {
 // OpenSummary reads the summary of the run in folder dir. It is nil before there is one.
 func OpenSummary(dir string) (*Summary, error) {
 	path := filepath.Join(dir, SummaryFile)
-	text, err := regular.Read(path, MaxSummary)
+	text, err := safefile.Read(path, MaxSummary)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

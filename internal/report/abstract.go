@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // abstractOn returns the sentences about a network.
@@ -25,8 +25,8 @@ func (s *Study) abstractOn(network string) []string {
 
 // scope says how large the comparison is.
 func (s *Study) scope() string {
-	text := fmt.Sprintf("%s: %s on %s with %s", plural.Of(len(s.Cells), "cell"), plural.Of(len(s.first()), "algorithm"),
-		plural.Of(len(s.Networks), "network"), plural.Of(len(s.Seeds), "seed"))
+	text := fmt.Sprintf("%s: %s on %s with %s", human.Count(len(s.Cells), "cell"),
+		human.Count(len(s.first()), "algorithm"), human.Count(len(s.Networks), "network"), human.Count(len(s.Seeds), "seed"))
 	if s.Mode == "sim" {
 		text += ", in virtual time"
 	} else {
@@ -134,7 +134,7 @@ func failures(network string, groups []*Group) string {
 	var names []string
 	for _, g := range groups {
 		if n := g.ended(CellDiverged) + g.ended(CellFailed); n > 0 {
-			names = append(names, fmt.Sprintf("%s (%s %s)", g.Label, plural.Part(n, len(g.Cells), "run"), g.fate()))
+			names = append(names, fmt.Sprintf("%s (%s %s)", g.Label, human.Part(n, len(g.Cells), "run"), g.fate()))
 		}
 	}
 	if len(names) == 0 {
@@ -155,5 +155,5 @@ func (s *Study) answered() string {
 		}
 	}
 	return fmt.Sprintf("Of the %d points of the checklist that apply, %d %s met.", apply, met,
-		plural.Verb(met, "is", "are"))
+		human.Verb(met, "is", "are"))
 }

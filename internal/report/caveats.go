@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -23,7 +22,7 @@ func (s *Study) Caveats() []string {
 	}
 	if missing := s.Missing(); len(missing) > 0 {
 		add("%s %s not been run: %s: means are over fewer seeds, or rows are missing",
-			plural.Part(len(missing), len(missing)+len(s.Cells), "cell"), plural.Verb(len(missing), "has", "have"),
+			human.Part(len(missing), len(missing)+len(s.Cells), "cell"), human.Verb(len(missing), "has", "have"),
 			someOf(missing))
 	}
 	for _, g := range s.Groups {
@@ -57,7 +56,7 @@ func (s *Study) tested() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("accuracies are those of %s: each changes an accuracy by %.2g points",
-		plural.Of(rows, "test row"), 100/float64(rows))}
+		human.Count(rows, "test row"), 100/float64(rows))}
 }
 
 // doubts lists the failures of the runs of a group.
@@ -68,13 +67,13 @@ func (s *Study) doubts(g *Group) []string {
 		all = append(all, where+": "+fmt.Sprintf(format, args...))
 	}
 	if n := g.ended(CellDiverged); n > 0 {
-		add("%s %s", plural.Part(n, len(g.Cells), "run"), g.fate())
+		add("%s %s", human.Part(n, len(g.Cells), "run"), g.fate())
 	}
 	if n := g.ended(CellFailed); n > 0 {
-		add("%s failed", plural.Part(n, len(g.Cells), "run"))
+		add("%s failed", human.Part(n, len(g.Cells), "run"))
 	}
 	if n := g.count((*trace).open); n > 0 {
-		add("%s without encryption", plural.Part(n, len(g.Cells), "run"))
+		add("%s without encryption", human.Part(n, len(g.Cells), "run"))
 	}
 	for _, target := range s.Targets.List() {
 		missed := len(g.runs) - len(g.values(timeOf(target)))
@@ -83,13 +82,13 @@ func (s *Study) doubts(g *Group) []string {
 		case missed == 0 || !g.tells(target):
 		case target.Metric == record.TrainingLoss && g.count((*trace).short) == missed:
 			add("%s cannot show %s, which takes the mean of %d records: a smaller %s makes more",
-				plural.Part(missed, len(g.runs), "run"), target, record.Smoothing, recordedBy(target))
+				human.Part(missed, len(g.runs), "run"), target, record.Smoothing, recordedBy(target))
 		case missed > late:
-			add("%s did not reach %s", plural.Part(missed-late, len(g.runs), "run"), target)
+			add("%s did not reach %s", human.Part(missed-late, len(g.runs), "run"), target)
 		}
 		if late > 0 {
 			add("%s %s at %s only in the last two records, where no mean covers %d: more rounds tell",
-				plural.Part(late, len(g.runs), "run"), plural.Verb(late, "is", "are"), target, record.Smoothing)
+				human.Part(late, len(g.runs), "run"), human.Verb(late, "is", "are"), target, record.Smoothing)
 		}
 	}
 	return append(all, s.suspicious(g, where)...)
@@ -177,7 +176,7 @@ func (s *Study) resolution(target record.Target) []string {
 		}
 		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %s: a harder target or "+
 			"a smaller %s tells more",
-			target, first, plural.Part(easy, len(s.Groups), "row"), recordedBy(target)))
+			target, first, human.Part(easy, len(s.Groups), "row"), recordedBy(target)))
 	}
 	return all
 }
@@ -201,7 +200,7 @@ func (s *Study) virtual() string {
 		coding = "coding and links take the times in comparison.yaml"
 	}
 	if s.Cores > 0 {
-		coding += fmt.Sprintf(", all workers share %s", plural.Of(s.Cores, "core"))
+		coding += fmt.Sprintf(", all workers share %s", human.Count(s.Cores, "core"))
 	}
 	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; %s, and links are "+
 		"used to the full without congestion control",

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // A Check is one point on the checklist of reviewers.
@@ -104,7 +104,7 @@ func (s *Study) tunedAlike() (Answer, string) {
 	}
 	rounds, seed := s.Trials[0].Rounds, s.Trials[0].Seed
 	return unless(objections, fmt.Sprintf("%s for each algorithm, in runs of %s with seed %d on %s; the table of "+
-		"searches has grid, default and winner", plural.Of(most, "setting"), plural.Of(rounds, "round"), seed,
+		"searches has grid, default and winner", human.Count(most, "setting"), human.Count(rounds, "round"), seed,
 		s.Trials[0].Network))
 }
 
@@ -113,11 +113,11 @@ func (s *Study) seeded() (Answer, string) {
 	for _, g := range s.Groups {
 		if len(g.Cells) < enoughSeeds {
 			objections = append(objections, fmt.Sprintf("%s on %s: %s", g.Label, g.Network.Name,
-				plural.Of(len(g.Cells), "seed")))
+				human.Count(len(g.Cells), "seed")))
 		}
 	}
 	return unless(objections, fmt.Sprintf("%s in every row; ratios are paired by seed, intervals are over seeds",
-		plural.Of(len(s.Seeds), "seed")))
+		human.Count(len(s.Seeds), "seed")))
 }
 
 // partition returns how the workers of g divide the samples, "" if that is unknown.
@@ -175,7 +175,7 @@ func (s *Study) bothModels() (Answer, string) {
 	if rows == 0 {
 		return NotApplicable, "no run has finished"
 	}
-	return unless(objections, "both are columns of the tables, for "+plural.Of(rows, "row"))
+	return unless(objections, "both are columns of the tables, for "+human.Count(rows, "row"))
 }
 
 func leastAccuracy(c Cell, _ *trace) *float64 { return c.Accuracy.Min }

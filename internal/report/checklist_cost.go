@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -44,7 +43,7 @@ func (s *Study) honestBytes() (Answer, string) {
 		return NotMet, "the bytes that papers count are not on record"
 	}
 	return unless(objections, fmt.Sprintf("at most %.3f times bits × parameters × messages, in %s", most,
-		plural.Of(known, "row")))
+		human.Count(known, "row")))
 }
 
 func (s *Study) verifiedLinks() (Answer, string) {
@@ -90,7 +89,7 @@ func (s *Study) statedOverlap() (Answer, string) {
 		{Asynchronous, "is asynchronous", "are asynchronous"},
 	} {
 		if n := count[way.name]; n > 0 {
-			ways = append(ways, plural.Of(n, "algorithm")+" "+plural.Verb(n, way.one, way.many))
+			ways = append(ways, human.Count(n, "algorithm")+" "+human.Verb(n, way.one, way.many))
 		}
 	}
 	if s.Mode == "sim" && !s.Measured {
@@ -112,7 +111,7 @@ func (s *Study) measuredMemory() (Answer, string) {
 		}
 	}
 	if rows < len(s.Groups) {
-		return NotMet, "a peak of resident memory is on record in " + plural.Part(rows, len(s.Groups), "row")
+		return NotMet, "a peak of resident memory is on record in " + human.Part(rows, len(s.Groups), "row")
 	}
 	return Met, "peers record their peak of resident memory, at most " + human.Size(most)
 }
@@ -178,7 +177,7 @@ func (s *Study) scaled() (Answer, string) {
 		return NotMet, "every algorithm runs with one number of workers"
 	}
 	list := sortedInts(sizes)
-	reason := fmt.Sprintf("%d to %d workers in %s", list[0], list[len(list)-1], plural.Of(len(list), "size"))
+	reason := fmt.Sprintf("%d to %d workers in %s", list[0], list[len(list)-1], human.Count(len(list), "size"))
 	if worst > 0 {
 		reason += fmt.Sprintf("; rounds take %.3f to %.3f times what the formula says", best, worst)
 	}

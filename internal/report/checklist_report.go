@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 func sortedInts(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }
@@ -26,13 +26,13 @@ func (s *Study) shownFailures() (Answer, string) {
 	var objections []string
 	if missing := s.Missing(); len(missing) > 0 {
 		objections = append(objections, fmt.Sprintf("%s not been run",
-			plural.Part(len(missing), len(missing)+cells, "cell")+" "+plural.Verb(len(missing), "has", "have")))
+			human.Part(len(missing), len(missing)+cells, "cell")+" "+human.Verb(len(missing), "has", "have")))
 	}
 	if failed > 0 {
-		objections = append(objections, plural.Part(failed, cells, "cell")+" failed")
+		objections = append(objections, human.Part(failed, cells, "cell")+" failed")
 	}
 	return unless(objections, fmt.Sprintf("%s diverged, and runs missed a target %s; all keep their rows",
-		plural.Part(diverged, cells, "cell"), plural.Of(missed, "time")))
+		human.Part(diverged, cells, "cell"), human.Count(missed, "time")))
 }
 
 func (s *Study) judgedClaims() (Answer, string) {
@@ -48,7 +48,7 @@ func (s *Study) judgedClaims() (Answer, string) {
 	if count[Supported]+count[NotSupported] == 0 {
 		return NotMet, "no interval decides a claim: " + strings.Join(parts, ", ")
 	}
-	return Met, plural.Of(len(claims), "claim") + ": " + strings.Join(parts, ", ")
+	return Met, human.Count(len(claims), "claim") + ": " + strings.Join(parts, ", ")
 }
 
 func (s *Study) repeatable() (Answer, string) {
@@ -70,7 +70,7 @@ func (s *Study) repeatable() (Answer, string) {
 		records += len(g.runs)
 	}
 	return unless(objections, fmt.Sprintf("version %s, %s, hashes of all settings; peer report makes tables and figures "+
-		"again from the folder", s.Version, plural.Of(records, "record")))
+		"again from the folder", s.Version, human.Count(records, "record")))
 }
 
 func (s *Study) statedLimits() (Answer, string) {
@@ -122,5 +122,5 @@ func (s *Study) reportedAttempts() (Answer, string) {
 		return NotApplicable, "no search lost a setting, and no cell diverged"
 	}
 	return Met, fmt.Sprintf("searches: %d lost, %d diverged, %d refused; %s diverged", lost, diverged, refused,
-		plural.Part(cells, len(s.Cells), "cell"))
+		human.Part(cells, len(s.Cells), "cell"))
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/stats"
 )
@@ -179,9 +179,9 @@ func evidence(groups ...*Group) string {
 			seeds, rows = min(seeds, n), min(rows, g.TestRows())
 		}
 	}
-	text := plural.Of(seeds, "seed")
+	text := human.Count(seeds, "seed")
 	if rows > 0 {
-		text += ", " + plural.Of(rows, "test row")
+		text += ", " + human.Count(rows, "test row")
 	}
 	return text
 }
@@ -262,7 +262,7 @@ func overall(claims []Claim) string {
 		if count[v] == n {
 			return string(v)
 		}
-		return fmt.Sprintf("%s at %s", v, plural.Part(count[v], n, "target"))
+		return fmt.Sprintf("%s at %s", v, human.Part(count[v], n, "target"))
 	}
 	switch {
 	case count[Supported] > 0 && count[NotSupported] > 0:

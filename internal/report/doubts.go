@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/stats"
 )
 
@@ -102,5 +102,5 @@ func (s *Study) chance() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s decided one by one at 95 %%: about %.0f of them may be wrong by chance",
-		plural.Of(decided, "claim")+" "+plural.Verb(decided, "is", "are"), (1-stats.Confidence)*float64(decided))}
+		human.Count(decided, "claim")+" "+human.Verb(decided, "is", "are"), (1-stats.Confidence)*float64(decided))}
 }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -128,13 +128,14 @@ func (s *Study) steady(network string, groups []*Group) string {
 	if all < 2 || reached == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("On %s %s has the least mean time at each of %s", network, first[0], plural.Of(reached, "target"))
+	text := fmt.Sprintf("On %s %s has the least mean time at each of %s", network, first[0],
+		human.Count(reached, "target"))
 	if len(first) > 1 {
 		text = fmt.Sprintf("On %s the least mean time depends on the target: %s", network, strings.Join(first, ", "))
 	}
 	text += fmt.Sprintf("; at %d of them the intervals tell the first from all others.", sure)
 	if reached < all {
-		text += fmt.Sprintf(" At %s no first is known.", plural.Part(all-reached, all, "target"))
+		text += fmt.Sprintf(" At %s no first is known.", human.Part(all-reached, all, "target"))
 	}
 	return text
 }

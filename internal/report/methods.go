@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -39,8 +39,8 @@ func (s *Study) ofWhich() string {
 
 // howRun says which cells ran and where.
 func (s *Study) howRun() string {
-	text := fmt.Sprintf("Each of %s runs with %s on %s, from the run file %s.", plural.Of(len(s.first()), "algorithm"),
-		plural.Of(len(s.Seeds), "seed"), plural.Of(len(s.Networks), "network"), s.Base)
+	text := fmt.Sprintf("Each of %s runs with %s on %s, from the run file %s.", human.Count(len(s.first()), "algorithm"),
+		human.Count(len(s.Seeds), "seed"), human.Count(len(s.Networks), "network"), s.Base)
 	if len(s.Trials) > 0 {
 		text += " Short runs with a seed that no cell has choose the values to tune, and the table of searches shows them."
 	}

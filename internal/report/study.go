@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/stats"
 )
 
@@ -55,7 +55,7 @@ func (t *trace) tells(target record.Target) bool {
 // there is none.
 func ReadComparison(dir string) (*Comparison, error) {
 	path := filepath.Join(dir, ComparisonFile)
-	text, err := regular.Read(path, record.MaxSummary)
+	text, err := safefile.Read(path, record.MaxSummary)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s holds no comparison: %w", dir, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/stats"
 )
@@ -85,7 +85,7 @@ func TimeTo(cells []Cell, target record.Target) string {
 	if e.N == 0 || e.N == len(cells) {
 		return e.String()
 	}
-	return fmt.Sprintf("%v (%s)", e, plural.Part(e.N, len(cells), "run"))
+	return fmt.Sprintf("%v (%s)", e, human.Part(e.N, len(cells), "run"))
 }
 
 // percent writes an accuracy to the second digit of its interval, and with two decimals at most.

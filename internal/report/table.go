@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -54,10 +53,10 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("theta", "%s, %s", human.Number(&s.Theta.Value), verdict(s.Theta))
 	}
 	if l := s.Losses; l != nil && len(l.Log) > 0 {
-		row("members", "%s, %d at the end", plural.Of(l.Views, "view"), s.Peers)
+		row("members", "%s, %d at the end", human.Count(l.Views, "view"), s.Peers)
 	} else if l != nil {
 		row("lost peers", "%d %v, %s of the graph, %s mixed by one end", len(l.Lost), l.Lost,
-			plural.Of(l.Views, "view"), plural.Of(l.Lopsided, "exchange"))
+			human.Count(l.Views, "view"), human.Count(l.Lopsided, "exchange"))
 	}
 	writeMissing(row, s)
 	row("digest", "%s", digest(s))
@@ -114,7 +113,7 @@ func digest(s *record.Summary) string {
 	case len(s.Missing) > 0:
 		return "none without the results of all peers"
 	case len(s.Gone) > 0:
-		return fmt.Sprintf("%s, of the %s that %s left", short, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
+		return fmt.Sprintf("%s, of the %s that %s left", short, human.Count(left, "peer"), human.Verb(left, "is", "are"))
 	}
 	return short
 }
@@ -138,7 +137,7 @@ func verdict(t record.Theta) string {
 	if t.Violations == nil {
 		return "not verified"
 	}
-	return fmt.Sprintf("%s, %d repaired", plural.Of(int(*t.Violations), "violation"), t.Repaired)
+	return fmt.Sprintf("%s, %d repaired", human.Count(int(*t.Violations), "violation"), t.Repaired)
 }
 
 // writeCosts prints the costs of a simulation in which more than gradients takes time.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // ScriptSection is the name of the section whose JSON is a Script.
@@ -44,7 +44,7 @@ func (s *Script) Add(name string, shape []int) {
 }
 
 func (s *Script) String() string {
-	return fmt.Sprintf("%s, %s, hash %s", plural.Of(s.Tensors, "tensor"), plural.Of(s.Elements, "element"),
+	return fmt.Sprintf("%s, %s, hash %s", human.Count(s.Tensors, "tensor"), human.Count(s.Elements, "element"),
 		short(s.Hash, hashShown))
 }
 

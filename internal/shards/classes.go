@@ -7,7 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // classes counts the rows of the user's own files by class.
@@ -136,7 +136,7 @@ func (c *classes) list(which, rows []int) string {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(words, ", "), len(which)-most)
 		}
-		words = append(words, fmt.Sprintf("%.40q (%s)", c.names[k], plural.Of(rows[k], "row")))
+		words = append(words, fmt.Sprintf("%.40q (%s)", c.names[k], human.Count(rows[k], "row")))
 	}
 	return strings.Join(words, ", ")
 }
@@ -160,7 +160,7 @@ func (c *classes) ofOneMachine() string {
 	var words []string
 	for _, k := range own[:min(most, len(own))] {
 		words = append(words, fmt.Sprintf("%.40q (worker %d, %s)", c.names[k], owner[k],
-			plural.Of(c.held[owner[k]][k], "row")))
+			human.Count(c.held[owner[k]][k], "row")))
 	}
 	if len(own) > most {
 		words = append(words, fmt.Sprintf("and %d more", len(own)-most))

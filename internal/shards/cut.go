@@ -3,7 +3,7 @@ package shards
 import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 )
 
 // partitions are the ways to cut a train split into shards. Shares give their sizes; nil: as each way gives them.
@@ -63,7 +63,7 @@ func checkShards(c configs.Config, info data.Info) error {
 	if c.Train.Batch > share {
 		return configs.Errorf("train.batch",
 			"each of %s has about %s of %s: a batch must be at most %d, got %d",
-			plural.Of(c.Topology.Size, "worker"), plural.Of(share, "sample"), info.Name, share, c.Train.Batch).
+			human.Count(c.Topology.Size, "worker"), human.Count(share, "sample"), info.Name, share, c.Train.Batch).
 			With("topology.size", "topology.rows", "topology.cols", "topology.file", "data.name", "data.partition",
 				"data.per_worker")
 	}

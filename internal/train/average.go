@@ -11,8 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/safetensors"
 	"gossiptrainer/model"
 )
@@ -45,7 +44,7 @@ func (a Averaging) Write(path string) (Averaged, error) {
 	if err != nil {
 		return Averaged{}, fmt.Errorf("train: average: %w", err)
 	}
-	out, err := atomicfile.New(path, 0o644)
+	out, err := safefile.New(path, 0o644)
 	if err != nil {
 		return Averaged{}, fmt.Errorf("train: average: %w", err)
 	}
@@ -271,7 +270,7 @@ func (d *Averaged) keep(w io.Writer, all []source, t safetensors.Tensor) error {
 
 // read fills raw with the bytes of a tensor from an offset on.
 func (s source) read(raw []byte, name string, offset int64) error {
-	file, err := regular.Open(s.path)
+	file, err := safefile.Open(s.path)
 	if err != nil {
 		return err
 	}

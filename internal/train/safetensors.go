@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/safetensors"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
@@ -36,7 +35,7 @@ type Saved struct {
 // Write saves a model at path, which holds either its old content or the new one at any time. The new content is on
 // disk when Write returns. Without a layout, all parameters are one tensor "parameters".
 func Write(path string, s Saved) error {
-	file, err := atomicfile.New(path, 0o644)
+	file, err := safefile.New(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("train: save model: %w", err)
 	}
@@ -116,7 +115,7 @@ func (s Saved) header() (safetensors.Header, error) {
 // are converted to float32. Counters of batches, which PyTorch keeps beside batch normalizations, are left out. Of a
 // worker's state in a checkpoint it takes only the parameters; that of a simulation or a script is a *StateError.
 func Read(path string) (Saved, error) {
-	file, err := regular.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
@@ -130,7 +129,7 @@ func Read(path string) (Saved, error) {
 
 // ReadKnown is Read of a file with a known SHA-256, in hex. It fails if the file has changed.
 func ReadKnown(path, sum string) (Saved, error) {
-	file, err := regular.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}
@@ -174,7 +173,7 @@ func ReadLayout(path string) (Saved, error) {
 
 // open opens a model file behind its header.
 func open(path string) (*os.File, safetensors.Header, error) {
-	file, err := regular.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, safetensors.Header{}, err
 	}

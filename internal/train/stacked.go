@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/safetensors"
 	"gossiptrainer/internal/vec"
 )
@@ -16,7 +16,7 @@ import (
 
 // WriteReplicas writes n replicas of one layout, as Write does. Metadata is that of the file.
 func WriteReplicas(path string, n int, metadata map[string]string, replica func(i int) Saved) error {
-	file, err := atomicfile.New(path, 0o644)
+	file, err := safefile.New(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("train: save replicas: %w", err)
 	}

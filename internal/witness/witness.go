@@ -1,5 +1,6 @@
-// Package witness has an update rule that remembers what it did. Property tests check with it that the mixing matrix of
-// every round is doubly stochastic, and that the mean of the models does not drift.
+// Package witness has what tests see: a page with the text of several writers, and an update rule that remembers its
+// messages and weights. Property tests check with the rule that the mixing matrix of every round is doubly stochastic,
+// and that the mean of the models does not drift.
 package witness
 
 import (

@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -224,7 +223,7 @@ func heap() int64 {
 func (r *SimReport) Write(w io.Writer) error {
 	fmt.Fprintf(w,
 		"simulated rounds on %s, best of each; times over those of the gradients alone, medians (best)\n\n",
-		plural.Of(r.Cores, "core"))
+		human.Count(r.Cores, "core"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tupdates/s\tevents/s\tover gradients\tmemory\t")
 	for _, row := range r.Rows {

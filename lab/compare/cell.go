@@ -24,8 +24,8 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // cellLog is the file with the output of a cell's process.
@@ -193,7 +193,7 @@ const maxResult = 64 << 20
 // finished returns the result of a cell that has already run with the same settings. A failed cell runs again, and with
 // --remake one whose results may differ now.
 func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
-	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
+	text, err := safefile.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

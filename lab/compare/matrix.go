@@ -25,10 +25,10 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // A Matrix runs the cells of a comparison and keeps their results in a folder.
@@ -255,7 +255,7 @@ func writeResult(path string, result any) error {
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := atomicfile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
+	if err := safefile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 )
 
@@ -127,7 +127,7 @@ func fit(file *configs.Comparison, parts []part) error {
 		}
 	}
 	if len(missing) > 0 {
-		return advice.Usagef("compare: --merge: no folder has %s of %s: %s", plural.Part(len(missing), len(file.Cells()),
+		return advice.Usagef("compare: --merge: no folder has %s of %s: %s", human.Part(len(missing), len(file.Cells()),
 			"cell"), file.Name, strings.Join(missing[:min(len(missing), 5)], ", "))
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // SayStopped tells the user of a stopped comparison which results exist and that the same command line continues.
@@ -21,7 +21,7 @@ func (m *Matrix) SayStopped(again string) {
 		}
 	}
 	m.say("%s %s finished, in %s; the others are run when the same command is started again",
-		plural.Part(done, len(m.cells), "cell"), plural.Verb(done, "is", "are"), m.Dir)
+		human.Part(done, len(m.cells), "cell"), human.Verb(done, "is", "are"), m.Dir)
 	advice.Next(m.Talk, again, "go on")
 	if done > 0 {
 		advice.Next(m.Talk, advice.Command("peer", "report", m.Dir), "report on the finished cells")
@@ -37,7 +37,7 @@ type CellsError struct {
 
 func (e *CellsError) Error() string {
 	return fmt.Sprintf("compare: %s failed; the first: %s on %s, seed %d: %s",
-		plural.Part(e.failed, e.all, "cell"), e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
+		human.Part(e.failed, e.all, "cell"), e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
 }
 
 // Hint says where to read what went wrong.
@@ -67,8 +67,8 @@ func (m *Matrix) Failed() error {
 // lock keeps other processes from writing results into dir until unlock is
 // called or this process ends.
 func lock(dir string) (unlock func(), err error) {
-	lock, err := lockfile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
-	if _, held := errors.AsType[*lockfile.HeldError](err); held {
+	lock, err := safefile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
+	if _, held := errors.AsType[*safefile.HeldError](err); held {
 		return nil, advice.Usage(
 			fmt.Errorf("compare: another peer compare is writing into %s", dir),
 			"wait until it ends, or choose another folder with -o",

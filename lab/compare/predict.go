@@ -10,7 +10,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 )
@@ -90,11 +89,11 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 
 // Extent says how many cells and seeds a comparison has.
 func Extent(file *configs.Comparison) string {
-	seeds := plural.Of(len(file.Seeds), "seed")
+	seeds := human.Count(len(file.Seeds), "seed")
 	if slices.ContainsFunc(file.Algorithms, func(v configs.Variant) bool { return v.Seeds > 0 }) {
 		seeds = "at most " + seeds
 	}
-	return fmt.Sprintf("%s by %s, %s each", plural.Of(len(file.Cells()), "cell"), file.Mode, seeds)
+	return fmt.Sprintf("%s by %s, %s each", human.Count(len(file.Cells()), "cell"), file.Mode, seeds)
 }
 
 // WriteForecasts prints a line per network and algorithm.

@@ -17,9 +17,9 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // begunFile says which cell began in a folder. It is there before the cell has a result, so that the cell can go on.
@@ -47,7 +47,7 @@ func (m *Matrix) begin(mode string, cells []configs.Cell, results []report.Cell)
 // read. It says so if the program cannot read the one that is there.
 func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 	var then report.Cell
-	text, err := regular.Read(filepath.Join(m.folder(cell), begunFile), maxResult)
+	text, err := safefile.Read(filepath.Join(m.folder(cell), begunFile), maxResult)
 	if err != nil || json.Unmarshal(text, &then) != nil || then.Config != now.Config || then.Results != now.Results {
 		return false
 	}
@@ -172,7 +172,7 @@ func (m *Matrix) bound() {
 	}
 	const share = 2 // of what a process needs at least: estimates leave out what the runtime keeps
 	if fit := max(1, int(free/(share*m.room.needs))); fit < m.Jobs {
-		m.say("%s side by side: the memory has no room for more", plural.Of(fit, "cell"))
+		m.say("%s side by side: the memory has no room for more", human.Count(fit, "cell"))
 		m.Jobs = fit
 	}
 }

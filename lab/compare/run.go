@@ -9,7 +9,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 )
 
@@ -63,7 +63,7 @@ func (m *Matrix) runCells(ctx context.Context) error {
 		m.result.Cells[i] = *done
 	}
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
-		m.say("%s %s finished", plural.Part(skipped, len(m.cells), "cell"), plural.Verb(skipped, "is", "are"))
+		m.say("%s %s finished", human.Part(skipped, len(m.cells), "cell"), human.Verb(skipped, "is", "are"))
 	}
 	m.sayOthers()
 	groups, err := m.groups(todo)

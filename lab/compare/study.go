@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 )
 
 // ReportFolder is the folder of a comparison's report, in its folder.
@@ -76,7 +76,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, content.Bytes(), runfolder.Readable)
+	return safefile.Write(path, content.Bytes(), runfolder.Readable)
 }
 
 // writeDigests writes the digest of every successful cell. A repeated comparison must have the same digests.

@@ -6,7 +6,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -75,7 +75,7 @@ func (p *Plan) Check() error {
 		return nil
 	}
 	return advice.With(fmt.Errorf("plan: no candidate reaches %s within %s", p.Target.Target,
-		plural.Of(p.Rounds, "round")), "give an easier target with --until, more train.rounds, or a larger --budget")
+		human.Count(p.Rounds, "round")), "give an easier target with --until, more train.rounds, or a larger --budget")
 }
 
 // A Rehearsal compares real peers of this machine with the simulator, for two runs with short and with long messages.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
 )
 
 // arrange puts rows in their order: the frontier by time, then other rows with a time, then estimates, then the rest.
@@ -37,7 +36,7 @@ func arrange(rows []Row) []Row {
 
 // Write prints the frontier, the run file as it is, and what came of the others.
 func (p *Plan) Write(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s on %s\n", p.Run, plural.Of(p.Workers, "worker"), p.where())
+	fmt.Fprintf(w, "%s: %s on %s\n", p.Run, human.Count(p.Workers, "worker"), p.where())
 	fmt.Fprintf(w, "links: %s\n", p.Links)
 	fmt.Fprintf(w, "target: %s %g, %s\n\n", p.Target.Metric, p.Target.Value, p.Target.Why)
 	if err := p.table().Text(w, 0); err != nil {
@@ -89,7 +88,7 @@ func (p *Plan) writeChanges(w io.Writer) error {
 // where says which machines are predicted.
 func (p *Plan) where() string {
 	if p.Machines == 1 {
-		return fmt.Sprintf("this machine (%s for all)", plural.Of(p.Cores, "core"))
+		return fmt.Sprintf("this machine (%s for all)", human.Count(p.Cores, "core"))
 	}
 	return fmt.Sprintf("%d machines like this one", p.Machines)
 }
@@ -118,7 +117,7 @@ func (p *Plan) counts() string {
 	if n := len(p.Refused); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", n))
 	}
-	return fmt.Sprintf("%s (--json has all):\n  %s", plural.Of(c.All, "candidate"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s (--json has all):\n  %s", human.Count(c.All, "candidate"), strings.Join(parts, ", "))
 }
 
 // cells are those of one line.

@@ -16,10 +16,10 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/lab/compare"
 	"gossiptrainer/lab/reproduce"
 )
@@ -165,7 +165,7 @@ func (m Maker) draw(runs []*record.Run) error {
 
 // SaveFigure writes a figure completely or not at all, and says so.
 func SaveFigure(talk io.Writer, file string, figure []byte) error {
-	if err := atomicfile.Write(file, figure, runfolder.Readable); err != nil {
+	if err := safefile.Write(file, figure, runfolder.Readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	fmt.Fprintf(talk, "drew %s, %s\n", file, human.Size(int64(len(figure))))

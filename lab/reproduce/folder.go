@@ -10,8 +10,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // MarkerFile says what a folder reproduces.
@@ -29,7 +28,7 @@ type marker struct {
 // readMarker says what the folder of a reproduction holds. The error is fs.ErrNotExist if dir is no such folder.
 func readMarker(dir string) (m marker, err error) {
 	path := filepath.Join(dir, MarkerFile)
-	text, err := regular.Read(path, maxMarker)
+	text, err := safefile.Read(path, maxMarker)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
@@ -67,7 +66,7 @@ func claim(dir string, m marker) error {
 	if err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, MarkerFile), append(text, '\n'), runfolder.Readable); err != nil {
+	if err := safefile.Write(filepath.Join(dir, MarkerFile), append(text, '\n'), runfolder.Readable); err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
 	return nil

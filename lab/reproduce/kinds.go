@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
@@ -36,7 +36,7 @@ func tested(all ...row) string {
 	if least == 0 {
 		return ""
 	}
-	return ", " + plural.Of(least, "test row")
+	return ", " + human.Count(least, "test row")
 }
 
 // words writes the interval, or that there is none.
@@ -151,7 +151,7 @@ func (a row) lacks(b row, target record.Target, kind Kind) (words string, v Verd
 	}
 	for _, r := range []row{a, b} {
 		if n := r.missed(target); n > 0 {
-			words += fmt.Sprintf("%s of %s did not reach %s; ", plural.Part(n, len(r.Cells), "run"), r.Label, target)
+			words += fmt.Sprintf("%s of %s did not reach %s; ", human.Part(n, len(r.Cells), "run"), r.Label, target)
 		}
 	}
 	words = strings.TrimSuffix(words, "; ")
@@ -222,7 +222,7 @@ func (a row) noMemory() (string, Verdict) {
 			most, n = max(most, c.ExtraMemory), n+1
 		}
 	}
-	text := fmt.Sprintf("%s needs at most %.3g MB in %s", a.Label, float64(most)/1e6, plural.Part(n, len(a.Cells), "run"))
+	text := fmt.Sprintf("%s needs at most %.3g MB in %s", a.Label, float64(most)/1e6, human.Part(n, len(a.Cells), "run"))
 	switch {
 	case most > 0:
 		return text, Contradicted
@@ -236,13 +236,13 @@ func (a row) noMemory() (string, Verdict) {
 func (a row) converges() (string, Verdict) {
 	target, ok := a.target()
 	if n := a.count(report.CellDiverged); n > 0 {
-		return fmt.Sprintf("%s of %s diverged", plural.Part(n, len(a.Cells), "run"), a.Label), Contradicted
+		return fmt.Sprintf("%s of %s diverged", human.Part(n, len(a.Cells), "run"), a.Label), Contradicted
 	}
 	if !ok || a.count(report.CellFailed) > 0 {
 		return fmt.Sprintf("%s has no target, or runs that failed", a.Label), Untested
 	}
 	n := len(a.Cells) - a.missed(target)
-	text := fmt.Sprintf("%s of %s reached %s", plural.Part(n, len(a.Cells), "run"), a.Label, target)
+	text := fmt.Sprintf("%s of %s reached %s", human.Part(n, len(a.Cells), "run"), a.Label, target)
 	if n < len(a.Cells) {
 		return text, Undecided // longer runs might
 	}
@@ -267,7 +267,7 @@ func (a row) diverges(most float64) (string, Verdict) {
 	if diverged+low+learned < len(a.Cells) {
 		return fmt.Sprintf("runs of %s failed or have no accuracy", a.Label), Untested
 	}
-	text := fmt.Sprintf("%s of %s diverged", plural.Part(diverged, len(a.Cells), "run"), a.Label)
+	text := fmt.Sprintf("%s of %s diverged", human.Part(diverged, len(a.Cells), "run"), a.Label)
 	if low > 0 {
 		text += fmt.Sprintf(", %d ended at %.0f %% accuracy or less%s", low, 100*most, tested(a))
 	}

@@ -14,11 +14,9 @@ import (
 	"strings"
 
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/plural"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/stats"
 	"gossiptrainer/lab/compare"
 )
@@ -76,7 +74,7 @@ func (p *Page) Write(w io.Writer) error {
 // save writes the files of the page.
 func (p *Page) save() error {
 	for name, text := range map[string]string{PageFile: p.html(), TextFile: p.markdown()} {
-		if err := atomicfile.Write(filepath.Join(p.Dir, name), []byte(text), runfolder.Readable); err != nil {
+		if err := safefile.Write(filepath.Join(p.Dir, name), []byte(text), runfolder.Readable); err != nil {
 			return fmt.Errorf("reproduce: %w", err)
 		}
 	}
@@ -234,7 +232,7 @@ func (p *Page) markdown() string {
 func (p *Page) versions() string {
 	all := []string{"claims " + p.Paper.claimsVersion()}
 	for _, part := range p.Size.Parts {
-		text, err := regular.Read(filepath.Join(p.Dir, part.Name, versionFile), maxMarker)
+		text, err := safefile.Read(filepath.Join(p.Dir, part.Name, versionFile), maxMarker)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -266,5 +264,5 @@ func comparisons(n int) string {
 	if n == 1 {
 		return "1 comparison is"
 	}
-	return plural.Of(n, "comparison") + " are"
+	return human.Count(n, "comparison") + " are"
 }

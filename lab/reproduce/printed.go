@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 )
 
@@ -82,7 +82,7 @@ func (b *Beside) measure(r row) {
 	}
 	var words []string
 	if n := r.count(report.CellDiverged); n > 0 {
-		words = append(words, plural.Part(n, len(r.Cells), "run")+" diverged")
+		words = append(words, human.Part(n, len(r.Cells), "run")+" diverged")
 	}
 	if len(values) > 0 {
 		mean := intervalOf(values)
@@ -90,7 +90,7 @@ func (b *Beside) measure(r row) {
 		if mean.N > 1 && mean.High > mean.Low {
 			text += mean.words("%.2f")
 		} else {
-			text += ", " + plural.Of(mean.N, "seed")
+			text += ", " + human.Count(mean.N, "seed")
 		}
 		if b.What == accuracy {
 			text += tested(r) + kindWords(kind)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
@@ -38,7 +38,7 @@ func (p *part) find(label, network string) (row, bool) {
 func (a row) lost(b row, c Check) (words string, v Verdict, ended bool) {
 	for _, r := range []row{a, b} {
 		if n := r.count(report.CellFailed); n > 0 {
-			return fmt.Sprintf("%s of %s failed", plural.Part(n, len(r.Cells), "run"), r.Label), Untested, true
+			return fmt.Sprintf("%s of %s failed", human.Part(n, len(r.Cells), "run"), r.Label), Untested, true
 		}
 	}
 	ours, theirs := a.count(report.CellDiverged), b.count(report.CellDiverged)
@@ -47,7 +47,7 @@ func (a row) lost(b row, c Check) (words string, v Verdict, ended bool) {
 	}
 	for _, r := range []row{a, b} {
 		if n := r.count(report.CellDiverged); n > 0 {
-			words += fmt.Sprintf("%s of %s diverged; ", plural.Part(n, len(r.Cells), "run"), r.Label)
+			words += fmt.Sprintf("%s of %s diverged; ", human.Part(n, len(r.Cells), "run"), r.Label)
 		}
 	}
 	words = words[:len(words)-len("; ")]

@@ -13,10 +13,10 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/lab/compare"
 )
 
@@ -119,7 +119,7 @@ func (r *Run) stamp(p Part) error {
 	}
 	file := filepath.Join(r.folder(p), versionFile)
 	text := fmt.Appendf(nil, "%s/%d\n", version, experiment.ResultsVersion)
-	if err := atomicfile.Write(file, text, runfolder.Readable); err != nil {
+	if err := safefile.Write(file, text, runfolder.Readable); err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 )
 
@@ -15,7 +15,7 @@ func (a row) misses() (string, Verdict) {
 		return fmt.Sprintf("%s has no target, or runs that failed", a.Label), Untested
 	}
 	n := a.missed(target)
-	text := fmt.Sprintf("%s of %s did not reach %s", plural.Part(n, len(a.Cells), "run"), a.Label, target)
+	text := fmt.Sprintf("%s of %s did not reach %s", human.Part(n, len(a.Cells), "run"), a.Label, target)
 	if n < len(a.Cells) {
 		return text, Contradicted
 	}
@@ -37,8 +37,8 @@ func (a row) rises() (string, Verdict) {
 		}
 	}
 	text := fmt.Sprintf("%s of %s end with more bits than they began with: %.3g at first, %.3g at the end, means of %s",
-		plural.Part(up, len(a.Cells), "run"), a.Label, intervalOf(first).Mean, intervalOf(last).Mean,
-		plural.Of(len(a.Cells), "seed"))
+		human.Part(up, len(a.Cells), "run"), a.Label, intervalOf(first).Mean, intervalOf(last).Mean,
+		human.Count(len(a.Cells), "seed"))
 	switch up {
 	case len(a.Cells):
 		return text, Supported
@@ -58,7 +58,7 @@ func (a row) repairs() (string, Verdict) {
 		found, repaired = found+*c.Theta.Violations, repaired+c.Theta.Repaired
 	}
 	text := fmt.Sprintf("%s found %d wrong messages in %s and repaired %d", a.Label, found,
-		plural.Of(len(a.Cells), "run"), repaired)
+		human.Count(len(a.Cells), "run"), repaired)
 	switch {
 	case found == 0:
 		return text, Untested

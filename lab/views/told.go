@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -17,7 +17,7 @@ func Write(w io.Writer, views []record.Membership) error {
 	left := len(views) - mostTold
 	for i, v := range views {
 		if left > 0 && i == 1 {
-			if _, err := fmt.Fprintf(w, "... %s more ...\n", plural.Of(left, "view")); err != nil {
+			if _, err := fmt.Fprintf(w, "... %s more ...\n", human.Count(left, "view")); err != nil {
 				return err
 			}
 		}
@@ -25,7 +25,7 @@ func Write(w io.Writer, views []record.Membership) error {
 			continue
 		}
 		if _, err := fmt.Fprintf(w, "view %d from exchange %d: %s: %s\n", v.View, v.First,
-			plural.Of(len(v.Members), "member"), cmp.Or(v.Why, "the founders")); err != nil {
+			human.Count(len(v.Members), "member"), cmp.Or(v.Why, "the founders")); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -75,7 +75,7 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	}
 	if n := len(log.At(0).Members); n != run.N() {
 		return nil, fmt.Errorf("views: %s: view 0 has %s, the run file %d: take the run file of the same run", file,
-			plural.Of(n, "member"), run.N())
+			human.Count(n, "member"), run.N())
 	}
 	o, err := replay(m, log)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Result) Write(w io.Writer) error {
 	if err := Write(w, r.Views); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s at the end, digest %s\nthe log of views: %s\n", plural.Of(r.Rounds, "round"),
-		plural.Of(r.Members, "member"), r.Digest, r.Log)
+	_, err := fmt.Fprintf(w, "%s, %s at the end, digest %s\nthe log of views: %s\n", human.Count(r.Rounds, "round"),
+		human.Count(r.Members, "member"), r.Digest, r.Log)
 	return err
 }

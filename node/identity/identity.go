@@ -15,7 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/safefile"
 )
 
 // An Identity is the ed25519 key pair by which other peers know this one.
@@ -23,7 +23,7 @@ type Identity struct {
 	key  crypto.PrivKey
 	id   peer.ID
 	path string         // "" for a key without a file
-	lock *lockfile.Lock // nil for a key that is not claimed
+	lock *safefile.Lock // nil for a key that is not claimed
 }
 
 // A ClaimError says that this process cannot claim an identity, because another one has it.
@@ -95,8 +95,8 @@ func Open(path string) (*Identity, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
-	lock, err := lockfile.Acquire(path+".lock", 0o600)
-	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
+	lock, err := safefile.Acquire(path+".lock", 0o600)
+	if held, ok := errors.AsType[*safefile.HeldError](err); ok {
 		err = fmt.Errorf("%w: every peer needs an identity of its own: node.key names the file of another one", held)
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/safefile"
 )
 
 // A SecretError says that a file with a key or a join secret cannot be used.
@@ -23,7 +23,7 @@ func (e *SecretError) Unwrap() error { return e.Err }
 // readPrivate reads a file that only its owner may read. It checks the mode of the open file, so
 // another process cannot replace the file in between.
 func readPrivate(path string) ([]byte, error) {
-	f, err := regular.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, &SecretError{path, errors.Unwrap(err)} // so that the error names the path once
 	}

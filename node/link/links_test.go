@@ -3,6 +3,7 @@ package link
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -201,52 +202,55 @@ func (l lines) Write(text []byte) (int, error) {
 // the fix, also where the older one calls, and waits for a neighbour with the right one.
 func TestAnotherProtocolVersionIsAWarningWithBothVersions(t *testing.T) {
 	for honest := range 2 {
-		said := make(lines, 100)
-		p := idlePair(t, func(_ int, c *Config) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
-		older, told := p.configs[1-honest].Host, make(chan error, 1)
-		greet := func(s network.Stream) {
-			talk := handshake.New(s)
-			challenge := make([]byte, 99)
-			challenge[0] = 5
-			err := talk.Say(4, challenge)
-			if err == nil {
-				_, err = talk.Expect(4, len(challenge))
+		t.Run(fmt.Sprint("worker ", honest, " is newer"), func(t *testing.T) {
+			t.Parallel() // it waits for another try
+			said := make(lines, 100)
+			p := idlePair(t, func(_ int, c *Config) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
+			older, told := p.configs[1-honest].Host, make(chan error, 1)
+			greet := func(s network.Stream) {
+				talk := handshake.New(s)
+				challenge := make([]byte, 99)
+				challenge[0] = 5
+				err := talk.Say(4, challenge)
+				if err == nil {
+					_, err = talk.Expect(4, len(challenge))
+				}
+				if err == nil {
+					_, err = talk.Expect(5, 32)
+				}
+				select {
+				case told <- err:
+				default:
+				}
 			}
-			if err == nil {
-				_, err = talk.Expect(5, 32)
+			older.SetStreamHandler(Protocol, greet)
+			p.start(t, honest)
+			if self := p.configs[honest].Host.ID(); older.ID() < self {
+				s, err := older.Open(t.Context(), self, Protocol)
+				if err != nil {
+					t.Fatal(err)
+				}
+				go greet(s)
+			}
+			line := <-said
+			for _, want := range []string{"has not proven", "theirs is 5, ours 7", "install the same version"} {
+				if !strings.Contains(line, want) {
+					t.Errorf("it says %q, want %q", line, want)
+				}
+			}
+			no, ok := errors.AsType[*handshake.UnprovenError](<-told)
+			if !ok || no.Reason != handshake.Protocol || !no.Remote {
+				t.Errorf("the older end: %v, want a claim about the protocol", no)
+			}
+			if e := p.links[honest].Status()[0]; e.Up || !strings.Contains(e.Detail, "theirs is 5, ours 7") {
+				t.Errorf("status %+v, want both versions", e)
 			}
 			select {
-			case told <- err:
+			case e := <-p.links[honest].Events():
+				t.Errorf("event %+v, want none", e)
 			default:
 			}
-		}
-		older.SetStreamHandler(Protocol, greet)
-		p.start(t, honest)
-		if self := p.configs[honest].Host.ID(); older.ID() < self {
-			s, err := older.Open(t.Context(), self, Protocol)
-			if err != nil {
-				t.Fatal(err)
-			}
-			go greet(s)
-		}
-		line := <-said
-		for _, want := range []string{"has not proven", "theirs is 5, ours 7", "install the same version"} {
-			if !strings.Contains(line, want) {
-				t.Errorf("it says %q, want %q", line, want)
-			}
-		}
-		no, ok := errors.AsType[*handshake.UnprovenError](<-told)
-		if !ok || no.Reason != handshake.Protocol || !no.Remote {
-			t.Errorf("the older end: %v, want a claim about the protocol", no)
-		}
-		if e := p.links[honest].Status()[0]; e.Up || !strings.Contains(e.Detail, "theirs is 5, ours 7") {
-			t.Errorf("status %+v, want both versions", e)
-		}
-		select {
-		case e := <-p.links[honest].Events():
-			t.Errorf("event %+v, want none", e)
-		default:
-		}
+		})
 	}
 }
 

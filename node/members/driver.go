@@ -24,7 +24,7 @@ import (
 	"gossiptrainer/gossip/pairs"
 	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -395,7 +395,7 @@ func (s *Seat) doing() (record.State, string) {
 	}
 	if n, fewest := len(log.Last().Members), s.o.Member.Fewest; n < fewest {
 		return record.Waiting, fmt.Sprintf("view %d has %s, and the run needs %d (membership.min)", log.Last().View,
-			plural.Of(n, "member"), fewest)
+			human.Count(n, "member"), fewest)
 	}
 	return record.Training, ""
 }

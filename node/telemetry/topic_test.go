@@ -34,6 +34,7 @@ func newHost(t *testing.T) *socket.Host {
 
 // A member that has not joined the topic when gossipsub tries it gets another chance.
 func TestGossipsubIsRemindedOfMembers(t *testing.T) {
+	t.Parallel() // it waits for heartbeats
 	here, there := newHost(t), newHost(t)
 	if err := here.Connect(t.Context(), peer.AddrInfo{ID: there.ID(), Addrs: there.Addrs()}); err != nil {
 		t.Fatal(err)
@@ -73,6 +74,7 @@ func joined(t *testing.T, h *socket.Host, members []peer.ID, self int) *Topic {
 
 // Gossipsub forgets the topics of a peer when its own stream ends, and the peer does not tell them again.
 func TestAMemberThatGossipsubHasForgottenComesBack(t *testing.T) {
+	t.Parallel() // it waits for heartbeats
 	here, there := newHost(t), newHost(t)
 	if err := here.Connect(t.Context(), peer.AddrInfo{ID: there.ID(), Addrs: there.Addrs()}); err != nil {
 		t.Fatal(err)

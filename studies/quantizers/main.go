@@ -11,7 +11,7 @@ import (
 	"flag"
 	"fmt"
 
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -26,7 +26,7 @@ func main() {
 // compare makes the runs of all rows and writes the document to output.
 func compare(ctx context.Context, output string, rounds, seeds int) error {
 	if rounds < 1 || seeds < 1 {
-		return fmt.Errorf("%s with %s: must be at least 1 of both", plural.Of(rounds, "round"), plural.Of(seeds, "seed"))
+		return fmt.Errorf("%s with %s: must be at least 1 of both", human.Count(rounds, "round"), human.Count(seeds, "seed"))
 	}
 	results, err := runAll(ctx, rows(), rounds, seeds)
 	if err != nil {

@@ -120,6 +120,7 @@ func TestMachinesMeetAndMeasure(t *testing.T) {
 
 // Of two machines, one that hears nothing is met by the other, whatever the order of their ids.
 func TestADeafMachineIsMet(t *testing.T) {
+	t.Parallel() // it waits for retries
 	for range 2 {
 		r := newRoom(1)
 		results := hold(t, r.machine(0, 2), r.machine(1, 2))
@@ -136,6 +137,7 @@ func TestADeafMachineIsMet(t *testing.T) {
 
 // A machine with another secret is not met, and does not end the meeting of those that may still come.
 func TestAnotherSecretIsNotMet(t *testing.T) {
+	t.Parallel() // it waits for the end of the meeting
 	r := newRoom(3)
 	honest, other := r.machine(0, 2), r.machine(1, 2)
 	honest.Wait, other.Wait = 2*time.Second, 2*time.Second
@@ -153,6 +155,7 @@ func TestAnotherSecretIsNotMet(t *testing.T) {
 }
 
 func TestARosterNamesTheMachines(t *testing.T) {
+	t.Parallel()                            // it waits for retries
 	first, second := newRoom(0), newRoom(0) // none hears of another
 	ids := []*identity.Identity{ephemeral(t), ephemeral(t)}
 	ports := []string{freePort(t), freePort(t)}
@@ -173,6 +176,7 @@ func TestARosterNamesTheMachines(t *testing.T) {
 
 // With a roster and no secret, the keys say who belongs.
 func TestAStrangerToTheRosterIsRefused(t *testing.T) {
+	t.Parallel() // it waits for the end of the meeting
 	ids := []*identity.Identity{ephemeral(t), ephemeral(t), ephemeral(t)}
 	port := freePort(t)
 	r := newRoom(0)

@@ -12,7 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/node/handshake"
 )
 
@@ -62,7 +62,7 @@ type ExpiredError struct {
 
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("the token has expired after %v: %d of %s joined", e.Valid, e.Joined,
-		plural.Of(e.Seats, "machine"))
+		human.Count(e.Seats, "machine"))
 }
 
 // An Invitation waits for machines that join.

@@ -1,4 +1,4 @@
-package regular
+package safefile
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ func TestAFifoIsNotOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(path); !errors.Is(err, errNotRegular) {
-		t.Errorf("fifo: error %v, want ErrNotRegular", err)
+		t.Errorf("fifo: error %v, want errNotRegular", err)
 	}
 	if _, err := Read("/dev/zero", 10); !errors.Is(err, errNotRegular) {
-		t.Errorf("device: error %v, want ErrNotRegular", err)
+		t.Errorf("device: error %v, want errNotRegular", err)
 	}
 }

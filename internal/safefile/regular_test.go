@@ -1,4 +1,4 @@
-package regular
+package safefile
 
 import (
 	"errors"
@@ -26,6 +26,6 @@ func TestAFileIsRead(t *testing.T) {
 
 func TestAFolderIsNoRegularFile(t *testing.T) {
 	if _, err := Open(t.TempDir()); !errors.Is(err, errNotRegular) {
-		t.Errorf("error %v, want ErrNotRegular", err)
+		t.Errorf("error %v, want errNotRegular", err)
 	}
 }

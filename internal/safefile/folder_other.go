@@ -1,6 +1,6 @@
 //go:build !unix
 
-package atomicfile
+package safefile
 
 // SyncFolder does nothing where folders are not files.
 func SyncFolder(string) error { return nil }

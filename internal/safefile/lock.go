@@ -1,6 +1,4 @@
-// Package lockfile keeps two processes from using one resource at the same time. A lock belongs to its process: the
-// kernel releases it when the process ends, even if it is killed.
-package lockfile
+package safefile
 
 import (
 	"errors"
@@ -10,11 +8,10 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
-
-	"gossiptrainer/internal/regular"
 )
 
-// A Lock is held until Release, or until the process ends.
+// A Lock keeps two processes from using one resource at the same time. It is held until Release, or until the process
+// ends: the kernel releases the lock of a process that is killed.
 type Lock struct{ file *flock.Flock }
 
 // A HeldError says that another process holds a lock.
@@ -33,7 +30,7 @@ func (e *HeldError) Error() string {
 //
 // A file system without locks lets every process in.
 func Acquire(path string, perm fs.FileMode) (*Lock, error) {
-	if err := regular.Check(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := Check(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	lock := &Lock{flock.New(path, flock.SetPermissions(perm))}
@@ -55,7 +52,7 @@ func Acquire(path string, perm fs.FileMode) (*Lock, error) {
 // Held reports whether a process has locked the file at path. It changes nothing. For a moment it keeps other processes
 // from the lock.
 func Held(path string) (bool, error) {
-	if err := regular.Check(path); errors.Is(err, fs.ErrNotExist) {
+	if err := Check(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
 		return false, err
@@ -74,7 +71,7 @@ func Held(path string) (bool, error) {
 // holder reads the id of the process that has locked a file.
 func holder(path string) string {
 	const longest = 100 // bytes
-	text, err := regular.Read(path, longest)
+	text, err := Read(path, longest)
 	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
 		return pid
 	}

@@ -1,9 +1,9 @@
-// Package atomicfile replaces files atomically: readers find the old content or the new,
-// also after a crash.
+// Package safefile has files that are safe beside other programs and crashes: they appear whole, they are locked, and
+// nothing but regular files is opened.
 //
-// It uses google/renameio where that works. On Windows it renames the new file over the old
-// one. A crash at that moment may lose both.
-package atomicfile
+// Write and New replace a file: readers find the old content or the new, also after a crash. They use google/renameio
+// where that works. On Windows they rename the new file over the old one. A crash at that moment may lose both.
+package safefile
 
 import (
 	"io"

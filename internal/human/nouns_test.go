@@ -1,4 +1,4 @@
-package plural
+package human
 
 import "testing"
 
@@ -15,7 +15,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
+func TestCounts(t *testing.T) {
 	for _, test := range []struct {
 		n    int
 		noun string
@@ -32,7 +32,7 @@ func TestOf(t *testing.T) {
 		{2, "delay", "2 delays"},
 		{-1, "step", "-1 steps"},
 	} {
-		if got := Of(test.n, test.noun); got != test.want {
+		if got := Count(test.n, test.noun); got != test.want {
 			t.Errorf("%d and %s are %q, want %q", test.n, test.noun, got, test.want)
 		}
 	}

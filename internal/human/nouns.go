@@ -1,16 +1,16 @@
-// Package plural writes a number and its noun for people: 1 seed, 2 seeds.
-package plural
+package human
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// Of returns n and the noun, which is given in the singular: "1 round", "2 rounds", "0 processes".
-func Of(n int, noun string) string { return fmt.Sprintf("%d %s", n, Noun(n, noun)) }
+// Count returns n and the noun, which is given in the singular: "1 round", "2 rounds", "0 processes".
+func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, Noun(n, noun)) }
 
 // Part returns a number of a whole and its noun, which follows the whole: "1 of 2 cells", "1 of 1 run".
-func Part(n, whole int, noun string) string { return fmt.Sprintf("%d of %s", n, Of(whole, noun)) }
+func Part(n, whole int, noun string) string { return fmt.Sprintf("%d of %s", n, Count(whole, noun)) }
 
 // Verb returns the form of a verb that goes with the number n, such as one of is and are.
 func Verb(n int, one, many string) string {
@@ -33,4 +33,12 @@ func Noun(n int, noun string) string {
 		return noun + "es"
 	}
 	return noun + "s"
+}
+
+// Fraction writes a count of a whole, such as 12/300; 0 is an unknown whole.
+func Fraction(n, whole int) string {
+	if whole == 0 {
+		return strconv.Itoa(n)
+	}
+	return strconv.Itoa(n) + "/" + strconv.Itoa(whole)
 }

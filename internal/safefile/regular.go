@@ -1,7 +1,4 @@
-// Package regular opens files of a folder that other programs may have changed.
-// It refuses everything but regular files: a read from a fifo can wait for ever,
-// and a device has no end.
-package regular
+package safefile
 
 import (
 	"errors"
@@ -14,7 +11,8 @@ import (
 // errNotRegular is wrapped where a name is that of a folder, a fifo, a socket or a device.
 var errNotRegular = errors.New("not a regular file")
 
-// Open opens a regular file for reading.
+// Open opens a regular file for reading. Other programs may have changed the folder: a read from a fifo can wait for
+// ever, and a device has no end.
 func Open(path string) (*os.File, error) {
 	if err := Check(path); err != nil {
 		return nil, err
