@@ -94,13 +94,15 @@ class Calls:
         flat, back = _flatten(x)
         if not 1 <= len(flat) <= NUMBERS:
             raise Error(f"all_reduce takes 1 to {NUMBERS} numbers, not {len(flat)}: the parameters travel with step")
-        return back(flat if self.peer._alone else self.reduce(flat, op))
+        return back(self.reduce(flat, op))
 
     def reduce(self, values: List[float], op: str) -> List[float]:
         """Return the mean, sum, min or max of each number over all workers."""
         if self.peer._group is not None:
             self.peer._meet(_name({"kind": "reduce", "op": op, "numbers": len(values)}))
             values = self.peer._group.combine(values, op)
+        if self.peer._alone:
+            return values
         raw = self.collect({"kind": "reduce", "op": op}, struct.pack(f"<{len(values)}d", *values))
         return list(struct.unpack(f"<{len(values)}d", raw))
 

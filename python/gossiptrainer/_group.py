@@ -7,6 +7,7 @@ one. So a call that one of them makes alone cannot meet another, such as the red
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import socket
@@ -46,9 +47,16 @@ class Group:
             raise Error(f"the processes of {where} are at different calls: {each}: {ADVICE}")
 
     def close(self) -> None:
-        """Tell the others that this process makes no more calls. Those that have ended need not know."""
+        """Tell the others that this process makes no more calls. Those that have ended need not know.
+
+        The store may have ended with them, or its file is removed, for which it would wait long.
+        """
         with contextlib.suppress(RuntimeError):
-            self._tell(END)
+            self._store.set_timeout(datetime.timedelta(seconds=1))
+            try:
+                self._tell(END)
+            finally:
+                self._store.set_timeout(datetime.timedelta(seconds=self.longest))
 
     def _tell(self, call: str) -> None:
         """Write this call, and the one before it, which a slower process may not have read."""

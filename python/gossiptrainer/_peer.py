@@ -189,6 +189,7 @@ class Peer:
             else:
                 self._connect(values)
         else:
+            self._group = _group.find_group()
             self._values, self.rounds = values, rounds
             if rounds == 0:
                 self._end("finished")

@@ -58,6 +58,9 @@ class Saves:
     def resume(self, blob: bytes) -> None:
         """Go on from a state."""
         self.loaded, self.restored = self.peer._values.load(blob), False
+        group = self.peer._group
+        if group is not None and group.part:  # the state is that of the first process
+            self.loaded["random"] = _seeds.of_part(self.loaded["random"], group.part)
 
     def begin(self) -> Optional[dict]:
         """Return the state from which the run goes on; None: from none, or from one of before the first start."""

@@ -21,6 +21,7 @@ from gossiptrainer import _group
 from gossiptrainer.callbacks import Callback
 
 torch.set_num_threads(1)
+torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)  # torch 2 loads its compiler for the first one, in seconds
 
 
 class Trainer:
@@ -243,6 +244,57 @@ class Processes(unittest.TestCase):
                 self.assertEqual(run.connections[0].hello["tensors"][0]["name"], "weight")
                 for name in os.listdir(folder):
                     os.unlink(os.path.join(folder, name))
+
+    def test_processes_draw_different_numbers_after_a_resume(self):
+        def worker(rank):
+            with tempfile.TemporaryDirectory() as folder:
+                child = os.fork()
+                local = int(child == 0)
+                torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
+                                                     world_size=2)
+                model = torch.nn.Linear(2, 1)
+                opt = torch.optim.SGD(model.parameters(), 0.05)
+                peer = gossip.join(model, opt)
+                drawn = []
+                while not peer.done:
+                    peer.boundary()
+                    drawn.append(torch.rand(1).item())
+                    opt.step()
+                noise = [None, None]
+                torch.distributed.all_gather_object(noise, drawn)
+                if child == 0:
+                    os._exit(0)
+                os.waitpid(child, 0)
+                return noise
+        whole = Run(n=1, rounds=5, save=(3,))(worker)
+        rest = Run(n=1, rounds=5, first=3, saved=[(whole.x[3][0], whole.connections[0].states[3])])(worker)
+        first, second = rest.returned[0]
+        self.assertEqual(first, whole.returned[0][0][3:])
+        self.assertFalse(set(first) & set(second))
+
+    def test_without_a_peer_they_divide_the_data_and_the_numbers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ.pop("PEER_SOCKET", None)
+            children = []
+            for local in range(2):
+                children.append(os.fork())
+                if not children[-1]:
+                    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
+                                                         world_size=2)
+                    model = torch.nn.Linear(2, 1)
+                    with contextlib.redirect_stderr(io.StringIO()):
+                        peer = gossip.join(model, torch.optim.SGD(model.parameters(), 0.05))
+                    found = [peer.part(list(range(6))), peer.all_reduce(1 + local, "sum"), peer.rank, peer.size]
+                    with open(f"{folder}/{local}", "w") as file:
+                        json.dump(found, file)
+                    peer.save(f"{folder}/{local}.pt")
+                    os._exit(0)
+            for child in children:
+                os.waitpid(child, 0)
+            for local in range(2):
+                with open(f"{folder}/{local}") as file:
+                    self.assertEqual(json.load(file), [[local, local + 2, local + 4], 3, 0, 1])
+            self.assertEqual([os.path.exists(f"{folder}/{local}.pt") for local in range(2)], [True, False])
 
     def errors(self, each, **constants):
         """Return what the two processes of one peer raise, of which each takes two steps before it does this."""
