@@ -602,12 +602,13 @@ class Peer:
         if mean is None:
             yield self._shown()
             return
-        own = self._values.clone()
+        own, changes = self._values.clone(), self._values.changes()
         self._values.hold(mean)
         try:
             yield self._shown()
         finally:
             self._values.put(own)
+            self._steps.ignore(changes)
 
     def _shown(self) -> Any:
         return self._values.params if not hasattr(self._values, "given") else self._values.given
@@ -753,6 +754,7 @@ class Peer:
             self._saves.give_last()
             self._told.flush()
             if not self.done:
+                self._steps.tell_last()
                 self._finished = True
                 self._send(_link.FINISH, round=self.round)
 

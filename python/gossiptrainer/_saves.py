@@ -150,6 +150,11 @@ class Saves:
                 "on; from an older checkpoint it would repeat more rounds")
         self._unable = True
 
+    def part(self) -> None:
+        """Owe nothing: this is a forked child."""
+        self._forget()
+        self.owed, self._forget = False, _tree.nothing
+
     def _give(self, blob: Optional[bytes]) -> None:
         """Give the peer the state that it waits for. An empty one says that there is none."""
         self._forget()

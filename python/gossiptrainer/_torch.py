@@ -386,10 +386,10 @@ class Module:
                     self.quiet = {}
                     return
 
-    def changes(self) -> int:
-        """Return a number that grows when parameters change."""
+    def changes(self) -> float:
+        """Return a number that grows by at least 1 when an optimizer changes the parameters."""
         with_gradients = [slot for slot in self.slots if slot.first.requires_grad][:4]
-        return sum(slot.tensor()._version for slot in with_gradients if slot.leaf in slot.holder)
+        return 1 / max(1, len(with_gradients)) * sum(slot.tensor()._version for slot in with_gradients if slot.leaf in slot.holder)
 
     # -- copies
 
@@ -434,15 +434,26 @@ class Module:
         state = self.model.state_dict()
         self.torch.save({name.replace("_orig_mod.", ""): value for name, value in state.items()}, file)
 
-    def at_forward(self, call: Callable) -> Callable:
-        """Call before the next forward in training of the model or of a part of it. Return what forgets that.
+    def part(self) -> None:
+        """Give a forked child tensors of its own at its first forward: the vector is memory of both.
+
+        Children that never use the model, such as the workers of a DataLoader, need no memory for it.
+        """
+        def call() -> None:
+            forget()
+            self.disown()
+
+        forget = self.at_forward(call, training=False)
+
+    def at_forward(self, call: Callable, training: bool = True) -> Callable:
+        """Call before the next forward (in training) of the model or of a part of it. Return what forgets that.
 
         The hook is a global one. One of a module would get into its copies and into files of it.
         """
         own = {id(module) for module in self.model.modules()}
 
         def before(module: Any, _: Any) -> None:
-            if module.training and id(module) in own and self.torch.is_grad_enabled():
+            if id(module) in own and (not training or module.training and self.torch.is_grad_enabled()):
                 call()
 
         return self.torch.nn.modules.module.register_module_forward_pre_hook(before).remove
