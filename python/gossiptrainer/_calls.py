@@ -31,6 +31,7 @@ class Calls:
         peer = self.peer
         if peer.view is not None and peer.why == "interrupted":
             raise Error("this machine has left the run, so it takes part in no call: use the model itself")
+        peer._meet(_name(content))
         with peer._whole():
             peer._wake()
             peer._saves.settle()
@@ -93,12 +94,15 @@ class Calls:
         flat, back = _flatten(x)
         if not 1 <= len(flat) <= NUMBERS:
             raise Error(f"all_reduce takes 1 to {NUMBERS} numbers, not {len(flat)}: the parameters travel with step")
-        return back(flat if self.peer._alone else self.reduce(flat, op))
+        return back(self.reduce(flat, op))
 
     def reduce(self, values: List[float], op: str) -> List[float]:
         """Return the mean, sum, min or max of each number over all workers."""
         if self.peer._group is not None:
+            self.peer._meet(_name({"kind": "reduce", "op": op, "numbers": len(values)}))
             values = self.peer._group.combine(values, op)
+        if self.peer._alone:
+            return values
         raw = self.collect({"kind": "reduce", "op": op}, struct.pack(f"<{len(values)}d", *values))
         return list(struct.unpack(f"<{len(values)}d", raw))
 
@@ -158,6 +162,15 @@ class Calls:
         if result.get("missing"):
             say("the mean lacks " + _reasons(result) + script_line())
         return {int(rank) for rank in result.get("missing", {})}
+
+
+def _name(content: dict) -> str:
+    """Name a call as the script does."""
+    kind = content["kind"]
+    options = [f"{name}={value!r}" for name, value in content.items() if name != "kind"]
+    if kind == "newest":
+        options.insert(0, "wait=False")
+    return {"reduce": "all_reduce", "mean": "average", "newest": "average"}.get(kind, kind) + f"({', '.join(options)})"
 
 
 def _reasons(result: dict) -> str:

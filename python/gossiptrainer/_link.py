@@ -54,9 +54,9 @@ def say(text: str) -> None:
 def script_line(trace: Optional[types.TracebackType] = None) -> str:
     """Name the line of the script, not of a library, from which a traceback, or the present call, comes."""
     main = getattr(sys.modules["__main__"], "__file__", None)
-    stack = traceback.extract_tb(trace) if trace else traceback.extract_stack()
-    lines = [frame for frame in stack if frame.filename == main]
-    return f" ({os.path.basename(lines[-1].filename)}, line {lines[-1].lineno})" if lines else ""
+    stack = list(traceback.walk_tb(trace)) if trace else list(traceback.walk_stack(None))[::-1]
+    lines = [line for frame, line in stack if frame.f_code.co_filename == main]
+    return f" ({os.path.basename(main)}, line {lines[-1]})" if lines else ""
 
 
 def advice(body: Any) -> str:

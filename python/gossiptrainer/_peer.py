@@ -13,7 +13,7 @@ import traceback
 import types
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union
 
-from . import _data, _equal, _link, _process, _seeds, _torch, _tree
+from . import _data, _equal, _group, _link, _process, _seeds, _torch, _tree
 from ._calls import Calls
 from ._link import Error, say, script_line
 from ._saves import Saves
@@ -157,7 +157,7 @@ class Peer:
         self._told_endless = False
         self._values: Any = None
         self._link: Optional[_link.Link] = None
-        self._group: Optional[_torch.Group] = None
+        self._group: Optional[_group.Group] = None
         self._process = os.getpid()
         self._closed = False
         self._gone = False  # the script has called leave, so its optimizer steps without a peer
@@ -174,7 +174,7 @@ class Peer:
         if self._path and self._rank is not None:
             if self._rank == 0 and "torch" not in self._reseeded and _seeds.unseeded():
                 say("worker 0's generators were not seeded: two runs will differ (init(seed=1))")
-            group = self._group or _torch.find_group()
+            group = self._group or _group.find_group()
             _seeds.reseed(self._reseeded, self._seed_text, self._id, group.part if group else 0)
 
     def _join(self, values: Any, optimizers: list, rounds: Optional[int], every: int) -> None:
@@ -189,6 +189,7 @@ class Peer:
             else:
                 self._connect(values)
         else:
+            self._group = _group.find_group()
             self._values, self.rounds = values, rounds
             if rounds == 0:
                 self._end("finished")
@@ -208,7 +209,7 @@ class Peer:
         self._steps.watch(optimizers)
 
     def _connect(self, values: Any) -> None:
-        self._group = _torch.find_group()
+        self._group = _group.find_group()
         if self._leads:
             link = self._link = _link.Link(self._path, self._token, values.elements, values.most())
             values.attach(link.memory)
@@ -223,6 +224,7 @@ class Peer:
         else:
             values.attach(bytearray(4 * values.elements))
             self._values = values
+        self._meet("join()")
         message = self._receive(_link.WELCOME)
         welcome = json.loads(message.body)
         if welcome.get("version") != _link.VERSION:
@@ -268,6 +270,8 @@ class Peer:
         if link is not None:
             link.peer = self
         values.adopt()
+        self.round = before.round
+        self._meet("join()")
         with self._whole():
             self._send(_link.PAUSE, round=before.round)
             self._turn()
@@ -292,6 +296,12 @@ class Peer:
     def _leads(self) -> bool:
         """Tell whether this process speaks to the peer."""
         return self._group is None or self._group.part == 0
+
+    def _meet(self, call: str) -> None:
+        """Wait for the other processes of this worker, all of which make the same call."""
+        if self._group is not None:
+            where = "this worker" if self._rank is None else f"worker {self._rank}"
+            self._group.meet(call, f"{where}, in round {self.round},")
 
     @property
     def _alone(self) -> bool:
@@ -424,6 +434,7 @@ class Peer:
             if self.round == self.rounds:
                 self._end("finished")
             return
+        self._meet("step()")
         with self._whole():
             self._values.gather()
             self._told.flush()
@@ -591,12 +602,13 @@ class Peer:
         if mean is None:
             yield self._shown()
             return
-        own = self._values.clone()
+        own, changes = self._values.clone(), self._values.changes()
         self._values.hold(mean)
         try:
             yield self._shown()
         finally:
             self._values.put(own)
+            self._steps.ignore(changes)
 
     def _shown(self) -> Any:
         return self._values.params if not hasattr(self._values, "given") else self._values.given
@@ -643,6 +655,7 @@ class Peer:
         if self._alone:
             self._end("stopped")
             return
+        self._meet("stop()")
         with self._whole():
             self._wake()
             self._saves.settle()
@@ -741,6 +754,7 @@ class Peer:
             self._saves.give_last()
             self._told.flush()
             if not self.done:
+                self._steps.tell_last()
                 self._finished = True
                 self._send(_link.FINISH, round=self.round)
 
@@ -750,6 +764,8 @@ class Peer:
             return
         if not (self._gone or self._resting) and (self._link is None or not self._link.refused):
             self._finish()
+        if self._group is not None:
+            self._group.close()
         self._say_last(_link.BYE, {})
 
     def leave(self) -> None:

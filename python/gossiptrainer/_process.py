@@ -61,7 +61,15 @@ def _keep_apart(link: _link.Link) -> None:
     """Say goodbye at the end of the process, and keep forked children from the connection."""
     atexit.register(lambda: link.peer.close())
     if hasattr(os, "register_at_fork"):  # Windows does not fork
-        os.register_at_fork(after_in_child=link.socket.close)
+        os.register_at_fork(after_in_child=lambda: _part(link))
+
+
+def _part(link: _link.Link) -> None:
+    """Keep a forked child, which may use the model, from the connection and from the memory of the vector."""
+    link.socket.close()
+    if link.peer is not None:
+        link.peer._saves.part()
+        link.peer._values.part()
 
 
 def _guard(link: _link.Link) -> Optional[Callable]:

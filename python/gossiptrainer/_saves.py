@@ -58,6 +58,9 @@ class Saves:
     def resume(self, blob: bytes) -> None:
         """Go on from a state."""
         self.loaded, self.restored = self.peer._values.load(blob), False
+        group = self.peer._group
+        if group is not None and group.part:  # the state is that of the first process
+            self.loaded["random"] = _seeds.of_part(self.loaded["random"], group.part)
 
     def begin(self) -> Optional[dict]:
         """Return the state from which the run goes on; None: from none, or from one of before the first start."""
@@ -146,6 +149,11 @@ class Saves:
             say(f"no checkpoint of round {self.peer.round}, as there is no state of this script: {why}. The run goes "
                 "on; from an older checkpoint it would repeat more rounds")
         self._unable = True
+
+    def part(self) -> None:
+        """Owe nothing: this is a forked child."""
+        self._forget()
+        self.owed, self._forget = False, _tree.nothing
 
     def _give(self, blob: Optional[bytes]) -> None:
         """Give the peer the state that it waits for. An empty one says that there is none."""

@@ -88,3 +88,13 @@ def set_state(state: dict) -> None:
         sys.modules["torch"].set_rng_state(state["torch"])
     if "cuda" in state:
         sys.modules["torch"].cuda.set_rng_state_all(state["cuda"])
+
+
+def of_part(state: dict, part: int) -> dict:
+    """Return the state from which a further process of the same peer goes on, so that it draws other numbers."""
+    now = get_state()
+    set_state(state)
+    reseed(set(), None, 0, part)
+    own = get_state()
+    set_state(now)
+    return own

@@ -8,6 +8,7 @@ from typing import Any
 from . import _torch
 from ._link import Error, say, script_line
 
+_OWN = 3  # changes after the last step, which are no longer those of a script that loads its best parameters
 _HIDDEN = 20  # changes of the parameters without a step, before the script is told that none is seen
 
 
@@ -23,7 +24,8 @@ class Steps:
         self.local = 0  # depth of no_sync
         self.dropped = False  # the script's own step, made before the values of the run came after a rest
         self._held: Any = None  # the values that an undone step gets back
-        self._seen, self._changes = 0, 0  # changes of parameters, and how many without a step
+        self._seen, self._changes = 0.0, 0  # changes of parameters, and how many without a step
+        self._last = 0.0  # changes up to the last step that was seen
         self._seen_ever: list = []  # optimizers that are wrapped, once
         self._told = False  # that steps are undone
 
@@ -84,7 +86,18 @@ class Steps:
 
     def note(self) -> None:
         """Take the parameters of now for those of the last step."""
-        self._seen = self.peer._values.changes()
+        self._seen = self._last = self.peer._values.changes()
+
+    def ignore(self, before: float) -> None:
+        """Take changes since changes() was before for no steps."""
+        made = self.peer._values.changes() - before
+        self._seen, self._last = self._seen + made, self._last + made
+
+    def tell_last(self) -> None:
+        """Say at the end that another optimizer has trained since the last step that was seen."""
+        if not self.by_hand and self.peer._values.changes() - self._last >= _OWN:
+            say(f"the model's parameters changed after round {self.peer.round}, but not by the optimizer that join got, "
+                "so these changes stay on this worker: join again with the optimizer that makes them" + script_line())
 
     def hold(self) -> None:
         """Keep the values of now: a script that steps by hand changes them before it says so."""

@@ -386,10 +386,10 @@ class Module:
                     self.quiet = {}
                     return
 
-    def changes(self) -> int:
-        """Return a number that grows when parameters change."""
+    def changes(self) -> float:
+        """Return a number that grows by at least 1 when an optimizer changes the parameters."""
         with_gradients = [slot for slot in self.slots if slot.first.requires_grad][:4]
-        return sum(slot.tensor()._version for slot in with_gradients if slot.leaf in slot.holder)
+        return 1 / max(1, len(with_gradients)) * sum(slot.tensor()._version for slot in with_gradients if slot.leaf in slot.holder)
 
     # -- copies
 
@@ -434,15 +434,26 @@ class Module:
         state = self.model.state_dict()
         self.torch.save({name.replace("_orig_mod.", ""): value for name, value in state.items()}, file)
 
-    def at_forward(self, call: Callable) -> Callable:
-        """Call before the next forward in training of the model or of a part of it. Return what forgets that.
+    def part(self) -> None:
+        """Give a forked child tensors of its own at its first forward: the vector is memory of both.
+
+        Children that never use the model, such as the workers of a DataLoader, need no memory for it.
+        """
+        def call() -> None:
+            forget()
+            self.disown()
+
+        forget = self.at_forward(call, training=False)
+
+    def at_forward(self, call: Callable, training: bool = True) -> Callable:
+        """Call before the next forward (in training) of the model or of a part of it. Return what forgets that.
 
         The hook is a global one. One of a module would get into its copies and into files of it.
         """
         own = {id(module) for module in self.model.modules()}
 
         def before(module: Any, _: Any) -> None:
-            if module.training and id(module) in own and self.torch.is_grad_enabled():
+            if id(module) in own and (not training or module.training and self.torch.is_grad_enabled()):
                 call()
 
         return self.torch.nn.modules.module.register_module_forward_pre_hook(before).remove
@@ -587,45 +598,3 @@ def _replace_kept(accelerated: Any, step: Callable) -> None:
 
     accelerated._optimizer_original_step_method = step
     accelerated._optimizer_patched_step_method = patched
-
-
-# ---- several processes of one peer -----------------------------------------------------------------------------------
-
-class Group:
-    """The processes of one peer, in the process group of torch.distributed. The first one speaks to the peer."""
-
-    def __init__(self, distributed: Any) -> None:
-        self.distributed = distributed
-        self.part, self.parts = distributed.get_rank(), distributed.get_world_size()
-
-    def share(self, thing: Any) -> Any:
-        """Return the first process's thing."""
-        box = [thing]
-        self.distributed.broadcast_object_list(box, src=0)
-        return box[0]
-
-    def share_vector(self, vector: Any) -> None:
-        """Copy the first process's vector to the others."""
-        if self.distributed.get_backend() != "nccl":
-            self.distributed.broadcast(vector, src=0)
-            return
-        device = vector.cuda()
-        self.distributed.broadcast(device, src=0)
-        vector.copy_(device)
-
-    def combine(self, values: list, op: str) -> list:
-        """Return the mean, sum, min or max of all processes' values."""
-        found = [None] * self.parts
-        self.distributed.all_gather_object(found, values)
-        columns = list(zip(*found))
-        return [{"min": min, "max": max}[op](c) if op in ("min", "max") else sum(c) / (len(c) if op == "mean" else 1)
-                for c in columns]
-
-
-def find_group() -> Optional[Group]:
-    """Return the process group of this peer, if it has more than one process."""
-    torch = sys.modules.get("torch")
-    distributed = getattr(torch, "distributed", None)
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    return Group(distributed) if distributed.get_world_size() > 1 else None

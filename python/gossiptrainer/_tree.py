@@ -232,6 +232,9 @@ class Tree:
     def disown(self) -> None:
         """Arrays never share the memory of the vector."""
 
+    def part(self) -> None:
+        """Arrays never share the memory of the vector."""
+
     def at_forward(self, call: Callable) -> Callable:
         """There is no forward to wait for."""
         return nothing

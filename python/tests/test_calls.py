@@ -585,6 +585,40 @@ class Steps(unittest.TestCase):
             return peer
         self.assertEqual(self.rounds(use)[0], 0)
 
+    def test_another_optimizer_near_the_end_is_told(self):
+        for others, told in ((3, True), (2, False)):
+            def worker(rank):
+                model = linear()
+                opt, other = (torch.optim.SGD(model.parameters(), 0.1, weight_decay=0.1) for _ in range(2))
+                peer = gossip.join(model, opt)
+                descend(model, opt)
+                for _ in range(2):
+                    with peer.averaged():
+                        pass
+                for _ in range(others):
+                    descend(model, other) if told else model.load_state_dict(model.state_dict())
+                peer.finish()
+            for text in Run(rounds=None)(said(worker)).returned:
+                self.assertEqual("parameters changed after round 1, but not by the optimizer that join got" in text, told)
+
+    def test_a_forked_child_trains_on_tensors_of_its_own(self):
+        def worker(rank):
+            model = linear()
+            opt = torch.optim.SGD(model.parameters(), 0.1)
+            peer = gossip.join(model, opt)
+            while not peer.done:
+                child = os.fork()
+                if not child:
+                    descend(model, torch.optim.SGD(model.parameters(), 100.0))
+                    os._exit(model.weight.abs().max().item() < 50)
+                assert os.waitpid(child, 0)[1] == 0
+                assert model.weight.abs().max() < 50
+                opt.step()
+            return peer.round
+        run = Run(rounds=3, save=(0, 1, 2))(worker)
+        self.assertEqual(run.returned, [3, 3])
+        self.assertEqual(set(run.connections[0].states), {0, 1, 2})
+
     def test_compiled_and_wrapped_modules_keep_their_names(self):
         class OptimizedModule(torch.nn.Module):
             def __init__(self, model):

@@ -4,8 +4,10 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -15,9 +17,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import gossiptrainer as gossip
 from fakepeer import Run
+from gossiptrainer import _group
 from gossiptrainer.callbacks import Callback
 
 torch.set_num_threads(1)
+torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)  # torch 2 loads its compiler for the first one, in seconds
 
 
 class Trainer:
@@ -240,6 +244,138 @@ class Processes(unittest.TestCase):
                 self.assertEqual(run.connections[0].hello["tensors"][0]["name"], "weight")
                 for name in os.listdir(folder):
                     os.unlink(os.path.join(folder, name))
+
+    def test_processes_draw_different_numbers_after_a_resume(self):
+        def worker(rank):
+            with tempfile.TemporaryDirectory() as folder:
+                child = os.fork()
+                local = int(child == 0)
+                torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
+                                                     world_size=2)
+                model = torch.nn.Linear(2, 1)
+                opt = torch.optim.SGD(model.parameters(), 0.05)
+                peer = gossip.join(model, opt)
+                drawn = []
+                while not peer.done:
+                    peer.boundary()
+                    drawn.append(torch.rand(1).item())
+                    opt.step()
+                noise = [None, None]
+                torch.distributed.all_gather_object(noise, drawn)
+                if child == 0:
+                    os._exit(0)
+                os.waitpid(child, 0)
+                return noise
+        whole = Run(n=1, rounds=5, save=(3,))(worker)
+        rest = Run(n=1, rounds=5, first=3, saved=[(whole.x[3][0], whole.connections[0].states[3])])(worker)
+        first, second = rest.returned[0]
+        self.assertEqual(first, whole.returned[0][0][3:])
+        self.assertFalse(set(first) & set(second))
+
+    def test_without_a_peer_they_divide_the_data_and_the_numbers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ.pop("PEER_SOCKET", None)
+            children = []
+            for local in range(2):
+                children.append(os.fork())
+                if not children[-1]:
+                    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
+                                                         world_size=2)
+                    model = torch.nn.Linear(2, 1)
+                    with contextlib.redirect_stderr(io.StringIO()):
+                        peer = gossip.join(model, torch.optim.SGD(model.parameters(), 0.05))
+                    found = [peer.part(list(range(6))), peer.all_reduce(1 + local, "sum"), peer.rank, peer.size]
+                    with open(f"{folder}/{local}", "w") as file:
+                        json.dump(found, file)
+                    peer.save(f"{folder}/{local}.pt")
+                    os._exit(0)
+            for child in children:
+                os.waitpid(child, 0)
+            for local in range(2):
+                with open(f"{folder}/{local}") as file:
+                    self.assertEqual(json.load(file), [[local, local + 2, local + 4], 3, 0, 1])
+            self.assertEqual([os.path.exists(f"{folder}/{local}.pt") for local in range(2)], [True, False])
+
+    def errors(self, each, **constants):
+        """Return what the two processes of one peer raise, of which each takes two steps before it does this."""
+        with tempfile.TemporaryDirectory() as folder:
+            def worker(rank):
+                child = os.fork()
+                local = int(child == 0)
+                for name, value in constants.items():
+                    setattr(_group, name, value)
+                torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
+                                                     world_size=2)
+                model = torch.nn.Linear(2, 1)
+                opt = torch.optim.SGD(model.parameters(), 0.05)
+                said, problem = io.StringIO(), ""
+                with contextlib.redirect_stderr(said):
+                    try:
+                        peer = gossip.join(model, opt)
+                        opt.step(), opt.step()
+                        each(local, peer, opt)
+                    except gossip.Error as caught:
+                        problem = str(caught)
+                if child == 0:
+                    with open(f"{folder}/result", "w") as file:
+                        json.dump([problem, said.getvalue()], file)
+                    os._exit(0)
+                os.waitpid(child, 0)
+                with contextlib.suppress(FileNotFoundError), open(f"{folder}/result") as file:
+                    return [problem, said.getvalue()], json.load(file)
+                return [problem, said.getvalue()], ["", ""]
+            run = Run(n=1, rounds=None)(worker)
+            self.assertEqual(run.codes, [0])
+            return run.returned[0]
+
+    def test_different_calls_end_both(self):
+        ways = {
+            "step": lambda peer, opt: opt.step(), "average": lambda peer, opt: peer.average(),
+            "barrier": lambda peer, opt: peer.barrier(), "mean": lambda peer, opt: peer.all_reduce(1),
+            "sum": lambda peer, opt: peer.all_reduce(1, "sum"), "two": lambda peer, opt: peer.all_reduce([1, 2]),
+            "newest": lambda peer, opt: peer.average(wait=False), "stop": lambda peer, opt: peer.stop("enough"),
+            "end": lambda peer, opt: peer.close(),
+        }
+        names = {"step": "step()", "average": "average()", "barrier": "barrier()",
+                 "mean": "all_reduce(op='mean', numbers=1)", "sum": "all_reduce(op='sum', numbers=1)",
+                 "two": "all_reduce(op='mean', numbers=2)", "newest": "average(wait=False, seconds=10)",
+                 "stop": "stop()", "end": "the end of its script"}
+        for first, second in (("step", "average"), ("average", "step"), ("barrier", "stop"), ("mean", "sum"),
+                              ("mean", "two"), ("newest", "average"), ("step", "end")):
+            with self.subTest(first=first, second=second):
+                found = self.errors(lambda local, peer, opt: ways[second if local else first](peer, opt))
+                self.assertRegex(found[0][0], r"the processes of worker 0, in round 2, are at different calls: process 0: "
+                                 + re.escape(names[first]) + r"( \(.*\))?; process 1: " + re.escape(names[second])
+                                 + ".*: all processes of a worker make the same calls in one order")
+                if second != "end":
+                    self.assertEqual(found[0][0], found[1][0])
+
+    def test_one_that_ends_does_not_keep_the_others_waiting(self):
+        def early(local, peer, opt):
+            if local:
+                os._exit(0)
+            opt.step()
+        found = self.errors(early)
+        self.assertRegex(found[0][0], r"process 1 of worker 0, in round 2, has ended, but process 0 waits for it in step\(\).*; "
+                         r"its last call was step\(\)")
+
+    def test_one_that_never_comes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def late(local, peer, opt):
+                peer._group.longest = 0.1
+                if local:
+                    while not os.path.exists(f"{folder}/over"):  # it does other things
+                        time.sleep(0.01)
+                    return
+                try:
+                    peer.average()
+                finally:
+                    with open(f"{folder}/over", "w"):
+                        pass
+            found = self.errors(late, SAY=0)
+        waits = r"process 1 of worker 0, in round 2, has not come to average\(\), where process 0 waits; its last call was step"
+        self.assertRegex(found[0][0], waits + ".*: all processes of a worker make the same calls .* 0.1 s, is over")
+        self.assertRegex(found[0][1], "gossip: " + waits)
 
 
 if __name__ == "__main__":
