@@ -34,7 +34,7 @@ type NetworkCase struct {
 // A Variant is an algorithm with its settings, under a label.
 type Variant struct {
 	Label   string
-	Seeds   int // it is run with the first so many; 0 = with all
+	Seeds   int // the number of seeds it is run with, from the first on; 0 = all
 	Set     []Override
 	Tune    []Choice
 	Compute string // its costs; "": those of the comparison

@@ -34,7 +34,7 @@ var comparisonTable = []Key{
 		Description: "the algorithms to compare, one section each"},
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
 	{Name: "algorithms.*.seeds", Type: "integer", Allowed: "at least 1, at most the number of seeds",
-		Description: "the algorithm is run with the first so many of the seeds; left out = with all"},
+		Description: "number of seeds for this algorithm, from the first on; left out = all"},
 	{Name: "algorithms.*.compute", Type: "string", Allowed: "as compute",
 		Description: "sim: the costs of this algorithm, instead of compute"},
 	{Name: "algorithms.*.KEY", Type: "as in a run file",

@@ -123,7 +123,7 @@ func (r *comparisonReader) budget(root map[string]any) Budget {
 
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
-// algorithms reads the algorithms of a comparison with so many seeds.
+// algorithms reads the algorithms of a comparison with this number of seeds.
 func (r *comparisonReader) algorithms(root map[string]any, seeds int) []Variant {
 	entries := r.list(root, "algorithms")
 	if len(entries) == 0 && root["algorithms"] == nil {

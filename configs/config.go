@@ -117,8 +117,8 @@ type Theta struct {
 
 // Clip limits what each neighbour moves a model by.
 type Clip struct {
-	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<clip>: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = whatever it is, or as liars says"`
-	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<clip>: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, computed again in every exchange; 0 = none"`
+	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<clip>: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = no limit, or as liars says"`
+	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<clip>: number f of Byzantine neighbours that each worker tolerates: differences count up to that of the farthest neighbour but f, computed again in every exchange; 0 = none"`
 }
 
 // On reports whether mixing is clipped.
@@ -140,7 +140,7 @@ type Compressor struct {
 	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for <lacks bucket>"`
 	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
 	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds that fit the levels to the values sent, in any order. A round without messages counts for the next round with messages"`
-	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
+	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: rounds between fits of the levels, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 	Layers     []string  `json:"layers" jsonschema:"maxItems=1000" jsonschema_description:"tensors of the model that are compressed, by name or pattern, like dense*; the others travel in full precision. Empty = all"`
 }
@@ -304,7 +304,7 @@ type Output struct {
 	Dir             string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
 	Every           int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
 	Evaluate        int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
-	EvaluateSamples int    `json:"evaluate_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"evaluations take so many samples of each test set, evenly spread over it and always the same ones; 0 = all"`
+	EvaluateSamples int    `json:"evaluate_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"number of samples of each test set for evaluations, evenly spread over it and always the same ones; 0 = all"`
 	ReplicaSamples  int    `json:"replica_samples" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"while a run goes on, each replica is scored on this many samples of a test set, evenly spread over it; 0 = evaluate_samples, as final models and their average"`
 }
 

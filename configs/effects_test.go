@@ -119,7 +119,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 			"the steps of adamw do not depend on the length of a gradient"},
 		{"weights of lion", "data: {weights: samples}\ntrain: {optimizer: {name: lion}}", 1, 17, "the steps of lion"},
 		{"weights without rounds", "algorithm: {name: adpsgd}\ndata: {weights: samples}", 2, 17,
-			"workers of adpsgd count as often as they step"},
+			"an adpsgd worker counts in proportion to its steps"},
 		{"sizes of a script", "model: {name: external}\ndata: {sizes: {law: equal}}", 2, 21, "reads its own samples"},
 		{"noise of a script", "model: {name: external}\ndata: {label_noise: [0.5]}", 2, 21, "reads its own samples"},
 		{"a burst without a rate", "limit: {burst: 1000}", 1, 16, "give a rate beside it"},

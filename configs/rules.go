@@ -184,7 +184,7 @@ var algorithmRules = []rule{
 					"or the codec full, got %s", rule)
 		default:
 			wrong("algorithm.theta.rule",
-				"with %s a liar chooses theta for all: where mixing is clipped it must be fixed, or the codec full", rule)
+				"with %s a Byzantine worker chooses theta for all: with clipped mixing it must be fixed, or the codec full", rule)
 		}
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"},

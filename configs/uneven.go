@@ -36,7 +36,7 @@ var (
 		on:    []string{"algorithm.name"},
 		holds: func(c *Config, _ string) bool { return !c.row().Asynchronous() },
 		why: func(c *Config) string {
-			return fmt.Sprintf("workers of %s count as often as they step, and each has a speed of its own", c.Algorithm.Name)
+			return fmt.Sprintf("an %s worker counts in proportion to its steps; weights do not apply", c.Algorithm.Name)
 		},
 		hint: func(*Config) string { return "leave it out, or set algorithm.name to one with rounds" },
 	}

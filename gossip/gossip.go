@@ -90,8 +90,8 @@ type Frame struct {
 	Kind       FrameKind
 	Round, Hop int
 	Piece      int // of a Data, Request or Repair frame: which part of the message, from 0 on; 0 in all other kinds
-	// of a Data frame, beside the message. The lower half is of the Noter of lane 0, or of a Proposer. The upper half is
-	// of the Noter of lane 1, or of an Agreement.
+	// Note is a control value sent with a Data frame. The lower half is of the Noter of lane 0, or of a Proposer. The
+	// upper half is of the Noter of lane 1, or of an Agreement.
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
 	Stored  Stored // of a Data frame to be sent, in place of a Payload that is not in memory; nil in others

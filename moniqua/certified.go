@@ -98,7 +98,7 @@ func (c Certified) Rule(u Updates) (func(k int) float64, error) {
 type Past struct{ S, S1 float64 }
 
 // After returns what a view leaves, beside the past, to the next one. The sums are those over all its pairs. Its
-// exchanges bring models together by the factor spread. In so many of them, cut, a message was left out.
+// exchanges bring models together by the factor spread. In cut of them a message was left out.
 //
 //	M' = S + 2·cut + spread·M,  M1' = S1 + 4·cut + spread·M1
 func (p Past) After(s, s1, spread float64, cut int) Past {

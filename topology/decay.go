@@ -35,7 +35,7 @@ func (g *Graph) Decay() (float64, error) {
 	if err != nil || len(d) == 0 {
 		return 0, err
 	}
-	most := 2*g.Period() - 1 // an exact period lies in any window of so many
+	most := 2*g.Period() - 1 // an exact period lies in any window of this length
 	return math.Pow(max(d[len(d)-1], exactly), 1/float64(max(len(d), most))), nil
 }
 

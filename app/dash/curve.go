@@ -130,7 +130,7 @@ type Curve struct {
 type axes struct {
 	Round exact `json:"round"` // finished, mean over the workers
 	Time  exact `json:"time_s"`
-	Bytes exact `json:"bytes"` // sent at the socket, mean over the workers
+	Bytes exact `json:"bytes"` // sent on the wire, mean over the workers
 }
 
 // values are the columns of the training.

@@ -22,7 +22,7 @@ type edge struct {
 // An end is one end of an edge, as its worker recorded or answered.
 type end struct {
 	off  bool         // switched off by the policy reweight
-	sent int64        // bytes at the socket, over all processes of the worker; 0: unknown
+	sent int64        // bytes on the wire, over all processes of the worker; 0: unknown
 	rate float64      // bytes sent a second; NaN: unknown
 	lost int64        // connections that ended without a bye
 	path *record.Path // nil: unknown

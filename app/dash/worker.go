@@ -20,7 +20,7 @@ type worker struct {
 	live  vital
 }
 
-// traffic is bytes a second at the socket, smoothed.
+// traffic is bytes a second on the wire, smoothed.
 type traffic struct{ sent, received float64 }
 
 func newWorker(points int) *worker {

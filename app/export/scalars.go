@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A scalar is a curve of a run. This table names all that an export has.
+// A scalar is a curve of a run. These are all the exported series.
 type scalar struct {
 	name    string // group/curve, with the unit at its end: the tag in TensorBoard, the column of CSV
 	meaning string

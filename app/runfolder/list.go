@@ -73,7 +73,7 @@ type Run struct {
 	TrainLoss *float64 `json:"train_loss"` // mean over the workers of the last records
 	Loss      *float64 `json:"loss"`       // on the test set
 	Accuracy  *float64 `json:"accuracy"`
-	Sent      int64    `json:"sent_bytes"` // at the socket, mean over the workers
+	Sent      int64    `json:"sent_bytes"` // on the wire, mean over the workers
 
 	files files
 }

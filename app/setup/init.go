@@ -70,7 +70,7 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	b.say("%s is the run file, %s the secret, which only you can read", files.runFile, files.secret)
 	complaints()
 	if b.Alone {
-		advice.Next(b.Talk, advice.Command("peer", "invite", files.runFile), "prints what to type on the other machines")
+		advice.Next(b.Talk, advice.Command("peer", "invite", files.runFile), "prints the join command for the others")
 		return files.runFile, nil
 	}
 	loaded, err := configs.Load(configs.Source{File: files.runFile})

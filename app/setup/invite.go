@@ -113,7 +113,7 @@ func (i *Invitation) with(ctx context.Context, p *handover.Presence) error {
 	return err
 }
 
-// join returns what to type on the other machines. It names their data where these are the user's own, as they lie on
+// join returns the join command for the others. It names their data where these are the user's own, as they lie on
 // this machine.
 func (i *Invitation) join(token string) string {
 	words, d := []string{"peer", "join", token}, i.Loaded.Config.Data

@@ -6,7 +6,7 @@ const (
 	InitLong  = InitShort + `
 
 Asks five questions, writes a run file with comments and a fresh secret (mode 0600) into
-this folder, and prints what to type on the other machines: peer join TOKEN. The token is
+this folder, and prints the join command for the others: peer join TOKEN. The token is
 valid for a while and admits as many machines as are missing. Each question has a flag;
 without a terminal, answers come only from flags.`
 	InitExample = `  peer init
@@ -17,7 +17,7 @@ without a terminal, answers come only from flags.`
 	InviteShort = "hand run file and secret of a run to the other machines"
 	InviteLong  = InviteShort + `
 
-Prints what to type on the other machines: peer join TOKEN. Machine and token prove
+Prints the join command for the others: peer join TOKEN. Machine and token prove
 themselves to each other before anything is told, and the connection is encrypted. The
 token expires, and it admits as many machines as the run still needs (--machines). Each
 machine first shows that it has the same data and the same version of the program.

@@ -289,7 +289,7 @@ func (l *csvLines) line(field int) int {
 	return line
 }
 
-// bounded is a reader that fails after so many bytes.
+// bounded is a reader that fails after a number of bytes.
 type bounded struct {
 	r    io.Reader
 	left int

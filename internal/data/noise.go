@@ -26,7 +26,7 @@ const (
 	labelRound
 )
 
-// Count returns how many labels of so many samples are changed: the share, rounded to the nearest number.
+// Count returns how many labels of a number of samples are changed: the share, rounded to the nearest number.
 func (n Noise) Count(samples int) int { return int(math.Round(float64(n.Share * float64(samples)))) }
 
 // Apply returns s with wrong labels, of which there are Count(s.Len()). Each is drawn uniformly from the other labels,

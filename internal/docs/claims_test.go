@@ -26,13 +26,13 @@ func study(name string) string { return "go run ./studies " + name }
 
 // sooner returns a pattern for the speedup of an algorithm over D-PSGD on a network, and for the caveat that follows.
 func sooner(network, algorithm string) string {
-	return "On " + network + " " + algorithm + ` is the first .*?, ([\d.]+) times sooner ` +
-		`\(95 % interval over 3 seeds: ([\d.]+) to ([\d.]+) times\)\.( These \w+ do not tell it from [^\n.]*\.)?`
+	return "On " + network + " " + algorithm + ` is the first .*?, speedup ([\d.]+)× ` +
+		`\(95 % interval over 3 seeds: ([\d.]+) to ([\d.]+)\)\.( These \w+ cannot distinguish it from [^\n.]*\.)?`
 }
 
 // soonest is sooner without interval and caveat.
 func soonest(network, algorithm string) string {
-	return "On " + network + " " + algorithm + ` is the first .*?, ([\d.]+) times sooner`
+	return "On " + network + " " + algorithm + ` is the first .*?, speedup ([\d.]+)×`
 }
 
 // mean is measured without the interval.
@@ -89,9 +89,9 @@ func distance(algorithm, field string) string {
 // claims are the claims of each page, by the name of the page and of its table.
 var claims = map[string][]claim{
 	"README.md measured": {
-		{"ResNet-20 at 100 Mbit/s, Moniqua at 8 bit: times sooner at loss 1.8 than D-PSGD | %s",
+		{"ResNet-20 at 100 Mbit/s, time to loss 1.8, speedup of Moniqua at 8 bit over D-PSGD | %s×",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", soonest("100 Mbit/s 0.15 ms", "Moniqua 8b")},
-		{"The same at 1 Mbit/s, ChocoSGD with sign | %s",
+		{"The same at 1 Mbit/s, ChocoSGD with sign | %s×",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", soonest("1 Mbit/s 1 ms", "Choco 1b")},
 		{"60 epochs of ResNet-20 on CIFAR-10, mean accuracy of D-PSGD in full precision | %.4f",
 			study("moniqua-night"), "results/moniqua-night/results.csv", mean("D-PSGD", "accuracy")},
@@ -187,15 +187,15 @@ var claims = map[string][]claim{
 		onGraph("Moniqua 8b one-peer exponential"), onGraph("Moniqua 8b on base2"), onGraph("AllReduce"),
 	},
 	"docs/choosing.md networks": {
-		{"200 Mbit/s: Moniqua at 8 bit is the first, %s times sooner than D-PSGD (%s to %s).%s",
+		{"200 Mbit/s: Moniqua at 8 bit is the first, speedup %s× (%s to %s).%s",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("200 Mbit/s 0.15 ms", "Moniqua 8b")},
-		{"100 Mbit/s: Moniqua at 8 bit, %s times (%s to %s).%s",
+		{"100 Mbit/s: Moniqua at 8 bit, %s× (%s to %s).%s",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
-		{"1 Mbit/s: ChocoSGD with sign, %s times (%s to %s).%s",
+		{"1 Mbit/s: ChocoSGD with sign, %s× (%s to %s).%s",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Choco 1b")},
-		{"A smaller model on a torus, 100 Mbit/s: ChocoSGD with sign, %s times (%s to %s).%s",
+		{"A smaller model on a torus, 100 Mbit/s: ChocoSGD with sign, %s× (%s to %s).%s",
 			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
-		{"One worker of six four times slower: Moniqua at 8 bit, %s times (%s to %s).%s",
+		{"One worker of six four times slower: Moniqua at 8 bit, %s× (%s to %s).%s",
 			study("moniqua-fig2b"), "results/moniqua-fig2b/conclusions.txt", sooner("20 Mbit/s 0.15 ms", "Moniqua 8b")},
 	},
 }
@@ -278,7 +278,7 @@ func TestClaimsAreMeasured(t *testing.T) {
 var settled = []string{
 	"Dirichlet 0.1", "accuracy 0.8", "95 % interval", "20 ms per gradient", "and 1 ms", "10 MB/s", "0.6 epochs",
 	"half an epoch", "takes 50 ms of virtual time", "four times slower", "Go 1.26", "Apache-2.0",
-	"How much sooner the first algorithm reaches the target", "twice the bytes",
+	"Speedup of the first algorithm over D-PSGD", "twice the bytes",
 	"at 4 bit or more, or a graph with a larger gap",
 	"With fewer than 3 bits D² is refused", "so its models are equal", "What messages of each compressor cost",
 }

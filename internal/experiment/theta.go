@@ -138,7 +138,7 @@ const (
 	fineLevels = 64
 )
 
-// lateNews returns the factor on the start of theta with so many levels.
+// lateNews returns the factor on the start of theta for a number of levels.
 func (r *Run) lateNews(levels int) float64 {
 	news := 2 * (r.reach() + 1) // the epoch in which gaps are seen, and that in which they travel
 	if r.Reweights() || news <= soon || levels < fineLevels {

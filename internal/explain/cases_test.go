@@ -73,8 +73,8 @@ func linkCases() map[string]example {
 	})
 	return map[string]example{
 		"straggler": {Straggler, slowed(2.1),
-			"worker 2 is waited for in 90 % of the rounds of workers 1 and 3, for 30 % of " +
-				"their time: the gradients of worker 2 take 2.1 times the median (14.7 ms, median 7 ms)"},
+			"workers 1 and 3 wait for worker 2 in 90 % of rounds, 30 % of the time: " +
+				"the gradients of worker 2 take 2.1 times the median (14.7 ms, median 7 ms)"},
 		"straggler for no reason": {Straggler, slowed(1.2), "the record does not show why"},
 		"straggler without processor": {Straggler, slowed(2.1).accounts(func(l *record.Links) {
 			if l.Rank == 2 {

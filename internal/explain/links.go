@@ -30,8 +30,9 @@ func (t *timing) straggler() []Sentence {
 		return nil
 	}
 	a := t.awaited(found)
-	return []Sentence{says(Straggler, Problem, "worker %d is waited for in %s of the rounds of %s, for %s of their "+
-		"time: %s", found, human.Percent(a.last), workers(a.by), human.Percent(a.alone), t.why(found)).of(found)}
+	wait := human.Verb(len(a.by), "waits", "wait")
+	return []Sentence{says(Straggler, Problem, "%s %s for worker %d in %s of rounds, %s of the time: %s", workers(a.by),
+		wait, found, human.Percent(a.last), human.Percent(a.alone), t.why(found)).of(found)}
 }
 
 // accounted reports whether the record has the waits of all workers.

@@ -137,7 +137,7 @@ func (r *Record) round() (last int) {
 type thin[T any] struct {
 	most   int // 0: none are kept
 	kept   []T
-	stride int // one of so many values is kept
+	stride int // one of stride values is kept
 	seen   int
 }
 

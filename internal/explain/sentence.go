@@ -11,7 +11,7 @@ const (
 	LossRises     Kind = "loss-rises"     // after it had fallen
 	ThetaViolated Kind = "theta-violated" // messages were recovered wrongly
 	WorkerLost    Kind = "worker-lost"    // the run went on without it
-	Straggler     Kind = "straggler"      // a worker is waited for
+	Straggler     Kind = "straggler"      // others wait for a worker
 	SlowLink      Kind = "slow-link"      // both ends wait for each other
 	LinkLimit     Kind = "link-limit"     // a link carries what its limit allows
 	CodecBound    Kind = "codec-bound"    // coding takes longer than waiting
@@ -46,7 +46,7 @@ type Severity string
 const (
 	Problem Severity = "problem" // the run does not do what its user wants
 	Warning Severity = "warning" // it could do better
-	Note    Severity = "note"    // how things are
+	Note    Severity = "note"    // informational
 )
 
 // severities returns the severities, the highest first.

@@ -130,11 +130,11 @@ var today = map[string]map[string]int{
 }
 
 // hold finds names with a count over the bound, and entries of the list that are within it now.
-func hold(law string, counts map[string]int, bound func(name string) int, remedy string) []string {
+func hold(law string, counts map[string]int, bound func(name string) int, fix string) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if n, most := counts[name], max(bound(name), today[law][name]); n > most {
-			found = append(found, fmt.Sprintf("%s: %d, more than %d: %s", name, n, most, remedy))
+			found = append(found, fmt.Sprintf("%s: %d, more than %d: %s", name, n, most, fix))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(today[law])) {

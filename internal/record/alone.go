@@ -7,7 +7,7 @@ type Alone struct {
 }
 
 // SumAlone returns the workers with a result that did their last rounds without a neighbour, in the order of finals. It
-// knows those whose edges are among the events. An exchange follows after so many rounds.
+// knows those whose edges are among the events. An exchange follows after this number of rounds.
 func SumAlone(events []Event, finals []Final, rounds int) (all []Alone) {
 	for _, f := range finals {
 		edges, since, had := make(map[int]bool), 0, false

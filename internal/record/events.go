@@ -9,7 +9,7 @@ import "time"
 type Bytes struct {
 	Payload int64 `json:"payload"` // the algorithm's payloads: symbols and index hashes, not repairs
 	Stream  int64 `json:"stream"`  // frames on the stream, headers included
-	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
+	Wire    int64 `json:"wire"`    // bytes on the wire, encrypted
 }
 
 // Add adds other to b.

@@ -335,7 +335,7 @@ func toNeighbours(hops int) func(rows []topology.Sequence) Frames {
 	}
 }
 
-// inLanes: in one hop a worker tells each neighbour in so many lanes.
+// inLanes: in one hop a worker sends to each neighbour in this number of lanes.
 func inLanes(lanes int) func(rows []topology.Sequence) Frames {
 	return func(rows []topology.Sequence) Frames {
 		most, all := degrees(rows)

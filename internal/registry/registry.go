@@ -166,7 +166,7 @@ type Vectors struct {
 	Kind      string // "snapshot" for vectors that the algorithm does not keep
 }
 
-// Of returns the vectors of a worker with so many neighbours.
+// Of returns the vectors of a worker with this number of neighbours.
 func (v Vectors) Of(neighbours int) int { return v.Own + v.Neighbour*neighbours }
 
 // Algorithms returns all rows, those of one name next to each other.

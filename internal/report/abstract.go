@@ -96,7 +96,7 @@ func lighter(network string, groups []*Group) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("On %s a round sends so many times fewer bytes at the socket than one of %s: %s.", network,
+	return fmt.Sprintf("On %s a round sends fewer bytes on the wire than one of %s, by these factors: %s.", network,
 		base.Label, strings.Join(names, ", "))
 }
 

@@ -33,7 +33,7 @@ type Comparison struct {
 	Networks []Network       `json:"networks"`
 	Labels   []string        `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64        `json:"seeds"`
-	Fewer    map[string]int  `json:"fewer_seeds,omitempty"` // by label: only the first so many seeds
+	Fewer    map[string]int  `json:"fewer_seeds,omitempty"` // by label: the number of seeds, from the first on
 	Command  string          `json:"command"`               // command line that made it
 	Find     string          `json:"find_data,omitempty"`   // words after it: --data and folders, from that of the report
 	Script   string          `json:"script,omitempty"`      // the words after it: -- and the command of a script

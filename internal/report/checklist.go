@@ -33,10 +33,10 @@ func (s *Study) Checklist() []Check {
 	}{
 		{"Every algorithm is tuned with the same budget; default and chosen values are reported", (*Study).tunedAlike},
 		{"Three seeds at least, paired, with intervals; peers are no samples", (*Study).seeded},
-		{"Data that are iid, and data that differ between workers", (*Study).bothData},
+		{"IID data, and non-IID data", (*Study).bothData},
 		{"Accuracy of the average model and of the worst replica", (*Study).bothModels},
-		{"Three axes: rounds, bytes at the socket, seconds", (*Study).threeAxes},
-		{"Bytes at the socket are at most 5 % above those that papers count", (*Study).honestBytes},
+		{"Three axes: rounds, bytes on the wire, seconds", (*Study).threeAxes},
+		{"Bytes on the wire are at most 5 % above those that papers count", (*Study).honestBytes},
 		{"A second instrument verifies the limits of the links", (*Study).verifiedLinks},
 		{"Simulated times are marked, with their error against real peers", (*Study).markedTimes},
 		{"Compute is measured, and each algorithm says whether messages overlap it", (*Study).statedOverlap},

@@ -10,10 +10,10 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// mostOverhead is the largest ratio of bytes at the socket to those that papers count.
+// mostOverhead is the largest ratio of bytes on the wire to those that papers count.
 const mostOverhead = 1.05
 
-// overhead returns the bytes of a run at the socket over those that papers count, nil if these are not fixed.
+// overhead returns the bytes of a run on the wire over those that papers count, nil if these are not fixed.
 func (s *Study) overhead(g *Group) func(Cell, *trace) *float64 {
 	setup := s.setup(g)
 	return func(c Cell, _ *trace) *float64 {

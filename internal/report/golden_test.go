@@ -262,7 +262,7 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 	})
 	mustTell(t, told(t, s), []string{
 		"quick is the first to reach training loss 2, in 4.14 [4.00, 5.00] s",
-		"7.23 times sooner (95 % interval over 3 seeds: 5.8 to 9.0 times)",
+		"speedup 7.23× (95 % interval over 3 seeds: 5.8 to 9.0)",
 		"times to training loss 2 are interpolated between records 1.0 to 7.2 s apart, which is up to 20 % of a time",
 	}, []string{"7.23 to 7.23"})
 }

@@ -20,11 +20,11 @@ func (s *Study) goalsOf(metric string) []record.Target {
 // metrics are those of targets.
 var metrics = []string{record.TrainingLoss, record.TestAccuracy}
 
-// levelTable has the time of each algorithm to each target of a network, and in brackets how many times sooner than the
-// reference that is. It has no rows if each metric has one target, which the other tables show.
+// levelTable has the time of each algorithm to each target of a network, and in brackets the speedup over the
+// reference. It has no rows if each metric has one target, which the other tables show.
 func (s *Study) levelTable(network Network, groups []*Group) Table {
 	t := Table{Name: "targets-" + slug(network.Name), Texts: 1, Head: []string{"Algorithm"},
-		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (how many times sooner than %s)",
+		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (speedup over %s)",
 			network.Name, referenceOf(groups))}
 	if len(s.Levels) == 0 {
 		return t

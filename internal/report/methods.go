@@ -11,11 +11,11 @@ import (
 // Methods explains how the numbers of the report are made, in paragraphs.
 func (s *Study) Methods() []string {
 	return []string{s.howRun(), s.howTimed(),
-		"Bytes are encrypted bytes at the socket. Times and bytes are geometric means over the seeds with their 95 % " +
+		"Bytes are encrypted bytes on the wire. Times and bytes are geometric means over the seeds with their 95 % " +
 			"intervals [from, to] on the logarithmic scale, by Student's t. An interval of a time to a target is never " +
 			"narrower than the records between which the time was interpolated.",
-		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups (\"times "+
-			"sooner\") are against %s, paired by seed, where all runs of both reach the target. Accuracy is %s. The worst "+
+		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups are against "+
+			"%s, paired by seed, where all runs of both reach the target. Accuracy is %s. The worst "+
 			"replica is the least accurate peer. Curves and times to an accuracy are those of the mean of all models where "+
 			"the simulator evaluates it during the run, else the mean over the peers.", referenceOf(s.first()), s.ofWhich()),
 		fmt.Sprintf("Tables show the training loss of the last record. Targets use the mean of %[1]d records, which "+

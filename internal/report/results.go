@@ -35,7 +35,7 @@ func (s *Study) metricsOf(g *Group) []metric {
 		base := reference(alike(s.on(g.Network.Name), g))
 		all = append(all,
 			metric{fmt.Sprintf("seconds to %s", target), func(g *Group) stats.Interval { return g.timeTo(target) }},
-			metric{fmt.Sprintf("times sooner to %s", target), func(g *Group) stats.Interval { return g.speedup(base, target) }},
+			metric{fmt.Sprintf("speedup to %s", target), func(g *Group) stats.Interval { return g.speedup(base, target) }},
 			metric{fmt.Sprintf("mb to %s", target), func(g *Group) stats.Interval { return g.bytesTo(target) }})
 	}
 	return all

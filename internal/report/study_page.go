@@ -175,7 +175,7 @@ func (m *markup) table(targets []record.Target, rows []row) {
 	m.say("<div class=\"scroll\" tabindex=\"0\"><table class=\"results\">\n<thead><tr>")
 	heads := []string{"Algorithm", "bits"}
 	for _, t := range targets {
-		heads = append(heads, "s to "+t.String(), "times sooner", "MB to it")
+		heads = append(heads, "s to "+t.String(), "speedup", "MB to it")
 	}
 	heads = append(heads, "ms per round", "at least", "accuracy %", "worst replica %", "training loss", "MB per peer",
 		"extra MB")

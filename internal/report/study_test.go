@@ -86,7 +86,7 @@ func study(t *testing.T, seeds ...uint64) *Study {
 
 func TestConclusions(t *testing.T) {
 	for seeds, want := range map[int]string{
-		1: "quick is the first to reach training loss 0.2, in 5.12 s: 25.0 % of the time of D-PSGD, 3.99 times sooner; " +
+		1: "quick is the first to reach training loss 0.2, in 5.12 s: 25.0 % of the time of D-PSGD, speedup 3.99×; " +
 			"one seed says nothing",
 		3: "95 % interval over 3 seeds",
 	} {
@@ -104,7 +104,7 @@ func TestTargetsAreATable(t *testing.T) {
 	if err := s.WriteTargets(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"times sooner than D-PSGD", "ALGORITHM         slow", "quick  5.12 (3.99)",
+	for _, want := range []string{"speedup over D-PSGD", "ALGORITHM         slow", "quick  5.12 (3.99)",
 		"D-PSGD  20.4 (1.00)", "<bad>            -"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
@@ -130,7 +130,7 @@ func TestConclusionsNameRivals(t *testing.T) {
 	}
 	s.Groups[2].Label, s.Groups[2].runs = "rival", s.Groups[0].runs
 	if got := s.Conclusions()[0]; !strings.Contains(got, "quick is the first") ||
-		!strings.Contains(got, "do not tell it from rival.") {
+		!strings.Contains(got, "cannot distinguish it from rival.") {
 		t.Errorf("%q does not name the rival", got)
 	}
 }
@@ -406,7 +406,7 @@ func TestNumbersAreThoseOfTheTables(t *testing.T) {
 	}
 	r := s.rows("slow")[0]
 	for metric, want := range map[string]string{
-		"seconds to training loss 0.2": r.Targets[0].Time, "times sooner to training loss 0.2": r.Targets[0].Sooner,
+		"seconds to training loss 0.2": r.Targets[0].Time, "speedup to training loss 0.2": r.Targets[0].Sooner,
 		"mb to training loss 0.2": r.Targets[0].Bytes, "ms_per_round": r.Round, "mb_per_peer": r.MB,
 	} {
 		if got["quick "+metric] != want {

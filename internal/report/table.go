@@ -63,7 +63,7 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	row("test loss", "%s", human.Number(s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		human.Number(s.Accuracy.Mean), human.Number(s.Accuracy.Min), human.Number(s.Accuracy.AverageModel))
-	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
+	row("sent per peer", "%s payload, %s on the stream, %s on the wire",
 		human.Size(s.BytesPerPeer.Payload), human.Size(s.BytesPerPeer.Stream), human.Size(s.BytesPerPeer.Wire))
 	writeSaved(row, s)
 	if err := t.Flush(); err != nil {

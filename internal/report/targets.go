@@ -21,7 +21,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 }
 
 func (s *Study) writeTarget(w io.Writer, target record.Target) error {
-	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target,
+	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (speedup over %s):\n\n", target,
 		referenceOf(s.first()))
 	t := human.AlignRight(w)
 	fmt.Fprint(t, "ALGORITHM\t")

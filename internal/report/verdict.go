@@ -91,7 +91,7 @@ func (s *Study) conclude(network string, groups []*Group, target record.Target) 
 		text += ahead(fastest, base, target)
 	}
 	if rivals := rivals(fastest, groups, target); len(rivals) > 0 {
-		text += fmt.Sprintf(" These runs do not tell it from %s.", strings.Join(rivals, ", "))
+		text += fmt.Sprintf(" These runs cannot distinguish it from %s.", strings.Join(rivals, ", "))
 	}
 	return text
 }
@@ -135,14 +135,14 @@ func ahead(fastest, base *Group, target record.Target) string {
 	if r.IsBound() {
 		return fmt.Sprintf("; whether that is before %s (%s s) these records do not tell.", base.Label, base.timeTo(target))
 	}
-	text := fmt.Sprintf(": %.1f %% of the time of %s, %s times sooner", 100/r.Mean, base.Label, human.Digits(r.Mean, 3))
+	text := fmt.Sprintf(": %.1f %% of the time of %s, speedup %s×", 100/r.Mean, base.Label, human.Digits(r.Mean, 3))
 	switch {
 	case r.N < 2:
 		return text + "; one seed says nothing about how certain that is."
 	case r.Against(1) != 0:
-		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %s times).", r.N, r.Range())
+		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %s).", r.N, r.Range())
 	}
-	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s times).", r.N, r.Range())
+	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s).", r.N, r.Range())
 }
 
 // rivals names the groups, except for the reference, that may be as fast as the fastest.

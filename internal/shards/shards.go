@@ -291,7 +291,7 @@ func (d *Dataset) Shards(workers int) ([]data.Set, error) {
 	return sets, err
 }
 
-// builtIn is the name of the digits that the program draws itself.
+// builtIn is the name of the synthetic digits.
 const builtIn = "glyphs"
 
 // drawn reports whether the samples are the built-in digits, with the scaling of a new model.

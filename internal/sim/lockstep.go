@@ -444,7 +444,7 @@ func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	})
 }
 
-// parts divides all workers among the threads, each with at least so many coordinates.
+// parts divides all workers among the threads, each with a least number of coordinates.
 func (l *lockstep) parts(least int, do func(thread, first, end int) error) error {
 	n, threads := len(l.peers), len(l.threads)
 	if n*len(l.peers[0].Machine.Params()) < least*threads {
@@ -495,7 +495,7 @@ func (l *lockstep) repair(i, k int) error {
 	return l.finish(0, i, k)
 }
 
-// send counts the message of round k of a worker, so many times.
+// send counts the message of round k of a worker a number of times.
 func (l *lockstep) send(r *lane, i, k int, times int64) {
 	bytes := l.machine.Payload(i, k)
 	for _, to := range l.near[i] {
@@ -503,7 +503,7 @@ func (l *lockstep) send(r *lane, i, k int, times int64) {
 	}
 }
 
-// count counts a frame that a worker sends, so many times.
+// count counts a frame that a worker sends a number of times.
 func (r *lane) count(p *peer, to topology.Rank, kind gossip.FrameKind, payload int, times int64) {
 	one := r.frame(kind, payload)
 	sent := record.Bytes{Payload: times * one.Payload, Stream: times * one.Stream, Wire: times * one.Wire}

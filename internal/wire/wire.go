@@ -8,7 +8,7 @@
 //
 // The field length counts the bytes of the payload. The upper 4 bits of kind hold the coder of the payload (package
 // entropy), 0 for none. A message travels in pieces, which the field piece numbers from 0 on. The field note carries a
-// number beside the message, 0 for none. The field epoch identifies the sending process. The field crc32c is the
+// control value, 0 for none. The field epoch identifies the sending process. The field crc32c is the
 // Castagnoli checksum of the other 28 header bytes followed by the payload. Sender and receiver are those of the link.
 //
 // The package reads and writes no stream and does not interpret payloads. docs/format/frames.md has worked examples.

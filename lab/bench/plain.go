@@ -8,7 +8,7 @@ import (
 )
 
 // plainRound returns the time of a round in which peers on a ring send each
-// neighbour the bytes over plain sockets and read as many back.
+// neighbour n bytes over plain sockets, and read n bytes back.
 func plainRound(peers, bytes, rounds int) (time.Duration, error) {
 	ends := make([][]net.Conn, peers)
 	for i := range peers {

@@ -100,7 +100,7 @@ func Extent(file *configs.Comparison) string {
 func WriteForecasts(w io.Writer, all []Forecast) error {
 	t := human.AlignRight(w)
 	fmt.Fprintln(t,
-		"NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
+		"NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tON THE WIRE\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
 	for _, f := range all {
 		if f.Unknown {
 			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t?\t?\t?\t?\t\n", f.Network, f.Label, f.Rounds, f.Exchanges)

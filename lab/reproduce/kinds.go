@@ -51,7 +51,7 @@ func (i interval) words(format string) string {
 	return fmt.Sprintf(" ["+format+", %s], %d seeds", i.Low, high, i.N)
 }
 
-// toTarget judges how many times sooner, or with fewer bytes, a reaches the target than b.
+// toTarget judges how much faster, or with how many fewer bytes, a reaches the target than b.
 func (a row) toTarget(b row, c Check) (string, Verdict) {
 	target, ok := a.target()
 	if !ok {
@@ -73,7 +73,7 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 		most = append(most, ratio*(q.Seen/q.Time)/(p.After/p.Time))
 	})
 	r := ratioOf(ratios).holding(ratioOf(least).Mean, ratioOf(most).Mean)
-	unit, less, more := "s", "sooner", "later"
+	unit, less, more := "s", "faster", "slower"
 	if c.Kind == FewerTo {
 		unit, less, more = "MB", "fewer", "more"
 	}
@@ -113,12 +113,12 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// times writes a ratio as a number of times less, or as its inverse if it is below 1.
+// times writes a ratio as in 3× fewer, or as its inverse if it is below 1.
 func (i interval) times(less, more string) string {
 	if i.Mean < 1 {
 		i.Mean, i.Low, i.High, less = 1/i.Mean, 1/i.High, 1/i.Low, more
 	}
-	return fmt.Sprintf("%.3g times %s%s", i.Mean, less, i.words("%.3g"))
+	return fmt.Sprintf("%.3g× %s%s", i.Mean, less, i.words("%.3g"))
 }
 
 // costOf returns the seconds or megabytes until a target was reached.

@@ -241,7 +241,7 @@ func (p *Page) versions() string {
 	return versionsAre + "\n\n* " + strings.Join(all, "\n* ")
 }
 
-// chance says how likely it is that an interval of so many misleads.
+// chance says how likely it is that one of the intervals misleads.
 func (p *Page) chance() string {
 	n := 0
 	for _, j := range p.Claims {

@@ -35,7 +35,7 @@ type Part struct {
 	Comparison string   `yaml:"comparison"` // the name of an embedded comparison, or a path
 	Set        []string `yaml:"set"`        // key=value for all its cells
 	Loss       float64  `yaml:"loss"`       // the target of training loss; 0: that of the comparison
-	Seeds      int      `yaml:"seeds"`      // it takes the first so many of the comparison; 0: all
+	Seeds      int      `yaml:"seeds"`      // the number it takes of the comparison, from the first on; 0: all
 }
 
 // A Claim is one sentence of a paper in our words.

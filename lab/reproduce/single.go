@@ -82,7 +82,7 @@ func (a row) closer(b row, factor float64) (string, Verdict) {
 	}
 	r := ratioOf(ratios)
 	return fmt.Sprintf("replicas of %s end %.3g apart, those of %s %.3g: %s", a.Label, ratioOf(ours).Mean, b.Label,
-		ratioOf(theirs).Mean, r.times("less", "more")), r.above(max(1, factor))
+		ratioOf(theirs).Mean, r.times("closer", "farther")), r.above(max(1, factor))
 }
 
 // then judges whether a is more accurate than b by some points when the first of the two ends.

@@ -23,7 +23,7 @@ type way struct {
 	gone  bool         // it did not answer when it was tried last
 }
 
-// worthwhile is how many times sooner a message must arrive over another way than over the present one.
+// worthwhile is the speedup that another way must offer over the present one.
 const worthwhile = 1.25
 
 // leastMessage is the length for which ways are compared if messages are shorter: a handshake or a repair.

@@ -129,7 +129,7 @@ type Vitals struct {
 	Silent []views.ID     // members that should be heard, and were not for a while
 	Waits  []views.ID     // whose messages the exchange lacks
 	Rounds int            // of the run, as far as the member knows
-	// Received counts the bytes at the socket.
+	// Received counts the bytes on the wire.
 	Received int64
 	State    record.State
 	Detail   string

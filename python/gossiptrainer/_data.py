@@ -16,7 +16,7 @@ _PATIENCE = 100  # batches without a step, and a whole pass, before the script i
 
 
 def check_part(peer: Any, count: int) -> None:
-    """Raise an Error if this worker's part of so many samples has none."""
+    """Raise an Error if this worker's part of the samples is empty."""
     if count <= peer._worker:
         raise Error(f"part {peer._worker} of {peer._workers} has no sample: the data has {count}")
 

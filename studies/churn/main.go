@@ -198,7 +198,7 @@ func document(results []result, p plan, picture string) string {
 Members join, leave and die at random, in equal parts. The rate is the chance of one of these for each member in each
 exchange. A logistic model learns the built-in digits for %d rounds of 8 samples per worker, with the seed 1. A member
 that is silent for 500 ms is taken for dead, and a gradient takes 20 ms. Links take no time. Accuracy and loss are those
-of the average model of the members at the end. Bytes are those of all members that ever were, at the socket.
+of the average model of the members at the end. Bytes are those of all members that ever were, on the wire.
 
 Time grows with the deaths. Each holds the others for the grace and the agreement, unless one is under way already.
 Bytes grow little: members send the same messages in each exchange, and only messages that were not heard are sent

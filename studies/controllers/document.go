@@ -89,7 +89,7 @@ The picture shows the training loss of worker 0, the mean of %d rounds around ea
 ## Cost of choosing
 
 %s
-The controller is called once in so many rounds. The shares are those of its time in the time of a gradient and in
+The controller is called once in this number of rounds. The shares are those of its time in the time of a gradient and in
 that of a round of the fastest run. The time includes the root mean square of a gradient, which Øland-Raj needs. Choices
 and losses take 8 bytes of the header, which has 32 bytes with or without them.
 

@@ -98,9 +98,9 @@ eight_peers_train() {
     sent=$((sent + $(ip netns exec "$prefix-$i" cat /sys/class/net/eth0/statistics/tx_bytes)))
   done
   awk -v wire="$wire" -v sent=$((sent / peers)) -v payload="$(field train0 payload)" 'BEGIN {
-    printf "bytes per peer: payload %d, counted at the socket %d (%.4f of it), at the interface %d (%.4f of the socket)\n",
+    printf "bytes per peer: payload %d, counted on the wire %d (%.4f of it), at the interface %d (%.4f of the socket)\n",
       payload, wire, wire / payload, sent, sent / wire
-    exit !(sent >= wire && sent <= 1.10 * wire) }' || fail "the interface disagrees with the count at the socket"
+    exit !(sent >= wire && sent <= 1.10 * wire) }' || fail "the interface disagrees with the count on the wire"
 }
 
 # refused NAME WORDS: a peer has ended with exit code 4 and said so.

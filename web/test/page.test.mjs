@@ -31,7 +31,7 @@ async function withPage(answers, look, use) {
 const drawn = (page) => until(page, () => document.querySelectorAll(".u-over").length === 3);
 const answersOf = (...runs) => ({ state: makeState(runs), runs });
 const full = () => answersOf(
-  { ...makeRun(), sentences: [{ kind: "slow", severity: "warning", text: "worker 5 is waited for in 61 % of the rounds", worker: 5 }] },
+  { ...makeRun(), sentences: [{ kind: "slow", severity: "warning", text: "workers 4 and 6 wait for worker 5 in 61 % of rounds", worker: 5 }] },
   makeRun({ id: "earlier", state: "finished", points: 300 }),
 );
 
