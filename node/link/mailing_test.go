@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
@@ -18,7 +19,7 @@ import (
 func opened(t *testing.T, p *mailing, h wire.Header) (head, payload []byte) {
 	t.Helper()
 	head = make([]byte, wire.HeaderLen)
-	payload, err := p.open(head, h)
+	payload, err := p.open(head, &h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func opened(t *testing.T, p *mailing, h wire.Header) (head, payload []byte) {
 }
 
 func TestOneMessageIsCodedOnce(t *testing.T) {
-	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	m, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,8 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 	h, head := wire.Header{Kind: wire.Data, Round: 3}, make([]byte, wire.HeaderLen)
 	send := func() (first, second []byte) {
 		p := m.mailing(frame, 2, 0)
-		first, err = p.open(head, h)
-		second, _ = p.open(head, h)
+		first, err = p.open(head, &h)
+		second, _ = p.open(head, &h)
 		if err != nil || head[5] != byte(wire.Data)|byte(entropy.Huff0)<<4 || len(first) >= len(frame.Payload) {
 			t.Fatalf("%v: header %x, %d bytes of %d", err, head, len(first), len(frame.Payload))
 		}
@@ -53,7 +54,7 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 }
 
 func TestOnlyFramesThatLinksShareOrCodeAreMailings(t *testing.T) {
-	coding, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	coding, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestNeighboursShareAHeader(t *testing.T) {
 	}
 	bad := wire.Header{Kind: wire.Data, Round: -1}
 	for range 2 {
-		if _, err := p.open(want, bad); !errors.Is(err, wire.ErrRange) {
+		if _, err := p.open(want, &bad); !errors.Is(err, wire.ErrRange) {
 			t.Errorf("%v, want %v", err, wire.ErrRange)
 		}
 	}
@@ -137,7 +138,7 @@ func TestFreeMailingsAreBounded(t *testing.T) {
 func TestAMessageOfAnotherLayoutIsSentAsItIs(t *testing.T) {
 	var refused socket.Refusals
 	m, err := newMailroom(&Config{
-		Coding:  Coding{Coder: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }},
+		Coding:  work.Coding{Entropy: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }},
 		Refused: &refused, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -202,7 +203,7 @@ func TestCostsAreMeasured(t *testing.T) {
 
 // A message from the journal is coded like one from memory, so that bytes do not depend on when a neighbour was met.
 func TestStoredPayloadsAreCoded(t *testing.T) {
-	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	m, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestStoredPayloadsAreCoded(t *testing.T) {
 		t.Fatalf("%d bytes were read, want %d", len(f.Payload), len(text))
 	}
 	p := m.mailing(f, 1, 0)
-	sent, err := p.open(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Data})
+	sent, err := p.open(make([]byte, wire.HeaderLen), &wire.Header{Kind: wire.Data})
 	if err != nil || len(sent) >= len(text)/2 {
 		t.Errorf("%d bytes were sent, error %v, want fewer than half of %d", len(sent), err, len(text))
 	}
