@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
@@ -50,6 +52,53 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(20, func() { send() }); got != 0 || len(m.free) != 1 {
 		t.Errorf("%v allocations per message, %d kept", got, len(m.free))
+	}
+}
+
+func TestAMessageLeavesOutWhatHasNotChanged(t *testing.T) {
+	const count = 5000
+	start := make([]float32, count)
+	for i := range start {
+		start[i] = float32(i)
+	}
+	plain := vec.AppendLE([]byte("head"), start)
+	span := func(gossip.Frame) work.Span { return work.Span{At: 4, Count: count} }
+	for _, test := range []struct {
+		name   string
+		coding work.Coding
+		frame  gossip.Frame
+		want   entropy.Coder
+	}{
+		{"no entropy coder", work.Coding{Still: start, Span: span}, gossip.Frame{Payload: plain}, still.Coder},
+		{"an entropy coder", work.Coding{Still: start, Span: span, Entropy: entropy.Huff0},
+			gossip.Frame{Payload: plain}, still.Coder},
+		{"less than half", work.Coding{Still: start[:count/4], Span: span, Entropy: entropy.Huff0},
+			gossip.Frame{Payload: plain}, entropy.Huff0},
+		{"less than half, no entropy coder", work.Coding{Still: start[:count/4], Span: span},
+			gossip.Frame{Payload: plain}, still.Coder},
+		{"another start", work.Coding{Still: start[1:], Span: span}, gossip.Frame{Payload: plain}, entropy.Plain},
+		{"no start", work.Coding{Span: span}, gossip.Frame{Payload: plain}, entropy.Plain},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, err := newMailroom(&Config{Coding: test.coding})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := wire.Header{Kind: wire.Data}
+			sent, err := outgoing{frame: test.frame, mailing: m.mailing(test.frame, 1, 0)}.open(
+				make([]byte, wire.HeaderLen), &h)
+			if err != nil || h.Coder != test.want {
+				t.Fatalf("coder %v (%v), want %v", h.Coder, err, test.want)
+			}
+			reader := &link{to: &neighbour{shared: &shared{mail: m}}}
+			reader.to.pool.most.Store(int64(len(plain)))
+			if h.Coder == entropy.Plain {
+				return
+			}
+			if got, err := reader.decode(h.Coder, sent); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%v, or another payload", err)
+			}
+		})
 	}
 }
 
