@@ -15,6 +15,7 @@
 package still
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -94,19 +95,19 @@ func (s *Start) Encode(dst, payload []byte, p Span) ([]byte, bool) {
 	}
 	literal := 0
 	for at := 0; at < len(part); {
-		same, none := equal(part[at:], known[min(at, len(known)):]), zeros(part[at:])
-		if max(same, none) < shortest {
+		same, empty := equal(part[at:], known[min(at, len(known)):]), zeros(part[at:])
+		if max(same, empty) < shortest {
 			literal, at = literal+1, at+floatBytes
 			continue
 		}
 		run(literal, told)
 		literal = 0
-		if same >= none {
+		if same >= empty {
 			run(same, begun)
 		} else {
-			run(none, zero)
+			run(empty, zero)
 		}
-		at += floatBytes * max(same, none)
+		at += floatBytes * max(same, empty)
 	}
 	run(literal, told)
 	binary.LittleEndian.PutUint32(dst[begin+headLen-4:], uint32(runs))
@@ -135,8 +136,14 @@ func parse(list []byte) (count int, kind uint32) {
 	return int(run >> kindBits), run & (1<<kindBits - 1)
 }
 
+// blockLen is how many bytes are compared at once.
+const blockLen = 1024
+
 // equal returns with how many equal numbers a and b begin.
 func equal(a, b []byte) (count int) {
+	for len(a) >= blockLen && len(b) >= blockLen && bytes.Equal(a[:blockLen], b[:blockLen]) {
+		a, b, count = a[blockLen:], b[blockLen:], count+blockLen/floatBytes
+	}
 	for len(a) >= floatBytes && len(b) >= floatBytes &&
 		binary.LittleEndian.Uint32(a) == binary.LittleEndian.Uint32(b) {
 		a, b, count = a[floatBytes:], b[floatBytes:], count+1
@@ -146,6 +153,9 @@ func equal(a, b []byte) (count int) {
 
 // zeros returns with how many zeros a begins.
 func zeros(a []byte) (count int) {
+	for len(a) >= blockLen && a[0] == 0 && bytes.Equal(a[:blockLen-1], a[1:blockLen]) { // all bytes are the first one
+		a, count = a[blockLen:], count+blockLen/floatBytes
+	}
 	for len(a) >= floatBytes && binary.LittleEndian.Uint32(a) == 0 {
 		a, count = a[floatBytes:], count+1
 	}
@@ -199,7 +209,7 @@ func (s *Start) Decode(payload, coded []byte) error {
 }
 
 // fill fills the runs of a payload. It returns where they end, and the bytes that belong to no run.
-func (s *Start) fill(payload []byte, p Span, list, bytes []byte) (at int, rest []byte, err error) {
+func (s *Start) fill(payload []byte, p Span, list, given []byte) (at int, rest []byte, err error) {
 	known := s.from(p.First)
 	for at = p.At; len(list) > 0; list = list[4:] {
 		count, kind := parse(list)
@@ -210,10 +220,10 @@ func (s *Start) fill(payload []byte, p Span, list, bytes []byte) (at int, rest [
 		room := payload[at : at+floatBytes*count]
 		switch kind {
 		case told:
-			if len(bytes) < len(room) {
+			if len(given) < len(room) {
 				return 0, nil, errCutOff()
 			}
-			bytes = bytes[copy(room, bytes):]
+			given = given[copy(room, given):]
 		case begun:
 			if copy(room, known[min(at-p.At, len(known)):]) < len(room) {
 				return 0, nil, fmt.Errorf("%w: a run of %d numbers beyond a start of %d", entropy.ErrCoded, count,
@@ -226,7 +236,7 @@ func (s *Start) fill(payload []byte, p Span, list, bytes []byte) (at int, rest [
 		}
 		at += len(room)
 	}
-	return at, bytes, nil
+	return at, given, nil
 }
 
 func errCutOff() error { return fmt.Errorf("%w: it is cut off", entropy.ErrCoded) }

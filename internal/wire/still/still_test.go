@@ -136,3 +136,12 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkEncode(b *testing.B) {
+	x := start(200_000)
+	s, plain, room := New(x), vec.AppendLE(nil, x), []byte(nil)
+	b.SetBytes(int64(len(plain)))
+	for b.Loop() {
+		room, _ = s.Encode(room[:0], plain, Span{Count: len(x)})
+	}
+}
