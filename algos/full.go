@@ -38,6 +38,9 @@ func (f Full) cut(d int) Cut {
 	return Cut{Dim: d, Len: PieceLen(fullBlock)}
 }
 
+// Range returns the first coordinate of a piece of a model of d coordinates, and the end of the piece.
+func (f Full) Range(d, piece int) (first, end int) { return f.cut(d).Range(piece) }
+
 // MaxPiece returns the size in bytes of the largest piece of a model of d coordinates.
 func (f Full) MaxPiece(d int) int { return floatBytes * min(d, f.cut(d).Len) }
 

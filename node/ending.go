@@ -121,7 +121,7 @@ func change(d *driver) error {
 		if err != nil {
 			return nil, err
 		}
-		p.links.Lay(next.Layout)
+		p.links.Lay(next.Coding)
 		d.w.Recording = next.Recording
 		return next.Machine.(*gossip.Worker), nil
 	})

@@ -131,7 +131,8 @@ func (c task) worker(t testing.TB, rank int) Worker {
 	row := c.rows(t)[rank]
 	return Worker{Task: work.Task{
 		Rank: topology.Rank(rank), Rows: row, Machine: c.machine(t, rank, row), Gradient: c.gradient(rank),
-		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Entropy: c.entropy, Recording: work.Recording{Every: 1},
+		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Coding: work.Coding{Entropy: c.entropy},
+		Recording: work.Recording{Every: 1},
 	}, OpenLinks: c.open}
 }
 

@@ -116,7 +116,7 @@ func (n *Node) linksOf(w *Worker) link.Config {
 		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
 		Rows: w.Rows, Limit: w.MaxPayload, Room: messages * message, Detect: n.opts.Detect,
 		Fit:    link.Fit{Paced: !w.Asynchronous, Lead: slots.Lead, Elastic: w.Lost == Reweight},
-		Coding: link.Coding{Coder: w.Entropy, Layout: w.Layout}, Ways: n.ways, Refused: &n.refused.Refusals, Log: n.log,
+		Coding: w.Coding, Ways: n.ways, Refused: &n.refused.Refusals, Log: n.log,
 	}
 	if j := w.journal(); j != nil {
 		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }

@@ -101,8 +101,11 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		}
 		p.Start = slices.Clone(b.Start())
 	}
-	b.run = b.run.Programmed(p)
 	var err error
+	if p.Exact, err = b.exact(); err != nil {
+		return err
+	}
+	b.run = b.run.Programmed(p)
 	if b.w, b.kept, err = b.store.Begin(b.at, b.run, b.Child); err != nil {
 		return err
 	}
@@ -117,4 +120,18 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 		Most: most, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
 		After: gossip.SlotsOf(b.w.Machine).Succession,
 	}, b.w.Machine.Params(), b.at.Blob)
+}
+
+// exact returns what the exact elements were at the start of the run. A vector that has changed since then ends with
+// the same ones, unless its buffers have changed.
+func (b *beginning) exact() ([]float32, error) {
+	x := b.Start()
+	if b.at.State != nil {
+		var err error
+		if x, err = b.store.StartVector(); err != nil {
+			return nil, err
+		}
+	}
+	cfg := b.run.Config()
+	return slices.Clone(x[max(0, len(x)-cfg.Model.Outline.Exact):]), nil
 }

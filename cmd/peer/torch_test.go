@@ -153,3 +153,23 @@ func TestAlgorithmsTakeTheOptimizersOfScripts(t *testing.T) {
 		}
 	}
 }
+
+// A table that no worker changes does not travel. One that a worker changes reaches all.
+func TestBuffersTravelFromWhenTheyChangeOn(t *testing.T) {
+	t.Parallel()
+	python := torchPython(t)
+	const table = 4 * 50_000
+	train := func(algorithm string, args ...string) int64 {
+		set := []string{"algorithm=" + algorithm, "topology.size=2", "train.rounds=20"}
+		run := trainTorch(t, python, "../../examples/pytorch/ring8.yaml", set, append([]string{"testdata/buffers.py"}, args...)...)
+		return max(run.summary.BytesPerPeer.Payload, run.summary.BytesPerPeer.Stream)
+	}
+	for _, algorithm := range []string{"{bits: 32}", "{name: adpsgd, bits: 8}"} {
+		if sent := train(algorithm); sent > table/2 {
+			t.Errorf("%s: a worker sends %d bytes, with a table of %d that never changes", algorithm, sent, table)
+		}
+	}
+	if sent := train("{bits: 8}", "late"); sent < 9*table {
+		t.Errorf("a worker sends %d bytes, with a table of %d that changes in round 10 of 20", sent, table)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 )
 
 var frames = map[string]decoder{
@@ -61,6 +62,7 @@ func TestKindsAndCodersAreThoseOfTheCode(t *testing.T) {
 	for c := entropy.Plain; c.Valid(); c++ {
 		coders = append(coders, []string{strconv.Itoa(int(c)), c.String()})
 	}
+	coders = append(coders, []string{strconv.Itoa(int(still.Coder)), "still"})
 	for head, want := range map[string][][]string{
 		"| number | name | payload | meaning |": kinds,
 		"| number | name | the payload is |":    coders,

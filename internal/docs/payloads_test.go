@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -35,6 +36,7 @@ var payloads = map[string]decoder{
 	"repair-1":  mending,
 	"offer":     offer,
 	"entropy":   coded,
+	"still":     stillParts,
 	"qsgd":      compressed(qsgd, 1, -4./7, 1./7, 0, -0.75),
 	"minmax":    compressed(minmax(2), 1, -0.75, -0.75+2*1.75/3, -0.75+1.75/3, -0.75),
 	"qsgd5":     compressed(qsgdOf5, 1, -0.5, 0, 0, -1),
@@ -245,5 +247,24 @@ func coded(t *testing.T, d document, name string) {
 		t.Fatal(err)
 	}
 	equal(t, "coder", coder, entropy.Huff0)
+	same(t, "coded payload", made, text)
+}
+
+func stillParts(t *testing.T, d document, name string) {
+	start, x := []float32{1}, []float32{0.5, 1.5}
+	for i := range 20 {
+		start, x = append(start, float32(i)), append(x, float32(i))
+	}
+	plain, err := algos.Full{}.Encode(nil, round, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, got := d.bytes(t, name), make([]byte, len(plain))
+	if err := still.New(start).Decode(got, text); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "plain payload", got, plain)
+	made, shorter := still.New(start).Encode(nil, plain, still.Span{At: 4, Count: len(start)})
+	equal(t, "shorter", shorter, true)
 	same(t, "coded payload", made, text)
 }

@@ -126,7 +126,8 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	return &Worker{
 		Task: work.Task{
 			Rank: b.rank, Rows: b.rows, Closing: b.Closing(b.rank), Machine: machine, Rounds: int(b.cfg.Train.Rounds),
-			Asynchronous: b.Asynchronous(), MaxPayload: b.frame(machine), Entropy: b.coder, Layout: layout,
+			Asynchronous: b.Asynchronous(), MaxPayload: b.frame(machine),
+			Coding:    work.Coding{Entropy: b.coder, Layout: layout, Still: b.still(), Span: b.spans(machine)},
 			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
 		},
 		MeanBits: mean,

@@ -361,7 +361,7 @@ func TestExactElementsAreThoseOfFullPrecision(t *testing.T) {
 func inspectMessages(t *testing.T, r *Run, all []*Worker) {
 	sizes := map[int]int{}
 	for _, w := range all {
-		layout := w.Layout
+		layout := w.Coding.Layout
 		send := w.Machine
 		w.Machine = &watched{Machine: send, see: func(f gossip.Frame) {
 			if f.Kind != gossip.Data || len(f.Payload) == 0 || r.Asynchronous() && len(f.Payload) == gossip.CensusBytes(r.N()) {

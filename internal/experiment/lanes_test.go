@@ -140,7 +140,7 @@ func TestLayoutsAreThoseOfTheLanes(t *testing.T) {
 		w := all[turn%len(all)]
 		ready := w.Machine.Ready()
 		for _, f := range ready.Send {
-			if l := w.Layout(f); f.Kind == gossip.Data && l.Len() != len(f.Payload) {
+			if l := w.Coding.Layout(f); f.Kind == gossip.Data && l.Len() != len(f.Payload) {
 				t.Errorf("round %d, hop %d: layout of %d bytes, payload of %d", f.Round, f.Hop, l.Len(), len(f.Payload))
 			}
 			hops[f.Hop]++

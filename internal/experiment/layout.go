@@ -5,6 +5,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 )
@@ -80,4 +81,44 @@ func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
 		return l.Longer(max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen)))
 	}
 	return l
+}
+
+// still returns what the exact elements were at the start of the run. Nil: there are none, or they are not known.
+func (b *builder) still() []float32 {
+	if b.program == nil || len(b.program.Exact) != b.exact {
+		return nil
+	}
+	return b.program.Exact
+}
+
+// spans returns where the exact elements are in the payloads of the worker's machine. A payload that has none there is
+// coded to no use, but without error.
+func (b *builder) spans(m gossip.Machine) func(f gossip.Frame) work.Span {
+	w, shares := m.(*gossip.Worker)
+	behind := 0 // bytes after a model
+	if b.Asynchronous() {
+		behind = gossip.CensusBytes(b.N())
+	}
+	return func(f gossip.Frame) work.Span {
+		end, again := len(f.Payload)-behind, false
+		if shares {
+			codec, piece := w.CodecOf(f)
+			again = piece != f.Piece
+			if full, ok := codec.(algos.Full); ok {
+				return spanOf(full, piece, b.dim, b.exact, again)
+			}
+			if codec == nil && !b.Compresses() { // sums of updates: what has not changed is 0 there
+				return work.Span{First: b.exact, Count: end / floatBytes}
+			}
+		}
+		count := min(b.exact, max(0, end/floatBytes))
+		return work.Span{At: end - floatBytes*count, First: b.exact - count, Count: count, Again: again}
+	}
+}
+
+// spanOf returns where the last exact of d coordinates are in a piece in full precision.
+func spanOf(full algos.Full, piece, d, exact int, again bool) work.Span {
+	first, end := full.Range(d, piece)
+	at := max(first, d-exact)
+	return work.Span{At: floatBytes * (at - first), First: at - (d - exact), Count: max(0, end-at), Again: again}
 }

@@ -46,8 +46,8 @@ func TestPayloadsAreCutAsTheirLayoutsSay(t *testing.T) {
 			}
 			all, seen := workers(t, r), 0
 			for _, w := range all {
-				cut := w.Layout
-				w.Layout = func(f gossip.Frame) quant.Layout {
+				cut := w.Coding.Layout
+				w.Coding.Layout = func(f gossip.Frame) quant.Layout {
 					l := cut(f)
 					if l != quant.Bytes(len(f.Payload)) {
 						seen++

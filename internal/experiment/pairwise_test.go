@@ -22,7 +22,7 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	t.Helper()
 	tasks := Tasks(all)
 	for i := range tasks {
-		tasks[i].Entropy = entropy.Huff0
+		tasks[i].Coding.Entropy = entropy.Huff0
 	}
 	out, err := sim.Run(t.Context(), tasks, sim.Options{
 		Network: shape.Network{Uplink: shape.Link{Rate: 1e9, Latency: 100 * time.Microsecond}},

@@ -55,6 +55,8 @@ type extent struct {
 type Program struct {
 	// Start is x_0, of the length of the outline; the worker keeps it. Nil where the worker begins from a saved state.
 	Start []float32
+	// Exact is what the exact elements were at the start of the run, the same on all workers; nil: unknown.
+	Exact []float32
 	// Heir says that the worker only gives its algorithm to one that trains already, see gossip.Succeed.
 	Heir bool
 	// Gradient writes g = x − y. It returns the loss that the program has told last, 0 before any.

@@ -3,11 +3,14 @@
 // A record only observes: no decision in a run depends on it. docs/format/events.md describes the files.
 package record
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Bytes counts what one worker has sent, at three layers.
 type Bytes struct {
-	Payload int64 `json:"payload"` // the algorithm's payloads: symbols and index hashes, not repairs
+	Payload int64 `json:"payload"` // the algorithm's payloads: symbols and index hashes, not repairs or still parts
 	Stream  int64 `json:"stream"`  // frames on the stream, headers included
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
@@ -23,30 +26,37 @@ func (b *Bytes) Add(other Bytes) {
 type Messages struct {
 	Count  int64 `json:"count"`
 	Stream int64 `json:"stream"` // their bytes on the stream, headers included
+	// Still is how many bytes they left out because these have not changed since the start of the run.
+	Still int64 `json:"still,omitempty"`
 }
 
 // Add adds other to m.
 func (m *Messages) Add(other Messages) {
 	m.Count += other.Count
 	m.Stream += other.Stream
+	m.Still += other.Still
 }
 
-// mean returns the mean bytes of a message on the stream, 0 if none was sent.
-func (m Messages) mean() float64 {
-	if m.Count == 0 {
-		return 0
-	}
-	return float64(m.Stream) / float64(m.Count)
-}
-
-// Bits returns the bits per parameter on the stream, if each message has that many parameters. It is 0 if none was
-// sent.
+// Bits returns the bits per parameter on the stream, if each message has that many parameters with those that it left
+// out. It is 0 if none was sent.
 func (m Messages) Bits(parameters int) float64 {
-	if parameters == 0 {
+	sent := float64(m.Count)*float64(parameters) - m.left()
+	if sent <= 0 {
 		return 0
 	}
-	return 8 * m.mean() / float64(parameters)
+	return 8 * float64(m.Stream) / sent
 }
+
+// parameters returns how many parameters each message has, with those that it left out, if it has these Bits.
+func (m Messages) parameters(bits float64) int {
+	if m.Count == 0 || bits == 0 {
+		return 0
+	}
+	return int(math.Round((8*float64(m.Stream)/bits + m.left()) / float64(m.Count)))
+}
+
+// left returns the parameters that all messages left out, 4 bytes each.
+func (m Messages) left() float64 { return float64(m.Still) / 4 }
 
 // A Step is one worker's record of one finished round.
 type Step struct {

@@ -119,13 +119,13 @@ func (h *History) of(e Event) *career {
 
 // step adds the counts of earlier processes to a step.
 func (p totals) step(s Step) Step {
-	own := s.Messages.mean()
+	parameters := s.Messages.parameters(s.Effective)
 	s.Time += p.time
 	s.Sent.Add(p.sent)
 	s.Received.Add(p.received)
 	s.Messages.Add(p.messages)
-	if own > 0 {
-		s.Effective *= s.Messages.mean() / own
+	if parameters > 0 {
+		s.Effective = s.Messages.Bits(parameters)
 	}
 	return s
 }

@@ -104,7 +104,7 @@ func newLockstep(s *simulation) *lockstep {
 	for i := range s.peers {
 		p := &s.peers[i]
 		m, ok := p.Machine.(*gossip.Worker)
-		if !ok || p.core != gossip.Core(m) || p.Entropy != entropy.Plain || p.Asynchronous {
+		if !ok || p.core != gossip.Core(m) || p.Coding.Entropy != entropy.Plain || p.Asynchronous {
 			return nil
 		}
 		machines[i], l.order[i], l.near[i] = m, i, p.Rows.Neighbours()

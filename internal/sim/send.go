@@ -91,7 +91,7 @@ func (s *simulation) late(p *peer, to topology.Rank) time.Duration {
 // size returns the bytes of a payload on its way, which are fewer with an entropy coder.
 func (t *thread) size(p *peer, frames []gossip.Frame) (int, error) {
 	f := frames[0]
-	if p.Entropy == entropy.Plain || f.Kind != gossip.Data {
+	if p.Coding.Entropy == entropy.Plain || f.Kind != gossip.Data {
 		return len(f.Payload), nil
 	}
 	cost := entropy.LinkCost(0)
@@ -99,12 +99,12 @@ func (t *thread) size(p *peer, frames []gossip.Frame) (int, error) {
 		cost += entropy.LinkCostOf(p.uplink.Link(f.To).Rate)
 	}
 	layout := quant.Bytes(len(f.Payload))
-	if p.Layout != nil {
-		layout = p.Layout(f)
+	if p.Coding.Layout != nil {
+		layout = p.Coding.Layout(f)
 	}
 	var by entropy.Coder
 	var err error
-	if t.coded, by, err = t.encoders[p.Entropy].Encode(t.coded[:0], f.Payload, layout, cost); err != nil ||
+	if t.coded, by, err = t.encoders[p.Coding.Entropy].Encode(t.coded[:0], f.Payload, layout, cost); err != nil ||
 		by == entropy.Plain {
 		return len(f.Payload), err
 	}

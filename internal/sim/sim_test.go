@@ -299,8 +299,8 @@ func TestCodingChangesBytesAndNothingElse(t *testing.T) {
 		entropy.Bzip2} {
 		w := ring(t, 3, d, algos.CTA)
 		for i := range w {
-			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
-			w[i].Parameters, w[i].Entropy = d, coder
+			w[i].Coding.Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
+			w[i].Parameters, w[i].Coding.Entropy = d, coder
 		}
 		var last record.Step
 		got := run(t, w, Options{Compute: takes(1), Observe: stepsTo(func(s record.Step) { last = s })})
@@ -330,7 +330,7 @@ func TestAutoCodesOnSlowLinks(t *testing.T) {
 	for i, coder := range []entropy.Coder{entropy.Plain, entropy.Auto} {
 		w := ring(t, 3, d, algos.CTA)
 		for i := range w {
-			w[i].Layout, w[i].Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(d) }, coder
+			w[i].Coding.Layout, w[i].Coding.Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(d) }, coder
 		}
 		times[i] = run(t, w, Options{Compute: takes(1), Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}).Time
 	}
@@ -341,7 +341,7 @@ func TestAutoCodesOnSlowLinks(t *testing.T) {
 
 func TestAWrongLayoutIsAnError(t *testing.T) {
 	w := ring(t, 3, 10, algos.CTA)
-	w[1].Layout, w[1].Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(9) }, entropy.Huff0
+	w[1].Coding.Layout, w[1].Coding.Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(9) }, entropy.Huff0
 	_, err := Run(t.Context(), w, Options{Compute: takes(1)})
 	if err == nil || !strings.Contains(err.Error(), "worker 1") {
 		t.Errorf("error %v, want that of worker 1", err)

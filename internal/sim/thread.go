@@ -33,7 +33,7 @@ func (s *simulation) newThreads(dim int) error {
 		t := &thread{sim: s, encoders: make(map[entropy.Coder]*entropy.Encoder), pool: pool}
 		s.threads = append(s.threads, t)
 		for i := range s.peers {
-			if err := t.learn(s.peers[i].Entropy); err != nil {
+			if err := t.learn(s.peers[i].Coding.Entropy); err != nil {
 				return err
 			}
 		}

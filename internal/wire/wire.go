@@ -23,6 +23,7 @@ import (
 	"strconv"
 
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 )
 
 // HeaderLen is the size of a header, the overhead of a frame.
@@ -220,7 +221,7 @@ func (h Header) check() error {
 	switch {
 	case h.Kind < Data || h.Kind > Missing:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
-	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
+	case !h.Coder.Valid() && h.Coder != still.Coder || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
 	case h.Round < 0 || int64(h.Round) > math.MaxUint32:
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)

@@ -109,7 +109,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"a use of the reserved field", func(b []byte) []byte { b[23] = 1; return b }, wire.ErrRange},
 		{"piece of a statement about an edge", func(b []byte) []byte { b[5], b[20] = 8, 1; return b }, wire.ErrRange},
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
-		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
+		{"coder of the future", func(b []byte) []byte { b[5] = 0x61; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
 		{"kind of the future", func(b []byte) []byte { b[5] = 11; return b }, wire.ErrKind},
 		{"sign of life with a payload", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrTooLong},

@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -31,7 +32,7 @@ type Change struct {
 	From       int // round
 	MaxPayload int // bytes of payload in a frame, from then on
 	// Next returns the task with the vector, made of the model at that round. Its machine is an heir, see gossip.Succeed.
-	// The driver takes over its Recording and Layout too, and calls Next between two gradients.
+	// The driver takes over its Recording and its Coding too, and calls Next between two gradients.
 	Next func(x []float32) (*Task, error)
 }
 
@@ -61,13 +62,27 @@ type Task struct {
 	Asynchronous bool
 	// MaxPayload bounds the payload of a frame of the run, in bytes.
 	MaxPayload int
+	// Coding says how payloads become shorter on their way.
+	Coding Coding
+
+	Recording
+}
+
+// A Coding says how a driver codes payloads without loss.
+type Coding struct {
 	// Entropy is the coder of payloads. Neighbours need not have the same.
 	Entropy entropy.Coder
 	// Layout returns the parts of a frame's payload, for the entropy coder; nil: unknown.
 	Layout func(f gossip.Frame) quant.Layout
-
-	Recording
+	// Still is what the exact elements were at the start, the same on all workers. A payload leaves it out where it has
+	// not changed. Nil: nothing is left out.
+	Still []float32
+	// Span returns where the exact elements are in a frame's payload.
+	Span func(f gossip.Frame) Span
 }
+
+// A Span is where exact elements are in a payload.
+type Span = still.Span
 
 // A Recording says how often a worker writes a record, and holds the figures that its driver
 // does not measure. The driver reads nothing of the record back.

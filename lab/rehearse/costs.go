@@ -193,17 +193,17 @@ func (m *rehearsal) sent(i int, a *act, frames []gossip.Frame) (err error) {
 
 // code times the entropy coding of a message, if it is coded.
 func (m *rehearsal) code(t *work.Task, f gossip.Frame) (err error) {
-	if t.Entropy == entropy.Plain || len(f.Payload) == 0 {
+	if t.Coding.Entropy == entropy.Plain || len(f.Payload) == 0 {
 		return nil
 	}
 	if m.encoder == nil {
-		if m.encoder, err = entropy.NewEncoder(t.Entropy, entropy.Typical()); err != nil {
+		if m.encoder, err = entropy.NewEncoder(t.Coding.Entropy, entropy.Typical()); err != nil {
 			return err
 		}
 	}
 	layout := quant.Bytes(len(f.Payload))
-	if t.Layout != nil {
-		layout = t.Layout(f)
+	if t.Coding.Layout != nil {
+		layout = t.Coding.Layout(f)
 	}
 	began := time.Now()
 	coded, by, err := m.encoder.Encode(nil, f.Payload, layout, 1)

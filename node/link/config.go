@@ -6,10 +6,9 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -32,15 +31,10 @@ type Config struct {
 	Rest func(topology.Rank) bool
 	// Ways returns the routes to a worker of another machine. Nil: there is never a choice.
 	Ways func(topology.Rank) []socket.Route
-	Coding
+	// Coding says how payloads are coded.
+	Coding  work.Coding
 	Refused *socket.Refusals
 	Log     *slog.Logger
-}
-
-// A Coding codes payloads, in the parts of Layout. A nil Layout says that the parts are unknown.
-type Coding struct {
-	Coder  entropy.Coder
-	Layout func(f gossip.Frame) quant.Layout
 }
 
 // A Fit says with which neighbours a worker can work.

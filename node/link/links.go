@@ -14,9 +14,9 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
-	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -84,8 +84,8 @@ func (l *Links) Widen(limit int) {
 	l.s.pool.most.Store(max(l.s.pool.most.Load(), int64(limit)))
 }
 
-// Lay says how the payloads of the frames that follow are divided.
-func (l *Links) Lay(out func(f gossip.Frame) quant.Layout) { l.s.mail.layout = out }
+// Lay says how the payloads of the frames that follow are coded. The coder stays, and so does what all have begun with.
+func (l *Links) Lay(out work.Coding) { l.s.mail.Layout, l.s.mail.Span = out.Layout, out.Span }
 
 // Done returns a channel that Close closes.
 func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }
@@ -348,6 +348,7 @@ func (l *Links) Messages() record.Messages {
 	for _, e := range l.all() {
 		m.Count += e.sent.messages.Load()
 		m.Stream += e.sent.ofMessages.Load()
+		m.Still += e.sent.still.Load()
 	}
 	return m
 }

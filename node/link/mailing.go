@@ -8,6 +8,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
@@ -15,10 +17,10 @@ import (
 // A mailroom makes what the links of a worker share: the headers, and so the checksums, of frames to several
 // neighbours, and their coded payloads. The links' writers do its work, not the driver.
 type mailroom struct {
-	coder   entropy.Coder                     // Plain: payloads are sent without coding
-	layout  func(f gossip.Frame) quant.Layout // knows the state of the driver, which alone calls it
-	refused *socket.Refusals
-	log     *slog.Logger
+	work.Coding              // its Layout and Span know the state of the driver, which alone calls them
+	start       *still.Start // what payloads leave out; nil: nothing
+	refused     *socket.Refusals
+	log         *slog.Logger
 
 	encoding sync.Mutex // guards encoder
 	encoder  *entropy.Encoder
@@ -33,18 +35,18 @@ const codedRoom = 8 << 20
 
 // newMailroom returns the mailroom that c asks for.
 func newMailroom(c *Config) (*mailroom, error) {
-	m := &mailroom{coder: c.Coder, layout: c.Layout, refused: c.Refused, log: c.Log}
-	if c.Coder == entropy.Plain {
+	m := &mailroom{Coding: c.Coding, start: still.New(c.Coding.Still), refused: c.Refused, log: c.Log}
+	if m.Entropy == entropy.Plain {
 		return m, nil
 	}
 	costs := entropy.Typical()
 	var err error
-	if c.Coder == entropy.Auto {
+	if m.Entropy == entropy.Auto {
 		if costs, err = measureCosts(); err != nil {
 			return nil, err
 		}
 	}
-	if m.encoder, err = entropy.NewEncoder(c.Coder, costs); err != nil {
+	if m.encoder, err = entropy.NewEncoder(m.Entropy, costs); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -57,6 +59,7 @@ type mailing struct {
 	frame gossip.Frame
 	cost  entropy.LinkCost
 	parts quant.Layout // of the payload
+	still still.Span   // of the payload
 
 	mu    sync.Mutex
 	made  bool
@@ -69,13 +72,16 @@ type mailing struct {
 
 // codes reports whether the payload of f is coded.
 func (m *mailroom) codes(f gossip.Frame) bool {
-	return m.coder != entropy.Plain && f.Kind == gossip.Data && len(f.Payload) > 0
+	return m.busy() && f.Kind == gossip.Data && len(f.Payload) > 0
 }
+
+// busy reports whether payloads are coded at all.
+func (m *mailroom) busy() bool { return m.Entropy != entropy.Plain || m.start != nil && m.Span != nil }
 
 // fetch reads a payload on disk that is to be coded: only the driver knows its layout. So a message that is sent again
 // travels like the first time. Where the disk fails, the link's writer reads again, and says why it cannot.
 func (m *mailroom) fetch(f gossip.Frame) gossip.Frame {
-	if m.coder == entropy.Plain || f.Kind != gossip.Data {
+	if !m.busy() || f.Kind != gossip.Data {
 		return f
 	}
 	if payload, err := f.Stored.Read(nil); err == nil {
@@ -103,15 +109,18 @@ func (m *mailroom) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *ma
 	if p.made {
 		return p
 	}
-	p.parts = quant.Bytes(len(f.Payload))
-	if m.layout != nil {
-		p.parts = m.layout(f)
+	p.parts, p.still = quant.Bytes(len(f.Payload)), still.Span{}
+	if m.Layout != nil {
+		p.parts = m.Layout(f)
+	}
+	if m.Span != nil {
+		p.still = m.Span(f)
 	}
 	return p
 }
 
-// open puts the header h, completed, into dst and returns the payload to send.
-func (p *mailing) open(dst []byte, h wire.Header) ([]byte, error) {
+// open puts the header h, to which it adds the coder, into dst and returns the payload to send.
+func (p *mailing) open(dst []byte, h *wire.Header) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.made {
@@ -122,19 +131,28 @@ func (p *mailing) open(dst []byte, h wire.Header) ([]byte, error) {
 	if h.Coder = p.coder; h.Coder != entropy.Plain {
 		payload = p.coded
 	}
-	if p.of != h {
-		if err := wire.PutHeader(p.head[:], h, payload); err != nil {
+	if p.of != *h {
+		if err := wire.PutHeader(p.head[:], *h, payload); err != nil {
 			return nil, err
 		}
-		p.of = h
+		p.of = *h
 	}
 	copy(dst, p.head[:])
 	return payload, nil
 }
 
-// code fills coded. It sends a message that cannot be coded without coding: that is slower, but no reason to end a run.
+// code fills coded. Where at least half of a message has not changed since the start, that is left out, and the rest
+// travels as it is. It sends a message that cannot be coded without coding: that is slower, but no reason to end a run.
 func (p *mailing) code() {
 	m, f := p.room, p.frame
+	coded, shorter := m.start.Encode(p.coded[:0], f.Payload, p.still)
+	if p.coded = coded; shorter && (m.encoder == nil || len(coded) <= len(f.Payload)/2) {
+		p.coder = still.Coder
+		return
+	}
+	if m.encoder == nil {
+		return
+	}
 	m.encoding.Lock()
 	defer m.encoding.Unlock()
 	var err error

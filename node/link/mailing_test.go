@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
@@ -18,7 +21,7 @@ import (
 func opened(t *testing.T, p *mailing, h wire.Header) (head, payload []byte) {
 	t.Helper()
 	head = make([]byte, wire.HeaderLen)
-	payload, err := p.open(head, h)
+	payload, err := p.open(head, &h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +29,7 @@ func opened(t *testing.T, p *mailing, h wire.Header) (head, payload []byte) {
 }
 
 func TestOneMessageIsCodedOnce(t *testing.T) {
-	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	m, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +38,8 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 	h, head := wire.Header{Kind: wire.Data, Round: 3}, make([]byte, wire.HeaderLen)
 	send := func() (first, second []byte) {
 		p := m.mailing(frame, 2, 0)
-		first, err = p.open(head, h)
-		second, _ = p.open(head, h)
+		first, err = p.open(head, &h)
+		second, _ = p.open(head, &h)
 		if err != nil || head[5] != byte(wire.Data)|byte(entropy.Huff0)<<4 || len(first) >= len(frame.Payload) {
 			t.Fatalf("%v: header %x, %d bytes of %d", err, head, len(first), len(frame.Payload))
 		}
@@ -52,8 +55,55 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 	}
 }
 
+func TestAMessageLeavesOutWhatHasNotChanged(t *testing.T) {
+	const count = 5000
+	start := make([]float32, count)
+	for i := range start {
+		start[i] = float32(i)
+	}
+	plain := vec.AppendLE([]byte("head"), start)
+	span := func(gossip.Frame) work.Span { return work.Span{At: 4, Count: count} }
+	for _, test := range []struct {
+		name   string
+		coding work.Coding
+		frame  gossip.Frame
+		want   entropy.Coder
+	}{
+		{"no entropy coder", work.Coding{Still: start, Span: span}, gossip.Frame{Payload: plain}, still.Coder},
+		{"an entropy coder", work.Coding{Still: start, Span: span, Entropy: entropy.Huff0},
+			gossip.Frame{Payload: plain}, still.Coder},
+		{"less than half", work.Coding{Still: start[:count/4], Span: span, Entropy: entropy.Huff0},
+			gossip.Frame{Payload: plain}, entropy.Huff0},
+		{"less than half, no entropy coder", work.Coding{Still: start[:count/4], Span: span},
+			gossip.Frame{Payload: plain}, still.Coder},
+		{"another start", work.Coding{Still: start[1:], Span: span}, gossip.Frame{Payload: plain}, entropy.Plain},
+		{"no start", work.Coding{Span: span}, gossip.Frame{Payload: plain}, entropy.Plain},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, err := newMailroom(&Config{Coding: test.coding})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := wire.Header{Kind: wire.Data}
+			sent, err := outgoing{frame: test.frame, mailing: m.mailing(test.frame, 1, 0)}.open(
+				make([]byte, wire.HeaderLen), &h)
+			if err != nil || h.Coder != test.want {
+				t.Fatalf("coder %v (%v), want %v", h.Coder, err, test.want)
+			}
+			reader := &link{to: &neighbour{shared: &shared{mail: m}}}
+			reader.to.pool.most.Store(int64(len(plain)))
+			if h.Coder == entropy.Plain {
+				return
+			}
+			if got, err := reader.decode(h.Coder, sent); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%v, or another payload", err)
+			}
+		})
+	}
+}
+
 func TestOnlyFramesThatLinksShareOrCodeAreMailings(t *testing.T) {
-	coding, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	coding, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +155,7 @@ func TestNeighboursShareAHeader(t *testing.T) {
 	}
 	bad := wire.Header{Kind: wire.Data, Round: -1}
 	for range 2 {
-		if _, err := p.open(want, bad); !errors.Is(err, wire.ErrRange) {
+		if _, err := p.open(want, &bad); !errors.Is(err, wire.ErrRange) {
 			t.Errorf("%v, want %v", err, wire.ErrRange)
 		}
 	}
@@ -137,7 +187,7 @@ func TestFreeMailingsAreBounded(t *testing.T) {
 func TestAMessageOfAnotherLayoutIsSentAsItIs(t *testing.T) {
 	var refused socket.Refusals
 	m, err := newMailroom(&Config{
-		Coding:  Coding{Coder: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }},
+		Coding:  work.Coding{Entropy: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }},
 		Refused: &refused, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -202,7 +252,7 @@ func TestCostsAreMeasured(t *testing.T) {
 
 // A message from the journal is coded like one from memory, so that bytes do not depend on when a neighbour was met.
 func TestStoredPayloadsAreCoded(t *testing.T) {
-	m, err := newMailroom(&Config{Coding: Coding{Coder: entropy.Huff0}})
+	m, err := newMailroom(&Config{Coding: work.Coding{Entropy: entropy.Huff0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +262,7 @@ func TestStoredPayloadsAreCoded(t *testing.T) {
 		t.Fatalf("%d bytes were read, want %d", len(f.Payload), len(text))
 	}
 	p := m.mailing(f, 1, 0)
-	sent, err := p.open(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Data})
+	sent, err := p.open(make([]byte, wire.HeaderLen), &wire.Header{Kind: wire.Data})
 	if err != nil || len(sent) >= len(text)/2 {
 		t.Errorf("%d bytes were sent, error %v, want fewer than half of %d", len(sent), err, len(text))
 	}

@@ -44,10 +44,10 @@ func (o outgoing) word() word {
 	return bye
 }
 
-// open puts the header h, completed, into dst and returns the payload to send.
-func (o outgoing) open(dst []byte, h wire.Header) ([]byte, error) {
+// open puts the header h, to which it adds the coder, into dst and returns the payload to send.
+func (o outgoing) open(dst []byte, h *wire.Header) ([]byte, error) {
 	if o.mailing == nil {
-		return o.frame.Payload, wire.PutHeader(dst, h, o.frame.Payload)
+		return o.frame.Payload, wire.PutHeader(dst, *h, o.frame.Payload)
 	}
 	return o.mailing.open(dst, h)
 }

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/node/handshake"
 )
 
@@ -95,15 +96,28 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	if h.Coder == entropy.Plain {
 		return payload, nil
 	}
-	n, err := entropy.Len(k.in.coded, int(to.pool.most.Load()))
+	payload, err := k.decode(h.Coder, k.in.coded)
 	if err != nil {
 		return nil, to.unused(err)
 	}
-	payload = to.pool.Get(n)
-	if err := k.in.decoder.Decode(payload, h.Coder, k.in.coded); err != nil {
-		return nil, to.unused(err)
-	}
 	return payload, nil
+}
+
+// decode returns the payload that a coder has coded.
+func (k *link) decode(by entropy.Coder, coded []byte) ([]byte, error) {
+	length, pool := entropy.Len, &k.to.pool
+	if by == still.Coder {
+		length = still.Len
+	}
+	n, err := length(coded, int(pool.most.Load()))
+	if err != nil {
+		return nil, err
+	}
+	payload := pool.Get(n)
+	if by == still.Coder {
+		return payload, k.to.mail.start.Decode(payload, coded)
+	}
+	return payload, k.in.decoder.Decode(payload, by, coded)
 }
 
 // fill reads payload, which follows h. The reader's buffer is far smaller than a message, so a longer

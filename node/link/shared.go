@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
@@ -65,12 +66,17 @@ type neighbour struct {
 type traffic struct {
 	payload, stream      atomic.Int64
 	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
+	still                atomic.Int64 // bytes that messages left out, as they have not changed
 	pace                 pace
 }
 
-// count adds a frame and the bytes of its payload on the stream. Its first piece stands for a message.
+// count adds a frame and the bytes of its payload on the stream. Its first piece stands for a message. Parts that have
+// not changed since the start are no part of the payload.
 func (c *traffic) count(h wire.Header, payload, streamed int) {
 	size := int64(wire.HeaderLen + streamed)
+	if h.Coder == still.Coder {
+		payload = streamed
+	}
 	if h.Kind == wire.Data && payload > 0 {
 		c.payload.Add(int64(payload))
 		c.ofMessages.Add(size)

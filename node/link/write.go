@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/still"
 )
 
 // A frame may take as long as its link needs, but some bytes must come in time: an idle writer sends
@@ -91,11 +92,14 @@ func (w *writer) add(o outgoing, room int) (rest []byte, err error) {
 	}
 	h, at := w.header(o), len(w.buf)
 	w.buf = slices.Grow(w.buf, wire.HeaderLen)[:at+wire.HeaderLen]
-	payload, err := o.open(w.buf[at:], h)
+	payload, err := o.open(w.buf[at:], &h)
 	if err != nil {
 		return nil, err
 	}
 	w.to.sent.count(h, len(o.frame.Payload), len(payload))
+	if h.Coder == still.Coder && !o.mailing.still.Again {
+		w.to.sent.still.Add(int64(len(o.frame.Payload) - len(payload)))
+	}
 	if h.Kind == wire.Data && h.Piece == 0 {
 		w.to.sent.pace.begin()
 	}

@@ -57,7 +57,7 @@ def init(*, seed: Optional[int] = None, peer: Optional[str] = None) -> Peer:
     return _current
 
 
-def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True, rounds: Optional[int] = None,
+def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Optional[int] = None,
          every: int = 1, peer: Optional[str] = None) -> Peer:
     """Make a model take part in the run, and return the peer.
 
@@ -67,8 +67,8 @@ def join(model: Any, optimizer: Any = None, *, buffers: Union[bool, str] = True,
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
     optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree. Where a script makes a new
     optimizer later, it joins again with the same model and that one.
-    buffers: the floating-point buffers of the model travel too (the statistics of BatchNorm), without tables that no
-    line of the model's files writes to. "all": tables as well. False: none.
+    buffers: the floating-point buffers of the model travel too, such as the statistics of BatchNorm, from when their
+    values change on. False: none.
     rounds: without a peer, the run ends after this number of steps.
     every: exchange after every so many steps.
     peer: the address that `peer python attach` has printed, in a notebook or another program that runs already.
@@ -418,7 +418,6 @@ class Peer:
 
     def _end_round(self) -> None:
         self._values.keep_back()
-        self._values.check_buffers(self._steps.count)
         if self._alone:
             self.round += 1
             if self.round == self.rounds:

@@ -8,14 +8,13 @@ import io
 import itertools
 import sys
 import types
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, List, Optional
 
-from . import _still
 from ._link import Error, say
 from ._staging import Staging
 from ._tree import note_doubles, shape_text
 
-TABLE = 1000  # values of a buffer that is worth a look at the code that uses it
+LARGEST = 1e15  # of what travels: peers take larger values for those of a run that diverges
 STAGE_ALL: Any = None  # in tests, what stands for torch.cuda when parameters of the CPU are copied as those of accelerators
 WRAPPERS = ("DistributedDataParallel", "DataParallel")
 DIVIDERS = ("FullyShardedDataParallel", "DeepSpeedEngine")  # each process has a part of the parameters only
@@ -83,7 +82,7 @@ class Module:
     copied: those of accelerators through pinned memory, and those of other types as differences.
     """
 
-    def __init__(self, given: Any, buffers: Union[bool, str], before: Optional[Module] = None) -> None:
+    def __init__(self, given: Any, buffers: bool, before: Optional[Module] = None) -> None:
         """Find the tensors that travel. Those that travelled before still do, if they exist."""
         self.torch = sys.modules["torch"]
         self.given, self.buffers = given, buffers
@@ -98,7 +97,6 @@ class Module:
         _refuse_divided(self.model)
         self.staging = before.staging if before else Staging(self.torch, STAGE_ALL)
         self.frozen_later: set = before.frozen_later if before else set()  # names, of which the user was told
-        self.quiet: dict = {}  # floating buffers that stay, as they were at the first step
         self.came: set = before.came if before else set()  # names of the tensors that came from worker 0
         self.next: Optional[Module] = None  # with which the run goes on, once the peer hands over its vector
         parameters, tail = self._find(buffers)
@@ -108,12 +106,11 @@ class Module:
         self.exact = sum(slot.count for slot in tail if slot in self.slots)
         self.structure = self._structure()
 
-    def _find(self, buffers: Union[bool, str]) -> tuple:
+    def _find(self, buffers: bool) -> tuple:
         """Return slots for the trainable parameters, and for the buffers that travel. Note what stays."""
         parameters, tail = [], []
         self.own: list = []  # buffers that a checkpoint holds but that do not travel
         self.frozen: list = []
-        self.still: list = []  # floating buffers of layers that do not learn, and tables
         seen: set = set()
         for path, module in self.model.named_modules():
             prefix = (path + ".").replace("_orig_mod.", "") if path else ""
@@ -125,30 +122,15 @@ class Module:
                     parameters.append(self._slot(prefix + leaf, tensor, module._parameters, leaf))
                 else:
                     self.frozen.append((prefix + leaf, module._parameters, leaf))
-            travels = buffers and self._learns(module)
             for leaf, tensor in module._buffers.items():
                 if tensor is None or id(tensor) in seen or leaf in module._non_persistent_buffers_set:
                     continue
                 seen.add(id(tensor))
-                wanted = prefix + leaf in self.travelled or travels and not (
-                    buffers != "all" and tensor.numel() >= TABLE
-                    and _still.is_table(self.torch, self.model, module, leaf))
-                if wanted and tensor.is_floating_point():
+                if prefix + leaf in self.travelled or buffers and _has_mean(tensor):
                     tail.append(self._slot(prefix + leaf, tensor, module._buffers, leaf))
-                    if not tensor.isfinite().all():
-                        raise Error(f"the buffer {prefix + leaf} has values that are not finite, which have no mean: "
-                                    "register it with persistent=False, or join with buffers=False")
                 else:
                     self.own.append((prefix + leaf, module._buffers, leaf))
-                    if buffers and tensor.is_floating_point():
-                        self.still.append(self.own[-1])
         return parameters, tail
-
-    def _learns(self, module: Any) -> bool:
-        """Tell whether the module's buffers may change: not in eval mode in a model that trains, nor if it is frozen."""
-        parameters = [each for each in module._parameters.values() if each is not None]
-        frozen = bool(parameters) and not any(each.requires_grad for each in parameters)
-        return not frozen and (module.training or not self.model.training)
 
     def _slot(self, name: str, tensor: Any, holder: dict, leaf: str) -> _Slot:
         if isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin) or tensor.is_meta:
@@ -373,19 +355,6 @@ class Module:
         self.next.adopt()
         return self.next
 
-    def check_buffers(self, step: int) -> None:
-        """Say once that a buffer changes that does not travel. Steps 2, 4, 8, ... look."""
-        if step == 1:
-            self.quiet = {name: holder[leaf].clone() for name, holder, leaf in self.still}
-        elif self.quiet and step & (step - 1) == 0:
-            for name, holder, leaf in self.still:
-                if not self.torch.equal(holder[leaf], self.quiet[name]):
-                    say(f"{name} changes, but its layer was frozen or in eval mode at join, or no line of the model's "
-                        "files writes to it, so it stays on this worker: call model.train() before join, or give "
-                        "join(buffers=\"all\")")
-                    self.quiet = {}
-                    return
-
     def changes(self) -> int:
         """Return a number that grows when parameters change."""
         with_gradients = [slot for slot in self.slots if slot.first.requires_grad][:4]
@@ -515,6 +484,12 @@ def _memory(tensor: Any) -> tuple:
     if tensor.numel() == 0 or tensor.is_meta:
         return (id(tensor),)
     return tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+
+
+def _has_mean(tensor: Any) -> bool:
+    """Tell whether the values of a buffer have a mean that can travel: integers and masks of infinities have none."""
+    empty = tensor.is_meta or hasattr(tensor, "materialize")  # of which the caller says that it has no values yet
+    return tensor.is_floating_point() and (empty or bool((tensor.abs() <= LARGEST).all()))
 
 
 def _bytes(torch: Any, tensor: Any) -> bytes:

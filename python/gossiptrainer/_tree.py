@@ -215,9 +215,6 @@ class Tree:
         """Return how many elements the vector may have."""
         return self.elements
 
-    def check_buffers(self, step: int) -> None:
-        """Trees have none."""
-
     def changes(self) -> int:
         """Steps by hand are not watched."""
         return 0

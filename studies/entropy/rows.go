@@ -74,7 +74,7 @@ func (r row) payloads(ctx context.Context, rounds int) (sent []payload, paramete
 	every := max(1, rounds/2/kept)
 	tasks[0].Machine = &recorder{Machine: workers[0].Machine, keep: func(f gossip.Frame) {
 		if f.Kind == gossip.Data && f.Round >= rounds/2 && f.Round%every == 0 && len(sent) < kept {
-			sent = append(sent, payload{append([]byte(nil), f.Payload...), workers[0].Layout(f)})
+			sent = append(sent, payload{append([]byte(nil), f.Payload...), workers[0].Coding.Layout(f)})
 		}
 	}}
 	_, err = sim.Run(ctx, tasks, sim.Options{
