@@ -161,7 +161,8 @@ func TestBuffersTravelFromWhenTheyChangeOn(t *testing.T) {
 	const table = 4 * 50_000
 	train := func(algorithm string, args ...string) int64 {
 		set := []string{"algorithm=" + algorithm, "topology.size=2", "train.rounds=20"}
-		run := trainTorch(t, python, "../../examples/pytorch/ring8.yaml", set, append([]string{"testdata/buffers.py"}, args...)...)
+		script := append([]string{"testdata/buffers.py"}, args...)
+		run := trainTorch(t, python, "../../examples/pytorch/ring8.yaml", set, script...)
 		return max(run.summary.BytesPerPeer.Payload, run.summary.BytesPerPeer.Stream)
 	}
 	for _, algorithm := range []string{"{bits: 32}", "{name: adpsgd, bits: 8}"} {
