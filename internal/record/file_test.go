@@ -120,6 +120,10 @@ func TestBitsPerParameter(t *testing.T) {
 	if got := m.Bits(500); got != 4 {
 		t.Errorf("%v bits a parameter, want 4", got)
 	}
+	m.Still = 4 * 4 * 250 // half of the parameters of each message
+	if got := m.Bits(500); got != 8 {
+		t.Errorf("%v bits a parameter that travels, want 8", got)
+	}
 	if got := (Messages{}).Bits(500); got != 0 {
 		t.Errorf("%v bits a parameter of no messages", got)
 	}

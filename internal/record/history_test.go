@@ -9,16 +9,16 @@ import (
 
 func TestAHistoryCountsOn(t *testing.T) {
 	const parameters = 100
-	before := Messages{Count: 30, Stream: 30 * 400}
+	before := Messages{Count: 30, Stream: 30 * 400, Still: 1000}
 	h := NewHistory(1, []Event{{Step: &Step{
 		Round: 15, Time: 2 * time.Second, Sent: Bytes{1, 2, 3}, Received: Bytes{4, 5, 6}, Messages: before,
 		Effective: before.Bits(parameters),
 	}}})
-	now := Messages{Count: 10, Stream: 10 * 100}
+	now := Messages{Count: 10, Stream: 10 * 100, Still: 500}
 	reported := Step{Round: 20, Time: time.Second, Sent: Bytes{10, 10, 10}, Received: Bytes{10, 10, 10},
 		Messages: now, Effective: now.Bits(parameters)}
 	e, isNew := h.Join(Event{Step: &reported})
-	all := Messages{Count: 40, Stream: 13000}
+	all := Messages{Count: 40, Stream: 13000, Still: 1500}
 	if s := e.Step; !isNew || s.Round != 20 || s.Time != 3*time.Second || s.Sent != (Bytes{11, 12, 13}) ||
 		s.Received != (Bytes{14, 15, 16}) || s.Messages != all {
 		t.Errorf("step %+v, new %v; want the sums", s, isNew)
