@@ -20,7 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "pytorch"
-SIGN, LEAVES, WINDOW = 80, 300, 15  # the third machine begins to join at the round of the sign
+SIGN, LEAVES, ROUNDS, WINDOW = 80, 300, 450, 15  # the third machine begins to join at the round of the sign
 PAUSE = 0.05  # seconds that a step takes longer, as on a larger model
 COLOURS = "#1f6fb4", "#d2691e", "#2a8a4a"
 
@@ -70,8 +70,9 @@ class Machine:
         folder.mkdir()
         self.name, self.folder, self.sign = folder.name, folder, folder / "go"
         self.out = open(folder / "out.txt", "w+")
-        words = [program, "run", str(EXAMPLE / "members.yaml"), "--set", "node.key=key", "--set",
-                 f"node.join_secret_file={folder.parent / 'lan.secret'}", "--", python, __file__, "--train", str(self.sign)]
+        words = [program, "run", str(EXAMPLE / "members.yaml"), "--set", f"train.rounds={ROUNDS}",
+                 "--set", "node.key=key", "--set", f"node.join_secret_file={folder.parent / 'lan.secret'}",
+                 "--", python, __file__, "--train", str(self.sign)]
         self.process = subprocess.Popen(words, cwd=folder, stdout=self.out, stderr=subprocess.STDOUT)
         self.losses = {}
 
@@ -141,11 +142,11 @@ def document(machines, seconds, figure):
     digests = {each.digest.group(1) for each in machines if each.digest}
     if len(digests) != 1:
         sys.exit(f"members.py: digests {digests}")
-    rows = [50, 100, 125, 150, 200, 250, LEAVES, 350, 400, 450]
+    rows = [50, 100, 125, 150, 200, 250, LEAVES, 350, 400, ROUNDS]
     lines = ["# A script whose machines come and go", "",
              "Written by studies/script/members.py: [train.py](../../examples/pytorch/train.py) trains a small network",
-             "on Fashion-MNIST with AdamW. Its run file is [members.yaml](../../examples/pytorch/members.yaml). A third",
-             "machine joins and leaves by Ctrl-C.", "", "```", *machines[0].views, "```", "",
+             "on Fashion-MNIST with AdamW. Its run file is [members.yaml](../../examples/pytorch/members.yaml), here with",
+             f"{ROUNDS} rounds. A third machine joins and leaves by Ctrl-C.", "", "```", *machines[0].views, "```", "",
              f"![the losses of three machines, by round]({figure})", "",
              f"The mean loss of the mini-batches of {WINDOW} rounds, on each machine:", "",
              "| round | " + " | ".join(each.name for each in machines) + " |", "|---:|" + "---:|" * len(machines)]
