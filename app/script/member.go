@@ -368,8 +368,12 @@ func (w *Member) glance() (more bool, err error) {
 	}
 }
 
-// await waits until the script does something, and takes it in. It reports a step. It fails when ctx ends.
+// await waits until the script does something, and takes it in. It reports a step. It fails when ctx ends, and takes in
+// nothing after that: a step may be there already.
 func (w *Member) await(ctx context.Context, now moment) (stepped bool, err error) {
+	if ctx.Err() != nil {
+		return false, errStopping
+	}
 	acts, gone := w.child.script.Acts()
 	select {
 	case act := <-acts:

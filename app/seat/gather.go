@@ -11,11 +11,11 @@ import (
 	"strconv"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/topology"

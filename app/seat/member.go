@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -26,6 +25,7 @@ import (
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"

@@ -5,11 +5,11 @@ import (
 	"math"
 	"time"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/script"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/node"
 	"gossiptrainer/node/hall"
 	"gossiptrainer/node/members"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gossiptrainer/app/machine"
-	"gossiptrainer/app/membership"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
@@ -63,7 +62,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	} else {
 		if cfg := run.Config(); cfg.Views() {
-			if err := cmp.Or(run.CheckFaults(), membership.Check(run)); err != nil {
+			if err := cmp.Or(run.CheckFaults(), experiment.CheckMember(run)); err != nil {
 				return err
 			}
 		}

@@ -12,13 +12,13 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A run that only its budget ends: all its rounds would take hours.
+// A run that only its budget ends: all its rounds would take minutes.
 const budgetRun = `
 name: endless
 topology: {size: 4}
 algorithm: {codec: full, bits: 32}
 model: {name: quadratic, dim: 50}
-train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
+train: {rounds: 1000000, step_size: 0.1, momentum: 0, schedule: constant}
 output: {dir: out, every: 1}
 `
 

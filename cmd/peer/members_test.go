@@ -24,7 +24,7 @@ membership: {mode: view, min: 1, max: 3, grace: 20s}
 topology: {size: 1}
 algorithm: {codec: full}
 model: {name: quadratic, dim: 200}
-train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
+train: {rounds: 1000000, step_size: 0.1, momentum: 0, schedule: constant}
 output: {dir: out}
 `
 

@@ -19,7 +19,7 @@ const endlessRun = `
 name: endless
 topology: {size: 4}
 model: {name: quadratic, dim: 20000}
-train: {rounds: 10000000, step_size: 0.1, momentum: 0}
+train: {rounds: 1000000, step_size: 0.1, momentum: 0}
 limit: {latency: 10ms}
 faults: {on_lost_neighbor: reweight}
 `

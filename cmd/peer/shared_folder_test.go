@@ -47,7 +47,7 @@ const refusedRun = `
 name: endless
 topology: {size: 2}
 model: {name: quadratic, dim: 2000}
-train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
+train: {rounds: 1000000, step_size: 0.1, momentum: 0, schedule: constant}
 checkpoint: {every: 20, seconds: 0}
 `
 

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/fault"
@@ -171,4 +172,34 @@ func (r *Run) steadySlack(g *topology.Graph) (*topology.Graph, error) {
 	spec := g.Spec()
 	spec.Slack = slack
 	return topology.New(spec)
+}
+
+// leastGrace is the least silence that is a death on a network: a member may wait for a processor.
+const leastGrace = time.Second
+
+// CheckMember returns an error at its key if a member on a network cannot take part in a run whose members come and go.
+func CheckMember(r *Run) error {
+	cfg, usual := r.cfg, configs.Default()
+	switch {
+	case r.Asynchronous():
+		return configs.Errorf("algorithm.name", "%s: its members come and go in peer sim alone: take another algorithm here",
+			cfg.Algorithm.Name)
+	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
+		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",
+			cfg.Algorithm.LocalSteps)
+	case cfg.Wire.Entropy != usual.Wire.Entropy:
+		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
+			usual.Wire.Entropy)
+	case cfg.Checkpoint != usual.Checkpoint:
+		return configs.Errorf("checkpoint", "members on a network take no checkpoints: one that comes back gets the state "+
+			"of another: leave it out")
+	case cfg.Node.OpenLinks != usual.Node.OpenLinks:
+		return configs.Errorf("node.open_links", "members keep a link to each other one: leave it out")
+	case cfg.Faults.Tolerance != usual.Faults.Tolerance:
+		return configs.Errorf("faults.tolerance", "a member cuts no other one off: leave it out")
+	case time.Duration(cfg.Membership.Grace) < leastGrace:
+		return configs.Errorf("membership.grace", "must be at least %v on a network, got %v", leastGrace,
+			time.Duration(cfg.Membership.Grace))
+	}
+	return nil
 }

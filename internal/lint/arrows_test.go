@@ -25,8 +25,9 @@ var layers = [][]string{
 		"node/handshake", "node/join", "node/telemetry", "node/link",
 		"node/vector", "node/members", "node"},
 	{"internal/registry", "."},
-	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/fleet", "internal/report"},
-	{"app/advice", "app/machine", "app/screen", "app/membership"},
+	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/membership", "internal/fleet",
+		"internal/report"},
+	{"app/advice", "app/machine", "app/screen"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/worker", "app/export"},
 	{"app/session"},
@@ -64,6 +65,7 @@ var siblings = map[string][]string{
 	"internal/score":      {"internal/shards"},                              // it evaluates on their test rows
 	"internal/experiment": {"configs", "internal/shards", "internal/score"}, // it assembles what a run file names
 
+	"internal/membership": {"configs", "internal/experiment"}, // it assembles the workers of a view
 	// the rooms of node: none imports a parent
 	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
 	"node/join":      {"node/socket", "node/handshake"},

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/experiment"
 )
 
 // Members of AD-PSGD come and go in the simulator, which makes the same run from the same settings.
@@ -45,7 +45,7 @@ func TestPairsComeAndGo(t *testing.T) {
 		if _, err := Replay(run, file); err == nil || !strings.Contains(err.Error(), "no log of views replays it") {
 			t.Errorf("%v: replay: %v", set, err)
 		}
-		if err := membership.Check(run); err != nil {
+		if err := experiment.CheckMember(run); err != nil {
 			t.Errorf("%v: on a network: %v", set, err)
 		}
 		for v := range o.Log.Len() {

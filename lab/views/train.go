@@ -4,12 +4,12 @@ import (
 	"context"
 	"strconv"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"

@@ -10,13 +10,13 @@ import (
 	"io"
 	"os"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 )
 

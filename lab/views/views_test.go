@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/app/membership"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
@@ -15,6 +14,7 @@ import (
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/shape"
