@@ -254,8 +254,9 @@ func (m *Member) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, plural.Of(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
+	noted := membership.Noted(r)
 	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
-		Here: len(r.Members)}})
+		Here: len(r.Members), View: &noted}})
 }
 
 // Round records a round.
