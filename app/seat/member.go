@@ -406,6 +406,15 @@ func OnLAN(
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
 			return members.Meet(ctx, node.ProcessOf(n))
 		}}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-s.Over():
+			m.Stop()
+		case <-over:
+		}
+	}()
 	r, err := m.Take(ctx, o, leave)
 	if err == nil {
 		err = r.concludes(s)
