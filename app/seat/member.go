@@ -258,8 +258,9 @@ func (m *Member) View(r view.Record) {
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)
+	noted := membership.Noted(r)
 	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
-		Here: len(r.Members)}})
+		Here: len(r.Members), View: &noted}})
 }
 
 // Round records a round.
@@ -412,6 +413,15 @@ func OnLAN(
 		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
 			return members.Meet(ctx, node.ProcessOf(n))
 		}}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-s.Over():
+			m.Stop()
+		case <-over:
+		}
+	}()
 	r, err := m.Take(ctx, o, leave)
 	if err == nil {
 		err = r.concludes(s)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 )
@@ -11,7 +12,7 @@ import (
 // An ending watches a run for a reason to end before its rounds are over.
 type ending struct {
 	Until
-	goal    *record.Goal
+	goal    goal
 	steps   *record.Merge // of real peers with a target, in the order of arrival
 	clock   bool          // time is that of real peers
 	trained time.Duration // in earlier parts of the run
@@ -20,6 +21,21 @@ type ending struct {
 	over chan struct{} // closed when the run must end
 	once sync.Once
 	what string // reason
+}
+
+// A goal watches the events of a run for its targets. It reports the event with which the last one is reached.
+type goal interface{ See(record.Event) bool }
+
+// goalOf returns what watches a run for targets. A process on a LAN sees the losses of its own member alone.
+func goalOf(run *experiment.Run, mode string, t record.Targets) goal {
+	switch cfg := run.Config(); {
+	case !cfg.Views():
+		return record.NewGoal(t, run.N())
+	case mode == "run":
+		return record.NewLoneGoal(t, cfg.Algorithm.LocalSteps)
+	default:
+		return record.NewMemberGoal(t, cfg.Algorithm.LocalSteps)
+	}
 }
 
 // end ends the run for a reason. The first reason counts.
@@ -55,10 +71,10 @@ func (e *ending) simulated(took time.Duration) {
 	}
 }
 
-// follow watches real peers that resume a run after some time of training.
+// follow watches real peers that resume a run after some time of training. Those that stay have one clock.
 func (e *ending) follow(peers int, trained time.Duration) {
 	e.clock, e.trained = true, trained
-	if e.Targets != (record.Targets{}) {
+	if _, stay := e.goal.(*record.Goal); stay && e.Targets != (record.Targets{}) {
 		e.steps = record.NewMerge(peers)
 	}
 }

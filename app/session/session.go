@@ -211,7 +211,7 @@ func Warnings(talk io.Writer, run *experiment.Run) {
 
 // EndAt ends the run as u says. Real peers resume the record, and the clock watches them.
 func (s *Session) EndAt(u Until) {
-	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
+	s.ends = &ending{Until: u, goal: goalOf(s.Run, s.Mode, u.Targets), over: make(chan struct{})}
 	if s.Mode != "sim" {
 		s.ends.follow(s.Run.N(), s.History.Trained())
 	}
@@ -220,8 +220,13 @@ func (s *Session) EndAt(u Until) {
 	}
 }
 
-// Over is closed when the run must end.
-func (s *Session) Over() <-chan struct{} { return s.ends.over }
+// Over is closed when the run must end. It is nil for a run that ends with its rounds.
+func (s *Session) Over() <-chan struct{} {
+	if s.ends == nil {
+		return nil
+	}
+	return s.ends.over
+}
 
 // Ending returns the ending for the simulator.
 func (s *Session) Ending() sim.Ending { return s.ends.sim() }

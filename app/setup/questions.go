@@ -23,6 +23,7 @@ type answers struct {
 	Own      bool   // Data is a path
 	Link     string // rate of the slowest link, like 100mbit
 	Rounds   int    // 0: as many as suit the data
+	Views    bool   // machines may come and go
 
 	suit suit // of data of the user
 }
@@ -64,6 +65,8 @@ func Questions() []Question {
 			"Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit", always("100mbit"), takeLink},
 		{"rounds", "`number` of rounds of training (default: auto, as many as suit the data)", "Rounds of training",
 			always(suitable), takeRounds},
+		{"membership", "`mode`: with view machines come and go (default: fixed)",
+			"Membership: fixed, or view = machines may join and leave while the run goes on", always("fixed"), takeMembership},
 	}
 }
 
@@ -93,6 +96,14 @@ func takeName(a *answers, text string) error {
 		return fmt.Errorf("%q: want letters, digits, - and _, at most 40 of them, because files have this name", text)
 	}
 	a.Name = text
+	return nil
+}
+
+func takeMembership(a *answers, text string) error {
+	if text != "fixed" && text != "view" {
+		return advice.OneOf("membership", text, []string{"fixed", "view"})
+	}
+	a.Views = text == "view"
 	return nil
 }
 
@@ -176,6 +187,7 @@ func (a answers) bits() int {
 
 // Run files for built-in data have these.
 const (
+	usualMost   = 16 // members
 	usualBatch  = 32
 	usualRounds = 300
 )
@@ -231,6 +243,12 @@ func (a answers) RunFile() string {
 	line("\ntopology:", "")
 	line("  kind: ring", fmt.Sprintf("or complete, star, ...: see peer topology show all:%d", a.workers()))
 	line(fmt.Sprintf("  size: %d", a.workers()), parts)
+	if a.Views {
+		line("\nmembership:", "")
+		line("  mode: view", "machines may join, leave and die while the run goes on")
+		line("  min: 1", "with fewer members all wait")
+		line(fmt.Sprintf("  max: %d", max(usualMost, 2*a.workers())), "no more are admitted")
+	}
 	line("\nalgorithm:", "")
 	line("  name: dpsgd", "peer config reference has the others")
 	line(fmt.Sprintf("  bits: %d", a.bits()), fmt.Sprintf("per parameter, for links of %s and more; 32 = full precision",

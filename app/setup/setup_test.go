@@ -219,7 +219,7 @@ func begin(t *testing.T, lines string, given map[string]string, o Overwrite) (st
 
 func TestAnswersComeFromTerminalOrFlags(t *testing.T) {
 	dir := folder(t)
-	if said, err := begin(t, "\n4\n\n\n\n", nil, keepFiles); err != nil || !strings.Contains(said, "5/5  Rounds") {
+	if said, err := begin(t, "\n4\n\n\n\n\n", nil, keepFiles); err != nil || !strings.Contains(said, "6/6  Membership") {
 		t.Fatalf("%s%v", said, err)
 	}
 	if _, err := begin(t, "", map[string]string{"machines": "3"}, keepFiles); err != nil {
@@ -229,9 +229,9 @@ func TestAnswersComeFromTerminalOrFlags(t *testing.T) {
 		t.Errorf("the folder holds %s", got)
 	}
 	said, err := begin(t, "lan\nlan-3\n", map[string]string{"machines": "3", "data": "glyphs", "link": "1gbit",
-		"rounds": "9"}, keepFiles)
-	if err != nil || !strings.Contains(said, "lan.yaml exists already") || !strings.Contains(said, "1/5") ||
-		strings.Contains(said, "2/5") {
+		"rounds": "9", "membership": "fixed"}, keepFiles)
+	if err != nil || !strings.Contains(said, "lan.yaml exists already") || !strings.Contains(said, "1/6") ||
+		strings.Contains(said, "2/6") {
 		t.Errorf("%s%v", said, err)
 	}
 	first, err := os.ReadFile("lan.secret")

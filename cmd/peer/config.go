@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -56,11 +57,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err := c.print(check, check.Write); err != nil {
 				return err
 			}
-			again := file.command("lab")
-			if cfg := run.Config(); cfg.External() {
-				again += " -- python3 train.py"
-			}
-			c.next(again, "run it on this machine")
+			c.next(nextOf(&file, run), "run it on this machine")
 			return nil
 		},
 	}
@@ -68,6 +65,20 @@ such a round takes at least on its network, without entropy coding.`,
 	c.addJSON(cmd)
 	cmd.ValidArgsFunction = completeNames(slices.Concat(configs.Presets(), configs.Comparisons()))
 	return cmd
+}
+
+// nextOf returns a command that trains a run on this machine. Members in a lab are those of a network, which cannot do
+// all that the simulator plays.
+func nextOf(file *runFile, run *experiment.Run) string {
+	switch cfg := run.Config(); {
+	case cfg.External():
+		return file.command("lab") + " -- python3 train.py"
+	case cfg.Views() && cfg.Wire.Entropy != "none": // no members code their payloads
+		return file.command("sim") + " --set wire.entropy=none"
+	case cfg.Views() && cmp.Or(run.CheckFaults(), experiment.CheckMember(run)) != nil:
+		return file.command("sim")
+	}
+	return file.command("lab")
 }
 
 func newConfigShow(c *console) *cobra.Command {

@@ -129,3 +129,27 @@ func TestALabThatEndedEarlyGoesOn(t *testing.T) {
 		t.Errorf("%d rounds after %d, digest %.8s, want %.8s", more.Rounds, again.Rounds, more.Digest, whole.Digest)
 	}
 }
+
+// Members that may come and go end at the mean of their losses, at one exchange, and the log of views replays to their
+// digest.
+func TestALabOfMembersEndsAtALoss(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("starts processes; a slow member is silent for longer than the grace")
+	}
+	t.Parallel()
+	dir := endless(t)
+	set := []string{"--set", "membership={mode: view, min: 2, max: 5, grace: 20s}", "--set", "train.step_size=0.001"}
+	early := summaryOf(t, dir, append([]string{"lab", "endless.yaml", "--until", "loss=5"}, set...)...)
+	if early.Ended != "loss=5" || early.Rounds == 0 || early.Peers != 4 || early.TrainLoss <= 0 || early.TrainLoss > 5.5 {
+		t.Fatalf("%d rounds, %d members, loss %v, ended by %q", early.Rounds, early.Peers, early.TrainLoss, early.Ended)
+	}
+	folders, err := filepath.Glob(filepath.Join(dir, "out", "endless-*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	replayed := summaryOf(t, dir, "sim", filepath.Join(folders[0], "run.yaml"), "--views", folders[0])
+	if replayed.Digest != early.Digest || replayed.Rounds != early.Rounds {
+		t.Errorf("digest %.8s after %d rounds, a replay has %.8s after %d", early.Digest, early.Rounds, replayed.Digest,
+			replayed.Rounds)
+	}
+}

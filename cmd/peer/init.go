@@ -107,5 +107,5 @@ func (f *inviteFlags) invitation(c *console) (setup.Invitation, error) {
 
 // runAfter starts the peer of a run file that was just written.
 func runAfter(ctx context.Context, c *console, file string) error {
-	return runPeer(ctx, c, &runFile{}, []string{file}, peer.AnyRank)
+	return runPeer(ctx, c, &runFile{}, []string{file}, peerFlags{rank: peer.AnyRank})
 }

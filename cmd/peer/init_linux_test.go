@@ -107,9 +107,9 @@ func leftIn(t *testing.T, dir string) (names []string) {
 func TestCtrlCAmongTheQuestionsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := atTerminal(t, dir, "init")
-	s.answer("1/5  Name of the run and of its files [lan]: ", "\r")
-	s.answer("2/5  Machines", "4\r")
-	s.answer("3/5  Data", "\x03")
+	s.answer("1/6  Name of the run and of its files [lan]: ", "\r")
+	s.answer("2/6  Machines", "4\r")
+	s.answer("3/6  Data", "\x03")
 	s.read("stopped by signal: interrupt")
 	s.Wait()
 	if code := s.ProcessState.ExitCode(); code != exitSignal+2 {
@@ -126,9 +126,10 @@ func TestARunIsSetUpByHand(t *testing.T) {
 	s := atTerminal(t, first, "init", "--machines", "2", "--address", "127.0.0.1")
 	s.answer("Name of the run", "two runs\r")
 	s.answer("want letters, digits", "two\r")
-	s.answer("3/5  Data", "\r")
-	s.answer("4/5  Rate of the slowest link", "20mbit\r")
-	s.answer("5/5  Rounds of training [auto]: ", "7\r")
+	s.answer("3/6  Data", "\r")
+	s.answer("4/6  Rate of the slowest link", "20mbit\r")
+	s.answer("5/6  Rounds of training [auto]: ", "7\r")
+	s.answer("6/6  Membership", "\r")
 	s.read("type this on the other machines (1)")
 	command := regexp.MustCompile(`peer join ([0-9A-Z-]+)\r?\n`)
 	for !command.MatchString(s.said) {

@@ -24,7 +24,8 @@ func newJoin(c *console) *cobra.Command {
 				return stopped(cmd.Context(), err)
 			}
 			if start {
-				return runPeer(cmd.Context(), c, &file, append([]string{joined.RunFile}, file.script...), peer.AnyRank)
+				args := append([]string{joined.RunFile}, file.script...)
+				return runPeer(cmd.Context(), c, &file, args, peerFlags{rank: peer.AnyRank})
 			}
 			if err := c.print(joined, joined.Write); err != nil {
 				return err

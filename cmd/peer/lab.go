@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -104,10 +103,6 @@ func (l *labFlags) run(ctx context.Context, c *console, args []string) error {
 	if cfg := run.Config(); cfg.Views() && (l.file.resume || l.restart != "") {
 		return advice.Usage(errors.New("lab: --resume and --restart have no effect where members come and go"),
 			"leave them out: --fault 'at=ROUND die=MEMBER' and 'at=ROUND join=1' say who goes and comes")
-	}
-	if cfg := run.Config(); cfg.Views() && ends.Targets != (record.Targets{}) {
-		return advice.Usage(fmt.Errorf("lab: --until %s: where members come and go no process sees the losses of all",
-			ends.Reached()), "take --until time=10m, or watch the run and type peer stop")
 	}
 	return c.runLab(ctx, &l.file, run, &all, ends)
 }

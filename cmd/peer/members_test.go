@@ -190,3 +190,26 @@ func TestAMachineIsInvitedAndTheRunIsStopped(t *testing.T) {
 		c.ask(machine, "report", folder[0])
 	}
 }
+
+// A machine that reaches the loss of its --until stops the run, which the log of views says. A machine alone agrees
+// with itself.
+func TestAMachineStopsTheRunAtItsLoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	t.Parallel()
+	c := &membersLAN{t, t.TempDir()}
+	c.ask("attic", "id", "secret", "crew.secret")
+	file := joinedRun + "node: {join_secret_file: crew.secret, listen: [/ip4/127.0.0.1/tcp/0]}\n"
+	if err := os.WriteFile(filepath.Join(c.dir, "attic", "crew.yaml"), []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var s record.Summary
+	if err := json.Unmarshal(c.ask("attic", "run", "crew.yaml", "--until", "loss=0.5", "--json"), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ended != "loss=0.5" || s.Digest == "" || s.Losses == nil || len(s.Losses.Log) != 2 ||
+		!strings.HasSuffix(s.Losses.Log[1].Why, "stops the run") {
+		t.Errorf("ended by %q with digest %.8s, losses %+v", s.Ended, s.Digest, s.Losses)
+	}
+}

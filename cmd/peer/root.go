@@ -49,7 +49,7 @@ const greeting = `Many machines train one model without a server: each averages 
 
   try it         peer lab                      eight peers on this machine learn built-in data, in seconds
   your script    peer lab -- python3 train.py  four copies of a PyTorch script train one model
-  your LAN       peer init                     five questions, and a token for the other machines
+  your LAN       peer init                     six questions, and a token for the other machines
   a paper        peer reproduce moniqua        its claims, run again and judged
 
 peer --help lists all commands, and peer COMMAND --help explains one.

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"
@@ -22,6 +23,7 @@ import (
 func newRun(c *console) *cobra.Command {
 	var file runFile
 	var rank int
+	var until []string
 	var supervised, hidden bool
 	cmd := &cobra.Command{
 		Use:   "run FILE [-- COMMAND...]",
@@ -36,7 +38,8 @@ newest folder that has a checkpoint of its peer. A second Ctrl-C ends the proces
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.
 Where members come and go (membership.mode: view), one more machine joins a run that goes
-on, and Ctrl-C on a machine leaves it: the others go on.
+on, and Ctrl-C on a machine leaves it: the others go on. With --until this machine stops
+the run for all, as peer stop does: after a time, or at a loss or an accuracy of its own.
 
 COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
@@ -49,7 +52,7 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 				return runSupervised(cmd.Context(), c, &file, &peer.Supervised{Path: args[0], Rank: rank,
 					Script: script.Options{Hidden: hidden}})
 			}
-			return runPeer(cmd.Context(), c, &file, args, rank)
+			return runPeer(cmd.Context(), c, &file, args, peerFlags{rank, until})
 		},
 	}
 	file.addFlags(cmd)
@@ -58,6 +61,7 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	c.addDash(cmd)
+	addUntil(cmd, &until)
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
 	cmd.Flags().BoolVar(&hidden, "hide-script", false, "keep the output of the script in its file")
@@ -67,15 +71,36 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 	return cmd
 }
 
-func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
+// peerFlags are what the user asks of one peer.
+type peerFlags struct {
+	rank  int // that it must get
+	until []string
+}
+
+// load loads the run file. It refuses flags that have no effect.
+func (p peerFlags) load(file *runFile, args []string) (*configs.Loaded, session.Until, error) {
+	ends, err := session.ParseUntil("run", p.until)
+	if err != nil {
+		return nil, ends, err
+	}
+	file.scored = ends.Targets.Accuracy > 0
 	loaded, err := file.load(args)
+	switch {
+	case err != nil:
+	case loaded.Config.Views() && (file.resume || p.rank != peer.AnyRank):
+		err = errStay
+	case !loaded.Config.Views() && p.until != nil:
+		err = errUntil
+	}
+	return loaded, ends, err
+}
+
+func runPeer(ctx context.Context, c *console, file *runFile, args []string, flags peerFlags) error {
+	loaded, ends, err := flags.load(file, args)
 	if err != nil {
 		return err
 	}
 	secret, err := peer.Own(loaded, file.script, file.command("run"))
-	if loaded.Config.Views() && (file.resume || rank != peer.AnyRank) {
-		err = errStay
-	}
 	if err != nil {
 		return err
 	}
@@ -92,7 +117,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer who.Close()
 	if cfg := run.Config(); cfg.Views() {
-		return runMember(ctx, c, run, &member{secret, who, child, said})
+		return runMember(ctx, c, run, &member{secret, who, child, said, ends})
 	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
@@ -120,7 +145,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		options.Held = runfolder.Held(run.Config(), s.Folder.Dir)
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
-	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start(), Script: child, Locate: loaded.Locate}
+	part := peer.Part{Session: s, Node: options, Rank: flags.rank, From: file.start(), Script: child,
+		Locate: loaded.Locate}
 	if err := part.Take(ctx); err != nil {
 		c.sayEnded(ctx, s, again, err)
 		return stopped(ctx, file.advise(s, who.ID(), err))
@@ -141,21 +167,32 @@ func openKey(run *experiment.Run) (*identity.Identity, error) {
 var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
 	"start without them: a machine that comes back gets the state of another member")
 
+// errUntil refuses an end on one machine of a run that has no way to tell the others.
+var errUntil = advice.Usage(errors.New("run: --until works where members come and go (membership.mode: view)"),
+	"leave it out, and stop the run for all with Ctrl-C; peer lab takes --until for any run")
+
 // A member is this machine in a run whose members come and go.
 type member struct {
 	secret string
 	who    *identity.Identity
 	script *script.Child  // nil: the model is built in
 	said   *script.Outlet // of the script
+	ends   session.Until
 }
 
 // runMember takes part in a run whose members come and go. A signal leaves it: the others go on.
 func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) error {
+	if err := m.ends.Check(run); err != nil {
+		return err
+	}
 	s, err := c.session(ctx, run, session.Options{Mode: "run"})
 	if err != nil {
 		return err
 	}
 	defer s.End()
+	if m.ends != (session.Until{}) {
+		s.EndAt(m.ends)
+	}
 	m.said.Lead(s.Display)
 	if err := s.Folder.Mark(m.who.ID()); err != nil {
 		return err

@@ -181,8 +181,8 @@ const leastGrace = time.Second
 func CheckMember(r *Run) error {
 	cfg, usual := r.cfg, configs.Default()
 	switch {
-	case r.Asynchronous():
-		return configs.Errorf("algorithm.name", "%s: its members come and go in peer sim alone: take another algorithm here",
+	case r.Asynchronous() && cfg.External():
+		return configs.Errorf("algorithm.name", "%s: the scripts of members share their rounds: take another algorithm",
 			cfg.Algorithm.Name)
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
 		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",

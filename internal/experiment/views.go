@@ -49,6 +49,7 @@ type Entry struct {
 	Rounds   int
 	Shard    data.Set
 	Entrance gossip.Entrance // without a state: the member is a founder
+	Before   *Member         // the same one in its view before, whose last round has a loss; nil: none
 }
 
 // A Member is a worker of a run whose members come and go, in one view.
@@ -99,6 +100,9 @@ func Enter(r *Run, e Entry) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{oracle: oracle, objective: objective, builder: b, g: make([]float32, len(x))}
+	if e.Before != nil {
+		m.loss = e.Before.loss
+	}
 	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.choice.agreed}
 	var w *gossip.Worker
 	if saved == nil {

@@ -82,7 +82,7 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 		return nil, err
 	}
 	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat,
-		Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds, Entrance: p.Entrance}
+		Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds, Entrance: p.Entrance, Before: m.Latest(p.ID)}
 	if e.Shard, err = m.shard(run, p.Rank); err != nil {
 		return nil, err
 	}
@@ -184,12 +184,16 @@ func (m *Maker) Latest(id view.ID) *experiment.Member {
 func Told(log *view.Log) []record.Membership {
 	var all []record.Membership
 	for v := range log.Len() {
-		r := log.At(v)
-		t := record.Membership{View: v, First: r.First, Why: r.Why}
-		for _, id := range r.IDs() {
-			t.Members = append(t.Members, int(id))
-		}
-		all = append(all, t)
+		all = append(all, Noted(*log.At(v)))
 	}
 	return all
+}
+
+// Noted returns a view for the record of a run.
+func Noted(r view.Record) record.Membership {
+	m := record.Membership{View: r.View, First: r.First, Why: r.Why}
+	for _, id := range r.IDs() {
+		m.Members = append(m.Members, int(id))
+	}
+	return m
 }

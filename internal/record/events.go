@@ -107,6 +107,8 @@ type Status struct {
 	Share float64 `json:"share,omitempty"`
 	// Here is, with a negative Rank, the peers found so far, this one included. A member says how many its view has.
 	Here int `json:"here,omitempty"`
+	// View is one that has begun, where members come and go.
+	View *Membership `json:"view,omitempty"`
 }
 
 // A Final is one worker's result.
