@@ -1,4 +1,4 @@
-// Package plural writes a number and its noun for people: 1 seed, 2 seeds.
+// Package plural writes numbers and their nouns for people: 1 seed, 2 seeds, workers 1 and 3.
 package plural
 
 import (
