@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -77,7 +78,10 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 	case record.Failed:
 		e.Kind, e.Severity, e.Text = faultEvent, explain.Problem, who+"has failed"+detail
 	case record.Waiting:
-		e.Severity, e.Text = explain.Warning, who+"waits"+forWhom(s.Missing, s.More)+detail
+		if len(s.Missing) > 0 {
+			detail = " for " + human.Ranks("worker", s.Missing, s.More) + detail
+		}
+		e.Severity, e.Text = explain.Warning, who+"waits"+detail
 	case record.Training:
 		e.Text = who + "trains"
 	case record.Testing:
@@ -88,21 +92,6 @@ func eventOf(w *worker, s record.Status) (Event, bool) {
 		e.Text = who + "is " + string(s.State) + detail
 	}
 	return e, w.State != s.State || w.Detail != s.Detail && s.State != record.Testing
-}
-
-// forWhom names the workers that are waited for, and counts those that a message had no room for.
-func forWhom(ranks []int, more int) string {
-	switch len(ranks) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(" for worker %d", ranks[0])
-	}
-	named := " for workers " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
-	if more > 0 {
-		return fmt.Sprintf("%s and %d more", named, more)
-	}
-	return named
 }
 
 // eventOfEdge describes a change of an edge under the policy reweight.

@@ -71,13 +71,10 @@ func least(a, b float64) float64 {
 
 // bits writes a rate.
 func bits(rate float64) string {
-	switch {
-	case rate == 0:
+	if rate == 0 {
 		return "-"
-	case rate >= 1e9:
-		return fmt.Sprintf("%.2g Gbit/s", rate/1e9)
 	}
-	return fmt.Sprintf("%.3g Mbit/s", rate/1e6)
+	return human.Rate(rate)
 }
 
 func pairsOf(r *meeting.Result) []Pair {

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
 
@@ -110,7 +109,7 @@ func (d *Dashboard) blame(w wait) int {
 }
 
 // cause names a wait by the parts that do not change with time.
-func (w wait) cause() string { return fmt.Sprint(peers(w.who), w.state, w.missing, reason(w.detail)) }
+func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
 
 // ageing matches the parts of a detail that change while its reason stays. They are the round and
 // the durations of "round 7, for 20s: worker 2: link down for 4s: no route to host".
@@ -119,42 +118,21 @@ var ageing = regexp.MustCompile(`^round [0-9]+, |\b(?:[0-9]+(?:\.[0-9]+)?(?:ms|h
 func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }
 
 func (w wait) explain(now time.Time) string {
+	who := human.Ranks("peer", w.who, 0)
 	var s string
 	switch {
 	case w.state == record.Waiting && len(w.who) == 1:
-		s = peers(w.who) + " waits"
+		s = who + " waits"
 	case w.state == record.Waiting:
-		s = peers(w.who) + " wait"
+		s = who + " wait"
 	default:
-		s = fmt.Sprintf("%s %s for %.0f s", peers(w.who), w.state, now.Sub(w.since).Seconds())
+		s = fmt.Sprintf("%s %s for %.0f s", who, w.state, now.Sub(w.since).Seconds())
 	}
 	if len(w.missing) > 0 {
-		s += " for " + peers(w.missing)
-	}
-	if w.more > 0 {
-		s += fmt.Sprintf(" and %d more", w.more)
+		s += " for " + human.Ranks("peer", w.missing, w.more)
 	}
 	if w.detail != "" {
 		s += ": " + w.detail
 	}
 	return s
-}
-
-// mostNamed bounds the ranks of a line.
-const mostNamed = 16
-
-// peers names ranks: peer 3, peers 1, 2, 5. Of very many it names the first.
-func peers(ranks []int) string {
-	if len(ranks) == 1 {
-		return "peer " + strconv.Itoa(ranks[0])
-	}
-	var names []string
-	for _, r := range ranks[:min(len(ranks), mostNamed)] {
-		names = append(names, strconv.Itoa(r))
-	}
-	text := "peers " + strings.Join(names, ", ")
-	if more := len(ranks) - mostNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

@@ -223,12 +223,9 @@ func (s Answers) Write(w io.Writer, width int) error {
 }
 
 func (s Answer) cells() []string {
-	rank, loss, waits, up, needed := "-", "-", "-", 0, 0
+	rank, waits, up, needed := "-", "-", 0, 0
 	if s.Rank >= 0 {
 		rank = strconv.Itoa(s.Rank)
-	}
-	if s.Loss != nil {
-		loss = fmt.Sprintf("%.4f", *s.Loss)
 	}
 	if len(s.Waiting) > 0 {
 		waits = strings.Trim(fmt.Sprint(s.Waiting), "[]")
@@ -247,7 +244,7 @@ func (s Answer) cells() []string {
 	}
 	return []string{
 		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), human.Fraction(s.Round, configs.Rounds(s.Rounds).Known()),
-		loss, state, waits,
+		human.Places(s.Loss), state, waits,
 		fmt.Sprintf("%d/%d", up, needed), human.Size(s.Sent.Wire), human.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

@@ -89,7 +89,7 @@ func distance(algorithm, field string) string {
 // claims are the claims of each page, by the name of the page and of its table.
 var claims = map[string][]claim{
 	"README.md measured": {
-		{"ResNet-20 at 100 Mbit/s, time to loss 1.8, speedup of Moniqua at 8 bit over D-PSGD | %s×",
+		{"ResNet-20 to loss 1.8 at 100 Mbit/s: speedup of Moniqua at 8 bit over D-PSGD | %s×",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", soonest("100 Mbit/s 0.15 ms", "Moniqua 8b")},
 		{"The same at 1 Mbit/s, ChocoSGD with sign | %s×",
 			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", soonest("1 Mbit/s 1 ms", "Choco 1b")},

@@ -31,8 +31,8 @@ func (t *timing) straggler() []Sentence {
 	}
 	a := t.awaited(found)
 	wait := human.Verb(len(a.by), "waits", "wait")
-	return []Sentence{says(Straggler, Problem, "%s %s for worker %d in %s of rounds, %s of the time: %s", workers(a.by),
-		wait, found, human.Percent(a.last), human.Percent(a.alone), t.why(found)).of(found)}
+	return []Sentence{says(Straggler, Problem, "%s %s for worker %d in %s of rounds, %s of the time: %s",
+		human.Ranks("worker", a.by, 0), wait, found, human.Percent(a.last), human.Percent(a.alone), t.why(found)).of(found)}
 }
 
 // accounted reports whether the record has the waits of all workers.
@@ -230,7 +230,7 @@ func (t *timing) limits() []Sentence {
 	}
 	if len(up) > 1 {
 		said = append(said, says(LinkLimit, Warning, "%s send %s of what the limits of their uplinks allow, %s each",
-			workers(up), span(least, most), human.Rate(t.workers[up[0]].Account().Uplink)))
+			human.Ranks("worker", up, 0), span(least, most), human.Rate(t.workers[up[0]].Account().Uplink)))
 	}
 	return said
 }
