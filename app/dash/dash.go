@@ -21,8 +21,8 @@ import (
 
 // Short, Long, Example and the texts of flags explain the command.
 const (
-	Short = "show runs on a page in a browser, while they go on"
-	Long  = `show runs on a page in a browser, while they go on
+	Short = "show running and past runs on a page in a browser"
+	Long  = `show running and past runs on a page in a browser
 
 FOLDER is the folder of a run, a comparison, or a folder of runs; without it, it is
 output.dir. The page shows loss, consensus distance and theta against rounds, seconds and

@@ -26,8 +26,8 @@ import (
 const (
 	About = `write the curves of a run for TensorBoard, CSV, JSON lines or W&B
 
-FOLDER is that of a run, also of one that goes on or was stopped, or of a
-comparison, whose cells are runs. Each worker has its curves, and so has the
+FOLDER is that of a run in any state, or of a comparison, whose cells are
+runs. Each worker has its curves, and so has the
 average of all. Rounds are the steps. The record itself is not changed, and an
 export appears whole or not at all.
 

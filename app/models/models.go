@@ -38,8 +38,8 @@ file FILE. Without it they are those that the metadata of MODEL name, or, for a 
 the run.yaml of its run folder. The score is that of their test split. With --data and a file
 of your own it is that of all its rows, unless --set names data.test or data.test_share.
 
-A table has the accuracy of each class, and the class that most of its other rows are taken
-for. --output draws all of them: the rows of each class by the class that the model says.`
+A table has the accuracy of each class and its most frequent wrong prediction. --output draws
+the confusion matrix: the rows of each class by the predicted class.`
 
 // ExampleEvaluate has examples of it.
 const ExampleEvaluate = `  peer evaluate runs/ring8-20260726-093015/model.safetensors

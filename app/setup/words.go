@@ -7,7 +7,7 @@ const (
 
 Asks six questions, writes a run file with comments and a fresh secret (mode 0600) into
 this folder, and prints the join command for the others: peer join TOKEN. The token is
-valid for a while and admits as many machines as are missing. Each question has a flag;
+valid for a while and admits the missing machines. Each question has a flag;
 without a terminal, answers come only from flags.`
 	InitExample = `  peer init
   peer init --run                              take part as soon as all have joined

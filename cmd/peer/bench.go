@@ -14,8 +14,8 @@ func newBench(c *console) *cobra.Command {
 		Short: "measure what this machine can do, as ratios",
 		Long: `measure what this machine can do, as ratios
 
-Each figure is a time over that of a reference measured in the same run, in
-turns with it, so that what disturbs the machine disturbs both.`,
+Each figure is a ratio of two times, measured alternately in one run, so that
+disturbances affect both.`,
 		Example: `  peer bench codec
   peer bench compressors
   peer bench link --json
@@ -57,9 +57,8 @@ func newBenchCompressors(c *console) *cobra.Command {
 		Short: "time compressors against copying the same numbers and against Moniqua's codec",
 		Long: `time compressors against copying the same numbers and against Moniqua's codec
 
-The vector is of normal numbers. Moniqua's symbols have as many bits: compressing
-is set against its encoding, adding to a sum against its recovering and mixing of
-one neighbour.`,
+The vector is of normal numbers. At equal bits, compressing is compared with Moniqua's
+encoding, and adding to a sum with recovering and mixing one neighbour.`,
 		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {

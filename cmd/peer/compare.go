@@ -25,11 +25,11 @@ func newCompare(c *console) *cobra.Command {
 
 FILE is a comparison file or the name of an embedded one: networks, algorithms and seeds from
 one run file. Every combination is a cell and is run by lab or sim. Started again with the
-same folder, it goes on: cells that are finished, with the same settings, are not run again.
+same folder, it resumes: finished cells with the same settings are not run again.
 A cell that diverges is a result; if one fails, the others still run and the command exits
 with ` + fmt.Sprint(exitCells) + `. COMMAND is your own script, for cells with model.name: external, in mode lab.
 
-The folder gets a report, with what makes the comparison again with the same digests. Keys,
+The folder gets a report, and the files that repeat the comparison with the same digests. Keys,
 secrets and other folders are left out. With --shard, several machines make parts of the
 cells; with --merge, their folders become one, with the report of a single run. Real peers
 that end at a time or a target end in other rounds, and those of
@@ -73,7 +73,7 @@ func addCells(cmd *cobra.Command, o *compare.Options) {
 	cmd.Flags().StringArrayVar((*[]string)(&o.Data), "data", nil,
 		"`path` of a file or folder where the data are now; may be repeated")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
-	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
+	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "rerun cells whose results may differ in this version")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"},

@@ -156,8 +156,8 @@ func newConfigNew(c *console) *cobra.Command {
 	var p configs.PaperComparison
 	cmd := &cobra.Command{
 		Use:   "new KIND",
-		Short: "print a run file or comparison to begin with",
-		Long: `print a run file or comparison to begin with
+		Short: "print a template of a run file or comparison",
+		Long: `print a template of a run file or comparison
 
 KIND is run, comparison or paper. A paper is a comparison whose rivals have what their own
 papers prescribe, with several seeds and a target. The flags are for it. --algorithms takes

@@ -39,7 +39,7 @@ func newDoctor(c *console) *cobra.Command {
 		},
 	}
 	file.addFlags(cmd)
-	cmd.Flags().StringVar(&pairs, "peers", "", "examine for `FILE`, want all its peers, measure their links")
+	cmd.Flags().StringVar(&pairs, "peers", "", "examine for `FILE`, require all its peers, measure their links")
 	cmd.Flags().DurationVar(&r.Wait, "wait", doctor.Wait, "how `long` to wait for the other machines")
 	_ = cmd.MarkFlagFilename("peers")
 	c.addJSON(cmd)

@@ -29,7 +29,7 @@ func newLab(c *console) *cobra.Command {
 
 FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `, or ` + scriptPreset + ` where a
 COMMAND follows. The peers are libp2p hosts that talk over local sockets, as they would on a
-LAN. One that dies is started again and goes on from its newest checkpoint; the others wait.
+LAN. A peer that dies is restarted from its newest checkpoint while the others wait.
 
 A run may end before its rounds are over: when it has trained for a time, or when it has
 reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
@@ -43,7 +43,7 @@ shows that of worker 0, files and pipes get all. Folder scripts of the run has a
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --until loss=0.4 --until time=10m
   peer lab -- python3 train.py --lr 0.1
-  peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
+  peer lab my-run.yaml --resume       resume the newest run of this file that has a checkpoint`,
 		Args: c.scripted(0, 1, &l.file.script),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), c, args) },
 	}

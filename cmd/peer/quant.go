@@ -14,7 +14,7 @@ import (
 func newQuant(c *console) *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "quant",
-		Short:   "look at what compressors do to a vector",
+		Short:   "show what compressors do to a vector",
 		Example: "  peer quant show alq --bits 3",
 	}, newQuantShow(c))
 }

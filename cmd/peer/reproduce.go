@@ -23,8 +23,8 @@ supported, not decided, or not tested at this size. The size minutes has small m
 ResNet-20, and paper the models of the paper, which take days to weeks on a few cores.
 
 The folder gets index.html and claims.md, and for each comparison a folder with its cells,
-figures and tables for LaTeX. Started again with the same folder, the command goes on. If
-cells fail, the others are run and judged nevertheless.`,
+figures and tables for LaTeX. Started again with the same folder, the command resumes. If
+cells fail, the others are still run and judged.`,
 		Example: `  peer reproduce moniqua
   peer reproduce d2 --size minutes -o d2
   peer reproduce moniqua --size night --jobs 1`,
@@ -55,7 +55,7 @@ cells fail, the others are run and judged nevertheless.`,
 		strings.Join(reproduce.SizeNames(), ", "))
 	cmd.Flags().StringVarP(&o.Dir, "output", "o", "", "`folder` of the results (default: name and size)")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "simulated `cells` that run side by side (default: one for each core)")
-	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "make cells again whose results may differ now")
+	cmd.Flags().BoolVar((*bool)(&o.Remake), "remake", false, "rerun cells whose results may differ in this version")
 	_ = cmd.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(reproduce.SizeNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)

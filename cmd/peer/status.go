@@ -12,8 +12,8 @@ import (
 func newStatus(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "ask the running peers of this machine how they are doing",
-		Long: `ask the running peers of this machine how they are doing
+		Short: "show the state of this machine's running peers",
+		Long: `show the state of this machine's running peers
 
 RUN is the name of a run; without it, all of this user's peers are asked. If no peer of RUN
 answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,

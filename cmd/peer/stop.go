@@ -11,8 +11,8 @@ import (
 func newStop(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop [RUN]",
-		Short: "end a run for all its members, on purpose",
-		Long: `end a run for all its members, on purpose
+		Short: "end a run for all its members",
+		Long: `end a run for all its members
 
 RUN is the name of a run with a peer on this machine, whose members come and go
 (membership.mode: view); without it, it is the only run here. The members agree on an

@@ -13,7 +13,7 @@ import (
 func newTopology(c *console) *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "topology",
-		Short:   "look at communication graphs and their mixing matrices",
+		Short:   "show communication graphs and their mixing matrices",
 		Example: "  peer topology show ring:8",
 	}, newTopologyShow(c))
 }

@@ -104,8 +104,8 @@ const (
 
 The command measures gradient, messages and frames on this machine, lets real peers rehearse for
 some seconds, and ranks candidates, combinations of algorithm, bits, graph and local steps, by
-bytes and links. It simulates the best of them. The table shows the frontier: candidates that no
-other beats in time and bytes both. Each time has the range in which it is expected.
+bytes and links. It simulates the best of them. The table shows the Pareto frontier
+of time and bytes. Each time has the range in which it is expected.
 
 Without a roster the times are those of "peer lab": all workers share the cores of this machine,
 under the limits of the run file. With one, each worker has a machine like this one; --probe

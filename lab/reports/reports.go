@@ -28,18 +28,18 @@ import (
 const (
 	About = `sum up and draw a run from its folder, or compare runs
 
-DIR is the folder that run, lab or sim has left, also of a run that goes on; without one it
-is the newest in output.dir. Two or more are compared by their losses. The figure then shows
-accuracy and loss on the test set, of the average model where "peer sim" has evaluated it,
-else the mean over the replicas; without output.evaluate it shows the training losses.
+DIR is the folder of a run, finished or not; without one it is the newest in output.dir. Two
+or more are compared by their losses. The figure then shows accuracy
+and loss on the test set, of the average model where "peer sim" has evaluated it,
+else the mean over the replicas. Without output.evaluate it shows the training losses.
 
 The folder of "peer compare" gets a report: a page with tables and figures, figures as
 png, svg and pdf (7 inches wide, for a column of 3.3 inches in figures/column), tables
 for LaTeX, and all curves as CSV. Times to a target are interpolated between records;
-their 95 % intervals hold at least what lies between these. A target of accuracy needs
-output.evaluate. Of two such folders, as of the same cells by sim and by lab, it says
-how well they agree. The folder of "peer reproduce" gets its page of verdicts by the cells
-that are finished, also while it runs.`
+their 95 % intervals cover at least the distance of these. A target of accuracy needs
+output.evaluate. For two such folders, such as the same cells by sim and by lab, it
+says how well they agree. The folder of "peer reproduce" gets its page of verdicts from the
+finished cells, also while it runs.`
 	Example = `  peer report
   peer report runs/ring8-20261121-100500 -o loss.png
   peer report runs/ring8-* -o accuracy.png
