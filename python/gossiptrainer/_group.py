@@ -18,6 +18,7 @@ from typing import Any, List, Optional
 from ._link import Error, say, script_line
 
 SAY = 10  # seconds after which a process says for whom it waits
+PATIENCE = 0.8  # of the timeout: another process may wait in a call of torch.distributed, whose error says less
 END = "the end of its script"
 ADVICE = ("all processes of a worker make the same calls in one order, so take them out of branches that only some "
           "enter")
@@ -32,7 +33,7 @@ class Group:
         self.distributed = distributed
         self.part, self.parts = distributed.get_rank(), distributed.get_world_size()
         store = distributed.distributed_c10d._get_default_store()
-        self.longest = store.timeout.total_seconds()  # that of init_process_group
+        self.timeout = store.timeout.total_seconds()  # that of init_process_group
         self._store = distributed.PrefixStore("gossiptrainer", store)
         self._known: dict = {}  # the places of others, which have come once
 
@@ -56,7 +57,7 @@ class Group:
             try:
                 self._tell(END)
             finally:
-                self._store.set_timeout(datetime.timedelta(seconds=self.longest))
+                self._store.set_timeout(datetime.timedelta(seconds=self.timeout))
 
     def _tell(self, call: str) -> None:
         """Write this call, and the one before it, which a slower process may not have read."""
@@ -85,12 +86,13 @@ class Group:
                 raise Error(f"process {part} of {where} has ended, but process {self.part} waits for it in "
                             f"{call}{script_line()}; {last}: {ADVICE}")
             waited = time.monotonic() - began
-            text = f"process {part} of {where} has not come to {call}, where process {self.part} waits; {last}"
-            if waited > self.longest:
-                raise Error(f"{text}: {ADVICE}. The timeout of init_process_group, {self.longest:g} s, is over")
+            text = (f"process {part} of {where} has not come to {call}{script_line()}, where process {self.part} waits; "
+                    f"{last}")
+            if waited > PATIENCE * self.timeout:
+                raise Error(f"{text}: {ADVICE}. The timeout of init_process_group is {self.timeout:g} s")
             if waited > SAY and not said:
                 said = True
-                say(text + script_line())
+                say(text)
             time.sleep(pause)
             pause = min(1.5 * pause, 0.05)
 
