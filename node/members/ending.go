@@ -57,7 +57,7 @@ func (s *Seat) over() bool {
 	case standing == member.Left || standing == member.Excluded:
 		return true
 	case log == nil:
-		return false
+		return s.forgotten()
 	case s.end.leaves && (s.solitary(log) || s.deserted()):
 		s.end.alone = true
 		return true
@@ -94,6 +94,16 @@ func (s *Seat) solitary(log *views.Log) bool {
 // leave then: it goes with its model, and a death is what the others see.
 func (s *Seat) deserted() bool {
 	return s.m.Council().Waits() && len(s.silent()) > 0 && s.now()-s.end.asked > s.o.Member.Council.Grace
+}
+
+// forgotten reports whether a newcomer without a log has heard no member for the grace. The run may have ended between
+// the admission and the log.
+func (s *Seat) forgotten() bool {
+	last := time.Duration(0)
+	for _, at := range s.heard {
+		last = max(last, at)
+	}
+	return s.now()-last > s.o.Member.Council.Grace
 }
 
 // missed reports whether the run has ended without a newcomer.
