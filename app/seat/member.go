@@ -74,8 +74,9 @@ type Result struct {
 	Final record.Final `json:"result"`
 	Last  record.Step  `json:"last"` // step
 
-	views []record.Membership
-	ids   []view.ID // of the members at the end of this one, in ascending order
+	views  []record.Membership
+	ids    []view.ID      // of the members at the end of this one, in ascending order
+	scores []record.Score // of these, by rank; none of scripts
 }
 
 // Told returns the views as far as the member knows them.
@@ -213,6 +214,12 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+	if m.Script == nil {
+		o.Test = func(id view.ID) members.Score {
+			s, _ := m.maker.Latest(id).Test() // the result has the error
+			return members.Score{Loss: s.Loss, Accuracy: s.Accuracy}
+		}
+	}
 	if at.Place != nil {
 		return members.Join(o, at.Place)
 	}
@@ -329,6 +336,11 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 		r.ids = slices.Sorted(maps.Keys(out.Models))
+		for rank, id := range r.ids {
+			if s := out.Scores[id]; m.Script == nil {
+				r.scores = append(r.scores, record.Score{Rank: rank, Round: r.Rounds, Loss: s.Loss, Accuracy: s.Accuracy})
+			}
+		}
 		r.Final.Stopped = stopped(out.Log)
 	} else {
 		r.Final.Stopped = "this machine has left"
@@ -356,7 +368,7 @@ func (r *Result) concludes(s *session.Session) error {
 	rank := max(0, slices.Index(r.ids, view.ID(r.Member)))
 	final, last := r.Final, r.Last
 	final.Rank, last.Rank = rank, rank
-	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest}
+	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest, Scores: r.scores}
 	if last.Round > 0 {
 		end.Last = append(end.Last, last)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"slices"
 
 	"gossiptrainer/internal/experiment"
@@ -14,6 +15,7 @@ type Members struct {
 	Last   []record.Step   // by rank
 	Finals []record.Final  // that have come; by rank
 	Digest string          // of the run, for a process that has not all results
+	Scores []record.Score  // of all, for such a process; by rank
 }
 
 // Remain gives a session the members at the end of its run.
@@ -33,6 +35,14 @@ func (m *Members) concludes(s *record.Summary) {
 		return
 	}
 	s.Digest = m.Digest
+	if len(m.Scores) > 0 {
+		mean, least, loss := 0.0, math.Inf(1), 0.0
+		for _, of := range m.Scores {
+			n := float64(len(m.Scores))
+			mean, least, loss = mean+of.Accuracy/n, min(least, of.Accuracy), loss+of.Loss/n
+		}
+		s.Loss, s.Accuracy.Mean, s.Accuracy.Min = record.Number(loss), record.Number(mean), record.Number(least)
+	}
 	s.PerWorker = slices.Repeat([]int{s.Rounds}, s.Peers)
 	if s.Steps = s.Rounds * s.Peers; s.Time > 0 {
 		s.Rate = float64(s.Steps) / s.Time

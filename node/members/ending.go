@@ -2,6 +2,7 @@ package members
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -19,11 +20,37 @@ type ending struct {
 	finals map[id]final  // the last word of each
 	heard  map[id][]id   // whose results a member knows
 	models map[id]Sum    // of all members at the end, once they are known
+	scores map[id]Score  // of these models
+	test   tested        // the newest
+	begun  Sum           // the model whose test was begun last
 	log    *views.Log    // as it was then: the views of those that stay a little longer do not count
 	since  time.Duration // when they were
 	leaves bool          // the member wants to leave
 	asked  time.Duration // since when
 	alone  bool          // it has left, as the last one
+}
+
+// A tested model has its score.
+type tested struct {
+	model Sum
+	score Score
+}
+
+// test begins the test of a model at the end, once. It reports whether the score is known.
+func (s *Seat) test(model Sum) bool {
+	if s.o.Test == nil {
+		s.end.test = tested{model, Score{math.NaN(), math.NaN()}}
+	}
+	if s.end.test.model != model && s.end.begun != model {
+		s.end.begun = model
+		go func() {
+			select {
+			case s.tests <- tested{model, s.o.Test(s.ID())}:
+			case <-s.office.over:
+			}
+		}()
+	}
+	return s.end.test.model == model
 }
 
 // hear takes the results that another member knows.
@@ -123,7 +150,9 @@ func (s *Seat) own(log *views.Log) {
 	if !known || f.views != log.Len() {
 		f.digest = record.Digest(s.m.Worker().Machine().Params())
 	}
-	f.id, f.views, f.open = s.ID(), log.Len(), s.m.Council().Open() != nil
+	known = s.test(f.digest)
+	f.id, f.views, f.open = s.ID(), log.Len(), !known || s.m.Council().Open() != nil
+	f.score = s.end.test.score
 	s.end.finals[s.ID()] = f
 }
 
@@ -133,15 +162,15 @@ func (s *Seat) collect(log *views.Log) {
 		return
 	}
 	s.own(log)
-	all := map[id]Sum{}
+	all, scores := map[id]Sum{}, map[id]Score{}
 	for _, m := range s.needed(log) {
 		f, known := s.end.finals[m]
 		if !known || f.open || f.views != log.Len() {
 			return
 		}
-		all[m] = f.digest
+		all[m], scores[m] = f.digest, f.score
 	}
-	s.end.models, s.end.log, s.end.since = all, log.Clone(), s.now()
+	s.end.models, s.end.scores, s.end.log, s.end.since = all, scores, log.Clone(), s.now()
 	s.tell()
 }
 
