@@ -74,9 +74,10 @@ type Result struct {
 	Final record.Final `json:"result"`
 	Last  record.Step  `json:"last"` // step
 
-	views []record.Membership
-	ids   []view.ID // of the members at the end of this one, in ascending order
-	done  []int     // the rounds of these, where this one has seen the end
+	views  []record.Membership
+	ids    []view.ID      // of the members at the end of this one, in ascending order
+	done   []int          // the rounds of these, where this one has seen the end
+	scores []record.Score // of these, by rank; none of scripts
 }
 
 // Told returns the views as far as the member knows them.
@@ -217,6 +218,12 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	if m.Run.Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}
+	if m.Script == nil {
+		o.Test = func(id view.ID) members.Score {
+			s, _ := m.maker.Latest(id).Test() // the result has the error
+			return members.Score{Loss: s.Loss, Accuracy: s.Accuracy}
+		}
+	}
 	if at.Place != nil {
 		return members.Join(o, at.Place)
 	}
@@ -333,8 +340,11 @@ func (m *Member) result(out *members.Outcome) (*Result, error) {
 		digest := out.Digest()
 		r.End, r.Members, r.Digest = "finished", len(out.Models), hex.EncodeToString(digest[:])
 		r.ids = slices.Sorted(maps.Keys(out.Models))
-		for _, id := range r.ids {
+		for rank, id := range r.ids {
 			r.done = append(r.done, out.Done[id])
+			if s := out.Scores[id]; m.Script == nil {
+				r.scores = append(r.scores, record.Score{Rank: rank, Round: out.Done[id], Loss: s.Loss, Accuracy: s.Accuracy})
+			}
 		}
 		r.Final.Stopped = stopped(out.Log)
 	} else {
@@ -363,7 +373,7 @@ func (r *Result) concludes(s *session.Session) error {
 	rank := max(0, slices.Index(r.ids, view.ID(r.Member)))
 	final, last := r.Final, r.Last
 	final.Rank, last.Rank = rank, rank
-	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest, Rounds: r.done}
+	end := session.Members{Run: run, Finals: []record.Final{final}, Digest: r.Digest, Rounds: r.done, Scores: r.scores}
 	if last.Round > 0 {
 		end.Last = append(end.Last, last)
 	}

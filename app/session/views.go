@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"slices"
 
 	"gossiptrainer/internal/experiment"
@@ -15,6 +16,7 @@ type Members struct {
 	Finals []record.Final  // that have come; by rank
 	Digest string          // of the run, for a process that has not all results
 	Rounds []int           // that they have done, by rank, for such a process
+	Scores []record.Score  // of all, for such a process; by rank
 }
 
 // Remain gives a session the members at the end of its run.
@@ -31,6 +33,14 @@ func (m *Members) concludes(s *record.Summary) {
 	}
 	if m.Digest == "" {
 		return
+	}
+	if len(m.Scores) > 0 {
+		mean, least, loss := 0.0, math.Inf(1), 0.0
+		for _, of := range m.Scores {
+			n := float64(len(m.Scores))
+			mean, least, loss = mean+of.Accuracy/n, min(least, of.Accuracy), loss+of.Loss/n
+		}
+		s.Loss, s.Accuracy.Mean, s.Accuracy.Min = record.Number(loss), record.Number(mean), record.Number(least)
 	}
 	s.Digest, s.PerWorker, s.Rounds, s.Steps = m.Digest, m.Rounds, slices.Min(m.Rounds), 0
 	for _, n := range m.Rounds {

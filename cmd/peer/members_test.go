@@ -184,6 +184,9 @@ func TestAMachineIsInvitedAndTheRunIsStopped(t *testing.T) {
 			t.Fatalf("run folders %v, error %v", folder, err)
 		}
 		replayed := c.ask(machine, "sim", filepath.Join(folder[0], "run.yaml"), "--views", folder[0], "--json")
+		if s.Loss == nil || *s.Loss != *sums[0].Loss {
+			t.Errorf("%s: the mean loss is %v, want that of both members, %v", machine, s.Loss, sums[0].Loss)
+		}
 		if !strings.Contains(string(replayed), s.Digest) {
 			t.Errorf("the replay of the log of %s: %s, want %s", machine, replayed, s.Digest)
 		}

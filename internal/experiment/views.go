@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"fmt"
+	"math"
+	"sync"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -61,6 +63,9 @@ type Member struct {
 	control   *moniqua.PairControl // of pairs; nil: none
 	g         []float32
 	loss      float32 // of the last gradient
+	test      sync.Once
+	tested    model.Score // by Test
+	failed    error
 }
 
 // serverNoise is the address of the noise of a server's messages: no member has it as an id.
@@ -187,9 +192,20 @@ func (m *Member) Final(measured record.Final) (record.Final, error) {
 	if m.objective == nil {
 		return f, nil
 	}
-	s, err := m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
+	s, err := m.Test()
 	f.Loss, f.Accuracy = s.Loss, s.Accuracy
 	return f, err
+}
+
+// Test scores the replica after its last round, once. Any goroutine may call it then. A member whose program has the
+// objective has no score.
+func (m *Member) Test() (model.Score, error) {
+	m.test.Do(func() {
+		if m.tested = (model.Score{Loss: math.NaN(), Accuracy: math.NaN()}); m.objective != nil {
+			m.tested, m.failed = m.builder.scorer.Own(m.builder.rank, m.objective, m.machine.Params(), score.All, nil)
+		}
+	})
+	return m.tested, m.failed
 }
 
 // Model returns the replica as it is now, in the memory of the member.

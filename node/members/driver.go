@@ -37,6 +37,8 @@ type Options struct {
 	MostPayload int         // bytes of payload in a frame
 	MostState   int64       // bytes of the state that a newcomer takes
 	Watch       Watch       // sees the run; calls come one at a time
+	// Test scores the model after the last round, in a goroutine of its own; nil: it has no score, NaN.
+	Test func(views.ID) Score
 }
 
 // A Watch sees a member at work.
@@ -71,6 +73,7 @@ type Seat struct {
 	said    string               // the last status
 	work    gradient
 	results chan gradient
+	tests   chan tested
 	stops   chan struct{} // holds a token once the run shall end for all
 	vitals  vitals
 	last    struct { // the last gradient, until its round is over
@@ -98,7 +101,8 @@ type Outcome struct {
 	Log      *views.Log       // as far as the member knows it
 	Models   map[views.ID]Sum // by member at the end of a finished run
 	Done     map[views.ID]int // the rounds of these members
-	Rounds   int              // that the member has done
+	Scores   map[views.ID]Score
+	Rounds   int // that the member has done
 	Sent     record.Bytes
 	Messages record.Messages
 }
@@ -173,7 +177,7 @@ func newSeat(o Options, m participant.Participant, known []views.Member) *Seat {
 	self := o.Member.Council.ID
 	log := o.Log.With("member", int(self))
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
-		stops: make(chan struct{}, 1)}
+		tests: make(chan tested), stops: make(chan struct{}, 1)}
 	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
 		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
 		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
@@ -219,6 +223,7 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 		case g := <-s.results:
 			s.work = gradient{g: g.g}
 			err = s.take(g)
+		case s.end.test = <-s.tests:
 		case <-beat.C:
 			err = s.tick()
 		case <-s.stops:
@@ -444,7 +449,7 @@ func (s *Seat) Sent() (record.Bytes, record.Messages) {
 
 func (s *Seat) outcome() Outcome {
 	o := Outcome{ID: s.ID(), Standing: s.m.Standing(), Log: s.m.Council().Log(), Models: s.end.models,
-		Done: s.end.rounds}
+		Done: s.end.rounds, Scores: s.end.scores}
 	o.Sent, o.Messages = s.Sent()
 	if s.end.models != nil {
 		o.Log = s.end.log

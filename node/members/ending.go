@@ -2,6 +2,7 @@ package members
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -20,11 +21,37 @@ type ending struct {
 	heard  map[id][]id   // whose results a member knows
 	models map[id]Sum    // of all members at the end, once they are known
 	rounds map[id]int    // that each has done
+	scores map[id]Score  // of these models
+	test   tested        // the newest
+	begun  Sum           // the model whose test was begun last
 	log    *views.Log    // as it was then: the views of those that stay a little longer do not count
 	since  time.Duration // when they were
 	leaves bool          // the member wants to leave
 	asked  time.Duration // since when
 	alone  bool          // it has left, as the last one
+}
+
+// A tested model has its score.
+type tested struct {
+	model Sum
+	score Score
+}
+
+// test begins the test of a model at the end, once. It reports whether the score is known.
+func (s *Seat) test(model Sum) bool {
+	if s.o.Test == nil {
+		s.end.test = tested{model, Score{math.NaN(), math.NaN()}}
+	}
+	if s.end.test.model != model && s.end.begun != model {
+		s.end.begun = model
+		go func() {
+			select {
+			case s.tests <- tested{model, s.o.Test(s.ID())}:
+			case <-s.office.over:
+			}
+		}()
+	}
+	return s.end.test.model == model
 }
 
 // hear takes the results that another member knows.
@@ -58,7 +85,7 @@ func (s *Seat) over() bool {
 	case standing == member.Left || standing == member.Excluded:
 		return true
 	case log == nil:
-		return false
+		return s.forgotten()
 	case s.end.leaves && (s.solitary(log) || s.deserted()):
 		s.end.alone = true
 		return true
@@ -98,6 +125,16 @@ func (s *Seat) deserted() bool {
 	return s.m.Council().Waits() && len(s.silent()) > 0 && s.now()-s.end.asked > s.o.Member.Council.Grace
 }
 
+// forgotten reports whether a newcomer without a log has heard no member for the grace. The run may have ended between
+// the admission and the log.
+func (s *Seat) forgotten() bool {
+	last := time.Duration(0)
+	for _, at := range s.heard {
+		last = max(last, at)
+	}
+	return s.now()-last > s.o.Member.Council.Grace
+}
+
 // missed reports whether the run has ended without a newcomer.
 func (s *Seat) missed(log *views.Log) bool {
 	for _, m := range s.needed(log) {
@@ -115,7 +152,9 @@ func (s *Seat) own(log *views.Log) {
 	if !known || f.views != log.Len() {
 		f.digest = record.Digest(s.m.Params())
 	}
-	f.id, f.rounds, f.views, f.open = s.ID(), s.m.Done(), log.Len(), s.m.Council().Open() != nil
+	known = s.test(f.digest)
+	f.id, f.rounds, f.views, f.open = s.ID(), s.m.Done(), log.Len(), !known || s.m.Council().Open() != nil
+	f.score = s.end.test.score
 	s.end.finals[s.ID()] = f
 }
 
@@ -125,15 +164,16 @@ func (s *Seat) collect(log *views.Log) {
 		return
 	}
 	s.own(log)
-	all, rounds := map[id]Sum{}, map[id]int{}
+	all, rounds, scores := map[id]Sum{}, map[id]int{}, map[id]Score{}
 	for _, m := range s.needed(log) {
 		f, known := s.end.finals[m]
 		if !known || f.open || f.views != log.Len() {
 			return
 		}
-		all[m], rounds[m] = f.digest, f.rounds
+		all[m], rounds[m], scores[m] = f.digest, f.rounds, f.score
 	}
-	s.end.models, s.end.rounds, s.end.log, s.end.since = all, rounds, log.Clone(), s.now()
+	s.end.models, s.end.rounds, s.end.scores = all, rounds, scores
+	s.end.log, s.end.since = log.Clone(), s.now()
 	s.tell()
 }
 

@@ -49,7 +49,7 @@ const (
 	wantLen   = 4 + 4 + 1
 	pieceHead = 4 + 8 + 8 + sumLen // exchange, bytes of the whole, place of the piece, hash of the whole
 	passedLen = 4
-	finalLen  = 4 + sumLen + 4 + 4 + 1 // id, digest, rounds, views, open
+	finalLen  = 4 + sumLen + 4 + 4 + 1 + 8 + 8 // id, digest, rounds, views, open, loss, accuracy
 	sumLen    = 32
 )
 
@@ -96,8 +96,12 @@ type final struct {
 	digest [sumLen]byte // of its model
 	rounds int          // that it has done
 	views  int          // records that it knows
-	open   bool         // a change is under way
+	open   bool         // a change is under way, or the score is not known
+	score  Score
 }
+
+// A Score is that of the model of a member at the end. NaN stands for none.
+type Score struct{ Loss, Accuracy float64 }
 
 // An id is that of a member.
 type id = topology.Rank
@@ -169,6 +173,8 @@ func (l *letter) append(dst []byte) ([]byte, error) {
 		for _, f := range l.finals {
 			dst = append(u32(dst, uint32(f.id)), f.digest[:]...)
 			dst = append(u32(u32(dst, uint32(f.rounds)), uint32(f.views)), flag(f.open))
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.score.Loss))
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.score.Accuracy))
 		}
 	}
 	return dst, nil
@@ -261,6 +267,7 @@ func parseLetter(k kind, body []byte) (l letter, err error) {
 			f := final{id: id(r.number())}
 			copy(f.digest[:], r.take(sumLen))
 			f.rounds, f.views, f.open = r.number(), r.number(), r.flag()
+			f.score = Score{r.float(), r.float()}
 			l.finals = append(l.finals, f)
 		}
 	}
@@ -341,6 +348,8 @@ func (r *reader) number() int {
 	}
 	return int(n)
 }
+
+func (r *reader) float() float64 { return math.Float64frombits(binary.LittleEndian.Uint64(r.take(8))) }
 
 // long reads a u64 that is at most 2^62.
 func (r *reader) long() int64 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -120,7 +121,8 @@ func examples() []letter {
 		{Letter: member.Letter{Want: &member.Want{Sender: 1, Exchange: 70000, State: true}}},
 		{Letter: member.Letter{Passed: 12}},
 		{piece: &part{exchange: 4, whole: 100, at: 20, sum: [sumLen]byte{1, 2}, data: []byte("data")}},
-		{finals: []final{{id: 1, digest: [sumLen]byte{3}, rounds: 9, views: 2, open: true}, {id: 5}}},
+		{finals: []final{{id: 1, digest: [sumLen]byte{3}, rounds: 9, views: 2, open: true,
+			score: Score{0.5, math.NaN()}}, {id: 5}}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -190,10 +191,12 @@ const grace = 1500 * time.Millisecond
 
 func (m *machine) options() Options {
 	j := m.maker.job
-	o := Options{Peer: m.Peer, Watch: m.watch, MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
-		Maker: m.maker, Plan: j.plan(), Fewest: 1,
-		Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),
-	}}
+	test := func(id views.ID) Score { return Score{Loss: float64(id), Accuracy: math.NaN()} }
+	o := Options{Peer: m.Peer, Watch: m.watch, Test: test,
+		MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
+			Maker: m.maker, Plan: j.plan(), Fewest: 1,
+			Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),
+		}}
 	if j.pairs {
 		o.Pairs = pairMaker{m.maker}
 	}
@@ -284,6 +287,9 @@ func finished(t *testing.T, all ...*machine) *views.Log {
 	}
 	for _, m := range all {
 		id := m.out.ID
+		if s := all[0].out.Scores[id]; s.Loss != float64(id) || !math.IsNaN(s.Accuracy) {
+			t.Errorf("member %d has the score %v, want its id as the loss", id, s)
+		}
 		if got, want := m.maker.latest[id].machine.Params(), again.latest[id].machine.Params(); !slices.Equal(got, want) {
 			t.Errorf("member %d ends with another model than in the replay of the log", id)
 		}

@@ -66,3 +66,21 @@ func TestAMachineLeavesWithoutAMajority(t *testing.T) {
 		t.Error("it does not say that it leaves without the others")
 	}
 }
+
+// A newcomer that was admitted just before the run ended hears no member, and gives up.
+func TestANewcomerOfARunThatIsGoneGivesUp(t *testing.T) {
+	j := job{dim: 100, rounds: 100, kind: topology.Ring}
+	gone, guest := newMachine(t, j, secret), newMachine(t, j, secret)
+	at := &Place{ID: 1, Members: []views.Member{{Name: "gone", Key: gone.Host.ID().String(),
+		Address: addressOf(gone.Host.Addrs())}}}
+	gone.Host.Close()
+	var err error
+	if guest.seat, err = Join(guest.options(), at); err != nil {
+		t.Fatal(err)
+	}
+	guest.run(t)
+	<-guest.done
+	if guest.err != nil || guest.out.Log != nil {
+		t.Errorf("%+v, error %v", guest.out, guest.err)
+	}
+}
