@@ -125,6 +125,7 @@ func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // links that come back wait most of the time
 			f := newFleet(t, test.job, 7, test.deaths...)
 			f.pairs, f.umpire = test.pairs, newUmpire(test.job.n)
 			watch := f.job.slow

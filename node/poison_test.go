@@ -104,6 +104,7 @@ func TestPoisonLeavesNoTrace(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // links that are lost wait before they come back
 			job := task{n: 4, dim: 100, rounds: rounds}
 			want := job.lockStep(t)
 			c := newCluster(t, job.n, job.dim, nil)

@@ -293,6 +293,7 @@ func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // links that come back wait most of the time
 			f := newFleet(t, test.job, test.every, test.deaths...)
 			got := f.run()
 			for rank, want := range test.job.lockStep(t) {
