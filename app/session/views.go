@@ -42,7 +42,7 @@ func (m *Members) concludes(s *record.Summary) {
 		}
 		s.Loss, s.Accuracy.Mean, s.Accuracy.Min = record.Number(loss), record.Number(mean), record.Number(least)
 	}
-	s.Digest, s.PerWorker, s.Rounds, s.Steps = m.Digest, m.Rounds, slices.Min(m.Rounds), 0
+	s.Digest, s.PerWorker, s.Steps = m.Digest, m.Rounds, 0
 	for _, n := range m.Rounds {
 		s.Steps += n
 	}

@@ -324,12 +324,23 @@ func (m *Member) cross() bool {
 	}
 	s := saved(m)
 	m.retired = append(m.retired, retired{p.view, at, p.member.Machine()})
-	p.at, p.state, p.clone, p.given[at] = at, s, false, s
-	if !gives(m.log, m.o.Council.ID, p.before[0]) { // a newcomer may still ask: it can be slow to come
-		delete(p.given, p.before[0])
+	p.at, p.state, p.clone = at, s, false
+	keep(m, at, s)
+	return true
+}
+
+// keep keeps the state at the beginning of an exchange for others.
+func keep(m *Member, at int, s *state.Snapshot) {
+	p := &m.place
+	p.given[at] = s
+	old := p.before[0]
+	if p.before[2] == at || slices.Contains(p.before[:2], at) {
+		return
 	}
 	p.before = [...]int{p.before[1], p.before[2], at}
-	return true
+	if !gives(m.log, m.o.Council.ID, old) && !awaited(m, old) { // a newcomer may still ask: it can be slow to come
+		delete(p.given, old)
+	}
 }
 
 // finish notes that all rounds are over.

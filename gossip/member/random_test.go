@@ -92,6 +92,8 @@ func TestSchedulesThatOnceFailed(t *testing.T) {
 		"no later record changes theta of a view that a slow leaver is not in":        2082,
 		"a newcomer that begins twice is a sponsor in its second life alone":          2428,
 		"an all-reduce does an exchange again when all that had finished it are dead": 5979,
+		"a report has the exchange that a slow leaver of an all-reduce lacks":         200190,
+		"a member of an all-reduce keeps the state at the end of a slow leaver":       208467,
 		"of a view that a member has not entered it knows the beginning alone":        51773,
 		"what a leaver alone knows about voters reaches the others":                   6011,
 	} {

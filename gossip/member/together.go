@@ -87,6 +87,7 @@ func pass(m *Member) bool {
 	s := saved(m)
 	if at < exchanges(m) && !slices.Equal(p.gather.ids, partners(m.log, at)) { // some do not take part any more
 		p.at, p.state, p.clone, p.wished = at, s, false, false
+		keep(m, at, s)
 		return true
 	}
 	p.gather.at, p.gather.start, p.gather.clone, p.gather.stamp = at, s, false, stamp(m.log, at)
@@ -115,6 +116,7 @@ func regather(m *Member) {
 	}
 	m.store.disown(at)
 	p.at, p.state, p.clone, p.wished = at, p.gather.start, p.gather.clone, false // again, from the beginning
+	keep(m, at, p.gather.start)
 }
 
 // lacks reports whether a dead member takes part in the exchange in progress: only another member has its result.
@@ -142,8 +144,17 @@ func conclude(m *Member, s State) {
 	}
 	m.place.member.Save(own)
 	p := &m.place
-	p.at, p.state, p.clone, p.wished, p.given[at+1] = at+1, own, false, false, own
+	p.at, p.state, p.clone, p.wished = at+1, own, false, false
+	keep(m, at+1, own)
 	p.gather.ids = nil
+}
+
+// awaited reports whether a leaver of an all-reduce may still lack the state at its end.
+func awaited(m *Member, x int) bool {
+	return together(m) && slices.ContainsFunc(m.log.Watched(m.council.Done), func(id ID) bool {
+		end, leaves := m.log.Ends(id)
+		return leaves && end == x
+	})
 }
 
 // row returns the row of the member in exchange x, which is not mixed.
@@ -156,24 +167,35 @@ func row(m *Member, x int) topology.Row {
 	return m.log.Row(m.o.Council.ID, x)
 }
 
-// held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished. The
-// state with which a newcomer began is that of one that has.
+// held lists the messages of some members. In an all-reduce these are the exchanges that the member has finished, and
+// that another may lack: the last one, and the last one of each leaver. No member is further behind, since all need
+// all. The state with which a newcomer began is that of a member that has finished those before.
 func held(m *Member, of []ID) []view.Held {
 	all := m.store.held(of)
 	if !together(m) {
 		return all
 	}
 	_, at := m.Next()
-	stateful := m.place.member != nil || m.place.state != nil
+	var last []int
+	if m.place.member != nil || m.place.state != nil {
+		last = []int{at - 1}
+		for _, id := range m.log.Watched(m.council.Done) {
+			if end, leaves := m.log.Ends(id); leaves && end < at {
+				last = append(last, end-1)
+			}
+		}
+	}
 	for i, h := range all {
 		all[i].Exchanges = []int{}
 		if x, ok := m.store.mixed[h.ID]; ok {
 			all[i].Exchanges = append(all[i].Exchanges, x)
 		}
-		x := at - 1
-		if stateful && x >= 0 && !slices.Contains(all[i].Exchanges, x) && slices.Contains(partners(m.log, x), h.ID) {
-			all[i].Exchanges = append(all[i].Exchanges, x)
+		for _, x := range last {
+			if x >= 0 && !slices.Contains(all[i].Exchanges, x) && slices.Contains(partners(m.log, x), h.ID) {
+				all[i].Exchanges = append(all[i].Exchanges, x)
+			}
 		}
+		slices.Sort(all[i].Exchanges)
 	}
 	return all
 }
