@@ -97,6 +97,15 @@ type Frame struct {
 	Stored  Stored // of a Data frame to be sent, in place of a Payload that is not in memory; nil in others
 }
 
+// MessageBytes returns how many bytes of a message of the algorithm a frame carries. Requests and repairs carry none,
+// nor do the questions of a PairWorker.
+func (f *Frame) MessageBytes() int {
+	if f.Kind != Data {
+		return 0
+	}
+	return len(f.Payload)
+}
+
 // A Stored payload is on disk. Any goroutine may use it.
 type Stored interface {
 	// Len returns its bytes.

@@ -361,7 +361,9 @@ func (c *Council) Receive(from ID, m Message) error {
 			c.times.alone = c.times.now
 		}
 	case m.Word != nil && m.Word.Mark.Index > 0:
-		c.failed = learn(c, from, m.Word.Mark)
+		if err := learn(c, from, m.Word.Mark); err != nil {
+			c.failed = err
+		}
 	case m.Word != nil:
 		if c.Leads() {
 			c.chair.hear(c, from, *m.Word)

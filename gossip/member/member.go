@@ -334,7 +334,7 @@ func keep(m *Member, at int, s *state.Snapshot) {
 	p := &m.place
 	p.given[at] = s
 	old := p.before[0]
-	if p.before[2] == at || slices.Contains(p.before[:2], at) {
+	if slices.Contains(p.before[:], at) {
 		return
 	}
 	p.before = [...]int{p.before[1], p.before[2], at}

@@ -25,9 +25,8 @@ func value(m *Member, x int) (v view.Value, known bool) {
 		return v, false
 	}
 	v = m.log.Begin(m.log.Force(at))
-	chosen := v.Scale > 0 || v.Bits > 0
 	v.First = x
-	return v, !chosen || x == at
+	return v, !v.Chosen() || x == at
 }
 
 // known returns the first exchange in [next, most) whose value the member does not know, most if it knows all.
@@ -44,7 +43,7 @@ func known(m *Member, next, most int) int {
 // nothing is chosen, and from a leaver that has ended.
 func values(m *Member) (all []view.Value) {
 	next, at := m.Next()
-	if v, known := value(m, at); !known || v.Scale == 0 && v.Bits == 0 || m.place.standing == Leaving {
+	if v, known := value(m, at); !known || !v.Chosen() || m.place.standing == Leaving {
 		return nil
 	}
 	first := at

@@ -331,7 +331,7 @@ func (d *decision) values() (all []Value) {
 		} else if d.past(x) {
 			known = Value{}
 		}
-		if known.First = x; known.any() && len(all) == 0 || len(all) > 0 && !all[len(all)-1].same(known) {
+		if known.First = x; known.Chosen() && len(all) == 0 || len(all) > 0 && !all[len(all)-1].same(known) {
 			all = append(all, known)
 		}
 	}
@@ -370,5 +370,5 @@ func (d *decision) value(x int) (Value, bool) {
 // meeting is the factor on θ where members meet that were no neighbours.
 const meeting = 2
 
-// any reports whether something is chosen.
-func (v Value) any() bool { return v.Scale > 0 || v.Bits > 0 }
+// Chosen reports whether something is chosen.
+func (v Value) Chosen() bool { return v.Scale > 0 || v.Bits > 0 }

@@ -222,7 +222,7 @@ func (l *Log) Graph(v int) *topology.Graph { return l.graphs[v] }
 // members of the view choose it themselves.
 func (l *Log) Value(v, x int) (Value, bool) {
 	for w := len(l.records) - 1; w > v; w-- {
-		if value, ok := at(l.records[w].Values, x); ok && value.any() {
+		if value, ok := at(l.records[w].Values, x); ok && value.Chosen() {
 			return value, true
 		}
 	}

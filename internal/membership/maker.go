@@ -77,31 +77,17 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if m.Enters != nil {
 		m.Enters(p)
 	}
-	run, err := m.Resized(len(p.Log.At(p.View).Members))
+	run, shard, err := m.part(p.Log.At(p.View), p.Rank)
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank, Seat: p.Seat,
-		Workers: p.Workers, Rows: p.Rows, Rounds: p.Rounds, Entrance: p.Entrance, Before: m.Latest(p.ID)}
-	if e.Shard, err = m.shard(run, p.Rank); err != nil {
-		return nil, err
-	}
-	made, err := experiment.Enter(run, e)
+	made, err := experiment.Enter(run, experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank,
+		Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Shard: shard, Rounds: p.Rounds, Entrance: p.Entrance,
+		Before: m.Latest(p.ID)})
 	if err != nil {
 		return nil, err
 	}
-	m.enter(p.ID, made)
-	if m.Before == nil {
-		return made, nil
-	}
-	return &watched{made, m.Before}, nil
-}
-
-// enter notes the worker of a member.
-func (m *Maker) enter(id view.ID, made *experiment.Member) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.latest[id] = made
+	return m.enter(p.ID, made), nil
 }
 
 // Pairs returns the maker of members that meet in pairs.
@@ -111,15 +97,12 @@ type pairMaker struct{ *Maker }
 
 // Enter makes a member, or gives the one before another shard.
 func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
-	run, err := m.Resized(len(p.Log.At(p.View).Members))
+	run, shard, err := m.part(p.Log.At(p.View), p.Rank)
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.PairEntry{ID: p.ID, Rows: view.Rows{Log: p.Log, View: p.View, ID: p.ID}, Census: p.Census,
-		State: p.State}
-	if e.Shard, err = m.shard(run, p.Rank); err != nil {
-		return nil, err
-	}
+	e := experiment.PairEntry{ID: p.ID, Rows: view.Rows{Log: p.Log, View: p.View, ID: p.ID}, Shard: shard,
+		Census: p.Census, State: p.State}
 	if p.Before != nil {
 		e.Before = m.Latest(p.ID)
 	}
@@ -127,11 +110,25 @@ func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.enter(p.ID, made)
-	if m.Before == nil {
-		return made, nil
+	return m.enter(p.ID, made), nil
+}
+
+// enter notes the worker of a member.
+func (m *Maker) enter(id view.ID, made *experiment.Member) *watched {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest[id] = made
+	return &watched{made, m.Before}
+}
+
+// part returns the run of as many workers as a view has members, and the data of one of them.
+func (m *Maker) part(r *view.Record, rank int) (*experiment.Run, data.Set, error) {
+	run, err := m.Resized(len(r.Members))
+	if err != nil {
+		return nil, data.Set{}, err
 	}
-	return &watched{made, m.Before}, nil
+	own, err := m.shard(run, rank)
+	return run, own, err
 }
 
 // shard returns the data of a worker of a run.
@@ -151,13 +148,15 @@ func (m *Maker) shard(run *experiment.Run, rank int) (own data.Set, err error) {
 // A watched member calls a function before each gradient.
 type watched struct {
 	*experiment.Member
-	before func(m *experiment.Member, k int, x []float32) error
+	before func(m *experiment.Member, k int, x []float32) error // nil: none
 }
 
 // Gradient is Gradient of the member.
 func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
-	if err := w.before(w.Member, k, x); err != nil {
-		return nil, 0, err
+	if w.before != nil {
+		if err := w.before(w.Member, k, x); err != nil {
+			return nil, 0, err
+		}
 	}
 	return w.Member.Gradient(k, x)
 }

@@ -171,7 +171,7 @@ func (s *simulation) observe(step record.Step, account *record.Links) {
 
 // received counts a frame that has arrived.
 func (p *peer) received(f *flight, now time.Duration) {
-	bytes := record.Bytes{Payload: payloadBytes(&f.Frame), Stream: int64(f.stream), Wire: int64(f.wire)}
+	bytes := record.Bytes{Payload: int64(f.Frame.MessageBytes()), Stream: int64(f.stream), Wire: int64(f.wire)}
 	p.got.Add(bytes)
 	if p.account != nil {
 		p.account.Came(f.From, now)

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire"
 )
@@ -15,15 +14,6 @@ const (
 
 // StreamBytes returns the bytes of a frame on the stream.
 func StreamBytes(payload int) int { return wire.HeaderLen + payload }
-
-// payloadBytes returns the bytes of a frame that are the algorithm's payload. Requests and repairs count as overhead of
-// the stream.
-func payloadBytes(f *gossip.Frame) int64 {
-	if f.Kind != gossip.Data {
-		return 0
-	}
-	return int64(len(f.Payload))
-}
 
 // WireBytes returns the bytes on the wire of a frame of n bytes on the stream of a link. They include the overhead of
 // TLS and yamux for each piece. The first piece fills one TLS record at most. Telemetry, which takes at most a fiftieth

@@ -22,12 +22,12 @@ func (t *thread) send(p *peer, frames []gossip.Frame) error {
 	for i := range frames {
 		f := &frames[i]
 		bytes := WireBytes(stream, p.uplink.Link(f.To))
-		sent := record.Bytes{Payload: payloadBytes(f), Stream: int64(stream), Wire: int64(bytes)}
+		sent := record.Bytes{Payload: int64(f.MessageBytes()), Stream: int64(stream), Wire: int64(bytes)}
 		p.sent.Add(sent)
 		if p.account != nil {
 			p.account.Link(f.To).Sent.Add(sent)
 		}
-		if f.Kind == gossip.Data && len(f.Payload) > 0 {
+		if sent.Payload > 0 {
 			if f.Piece == 0 {
 				p.messages.Count++
 			}

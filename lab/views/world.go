@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/participant"
@@ -317,9 +316,8 @@ func (w *world) send(a *actor, p member.Post) {
 	stream := sim.StreamBytes(weight(p.Letter))
 	bytes := sim.WireBytes(stream, a.uplink.Link(p.To))
 	if f := p.Frame; f != nil {
-		sent := record.Bytes{Stream: int64(stream), Wire: int64(bytes)}
-		if f.Kind == gossip.Data && len(f.Payload) > 0 {
-			sent.Payload = int64(len(f.Payload))
+		sent := record.Bytes{Payload: int64(f.MessageBytes()), Stream: int64(stream), Wire: int64(bytes)}
+		if sent.Payload > 0 {
 			a.messages.Stream += int64(stream)
 			if f.Piece == 0 {
 				a.messages.Count++

@@ -72,7 +72,7 @@ type mailing struct {
 
 // codes reports whether the payload of f is coded.
 func (m *mailroom) codes(f gossip.Frame) bool {
-	return m.busy() && f.Kind == gossip.Data && len(f.Payload) > 0
+	return m.busy() && f.MessageBytes() > 0
 }
 
 // busy reports whether payloads are coded at all.

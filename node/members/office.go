@@ -54,10 +54,10 @@ type traffic struct {
 	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
 }
 
-// count counts a frame and its bytes on the stream. Its first piece stands for a message. A question has no payload.
+// count counts a frame and its bytes on the stream. The first piece stands for a message.
 func (p *postOffice) count(f *gossip.Frame, stream int) {
-	if f.Kind == gossip.Data && len(f.Payload) > 0 {
-		p.sent.payload.Add(int64(len(f.Payload)))
+	if bytes := f.MessageBytes(); bytes > 0 {
+		p.sent.payload.Add(int64(bytes))
 		p.sent.ofMessages.Add(int64(stream))
 		if f.Piece == 0 {
 			p.sent.messages.Add(1)

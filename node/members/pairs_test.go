@@ -2,7 +2,6 @@ package members
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,26 +75,8 @@ func paired(t *testing.T, all ...*machine) *views.Log {
 // Members that meet in pairs join, leave, are killed, and stop the run.
 func TestPairsComeGoDieAndStop(t *testing.T) {
 	j := job{dim: 100, rounds: 100_000, kind: topology.Complete, pause: 5 * time.Millisecond, pairs: true}
-	all := founded(t, j, 5)
-	until(t, "training", func() bool { return all[1].maker.begun() > 20 })
-	guest := newMachine(t, j, secret)
-	joins(t, guest, all[1])
-	until(t, "a join", func() bool { return guest.maker.begun() > 0 })
-	close(all[3].leave)
-	<-all[3].done
-	all[0].kill() // it may lead
-	<-all[0].done
-	until(t, "a death", func() bool { return all[1].watch.known() == 4 })
-	stays := []*machine{all[1], all[2], all[4], guest}
-	before := guest.maker.begun()
-	until(t, "training", func() bool { return guest.maker.begun() > before+20 })
-	all[2].seat.Stop()
-	log := paired(t, stays...)
-	said := reasons(log)
-	if log.Len() != 5 || !strings.Contains(said[1], "joins") || said[2] != "machine m3 left" ||
-		!strings.HasPrefix(said[3], "machine m0 was silent for ") || said[4] != "machine m2 stops the run" {
-		t.Errorf("views %q", said)
-	}
+	all, stays := played(t, j)
+	hasPlayed(t, paired(t, stays...))
 	for _, m := range stays {
 		if v := m.seat.Vitals(); m.out.Rounds < 20 || v.Rounds != m.out.Rounds {
 			t.Errorf("member %d has taken %d steps, and says %d", m.out.ID, m.out.Rounds, v.Rounds)

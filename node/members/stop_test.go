@@ -11,33 +11,48 @@ import (
 	"gossiptrainer/topology"
 )
 
+// played lets a machine join, one leave, one die and one stop the run. It returns the founders, of which machine 3 has
+// left, and those that stay to the end.
+func played(t *testing.T, j job) (all, stays []*machine) {
+	t.Helper()
+	all = founded(t, j, 5)
+	until(t, "training", func() bool { return all[1].maker.begun() > 20 })
+	guest := newMachine(t, j, secret)
+	joins(t, guest, all[1])
+	until(t, "a join", func() bool { return guest.maker.begun() > 0 })
+	close(all[3].leave)
+	<-all[3].done
+	all[0].kill() // it may lead
+	<-all[0].done
+	until(t, "one that is silent", func() bool { // no pair waits for a message of it
+		return j.pairs || slices.Equal(all[1].seat.Vitals().Silent, []views.ID{0})
+	})
+	until(t, "a death", func() bool { return all[1].watch.known() == 4 })
+	before := guest.maker.begun()
+	until(t, "training", func() bool { return guest.maker.begun() > before+20 })
+	all[2].seat.Stop()
+	return all, []*machine{all[1], all[2], all[4], guest}
+}
+
+// hasPlayed checks the reasons of the views of played.
+func hasPlayed(t *testing.T, log *views.Log) {
+	t.Helper()
+	said := reasons(log)
+	if log.Len() != 5 || !strings.Contains(said[1], "joins") || said[2] != "machine m3 left" ||
+		!strings.HasPrefix(said[3], "machine m0 was silent for ") || said[4] != "machine m2 stops the run" {
+		t.Errorf("views %q", said)
+	}
+}
+
 // Machines join, leave, are killed, and stop the run. All that are there then end at one exchange, with the digest that
 // the replay of the log has.
 func TestMachinesComeGoDieAndStop(t *testing.T) {
 	for _, kind := range []topology.Kind{topology.Ring, topology.OnePeerExponential} {
 		t.Run(string(kind), func(t *testing.T) {
 			j := job{dim: 100, rounds: 100_000, kind: kind, pause: 5 * time.Millisecond}
-			all := founded(t, j, 5)
-			until(t, "training", func() bool { return all[1].maker.begun() > 20 })
-			guest := newMachine(t, j, secret)
-			joins(t, guest, all[1])
-			until(t, "a join", func() bool { return guest.maker.begun() > 0 })
-			close(all[3].leave)
-			<-all[3].done
-			all[0].kill() // it may lead
-			<-all[0].done
-			until(t, "one that is silent", func() bool { return slices.Equal(all[1].seat.Vitals().Silent, []views.ID{0}) })
-			until(t, "a death", func() bool { return all[1].watch.known() == 4 })
-			stays := []*machine{all[1], all[2], all[4], guest}
-			before := guest.maker.begun()
-			until(t, "training", func() bool { return guest.maker.begun() > before+20 })
-			all[2].seat.Stop()
+			_, stays := played(t, j)
 			log := finished(t, stays...)
-			said := reasons(log)
-			if log.Len() != 5 || !strings.Contains(said[1], "joins") || said[2] != "machine m3 left" ||
-				!strings.HasPrefix(said[3], "machine m0 was silent for ") || said[4] != "machine m2 stops the run" {
-				t.Errorf("views %q", said)
-			}
+			hasPlayed(t, log)
 			for _, m := range stays {
 				v := m.seat.Vitals()
 				if x, ended := views.End(log); !ended || m.out.Rounds != x || v.Rounds != x || len(v.View.Members) != 4 {
