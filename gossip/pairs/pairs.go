@@ -143,7 +143,10 @@ func (m *Member) Late() bool {
 	}
 	_, among := m.log.Last().Rank(m.o.Council.ID)
 	_, ended := view.End(m.log)
-	return !among && m.standing == member.Joining || ended || m.worker != nil && gossip.Told(m.worker.Pair())
+	if !among { // one that leaves has ended, and the others go on
+		return m.standing == member.Joining || ended
+	}
+	return ended || m.worker != nil && gossip.Told(m.worker.Pair())
 }
 
 // host hears the council for the member.

@@ -251,6 +251,10 @@ func (w *world) drain(a *actor) {
 		w.trace(a)
 	}
 	switch r.Standing {
+	case member.Leaving: // it forwards those that ask to join
+		if _, ended := view.End(a.m.log); a.m.Late() && !ended {
+			w.fail(fmt.Errorf("member %d takes its own end for that of the run", a.id))
+		}
 	case member.Left:
 		w.end(a, false)
 		w.counts["left"]++
