@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -27,7 +28,8 @@ type fleet struct {
 	job    task
 	every  int // rounds between two checkpoints
 	deaths []death
-	pairs  bool // AD-PSGD
+	died   chan struct{} // closed when all deaths have happened
+	pairs  bool          // AD-PSGD
 	umpire *umpire
 	gone   func(topology.Rank) bool // whether a worker has ended well; may be nil
 	dir    string                   // folder of the journals
@@ -57,7 +59,7 @@ type disk struct {
 
 func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	f := &fleet{
-		t: t, job: job, every: every, deaths: deaths, dir: t.TempDir(),
+		t: t, job: job, every: every, deaths: deaths, died: make(chan struct{}), dir: t.TempDir(),
 		kill: make([]func(), job.n), dead: make([]<-chan struct{}, job.n), dying: make([]bool, job.n),
 		disks: make([]disk, job.n), lives: make([]int, job.n),
 	}
@@ -86,6 +88,9 @@ func (f *fleet) watch(rank, k int) {
 			for _, who := range d.killed {
 				f.dying[who] = true
 				go f.kill[who]()
+			}
+			if !slices.ContainsFunc(f.deaths, func(d death) bool { return d.rank >= 0 }) {
+				close(f.died)
 			}
 		}
 	}
@@ -236,6 +241,19 @@ func (f *fleet) pairWorker(w Worker, d *disk) (gossip.Machine, error) {
 func TestPairwiseWorkersComeBack(t *testing.T) {
 	f := newFleet(t, task{n: 4, dim: 50, rounds: 200}, 5, death{1, 0, 30, []int{1}}, death{2, 0, 60, []int{2, 3}})
 	f.pairs = true
+	f.job.slow = func(rank, k int) {
+		f.watch(rank, k)
+		if k < 100 {
+			return
+		}
+		f.mu.Lock()
+		dead := f.dead[rank]
+		f.mu.Unlock()
+		select { // fast workers would take the steps of those that are to die
+		case <-f.died:
+		case <-dead:
+		}
+	}
 	f.run()
 	for _, d := range f.deaths {
 		if d.rank >= 0 {
