@@ -17,6 +17,9 @@ type chair struct {
 	heard    map[ID]time.Duration // when a member was last heard
 	words    map[ID]Word          // the last word of each
 	stateful map[ID]bool          // have a state: no member loses it
+	faults   map[ID]string        // why members that are heard are taken for dead
+	opened   time.Duration        // when this leader learned of the open CLOSE
+	seq      uint64               // of that CLOSE
 	asks     []Newcomer
 	term     uint64        // in which this member leads
 	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
@@ -26,7 +29,7 @@ type chair struct {
 
 // reset begins a term: all were heard just now.
 func (h *chair) reset(c *Council) {
-	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}}
+	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}, faults: map[ID]string{}}
 	for _, id := range c.watched() {
 		h.heard[id] = c.times.now
 	}
@@ -43,17 +46,26 @@ func (h *chair) slept(pause time.Duration) {
 	if h.until > 0 {
 		h.until += pause
 	}
+	h.opened += pause
 }
 
 // hear takes the word of a member.
 func (h *chair) hear(c *Council, from ID, w Word) {
 	h.heard[from] = c.times.now
+	if !possible(c, from, &w) {
+		h.faults[from] = "sent a report that cannot be true"
+		return
+	}
+	if c.open != nil && w.Seq == c.seq {
+		delete(h.faults, from)
+	}
 	h.words[from] = w
 	if w.Report.State {
 		h.stateful[from] = true
 	}
 	for _, n := range w.Asks {
-		if !slices.ContainsFunc(h.asks, func(a Newcomer) bool { return a.Process == n.Process }) {
+		known := func(a Newcomer) bool { return a.Process == n.Process }
+		if view.CheckMember(n.Member) == nil && !slices.ContainsFunc(h.asks, known) {
 			h.asks = append(h.asks, n)
 		}
 	}
@@ -74,6 +86,9 @@ func (c *Council) watched() []ID {
 func (h *chair) quiet(c *Council, id ID) bool {
 	if id == c.o.ID {
 		return false
+	}
+	if h.faults[id] != "" {
+		return true
 	}
 	since, known := h.heard[id]
 	if !known {
@@ -199,7 +214,7 @@ func (h *chair) due(c *Council) *entry {
 func (h *chair) fence(c *Council, fence []ID) []ID {
 	all := slices.Clone(fence)
 	for _, id := range c.watched() {
-		if (h.quiet(c, id) || h.again(c, id)) && !slices.Contains(all, id) {
+		if (h.quiet(c, id) || h.again(c, id) || h.mute(c, id)) && !slices.Contains(all, id) {
 			all = append(all, id)
 		}
 	}
@@ -207,8 +222,25 @@ func (h *chair) fence(c *Council, fence []ID) []ID {
 	return all
 }
 
-// again reports whether the key of a member has come back as another process: the one before is dead.
+// mute reports whether a member that is heard has not answered the open CLOSE in time. Without it nothing is decided.
+func (h *chair) mute(c *Council, id ID) bool {
+	if c.open == nil || h.seq != c.seq {
+		h.seq, h.opened = c.seq, c.times.now
+	}
+	waited := c.times.now - h.opened
+	if c.open == nil || id == c.o.ID || h.words[id].Seq == c.seq || waited <= c.o.Grace {
+		return false
+	}
+	h.faults[id] = fmt.Sprintf("did not answer a change for %v", waited.Round(time.Second/10))
+	return true
+}
+
+// again reports whether the key of a member has come back as another process: the one before is dead, and silent. A
+// guest may have made the key up.
 func (h *chair) again(c *Council, id ID) bool {
+	if id == c.o.ID || c.times.now-h.heard[id] <= c.o.Patience {
+		return false
+	}
 	i := slices.IndexFunc(c.log.Last().Members, func(m view.Member) bool { return m.ID == id })
 	return i >= 0 && slices.ContainsFunc(c.waiting, func(m view.Member) bool {
 		return m.Key != "" && m.Key == c.log.Last().Members[i].Key
@@ -369,7 +401,11 @@ func (h *chair) why(c *Council, r *view.Record) string {
 			all = append(all, fmt.Sprintf("%s begins with the state of %s", name(d.ID), name(sponsor)))
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s was silent for %v", name(d.ID), (c.times.now-h.heard[d.ID]).Round(time.Second/10)))
+		fault := h.faults[d.ID]
+		if fault == "" {
+			fault = fmt.Sprintf("was silent for %v", (c.times.now - h.heard[d.ID]).Round(time.Second/10))
+		}
+		all = append(all, name(d.ID)+" "+fault)
 	}
 	for _, id := range r.Left {
 		all = append(all, name(id)+" left")

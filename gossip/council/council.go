@@ -43,6 +43,8 @@ type Host interface {
 	Report() view.Report
 	// Over reports whether all exchanges are over for the host. Then it closes no change but one without the dead.
 	Over() bool
+	// Exchanges returns the number of exchanges of the run, 0 where workers share none. No report has larger ones.
+	Exchanges() int
 }
 
 // Options are those of a Council. Times are durations of the clock of Tick.
@@ -355,7 +357,7 @@ func (c *Council) Receive(from ID, m Message) error {
 	c.chair.heard[from] = c.times.now
 	switch {
 	case m.Word != nil && m.Word.Bye:
-		c.parted = true
+		c.parted = c.parted || c.own.Done || c.Waits() // a guest cannot dismiss one that decides
 	case m.Word != nil && m.Word.Alone:
 		if lead, ok := c.Leader(); ok && lead == from {
 			c.times.alone = c.times.now

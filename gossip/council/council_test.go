@@ -1,6 +1,7 @@
 package council
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +14,18 @@ import (
 )
 
 // A listener is a host that counts.
-type listener struct{ closes, views int }
+type listener struct {
+	id            ID
+	closes, views int
+}
 
-func (l *listener) Close(view.Close)    { l.closes++ }
-func (l *listener) View(view.Record)    { l.views++ }
-func (l *listener) Over() bool          { return false }
-func (l *listener) Report() view.Report { return view.Report{Promise: 3, Next: 2, State: true} }
+func (l *listener) Close(view.Close) { l.closes++ }
+func (l *listener) View(view.Record) { l.views++ }
+func (l *listener) Over() bool       { return false }
+func (l *listener) Exchanges() int   { return 100 }
+func (l *listener) Report() view.Report {
+	return view.Report{ID: l.id, Promise: 3, Next: 2, State: true}
+}
 
 func alone(t *testing.T) (*Council, *listener) {
 	t.Helper()
@@ -90,6 +97,77 @@ func TestMessagesWithoutSenseAreDropped(t *testing.T) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
+}
+
+// A guest makes up reports, newcomers and deaths, or says nothing about a change. The trainer takes it for dead, says
+// why, and goes on.
+func TestALyingGuestIsTakenForDead(t *testing.T) {
+	good := view.Report{ID: 1, Promise: 3, Next: 2, State: true}
+	far, other, early := good, good, good
+	far.Promise, far.Next, other.ID, early.Promise = 1<<30, 1<<30, 0, 99
+	trainer := view.Member{Name: "attic", Key: "key of attic"}
+	for name, test := range map[string]struct {
+		word Word
+		why  string // "": the guest is a member as before
+	}{
+		"an exchange after the run": {Word{Report: far}, "machine loft sent a report that cannot be true"},
+		"a promise too large":       {Word{Report: early}, "machine loft sent a report that cannot be true"},
+		"the report of the trainer": {Word{Report: other}, "machine loft sent a report that cannot be true"},
+		"the trainer again":         {Word{Report: good, Asks: []Newcomer{{trainer, 10}}}, "machine attic joins"},
+		"a name of a megabyte": {
+			Word{Report: good, Asks: []Newcomer{{view.Member{Name: strings.Repeat("x", 1<<20)}, 11}}}, "",
+		},
+		"a farewell": {Word{Bye: true}, ""},
+		"no answer": {
+			Word{Report: good, Asks: []Newcomer{{view.Member{Name: "shed"}, 12}}},
+			"machine loft did not answer a change for 1s; machine shed joins",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := alone(t)
+			now := time.Duration(0)
+			tick := func(n int, words map[ID]Word) {
+				for range n {
+					for from, w := range words {
+						if err := c.Receive(from, Message{Word: &w}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					now += time.Millisecond
+					if err := c.Tick(now); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			tick(40, nil)
+			c.Ask(Newcomer{Member: view.Member{Name: "loft"}, Process: 9})
+			tick(5, nil)
+			tick(30, map[ID]Word{1: {}})
+			views := c.Log().Len()
+			words := map[ID]Word{1: test.word}
+			if len(test.word.Asks) > 0 {
+				words[2] = Word{}
+			}
+			tick(2000, words)
+			last := c.Log().Last()
+			if _, member := last.Rank(0); !member || !c.Leads() || c.Done(0) {
+				t.Fatalf("the trainer is not a member any more: %+v", *last)
+			}
+			switch {
+			case test.why == "" && c.Log().Len() != views:
+				t.Errorf("a view with the reason %q", last.Why)
+			case test.why != "" && !strings.Contains(reasonsOf(c.Log()), test.why):
+				t.Errorf("reasons %q, want %q", reasonsOf(c.Log()), test.why)
+			}
+		})
+	}
+}
+
+func reasonsOf(log *view.Log) (all string) {
+	for v := range log.Len() {
+		all += log.At(v).Why + "\n"
+	}
+	return all
 }
 
 // A trainer goes on leading whatever messages of raft its guest sends.
@@ -187,7 +265,7 @@ func TestALeaverPassesOnWhatIsDecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := Found(Options{ID: id, Base: base, Beat: time.Millisecond, Patience: 10 * time.Millisecond,
-			Grace: 50 * time.Millisecond, Most: 4}, log, new(listener))
+			Grace: 50 * time.Millisecond, Most: 4}, log, &listener{id: id})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,6 +39,17 @@ func fits(c *Council, from ID, m *pb.Message) bool {
 	return false
 }
 
+// possible reports whether a member that keeps to the protocol may say a word. A change begins with the largest
+// promise, so one out of range would put it off for ever.
+func possible(c *Council, from ID, w *Word) bool {
+	r := &w.Report
+	if r.ID != from { // a newcomer without a log has nothing to report
+		return w.Seq == 0 && !r.State && len(r.Held)+len(r.Torn)+len(r.Values) == 0
+	}
+	return 0 <= r.Next && r.Next <= c.host.Exchanges() && -1 <= r.Promise && r.Promise <= c.host.Exchanges() &&
+		r.Promise <= r.Next+1+c.o.Margin // it may have begun Next
+}
+
 // leads reports whether the sender of a message may lead its term: a term has one leader.
 func leads(from ID, m *pb.Message, status raft.BasicStatus) bool {
 	return m.GetTerm() != status.GetTerm() || status.Lead == raft.None || status.Lead == raftID(from)

@@ -220,6 +220,9 @@ func (h host) Over() bool {
 	return at >= exchanges(h.m)
 }
 
+// Exchanges returns the number of exchanges of the run.
+func (h host) Exchanges() int { return exchanges(h.m) }
+
 // Report returns what the member has.
 func (h host) Report() view.Report {
 	m := h.m

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gossiptrainer/gossip/retrace"
@@ -47,6 +48,9 @@ func checkWorld(w *world) error {
 		for v := range a.m.log.Len() {
 			if fmt.Sprint(*a.m.log.At(v)) != fmt.Sprint(*log.At(v)) {
 				return fmt.Errorf("view %d: member %d has %+v, another %+v", v, a.id, *a.m.log.At(v), *log.At(v))
+			}
+			if why := log.At(v).Why; strings.Contains(why, "cannot be true") {
+				return fmt.Errorf("view %d: %s, but none lies", v, why)
 			}
 		}
 	}

@@ -183,6 +183,9 @@ func (h host) View(view.Record) {
 // refuse the leaves of those that still work.
 func (h host) Over() bool { return h.m.standing == member.Finished }
 
+// Exchanges returns 0: workers share no exchanges.
+func (h host) Exchanges() int { return 0 }
+
 // Report returns what the member has. All promise exchange 0, so a record holds as soon as it is applied.
 func (h host) Report() view.Report {
 	r := view.Report{ID: h.m.o.Council.ID, State: h.m.worker != nil}

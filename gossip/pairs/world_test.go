@@ -536,6 +536,9 @@ func (w *world) check() error {
 	left, doubt := [dim]float64{}, false
 	for v := range viewsOf(log) {
 		doubt = doubt || strings.Contains(log.At(v).Why, "was open")
+		if why := log.At(v).Why; strings.Contains(why, "cannot be true") {
+			return fmt.Errorf("view %d: %s, but none lies", v, why)
+		}
 	}
 	for _, a := range w.actors {
 		for v := range max(0, viewsOf(a.m.log)) {

@@ -31,20 +31,29 @@ func (l *Log) check(r *Record) error {
 		return fmt.Errorf("first: %d: out of range", r.First)
 	}
 	for i, m := range r.Members {
-		switch {
-		case m.ID < 0 || m.ID >= forever || i > 0 && m.ID <= r.Members[i-1].ID:
+		if m.ID < 0 || m.ID >= forever || i > 0 && m.ID <= r.Members[i-1].ID {
 			return fmt.Errorf("members: id %d: ids ascend from 0 on", m.ID)
-		case len(m.Name) > maxName || len(m.Key) > maxKey || len(m.Address) > maxAddress:
-			return fmt.Errorf("members: id %d: name, key or address is too long: at most %d, %d and %d bytes", m.ID,
-				maxName, maxKey, maxAddress)
-		case m.Samples < 0:
-			return fmt.Errorf("members: id %d: samples %d: must be at least 0", m.ID, m.Samples)
+		}
+		if err := CheckMember(m); err != nil {
+			return err
 		}
 	}
 	if r.View == 0 {
 		return checkFounders(r)
 	}
 	return l.checkChange(r)
+}
+
+// CheckMember returns why a record cannot have a member, whatever its id.
+func CheckMember(m Member) error {
+	switch {
+	case len(m.Name) > maxName || len(m.Key) > maxKey || len(m.Address) > maxAddress:
+		return fmt.Errorf("members: id %d: name, key or address is too long: at most %d, %d and %d bytes", m.ID,
+			maxName, maxKey, maxAddress)
+	case m.Samples < 0:
+		return fmt.Errorf("members: id %d: samples %d: must be at least 0", m.ID, m.Samples)
+	}
+	return nil
 }
 
 // checkFounders returns why a record is not view 0.
