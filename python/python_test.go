@@ -33,6 +33,7 @@ func TestModuleFollowsTheProtocol(t *testing.T) {
 		"test_script": "numpy", "test_torch": "torch, numpy", "test_data": "torch, numpy", "test_seeds": "torch, numpy",
 		"test_resume": "torch, numpy", "test_calls": "torch, numpy", "test_tree": "numpy",
 		"test_trainers": "torch, numpy", "test_staging": "torch", "test_attach": "numpy", "test_views": "torch, numpy",
+		"test_loops": "torch, numpy",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, file := range []string{name, "fakepeer", "fakecuda"} { // so that a cached result is that of these files

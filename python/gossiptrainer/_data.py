@@ -31,6 +31,7 @@ class Feed:
         self.placed = True  # the shard is where the checkpoint says
         self.batch_round: Optional[int] = None  # the round that began with this batch of the shard
         self._passes: List[Passes] = []  # of each loader
+        self.samplers = 0  # that were made
 
     def loader(self, given: Any) -> Any:
         """Return a loader over this worker's part, whose place belongs to the checkpoints."""
@@ -119,7 +120,8 @@ class Sampler:
     def __init__(self, peer: Any, count: int, shuffled: bool, local: bool) -> None:
         """The samples are numbered within the part where it is local, else within all the data."""
         self.peer, self.count, self.shuffled, self.local = peer, count, shuffled, local
-        self.epoch = 0
+        self.epoch, self.index = 0, peer._feed.samplers  # a loader that is made for each pass has other orders
+        peer._feed.samplers += 1
         self.draw()
 
     def draw(self) -> None:
@@ -141,7 +143,7 @@ class Sampler:
         if not self.shuffled:
             return iter(self.samples)
         torch = sys.modules["torch"]
-        random = torch.Generator().manual_seed(number("order", self.peer.seed, self.peer._worker, epoch))
+        random = torch.Generator().manual_seed(number("order", self.peer.seed, self.peer._worker, epoch, self.index))
         return iter([self.samples[i] for i in torch.randperm(len(self.samples), generator=random).tolist()])
 
 
@@ -236,14 +238,25 @@ def loader(peer: Any, given: Any, passes: Passes) -> Any:
     made = _loader_class()(data, sampler=order, generator=given.generator, **_options(given))
     made.passes = passes
     if not iterable and len(made) == 0:
-        raise Error(f"this worker has {len(data)} samples, fewer than a batch of {given.batch_size}: make the batch "
+        raise Error(f"this worker has {len(data)} samples, fewer than a batch of {made.batch_size}: make the batch "
                     "smaller, or do without drop_last")
     return made
 
 
+def _batching(given: Any) -> Any:
+    """Return what has sampler, batch_size and drop_last: the loader, or the BatchSampler that the script gave it."""
+    return given if given.batch_size is not None or given.batch_sampler is None else given.batch_sampler
+
+
 def _shuffled(tools: Any, given: Any) -> bool:
-    return type(given.sampler) is tools.RandomSampler and not given.sampler.replacement \
-        and given.sampler.num_samples == len(given.dataset)
+    sampler = _batching(given).sampler
+    return type(sampler) is tools.RandomSampler and not sampler.replacement
+
+
+def _complete(tools: Any, given: Any) -> bool:
+    """Tell whether each pass has all samples once, in order or shuffled."""
+    sampler = _batching(given).sampler
+    return (_shuffled(tools, given) or type(sampler) is tools.SequentialSampler) and len(sampler) == len(given.dataset)
 
 
 def _own_way(tools: Any, given: Any) -> str:
@@ -254,15 +267,14 @@ def _own_way(tools: Any, given: Any) -> str:
         return f"a {type(given.batch_sampler).__name__}"
     if isinstance(given.dataset, tools.IterableDataset):
         return "an iterable dataset"
-    if not _shuffled(tools, given) and type(given.sampler) is not tools.SequentialSampler:
-        return f"a {type(given.sampler).__name__}"
-    return ""
+    return "" if _complete(tools, given) else f"a {type(_batching(given).sampler).__name__}"
 
 
 def _options(given: Any) -> dict:
     """Return what a new loader takes over."""
     more = {"prefetch_factor": given.prefetch_factor} if given.num_workers else {}
-    return dict(batch_size=given.batch_size, drop_last=given.drop_last, num_workers=given.num_workers,
+    batching = _batching(given)
+    return dict(batch_size=batching.batch_size, drop_last=batching.drop_last, num_workers=given.num_workers,
                 collate_fn=given.collate_fn, pin_memory=given.pin_memory, timeout=given.timeout,
                 worker_init_fn=given.worker_init_fn, multiprocessing_context=given.multiprocessing_context,
                 persistent_workers=given.persistent_workers, **more)

@@ -62,7 +62,8 @@ def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Opt
     """Make a model take part in the run, and return the peer.
 
     model: a torch module, a list or dictionary of modules, or a tree of float arrays (nested dicts, lists, tuples).
-    All workers start with the values of worker 0, or with those of the checkpoint.
+    With an optimizer, the tree has the tensors that it trains where they are. All workers start with the values of
+    worker 0, or with those of the checkpoint.
 
     optimizer: each optimizer.step() also gossips. Of several in a list, the step of the last one does. Without an
     optimizer, call peer.step() after each local step, or peer.exchange(tree) for a tree. Where a script makes a new
@@ -76,10 +77,11 @@ def join(model: Any, optimizer: Any = None, *, buffers: bool = True, rounds: Opt
     optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [] if optimizer is None else [optimizer]
     several = list(model.values()) if isinstance(model, dict) else model
     modules = isinstance(several, (list, tuple)) and bool(several) and all(map(_torch.is_module, several))
-    if not modules and not _torch.is_module(model):
+    loose = bool(optimizers) and not modules and _torch.has_leaves(model)
+    if not (modules or loose or _torch.is_module(model)):
         if optimizers:
             raise Error("a tree of arrays has no optimizer that join could watch: call peer.exchange(tree) after each "
-                        "local step")
+                        "local step, or join with tensors that require gradients")
         return _join(_tree.Tree(model), [], rounds, every, peer)
     if optimizers and _joined() and _current._values.owns(model):
         _current._follow(optimizers)
@@ -399,6 +401,8 @@ class Peer:
 
         join(model, optimizer) makes optimizer.step() do this. After the end of the run, a step is undone.
         """
+        if type(self._values) is _tree.Tree:
+            raise Error("step does not see new arrays of a tree: params = peer.exchange(params)")
         self._steps.before()
         self._steps.after()
 

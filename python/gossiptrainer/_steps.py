@@ -28,6 +28,7 @@ class Steps:
         self._last = 0.0  # changes up to the last step that was seen
         self._seen_ever: list = []  # optimizers that are wrapped, once
         self._told = False  # that steps are undone
+        self._inside = False  # a closure may run, which moves the parameters many times
 
     def watch(self, optimizers: list) -> None:
         """See the steps of these optimizers, and no longer those of earlier ones."""
@@ -39,10 +40,12 @@ class Steps:
                 _torch.watch(each, functools.partial(self._begin, each), functools.partial(self._end, each))
 
     def _begin(self, optimizer: Any) -> None:
+        self._inside = True
         if self.watched and optimizer is self.watched[-1]:
             self.before()
 
     def _end(self, optimizer: Any) -> None:
+        self._inside = False
         if self.watched and optimizer is self.watched[-1]:
             self.after()
         elif any(optimizer is each for each in self.watched):
@@ -106,7 +109,7 @@ class Steps:
 
     def check(self) -> None:
         """Raise an Error if the parameters change, but no step of the optimizer is seen."""
-        if self.by_hand or self.local:
+        if self.by_hand or self.local or self._inside:
             return
         seen = self.peer._values.changes()
         if seen != self._seen:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import io
 import itertools
 import sys
 import types
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
 from ._link import Error, say
 from ._staging import Staging
-from ._tree import note_doubles, shape_text
+from ._tree import note_doubles, rebuild, shape_text, walk
 
 LARGEST = 1e15  # of what travels: peers take larger values for those of a run that diverges
 STAGE_ALL: Any = None  # in tests, what stands for torch.cuda when parameters of the CPU are copied as those of accelerators
@@ -37,6 +38,27 @@ def unwrap(module: Any) -> Any:
             return module
 
 
+def has_leaves(tree: Any) -> bool:
+    """Tell whether a tree has tensors that an optimizer can train where they are."""
+    torch = sys.modules.get("torch")
+    return torch is not None and not is_module(tree) and any(
+        isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad for _, leaf in walk(tree))
+
+
+@functools.lru_cache(None)
+def _loose_class() -> type:
+    import torch
+
+    class Loose(torch.nn.Module):
+        """The tensors of a tree, as the parameters of a module."""
+
+        def __init__(self, tree: Any) -> None:
+            super().__init__()
+            self._parameters.update({name: leaf for name, leaf in walk(tree) if isinstance(leaf, torch.Tensor)})
+
+    return Loose
+
+
 def _type(tensor: Any) -> str:
     return str(tensor.dtype).split(".")[-1]
 
@@ -51,6 +73,11 @@ def _refuse_divided(model: Any) -> None:
     for name, parameter in model.named_parameters():
         if hasattr(parameter, "ds_id"):
             raise Error(f"{name} is divided among processes by DeepSpeed ZeRO 3: train with DDP")
+
+
+def _held(holder: Any, leaf: str) -> Any:
+    """Return the tensor of that name, or None. The dictionaries of torch.jit have no get."""
+    return holder[leaf] if leaf in holder else None
 
 
 class _Slot:
@@ -70,7 +97,7 @@ class _Slot:
 
     def exists(self) -> bool:
         """Tell whether there is such a tensor, of this shape."""
-        tensor = self.holder.get(self.leaf)
+        tensor = _held(self.holder, self.leaf)
         return tensor is not None and tensor.shape == self.shape
 
 
@@ -91,6 +118,8 @@ class Module:
             self.model = before.model
         elif is_module(given):
             self.model = unwrap(given)
+        elif has_leaves(given):
+            self.model = _loose_class()(given)
         else:  # several modules
             inner = {k: unwrap(m) for k, m in given.items()} if isinstance(given, dict) else [unwrap(m) for m in given]
             self.model = (self.torch.nn.ModuleDict if isinstance(inner, dict) else self.torch.nn.ModuleList)(inner)
@@ -165,7 +194,7 @@ class Module:
     def check_optimizer(self, optimizer: Any) -> None:
         """Raise an Error if the optimizer trains what the model lacks."""
         own = {id(parameter) for parameter in self.model.parameters()}
-        for group in optimizer.param_groups:
+        for group in getattr(optimizer, "param_groups", ()):  # one that holds several may have none
             for parameter in group["params"]:
                 if id(parameter) not in own:
                     raise Error(f"the optimizer trains a parameter of shape {list(parameter.shape)} that the model "
@@ -292,7 +321,7 @@ class Module:
                 self.frozen_later.add(slot.name)
                 if len(self.frozen_later) == 1:
                     say(f"{slot.name} is frozen since step {round}, and still travels, as it trained at join")
-        return added or any(holder.get(leaf) is not None and holder[leaf].requires_grad
+        return added or any(_held(holder, leaf) is not None and holder[leaf].requires_grad
                             for _, holder, leaf in self.frozen)
 
     def _bind(self) -> bool:
@@ -396,6 +425,10 @@ class Module:
                     for tensor in [slot.tensor()] + slot.twins:
                         if id(tensor) in memo:
                             memo[id(tensor)].copy_(self._view(mean, slot))
+                        else:  # torch.jit copies by itself
+                            dict(_named(twin))[slot.name].copy_(self._view(mean, slot))
+        if isinstance(self.model, _loose_class()):
+            return rebuild(self.given, iter([twin._parameters.get(name, leaf) for name, leaf in walk(self.given)]))
         return twin if is_module(self.given) else type(self.given)(
             twin.items() if isinstance(self.given, dict) else iter(twin))
 
@@ -512,6 +545,12 @@ def _bytes(torch: Any, tensor: Any) -> bytes:
     return ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size())
 
 
+def _named(model: Any) -> Iterator[tuple]:
+    """Yield name and tensor of all parameters and buffers, without what torch.compile adds to names."""
+    for name, tensor in itertools.chain(model.named_parameters(), model.named_buffers()):
+        yield name.replace("_orig_mod.", ""), tensor
+
+
 def _detach(torch: Any, value: Any, memo: dict) -> None:
     """Note copies of the computed tensors in the value for deepcopy."""
     if isinstance(value, torch.Tensor):
@@ -534,11 +573,13 @@ def watch(optimizer: Any, before: Callable, after: Callable) -> None:
     that they kept. Hooks of torch 2 see that; torch.compile takes the hooks away. What Accelerate keeps is replaced.
     Schedulers of torch wrap step as well, before or after this. They ask for a bound method, and mark their own wrapper
     with an attribute that has to stay visible.
+
+    Of an optimizer that holds another one, the inner step counts: the outer one may leave it out, or never be called.
     """
     outer = []
-    while hasattr(getattr(optimizer, "optimizer", None), "param_groups"):
+    while (inner := _inner(optimizer)) is not None:
         outer.append(optimizer)
-        optimizer = optimizer.optimizer
+        optimizer = inner
     local, inside = optimizer.step, False
 
     def step(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -561,6 +602,12 @@ def watch(optimizer: Any, before: Callable, after: Callable) -> None:
         optimizer.register_step_post_hook(lambda *_: None if inside else after())
     for each in outer:
         _replace_kept(each, optimizer.step)
+
+
+def _inner(optimizer: Any) -> Any:
+    """Return the only optimizer that another one holds, such as those of Accelerate and SAM."""
+    found = [each for each in vars(optimizer).values() if hasattr(each, "param_groups") and hasattr(each, "step")]
+    return found[0] if len(found) == 1 and found[0] is not optimizer else None
 
 
 def _replace_kept(accelerated: Any, step: Callable) -> None:

@@ -107,7 +107,11 @@ def _numpy(leaf: Any) -> Any:
 def _like(leaf: Any, value: Any) -> Any:
     """Return the NumPy array value as an array of the type, and on the device, of leaf."""
     if hasattr(leaf, "detach"):
-        return sys.modules["torch"].from_numpy(value).to(leaf)
+        torch = sys.modules["torch"]
+        made = torch.from_numpy(value).to(leaf.device, leaf.dtype)
+        if isinstance(leaf, torch.nn.Parameter):
+            return torch.nn.Parameter(made, leaf.requires_grad)
+        return made.requires_grad_(leaf.requires_grad)
     value = value.astype(leaf.dtype, copy=False)
     return value if is_array(leaf) else sys.modules["jax"].device_put(value, leaf.sharding)
 

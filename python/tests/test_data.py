@@ -189,6 +189,39 @@ class Parts(unittest.TestCase):
             return loader
         self.passes(make)
 
+    def test_batch_sampler(self):
+        """One of torch's own is as good as batch_size, and a loader with one is divided by samples too."""
+        for name in ("loader", "shard"):
+            def worker(rank):
+                data = Numbers(23)
+                order = torch.utils.data.BatchSampler(torch.utils.data.RandomSampler(data), 4, drop_last=True)
+                peer = gossip.join(torch.nn.Linear(1, 1), rounds=9)
+                found = []
+                for x in getattr(peer, name)(DataLoader(data, batch_sampler=order)):
+                    found.append(x.tolist())
+                    peer.step()
+                return found
+            run = Run(n=2, rounds=2)(worker)
+            for rank in range(2):
+                self.assertEqual([len(x) for x in run.returned[rank]], [4, 4])
+                self.assertEqual({i % 2 for x in run.returned[rank] for i in x}, {rank})
+                order = sum(run.returned[rank], [])
+                self.assertNotEqual(order, sorted(order))
+
+    def test_a_loader_for_each_pass_has_other_orders(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            data = Numbers(20)
+            loaders = [lambda: peer.loader(DataLoader(data, shuffle=True)),
+                       lambda: DataLoader(data, sampler=peer.sampler(data))]
+            found = [[x.item() for x in make()] for make in loaders for _ in range(3)]
+            while not peer.done:
+                peer.step()
+            return found
+        found, = Run(n=1, rounds=1)(worker).returned
+        self.assertEqual(len({tuple(order) for order in found}), 6)
+        self.assertEqual({tuple(sorted(order)) for order in found}, {tuple(float(i) for i in range(20))})
+
     def test_sampler(self):
         def make(peer):
             self.assertEqual(list(peer.sampler(range(6), shuffle=False)), [peer.rank, peer.rank + 2, peer.rank + 4])
