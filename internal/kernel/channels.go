@@ -11,6 +11,46 @@ type Plane struct {
 // A Size is the size of an image: rows of pixels of channels. The channels of a pixel are adjacent.
 type Size struct{ Rows, Pixels, Channels int }
 
+// ChannelSums computes Σ u per channel, in float32 and in the order of Moments.
+func ChannelSums(t Tier, sum []float32, u Plane, s Size) {
+	if t == Off {
+		channelSums(sum, u, s)
+		return
+	}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&u.V[0]}, Steps: [6]int{4 * u.Step}, Coefficients: [3]*float32{&sum[0]},
+	}}
+	for call.next(t, s) {
+		switch {
+		case t == AVX512 && call.part():
+			asm.ChannelSumsPartAVX512(&call.ChannelsCall)
+		case t == AVX512:
+			asm.ChannelSumsAVX512(&call.ChannelsCall)
+		case call.part():
+			asm.ChannelSumsPartAVX2(&call.ChannelsCall)
+		default:
+			asm.ChannelSumsAVX2(&call.ChannelsCall)
+		}
+	}
+}
+
+// channelSums is the definition of ChannelSums.
+func channelSums(sum []float32, u Plane, s Size) {
+	for c := range sum {
+		var chains [4]float32
+		for r := range s.Rows {
+			for j := range s.Pixels {
+				i := j % 4
+				if j >= s.Pixels&^3 {
+					i = 0
+				}
+				chains[i] += u.V[r*u.Step+j*s.Channels+c]
+			}
+		}
+		sum[c] = (chains[0] + chains[1]) + (chains[2] + chains[3])
+	}
+}
+
 // Sums holds Σ u and Σ u·v per channel.
 type Sums struct{ U, UV []float32 }
 
@@ -132,13 +172,38 @@ func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 			call.Coefficients[i] = &c[0]
 		}
 	}
-	call.Rows, call.Quads, call.Singles, call.Pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
+	call.image(s)
 	call.Groups, call.Done = s.Channels/Lanes, 0
 	if t == AVX2 {
 		call.Groups *= 2
 	}
 	return s.Channels / Lanes * Lanes
 }
+
+// image sets the fields of the pixels.
+func (call *channelsCall) image(s Size) {
+	call.Rows, call.Quads, call.Singles, call.Pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
+}
+
+// next prepares the next call of a kernel that leaves no channel to plain Go, and returns whether there is one. The
+// first takes the channels that fill vectors, the second those of a part of one.
+func (call *channelsCall) next(t Tier, s Size) bool {
+	lanes, left := Lanes, s.Channels-call.Done/4
+	if t == AVX2 {
+		lanes /= 2
+	}
+	if left <= 0 || s.Rows == 0 || s.Pixels == 0 {
+		return false
+	}
+	call.image(s)
+	if call.Groups = left / lanes; call.Groups == 0 {
+		call.Groups, call.Mask = 1, laneMask(left)
+	}
+	return true
+}
+
+// part reports whether the call is for a part of a vector.
+func (call *channelsCall) part() bool { return call.Mask[0] != 0 }
 
 // from returns the plane without the first channels.
 func (p Plane) from(channels int) Plane { return Plane{p.V[channels:], p.Step} }

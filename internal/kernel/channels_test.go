@@ -29,6 +29,7 @@ type passCase struct {
 }
 
 var passes = []passCase{
+	{"ChannelSums", func(t Tier, p []Plane, k [][]float32, s Size) { ChannelSums(t, k[0], p[0], s) }},
 	{"Moments", func(t Tier, p []Plane, k [][]float32, s Size) { t.Moments(Sums{k[0], k[1]}, p[0], p[1], s) }},
 	{"MaskedMoments", func(t Tier, p []Plane, k [][]float32, s Size) {
 		t.MaskedMoments(Sums{k[0], k[1]}, p[0], p[1], p[2], s)

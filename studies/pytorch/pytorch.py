@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--avx2", action="store_true", help="hold both to AVX2")
     parser.add_argument("--processes", type=int, default=1, help="how many train at once")
-    parser.add_argument("models", nargs="*", default=["resnet20:32", "mlp:128", "vgg16:32"])
+    parser.add_argument("models", nargs="*", default=["resnet20:32", "lenet:32", "mlp:128", "vgg16:32"])
     args = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
         print("skipped: this Python has no torch (Debian: python3-torch; run it with /usr/bin/python3)")
@@ -83,6 +83,7 @@ WORK = {
     "resnet20": 3 * 40_551_040 - 442_368,
     "resnet110": 3 * 252_887_680 - 442_368,
     "vgg16": 3 * 313_201_664 - 1_769_472,
+    "lenet": 3 * 416_520 - 117_600,
     "mlp": 3 * 203_264 - 200_704,
 }
 

@@ -55,6 +55,12 @@ def vgg16():
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(512, 10))
 
 
+def lenet():
+    layers = [nn.Conv2d(1, 6, 5, 1, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)]
+    return nn.Sequential(*layers)
+
+
 def mlp():
     return nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
 
@@ -63,6 +69,7 @@ MODELS = {
     "resnet20": lambda: (resnet(20), (3, 32, 32)),
     "resnet110": lambda: (resnet(110), (3, 32, 32)),
     "vgg16": lambda: (vgg16(), (3, 32, 32)),
+    "lenet": lambda: (lenet(), (1, 28, 28)),
     "mlp": lambda: (mlp(), (784,)),
 }
 

@@ -99,6 +99,7 @@ type ChannelsCall struct {
 	Groups       int         // of channels that fill a vector; the assembly counts it down
 	Floor        float32     // of the results
 	Done         int         // bytes of the channels dealt with, which the assembly counts
+	Mask         [16]int32   // all bits of the lanes that have a channel, for functions of a part
 }
 
 // ConvolveCall holds the arguments of the tiles of a convolution. Distances are of bytes.

@@ -4,6 +4,16 @@
 
 package asm
 
+// ChannelSumsAVX2 computes the sums of a plane.
+//
+//go:noescape
+func ChannelSumsAVX2(call *ChannelsCall)
+
+// ChannelSumsPartAVX2 computes the sums of a plane.
+//
+//go:noescape
+func ChannelSumsPartAVX2(call *ChannelsCall)
+
 // MomentsAVX2 computes the sums of a plane and of its products with another.
 //
 //go:noescape
@@ -38,6 +48,16 @@ func RectifyAVX2(call *ChannelsCall)
 //
 //go:noescape
 func MaskAVX2(call *ChannelsCall)
+
+// ChannelSumsAVX512 computes the sums of a plane.
+//
+//go:noescape
+func ChannelSumsAVX512(call *ChannelsCall)
+
+// ChannelSumsPartAVX512 computes the sums of a plane.
+//
+//go:noescape
+func ChannelSumsPartAVX512(call *ChannelsCall)
 
 // MomentsAVX512 computes the sums of a plane and of its products with another.
 //

@@ -4,6 +4,154 @@
 
 #include "textflag.h"
 
+// func ChannelSumsAVX2(call *ChannelsCall)
+// Requires: AVX
+TEXT ·ChannelSumsAVX2(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+group:
+	// Begin a group of channels.
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   144(AX), DX
+	MOVQ   (AX), BX
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), DI
+	TESTQ DI, DI
+	JZ    quads
+
+quad:
+	VADDPS (BX)(CX*1), Y0, Y0
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Y1, Y1
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Y2, Y2
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Y3, Y3
+	ADDQ   DX, CX
+	DECQ   DI
+	JNZ    quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), DI
+	TESTQ DI, DI
+	JZ    singles
+
+single:
+	VADDPS (BX)(CX*1), Y0, Y0
+	ADDQ   DX, CX
+	DECQ   DI
+	JNZ    single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	DECQ SI
+	JNZ  row
+
+	// Add up the four chains.
+	VADDPS  Y1, Y0, Y0
+	VADDPS  Y3, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
+	VMOVUPS Y0, (CX)
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func ChannelSumsPartAVX2(call *ChannelsCall)
+// Requires: AVX
+TEXT ·ChannelSumsPartAVX2(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS 176(AX), Y4
+
+group:
+	// Begin a group of channels.
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   144(AX), DX
+	MOVQ   (AX), BX
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), DI
+	TESTQ DI, DI
+	JZ    quads
+
+quad:
+	VMASKMOVPS (BX)(CX*1), Y4, Y5
+	VADDPS     Y5, Y0, Y0
+	ADDQ       DX, CX
+	VMASKMOVPS (BX)(CX*1), Y4, Y5
+	VADDPS     Y5, Y1, Y1
+	ADDQ       DX, CX
+	VMASKMOVPS (BX)(CX*1), Y4, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       DX, CX
+	VMASKMOVPS (BX)(CX*1), Y4, Y5
+	VADDPS     Y5, Y3, Y3
+	ADDQ       DX, CX
+	DECQ       DI
+	JNZ        quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), DI
+	TESTQ DI, DI
+	JZ    singles
+
+single:
+	VMASKMOVPS (BX)(CX*1), Y4, Y5
+	VADDPS     Y5, Y0, Y0
+	ADDQ       DX, CX
+	DECQ       DI
+	JNZ        single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	DECQ SI
+	JNZ  row
+
+	// Add up the four chains.
+	VADDPS     Y1, Y0, Y0
+	VADDPS     Y3, Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	MOVQ       96(AX), CX
+	ADDQ       168(AX), CX
+	VMASKMOVPS Y0, Y4, (CX)
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
 // func MomentsAVX2(call *ChannelsCall)
 // Requires: AVX, FMA3
 TEXT ·MomentsAVX2(SB), NOSPLIT, $0-8
@@ -612,6 +760,155 @@ singles:
 
 	// Count the group, in the call: registers are rare here.
 	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func ChannelSumsAVX512(call *ChannelsCall)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·ChannelSumsAVX512(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+group:
+	// Begin a group of channels.
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   144(AX), DX
+	MOVQ   (AX), BX
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), DI
+	TESTQ DI, DI
+	JZ    quads
+
+quad:
+	VADDPS (BX)(CX*1), Z0, Z0
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Z1, Z1
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Z2, Z2
+	ADDQ   DX, CX
+	VADDPS (BX)(CX*1), Z3, Z3
+	ADDQ   DX, CX
+	DECQ   DI
+	JNZ    quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), DI
+	TESTQ DI, DI
+	JZ    singles
+
+single:
+	VADDPS (BX)(CX*1), Z0, Z0
+	ADDQ   DX, CX
+	DECQ   DI
+	JNZ    single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	DECQ SI
+	JNZ  row
+
+	// Add up the four chains.
+	VADDPS  Z1, Z0, Z0
+	VADDPS  Z3, Z2, Z2
+	VADDPS  Z2, Z0, Z0
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
+	VMOVUPS Z0, (CX)
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func ChannelSumsPartAVX512(call *ChannelsCall)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·ChannelSumsPartAVX512(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS  176(AX), Z0
+	VPMOVD2M Z0, K1
+
+group:
+	// Begin a group of channels.
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   144(AX), DX
+	MOVQ   (AX), BX
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), DI
+	TESTQ DI, DI
+	JZ    quads
+
+quad:
+	VMOVUPS.Z (BX)(CX*1), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      DX, CX
+	VMOVUPS.Z (BX)(CX*1), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      DX, CX
+	VMOVUPS.Z (BX)(CX*1), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      DX, CX
+	VMOVUPS.Z (BX)(CX*1), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	ADDQ      DX, CX
+	DECQ      DI
+	JNZ       quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), DI
+	TESTQ DI, DI
+	JZ    singles
+
+single:
+	VMOVUPS.Z (BX)(CX*1), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      DX, CX
+	DECQ      DI
+	JNZ       single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	DECQ SI
+	JNZ  row
+
+	// Add up the four chains.
+	VADDPS  Z1, Z0, Z0
+	VADDPS  Z3, Z2, Z2
+	VADDPS  Z2, Z0, Z0
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
+	VMOVUPS Z0, K1, (CX)
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x40, 168(AX)
 	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER

@@ -4,6 +4,12 @@
 
 package asm
 
+// ChannelSumsAVX2 computes the sums of a plane.
+func ChannelSumsAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// ChannelSumsPartAVX2 computes the sums of a plane.
+func ChannelSumsPartAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
 // MomentsAVX2 computes the sums of a plane and of its products with another.
 func MomentsAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
@@ -24,6 +30,12 @@ func RectifyAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
 // MaskAVX2 clears a plane where another is not positive.
 func MaskAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// ChannelSumsAVX512 computes the sums of a plane.
+func ChannelSumsAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// ChannelSumsPartAVX512 computes the sums of a plane.
+func ChannelSumsPartAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
 // MomentsAVX512 computes the sums of a plane and of its products with another.
 func MomentsAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }

@@ -14,6 +14,16 @@ func MaxPoolAVX2(call *ChannelsCall)
 //go:noescape
 func MaxPoolGradientAVX2(call *ChannelsCall)
 
+// MaxPoolPartAVX2 takes the largest of each 2×2 pixels.
+//
+//go:noescape
+func MaxPoolPartAVX2(call *ChannelsCall)
+
+// MaxPoolGradientPartAVX2 gives the gradient of each largest pixel to it.
+//
+//go:noescape
+func MaxPoolGradientPartAVX2(call *ChannelsCall)
+
 // MaxPoolAVX512 takes the largest of each 2×2 pixels.
 //
 //go:noescape
@@ -23,3 +33,13 @@ func MaxPoolAVX512(call *ChannelsCall)
 //
 //go:noescape
 func MaxPoolGradientAVX512(call *ChannelsCall)
+
+// MaxPoolPartAVX512 takes the largest of each 2×2 pixels.
+//
+//go:noescape
+func MaxPoolPartAVX512(call *ChannelsCall)
+
+// MaxPoolGradientPartAVX512 gives the gradient of each largest pixel to it.
+//
+//go:noescape
+func MaxPoolGradientPartAVX512(call *ChannelsCall)

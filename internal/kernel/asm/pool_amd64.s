@@ -136,26 +136,26 @@ quad:
 	LEAQ (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Y0
-	VMOVUPS (R10)(CX*1), Y1
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R10)(CX*1), Y2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS  $0x00, (DI)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R13*1)
-	VCMPPS  $0x00, (DI)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R14*1)
-	VCMPPS  $0x00, (R8)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R13*1)
-	VCMPPS  $0x00, (R8)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R14*1)
+	VCMPPS  $0x00, (DI)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R13*1)
+	VCMPPS  $0x00, (DI)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R14*1)
+	VCMPPS  $0x00, (R8)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R13*1)
+	VCMPPS  $0x00, (R8)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R14*1)
 	ADDQ    DX, CX
 	LEAQ    (CX)(CX*1), R13
 	LEAQ    (R13)(DX*1), R14
@@ -163,26 +163,26 @@ quad:
 	LEAQ    (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Y0
-	VMOVUPS (R10)(CX*1), Y1
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R10)(CX*1), Y2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS  $0x00, (DI)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R13*1)
-	VCMPPS  $0x00, (DI)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R14*1)
-	VCMPPS  $0x00, (R8)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R13*1)
-	VCMPPS  $0x00, (R8)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R14*1)
+	VCMPPS  $0x00, (DI)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R13*1)
+	VCMPPS  $0x00, (DI)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R14*1)
+	VCMPPS  $0x00, (R8)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R13*1)
+	VCMPPS  $0x00, (R8)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R14*1)
 	ADDQ    DX, CX
 	LEAQ    (CX)(CX*1), R13
 	LEAQ    (R13)(DX*1), R14
@@ -190,26 +190,26 @@ quad:
 	LEAQ    (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Y0
-	VMOVUPS (R10)(CX*1), Y1
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R10)(CX*1), Y2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS  $0x00, (DI)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R13*1)
-	VCMPPS  $0x00, (DI)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R14*1)
-	VCMPPS  $0x00, (R8)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R13*1)
-	VCMPPS  $0x00, (R8)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R14*1)
+	VCMPPS  $0x00, (DI)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R13*1)
+	VCMPPS  $0x00, (DI)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R14*1)
+	VCMPPS  $0x00, (R8)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R13*1)
+	VCMPPS  $0x00, (R8)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R14*1)
 	ADDQ    DX, CX
 	LEAQ    (CX)(CX*1), R13
 	LEAQ    (R13)(DX*1), R14
@@ -217,26 +217,26 @@ quad:
 	LEAQ    (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Y0
-	VMOVUPS (R10)(CX*1), Y1
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R10)(CX*1), Y2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS  $0x00, (DI)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R13*1)
-	VCMPPS  $0x00, (DI)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R14*1)
-	VCMPPS  $0x00, (R8)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R13*1)
-	VCMPPS  $0x00, (R8)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R14*1)
+	VCMPPS  $0x00, (DI)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R13*1)
+	VCMPPS  $0x00, (DI)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R14*1)
+	VCMPPS  $0x00, (R8)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R13*1)
+	VCMPPS  $0x00, (R8)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R14*1)
 	ADDQ    DX, CX
 	DECQ    R12
 	JNZ     quad
@@ -254,29 +254,362 @@ single:
 	LEAQ (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Y0
-	VMOVUPS (R10)(CX*1), Y1
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS (R10)(CX*1), Y2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS  $0x00, (DI)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R13*1)
-	VCMPPS  $0x00, (DI)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (BX)(R14*1)
-	VCMPPS  $0x00, (R8)(R15*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R13*1)
-	VCMPPS  $0x00, (R8)(BP*1), Y0, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (SI)(R14*1)
+	VCMPPS  $0x00, (DI)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R13*1)
+	VCMPPS  $0x00, (DI)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (BX)(R14*1)
+	VCMPPS  $0x00, (R8)(R15*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R13*1)
+	VCMPPS  $0x00, (R8)(BP*1), Y1, Y0
+	VANDPS  Y2, Y0, Y0
+	VXORPS  Y0, Y2, Y2
+	VMOVUPS Y0, (SI)(R14*1)
 	ADDQ    DX, CX
 	DECQ    R12
 	JNZ     single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
+	ADDQ 72(AX), R8
+	ADDQ 80(AX), R9
+	ADDQ 88(AX), R10
+	DECQ R11
+	JNZ  row
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func MaxPoolPartAVX2(call *ChannelsCall)
+// Requires: AVX
+TEXT ·MaxPoolPartAVX2(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS 176(AX), Y0
+
+group:
+	// Begin a group of channels.
+	MOVQ 144(AX), DX
+	MOVQ (AX), BX
+	ADDQ 168(AX), BX
+	MOVQ 8(AX), SI
+	ADDQ 168(AX), SI
+	MOVQ 16(AX), DI
+	ADDQ 168(AX), DI
+	MOVQ 120(AX), R8
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), R9
+	TESTQ R9, R9
+	JZ    quads
+
+quad:
+	LEAQ       (CX)(CX*1), R10
+	LEAQ       (R10)(DX*1), R11
+	VMASKMOVPS (SI)(R10*1), Y0, Y1
+	VMASKMOVPS (SI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (BX)(CX*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R10
+	LEAQ       (R10)(DX*1), R11
+	VMASKMOVPS (SI)(R10*1), Y0, Y1
+	VMASKMOVPS (SI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (BX)(CX*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R10
+	LEAQ       (R10)(DX*1), R11
+	VMASKMOVPS (SI)(R10*1), Y0, Y1
+	VMASKMOVPS (SI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (BX)(CX*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R10
+	LEAQ       (R10)(DX*1), R11
+	VMASKMOVPS (SI)(R10*1), Y0, Y1
+	VMASKMOVPS (SI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (BX)(CX*1)
+	ADDQ       DX, CX
+	DECQ       R9
+	JNZ        quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), R9
+	TESTQ R9, R9
+	JZ    singles
+
+single:
+	LEAQ       (CX)(CX*1), R10
+	LEAQ       (R10)(DX*1), R11
+	VMASKMOVPS (SI)(R10*1), Y0, Y1
+	VMASKMOVPS (SI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS (DI)(R11*1), Y0, Y2
+	VMAXPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (BX)(CX*1)
+	ADDQ       DX, CX
+	DECQ       R9
+	JNZ        single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
+	DECQ R8
+	JNZ  row
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func MaxPoolGradientPartAVX2(call *ChannelsCall)
+// Requires: AVX
+TEXT ·MaxPoolGradientPartAVX2(SB), NOSPLIT, $8-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS 176(AX), Y0
+
+group:
+	// Begin a group of channels.
+	MOVQ 144(AX), DX
+	MOVQ (AX), BX
+	ADDQ 168(AX), BX
+	MOVQ 8(AX), SI
+	ADDQ 168(AX), SI
+	MOVQ 16(AX), DI
+	ADDQ 168(AX), DI
+	MOVQ 24(AX), R8
+	ADDQ 168(AX), R8
+	MOVQ 32(AX), R9
+	ADDQ 168(AX), R9
+	MOVQ 40(AX), R10
+	ADDQ 168(AX), R10
+	MOVQ 120(AX), R11
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), R12
+	TESTQ R12, R12
+	JZ    quads
+
+quad:
+	LEAQ (CX)(CX*1), R13
+	LEAQ (R13)(DX*1), R14
+	LEAQ (CX)(CX*1), R15
+	LEAQ (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMASKMOVPS (R9)(CX*1), Y0, Y2
+	VMASKMOVPS (R10)(CX*1), Y0, Y3
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMASKMOVPS (DI)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R13*1)
+	VMASKMOVPS (DI)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R14*1)
+	VMASKMOVPS (R8)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R13*1)
+	VMASKMOVPS (R8)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R14*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R13
+	LEAQ       (R13)(DX*1), R14
+	LEAQ       (CX)(CX*1), R15
+	LEAQ       (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMASKMOVPS (R9)(CX*1), Y0, Y2
+	VMASKMOVPS (R10)(CX*1), Y0, Y3
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMASKMOVPS (DI)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R13*1)
+	VMASKMOVPS (DI)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R14*1)
+	VMASKMOVPS (R8)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R13*1)
+	VMASKMOVPS (R8)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R14*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R13
+	LEAQ       (R13)(DX*1), R14
+	LEAQ       (CX)(CX*1), R15
+	LEAQ       (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMASKMOVPS (R9)(CX*1), Y0, Y2
+	VMASKMOVPS (R10)(CX*1), Y0, Y3
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMASKMOVPS (DI)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R13*1)
+	VMASKMOVPS (DI)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R14*1)
+	VMASKMOVPS (R8)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R13*1)
+	VMASKMOVPS (R8)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R14*1)
+	ADDQ       DX, CX
+	LEAQ       (CX)(CX*1), R13
+	LEAQ       (R13)(DX*1), R14
+	LEAQ       (CX)(CX*1), R15
+	LEAQ       (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMASKMOVPS (R9)(CX*1), Y0, Y2
+	VMASKMOVPS (R10)(CX*1), Y0, Y3
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMASKMOVPS (DI)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R13*1)
+	VMASKMOVPS (DI)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R14*1)
+	VMASKMOVPS (R8)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R13*1)
+	VMASKMOVPS (R8)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R14*1)
+	ADDQ       DX, CX
+	DECQ       R12
+	JNZ        quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), R12
+	TESTQ R12, R12
+	JZ    singles
+
+single:
+	LEAQ (CX)(CX*1), R13
+	LEAQ (R13)(DX*1), R14
+	LEAQ (CX)(CX*1), R15
+	LEAQ (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMASKMOVPS (R9)(CX*1), Y0, Y2
+	VMASKMOVPS (R10)(CX*1), Y0, Y3
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMASKMOVPS (DI)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R13*1)
+	VMASKMOVPS (DI)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (BX)(R14*1)
+	VMASKMOVPS (R8)(R15*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R13*1)
+	VMASKMOVPS (R8)(BP*1), Y0, Y1
+	VCMPPS     $0x00, Y1, Y2, Y1
+	VANDPS     Y3, Y1, Y1
+	VXORPS     Y1, Y3, Y3
+	VMASKMOVPS Y1, Y0, (SI)(R14*1)
+	ADDQ       DX, CX
+	DECQ       R12
+	JNZ        single
 
 singles:
 	// Go on to the next row of each plane.
@@ -428,26 +761,26 @@ quad:
 	LEAQ (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Z0
-	VMOVUPS (R10)(CX*1), Z1
+	VMOVUPS (R9)(CX*1), Z1
+	VMOVUPS (R10)(CX*1), Z2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS    $0x00, (DI)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R13*1)
-	VCMPPS    $0x00, (DI)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R14*1)
-	VCMPPS    $0x00, (R8)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R13*1)
-	VCMPPS    $0x00, (R8)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R14*1)
+	VCMPPS    $0x00, (DI)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R13*1)
+	VCMPPS    $0x00, (DI)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R14*1)
+	VCMPPS    $0x00, (R8)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R13*1)
+	VCMPPS    $0x00, (R8)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R14*1)
 	ADDQ      DX, CX
 	LEAQ      (CX)(CX*1), R13
 	LEAQ      (R13)(DX*1), R14
@@ -455,26 +788,26 @@ quad:
 	LEAQ      (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Z0
-	VMOVUPS (R10)(CX*1), Z1
+	VMOVUPS (R9)(CX*1), Z1
+	VMOVUPS (R10)(CX*1), Z2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS    $0x00, (DI)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R13*1)
-	VCMPPS    $0x00, (DI)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R14*1)
-	VCMPPS    $0x00, (R8)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R13*1)
-	VCMPPS    $0x00, (R8)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R14*1)
+	VCMPPS    $0x00, (DI)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R13*1)
+	VCMPPS    $0x00, (DI)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R14*1)
+	VCMPPS    $0x00, (R8)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R13*1)
+	VCMPPS    $0x00, (R8)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R14*1)
 	ADDQ      DX, CX
 	LEAQ      (CX)(CX*1), R13
 	LEAQ      (R13)(DX*1), R14
@@ -482,26 +815,26 @@ quad:
 	LEAQ      (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Z0
-	VMOVUPS (R10)(CX*1), Z1
+	VMOVUPS (R9)(CX*1), Z1
+	VMOVUPS (R10)(CX*1), Z2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS    $0x00, (DI)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R13*1)
-	VCMPPS    $0x00, (DI)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R14*1)
-	VCMPPS    $0x00, (R8)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R13*1)
-	VCMPPS    $0x00, (R8)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R14*1)
+	VCMPPS    $0x00, (DI)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R13*1)
+	VCMPPS    $0x00, (DI)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R14*1)
+	VCMPPS    $0x00, (R8)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R13*1)
+	VCMPPS    $0x00, (R8)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R14*1)
 	ADDQ      DX, CX
 	LEAQ      (CX)(CX*1), R13
 	LEAQ      (R13)(DX*1), R14
@@ -509,26 +842,26 @@ quad:
 	LEAQ      (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Z0
-	VMOVUPS (R10)(CX*1), Z1
+	VMOVUPS (R9)(CX*1), Z1
+	VMOVUPS (R10)(CX*1), Z2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS    $0x00, (DI)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R13*1)
-	VCMPPS    $0x00, (DI)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R14*1)
-	VCMPPS    $0x00, (R8)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R13*1)
-	VCMPPS    $0x00, (R8)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R14*1)
+	VCMPPS    $0x00, (DI)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R13*1)
+	VCMPPS    $0x00, (DI)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R14*1)
+	VCMPPS    $0x00, (R8)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R13*1)
+	VCMPPS    $0x00, (R8)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R14*1)
 	ADDQ      DX, CX
 	DECQ      R12
 	JNZ       quad
@@ -546,26 +879,361 @@ single:
 	LEAQ (R15)(DX*1), BP
 
 	// Load the largest value of a window and its gradient.
-	VMOVUPS (R9)(CX*1), Z0
-	VMOVUPS (R10)(CX*1), Z1
+	VMOVUPS (R9)(CX*1), Z1
+	VMOVUPS (R10)(CX*1), Z2
 
 	// Give it to the first pixel with that value, and 0 to the others.
-	VCMPPS    $0x00, (DI)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R13*1)
-	VCMPPS    $0x00, (DI)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (BX)(R14*1)
-	VCMPPS    $0x00, (R8)(R15*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R13*1)
-	VCMPPS    $0x00, (R8)(BP*1), Z0, K1
-	VMOVAPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (SI)(R14*1)
+	VCMPPS    $0x00, (DI)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R13*1)
+	VCMPPS    $0x00, (DI)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (BX)(R14*1)
+	VCMPPS    $0x00, (R8)(R15*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R13*1)
+	VCMPPS    $0x00, (R8)(BP*1), Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, (SI)(R14*1)
+	ADDQ      DX, CX
+	DECQ      R12
+	JNZ       single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
+	ADDQ 72(AX), R8
+	ADDQ 80(AX), R9
+	ADDQ 88(AX), R10
+	DECQ R11
+	JNZ  row
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func MaxPoolPartAVX512(call *ChannelsCall)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·MaxPoolPartAVX512(SB), NOSPLIT, $0-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS  176(AX), Z0
+	VPMOVD2M Z0, K1
+
+group:
+	// Begin a group of channels.
+	MOVQ 144(AX), DX
+	MOVQ (AX), BX
+	ADDQ 168(AX), BX
+	MOVQ 8(AX), SI
+	ADDQ 168(AX), SI
+	MOVQ 16(AX), DI
+	ADDQ 168(AX), DI
+	MOVQ 120(AX), R8
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), R9
+	TESTQ R9, R9
+	JZ    quads
+
+quad:
+	LEAQ      (CX)(CX*1), R10
+	LEAQ      (R10)(DX*1), R11
+	VMOVUPS.Z (SI)(R10*1), K1, Z0
+	VMOVUPS.Z (SI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)(CX*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R10
+	LEAQ      (R10)(DX*1), R11
+	VMOVUPS.Z (SI)(R10*1), K1, Z0
+	VMOVUPS.Z (SI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)(CX*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R10
+	LEAQ      (R10)(DX*1), R11
+	VMOVUPS.Z (SI)(R10*1), K1, Z0
+	VMOVUPS.Z (SI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)(CX*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R10
+	LEAQ      (R10)(DX*1), R11
+	VMOVUPS.Z (SI)(R10*1), K1, Z0
+	VMOVUPS.Z (SI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)(CX*1)
+	ADDQ      DX, CX
+	DECQ      R9
+	JNZ       quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), R9
+	TESTQ R9, R9
+	JZ    singles
+
+single:
+	LEAQ      (CX)(CX*1), R10
+	LEAQ      (R10)(DX*1), R11
+	VMOVUPS.Z (SI)(R10*1), K1, Z0
+	VMOVUPS.Z (SI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS.Z (DI)(R11*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (BX)(CX*1)
+	ADDQ      DX, CX
+	DECQ      R9
+	JNZ       single
+
+singles:
+	// Go on to the next row of each plane.
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
+	DECQ R8
+	JNZ  row
+
+	// Count the group, in the call: registers are rare here.
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
+	JNZ  group
+	VZEROUPPER
+	RET
+
+// func MaxPoolGradientPartAVX512(call *ChannelsCall)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·MaxPoolGradientPartAVX512(SB), NOSPLIT, $8-8
+	// Load the address of the call.
+	MOVQ call+0(FP), AX
+
+	// Load the mask of the lanes that have a channel.
+	VMOVUPS  176(AX), Z0
+	VPMOVD2M Z0, K1
+
+group:
+	// Begin a group of channels.
+	MOVQ 144(AX), DX
+	MOVQ (AX), BX
+	ADDQ 168(AX), BX
+	MOVQ 8(AX), SI
+	ADDQ 168(AX), SI
+	MOVQ 16(AX), DI
+	ADDQ 168(AX), DI
+	MOVQ 24(AX), R8
+	ADDQ 168(AX), R8
+	MOVQ 32(AX), R9
+	ADDQ 168(AX), R9
+	MOVQ 40(AX), R10
+	ADDQ 168(AX), R10
+	MOVQ 120(AX), R11
+
+row:
+	XORQ CX, CX
+
+	// Do the pixels of the row by fours.
+	MOVQ  128(AX), R12
+	TESTQ R12, R12
+	JZ    quads
+
+quad:
+	LEAQ (CX)(CX*1), R13
+	LEAQ (R13)(DX*1), R14
+	LEAQ (CX)(CX*1), R15
+	LEAQ (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMOVUPS.Z (R9)(CX*1), K1, Z1
+	VMOVUPS.Z (R10)(CX*1), K1, Z2
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMOVUPS.Z (DI)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R13*1)
+	VMOVUPS.Z (DI)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R14*1)
+	VMOVUPS.Z (R8)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z (R8)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R14*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R13
+	LEAQ      (R13)(DX*1), R14
+	LEAQ      (CX)(CX*1), R15
+	LEAQ      (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMOVUPS.Z (R9)(CX*1), K1, Z1
+	VMOVUPS.Z (R10)(CX*1), K1, Z2
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMOVUPS.Z (DI)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R13*1)
+	VMOVUPS.Z (DI)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R14*1)
+	VMOVUPS.Z (R8)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z (R8)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R14*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R13
+	LEAQ      (R13)(DX*1), R14
+	LEAQ      (CX)(CX*1), R15
+	LEAQ      (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMOVUPS.Z (R9)(CX*1), K1, Z1
+	VMOVUPS.Z (R10)(CX*1), K1, Z2
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMOVUPS.Z (DI)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R13*1)
+	VMOVUPS.Z (DI)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R14*1)
+	VMOVUPS.Z (R8)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z (R8)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R14*1)
+	ADDQ      DX, CX
+	LEAQ      (CX)(CX*1), R13
+	LEAQ      (R13)(DX*1), R14
+	LEAQ      (CX)(CX*1), R15
+	LEAQ      (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMOVUPS.Z (R9)(CX*1), K1, Z1
+	VMOVUPS.Z (R10)(CX*1), K1, Z2
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMOVUPS.Z (DI)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R13*1)
+	VMOVUPS.Z (DI)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R14*1)
+	VMOVUPS.Z (R8)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z (R8)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R14*1)
+	ADDQ      DX, CX
+	DECQ      R12
+	JNZ       quad
+
+quads:
+	// Do the rest one by one.
+	MOVQ  136(AX), R12
+	TESTQ R12, R12
+	JZ    singles
+
+single:
+	LEAQ (CX)(CX*1), R13
+	LEAQ (R13)(DX*1), R14
+	LEAQ (CX)(CX*1), R15
+	LEAQ (R15)(DX*1), BP
+
+	// Load the largest value of a window and its gradient.
+	VMOVUPS.Z (R9)(CX*1), K1, Z1
+	VMOVUPS.Z (R10)(CX*1), K1, Z2
+
+	// Give it to the first pixel with that value, and 0 to the others.
+	VMOVUPS.Z (DI)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R13*1)
+	VMOVUPS.Z (DI)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (BX)(R14*1)
+	VMOVUPS.Z (R8)(R15*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z (R8)(BP*1), K1, Z0
+	VCMPPS    $0x00, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	VXORPS    Z0, Z2, Z2
+	VMOVUPS   Z0, K1, (SI)(R14*1)
 	ADDQ      DX, CX
 	DECQ      R12
 	JNZ       single

@@ -10,8 +10,20 @@ func MaxPoolAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 // MaxPoolGradientAVX2 gives the gradient of each largest pixel to it.
 func MaxPoolGradientAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
+// MaxPoolPartAVX2 takes the largest of each 2×2 pixels.
+func MaxPoolPartAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// MaxPoolGradientPartAVX2 gives the gradient of each largest pixel to it.
+func MaxPoolGradientPartAVX2(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
 // MaxPoolAVX512 takes the largest of each 2×2 pixels.
 func MaxPoolAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
 
 // MaxPoolGradientAVX512 gives the gradient of each largest pixel to it.
 func MaxPoolGradientAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// MaxPoolPartAVX512 takes the largest of each 2×2 pixels.
+func MaxPoolPartAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }
+
+// MaxPoolGradientPartAVX512 gives the gradient of each largest pixel to it.
+func MaxPoolGradientPartAVX512(call *ChannelsCall) { panic("asm: no assembly in this build") }

@@ -10,7 +10,9 @@ import (
 // channels at a time.
 func channels(c *build.Context) {
 	for _, w := range widths(c, "channels") {
-		p := sweep{w}
+		p := sweep{width: w}
+		p.channelSums()
+		sweep{w, true}.channelSums()
 		p.moments()
 		p.maskedMoments()
 		p.normalize("Normalize", 2)
@@ -21,8 +23,11 @@ func channels(c *build.Context) {
 	}
 }
 
-// A sweep goes over the pixels of up to six planes together.
-type sweep struct{ width }
+// A sweep goes over the pixels of up to six planes together. With part set, some of the last lanes have no channel.
+type sweep struct {
+	width
+	part bool
+}
 
 // A walk is the state of the loops over an image.
 type walk struct {
@@ -31,6 +36,7 @@ type walk struct {
 	planes []reg.GPVirtual // first bytes of the row
 	at     reg.GPVirtual   // bytes from there to the pixel
 	pixel  reg.GPVirtual   // bytes of a pixel
+	mask   reg.Register    // of the lanes with a channel, for a part
 }
 
 // A visit is the work of one function. Code of begin and end comes before and after the rows of a
@@ -47,9 +53,65 @@ func (w *walk) pixelOf(plane int) operand.Mem {
 	return operand.Mem{Base: w.planes[plane], Index: w.at, Scale: 1}
 }
 
+// read returns what a plane has at m, to be read once. Lanes without a channel are not read and are 0.
+func (w *walk) read(m operand.Mem) operand.Op {
+	if !w.part {
+		return m
+	}
+	v := w.vector()
+	if w.wide {
+		w.c.VMOVUPS_Z(m, w.mask, v)
+	} else {
+		w.c.VMASKMOVPS(m, w.mask, v)
+	}
+	return v
+}
+
+// load reads what a plane has at m to a vector.
+func (w *walk) load(m operand.Mem) reg.VecVirtual {
+	if v, ok := w.read(m).(reg.VecVirtual); ok {
+		return v
+	}
+	v := w.vector()
+	w.c.VMOVUPS(m, v)
+	return v
+}
+
+// write writes v to m, without the lanes that have no channel.
+func (w *walk) write(v reg.VecVirtual, m operand.Mem) {
+	switch {
+	case !w.part:
+		w.c.VMOVUPS(v, m)
+	case w.wide:
+		w.c.VMOVUPS(v, w.mask, m)
+	default:
+		w.c.VMASKMOVPS(v, w.mask, m)
+	}
+}
+
+// loadMask reads the mask of a part.
+func (w *walk) loadMask() {
+	if !w.part {
+		return
+	}
+	w.c.Comment("Load the mask of the lanes that have a channel.")
+	v := w.vector()
+	w.c.VMOVUPS(w.call.field("Mask", 0), v)
+	w.mask = v
+	if w.wide {
+		k := w.c.K()
+		w.c.VPMOVD2M(v, k)
+		w.mask = k
+	}
+}
+
 // run writes the loops over groups of channels, rows and pixels.
 func (p sweep) run(name, doc string, do visit) {
+	if p.part {
+		name += "Part"
+	}
 	w := &walk{sweep: p, call: p.called(name, channelsCall(), "", doc)}
+	w.loadMask()
 	w.c.Label("group")
 	w.c.Comment("Begin a group of channels.")
 	if do.begin != nil {
@@ -125,6 +187,25 @@ func (p sweep) writeSums(s []reg.VecVirtual) func(w *walk) {
 			p.c.VMOVUPS(s[k], operand.Mem{Base: to})
 		}
 	}
+}
+
+// channelSums writes Σ u.
+func (p sweep) channelSums() {
+	s, clear := p.zeros(4)
+	p.run("ChannelSums", "computes the sums of a plane.", visit{
+		planes: 1, chains: 4, begin: clear,
+		body: func(w *walk, i int) { p.c.VADDPS(w.read(w.pixelOf(0)), s[i], s[i]) },
+		end: func(w *walk) {
+			p.c.Comment("Add up the four chains.")
+			p.c.VADDPS(s[1], s[0], s[0])
+			p.c.VADDPS(s[3], s[2], s[2])
+			p.c.VADDPS(s[2], s[0], s[0])
+			to := p.c.GP64()
+			p.c.MOVQ(w.call.field("Coefficients", 0), to)
+			p.c.ADDQ(w.call.field("Done", 0), to)
+			w.write(s[0], operand.Mem{Base: to})
+		},
+	})
 }
 
 // moments writes Σ u and Σ u·v.

@@ -10,9 +10,11 @@ import (
 // at twice the distance.
 func pool(c *build.Context) {
 	for _, w := range widths(c, "pool") {
-		p := sweep{w}
-		p.maxPool()
-		p.maxPoolGradient()
+		for _, part := range []bool{false, true} {
+			p := sweep{w, part}
+			p.maxPool()
+			p.maxPoolGradient()
+		}
 	}
 }
 
@@ -34,12 +36,12 @@ func (p sweep) maxPool() {
 	p.run("MaxPool", "takes the largest of each 2×2 pixels.", visit{
 		planes: 3, chains: 1,
 		body: func(w *walk, _ int) {
-			x, y := w.window(1), p.vector()
-			p.c.VMOVUPS(x[0], y)
+			x := w.window(1)
+			y := w.load(x[0])
 			for _, m := range x[1:] {
-				p.c.VMAXPS(m, y, y)
+				p.c.VMAXPS(w.read(m), y, y)
 			}
-			p.c.VMOVUPS(y, w.pixelOf(0))
+			w.write(y, w.pixelOf(0))
 		},
 	})
 }
@@ -51,22 +53,21 @@ func (p sweep) maxPoolGradient() {
 		planes: 6, chains: 1,
 		body: func(w *walk, _ int) {
 			dx, x := w.window(0), w.window(2)
-			y, dy, d := p.vector(), p.vector(), p.vector()
+			d := p.vector()
 			p.c.Comment("Load the largest value of a window and its gradient.")
-			p.c.VMOVUPS(w.pixelOf(4), y)
-			p.c.VMOVUPS(w.pixelOf(5), dy)
+			y, dy := w.load(w.pixelOf(4)), w.load(w.pixelOf(5))
 			p.c.Comment("Give it to the first pixel with that value, and 0 to the others.")
 			for i := range x {
 				if p.wide {
 					k := p.c.K()
-					p.c.VCMPPS(equal, x[i], y, k)
+					p.c.VCMPPS(equal, w.read(x[i]), y, k)
 					p.c.VMOVAPS_Z(dy, k, d)
 				} else {
-					p.c.VCMPPS(equal, x[i], y, d)
+					p.c.VCMPPS(equal, w.read(x[i]), y, d)
 					p.c.VANDPS(dy, d, d)
 				}
 				p.c.VXORPS(d, dy, dy)
-				p.c.VMOVUPS(d, dx[i])
+				w.write(d, dx[i])
 			}
 		},
 	})

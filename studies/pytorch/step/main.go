@@ -31,7 +31,7 @@ type result struct {
 }
 
 func main() {
-	name := flag.String("model", "resnet20", "resnet20, resnet110, vgg16 or mlp (784-256-10)")
+	name := flag.String("model", "resnet20", "resnet20, resnet110, vgg16, lenet or mlp (784-256-10)")
 	batch := flag.Int("batch", 32, "samples of a step")
 	length := flag.Duration("for", 3*time.Second, "how long to measure")
 	flag.Parse()
@@ -87,6 +87,8 @@ func specOf(name string, batch int) (model.Spec, error) {
 		s.Name, s.Depth = "resnet", 110
 	case "vgg16":
 		s.Name = "vgg16"
+	case "lenet":
+		s.Name, s.Shape, s.Norm = "lenet", sample.Shape{H: 28, W: 28, C: 1}, ""
 	case "mlp":
 		s.Name, s.Hidden, s.Shape = "mlp", []int{256}, sample.Shape{H: 28, W: 28, C: 1}
 	default:
