@@ -21,12 +21,13 @@ type edge struct {
 
 // An end is one end of an edge, as its worker recorded or answered.
 type end struct {
-	off  bool         // switched off by the policy reweight
-	sent int64        // bytes on the wire, over all processes of the worker; 0: unknown
-	rate float64      // bytes sent a second; NaN: unknown
-	lost int64        // connections that ended without a bye
-	path *record.Path // nil: unknown
-	over string       // address of the last path in the record
+	off    bool         // switched off by the policy reweight
+	silent bool         // a member that has not heard the other one for a while
+	sent   int64        // bytes on the wire, over all processes of the worker; 0: unknown
+	rate   float64      // bytes sent a second; NaN: unknown
+	lost   int64        // connections that ended without a bye
+	path   *record.Path // nil: unknown
+	over   string       // address of the last path in the record
 
 	account time.Duration // of the last account in the record
 	asked   bool
@@ -165,7 +166,7 @@ func (e *edge) state(ends [2]*worker, running bool) string {
 		return edgeUnknown
 	case e.ends[0].asked && !e.ends[0].link.Up, e.ends[1].asked && !e.ends[1].link.Up:
 		return edgeDown
-	case ends[0].State == record.Returning, ends[1].State == record.Returning:
+	case e.ends[0].silent, e.ends[1].silent, ends[0].State == record.Returning, ends[1].State == record.Returning:
 		return edgeDown
 	case ends[0].Last.Round > 0 && ends[1].Last.Round > 0, e.ends[0].asked:
 		return edgeUp

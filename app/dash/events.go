@@ -21,6 +21,7 @@ const (
 	edgeEvent  = "edge"  // an edge is switched off or on
 	scoreEvent = "score" // the mean model was tested
 	finalEvent = "final" // a worker has its result
+	viewEvent  = "view"  // a view begins, where members come and go
 )
 
 // An Event is a line for people about something that happened.

@@ -4,7 +4,7 @@ import "gossiptrainer/internal/record"
 
 // A Peer is a worker as the page reads it.
 type Peer struct {
-	Rank    int          `json:"rank"`
+	Rank    int          `json:"rank"` // where members come and go: the id
 	State   record.State `json:"state"`
 	Detail  string       `json:"detail"`
 	Missing []int        `json:"missing"`

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/membership"
 	"gossiptrainer/topology"
 )
 
@@ -18,13 +19,21 @@ type plan struct {
 	name, describe, method, graph string
 
 	workers, rounds, every int
-	edges                  []planned
+	local                  int                // rounds of an exchange
+	open                   bool               // members come and go
+	base                   topology.Spec      // then the graph of the views, whose size does not count
 	uplink                 float64            // bytes a second that a worker sends at most; 0: no limit
 	limits                 map[[2]int]float64 // the same of edges with limits of their own
 	began                  time.Time
 	facts                  explain.Facts
-	layout                 Layout
-	phases                 [][][2]int
+	drawing
+}
+
+// A drawing is the edges of a graph that a page can draw, and how it draws them.
+type drawing struct {
+	edges  []planned
+	layout Layout
+	phases [][][2]int
 }
 
 // A Layout says how the page arranges the workers.
@@ -60,7 +69,7 @@ func planOf(place runfolder.Place) plan {
 	cfg := loaded.Config
 	p.name, p.method, p.graph = cfg.Name, cfg.Method().String(), cfg.Topology.Kind
 	p.workers, p.rounds, p.every = cfg.Topology.Size, cfg.Train.Rounds.Known(), cfg.Output.Every
-	p.facts = runfolder.Facts(cfg)
+	p.local, p.open, p.facts = cfg.Algorithm.LocalSteps, cfg.Views(), runfolder.Facts(cfg)
 	run, err := experiment.New(cfg)
 	if err != nil { // its data may be on another machine
 		return p
@@ -68,7 +77,10 @@ func planOf(place runfolder.Place) plan {
 	shown := describe.Live(run)
 	p.describe, p.method, p.graph = describe.Run(run), shown.Method, shown.Topology
 	p.workers, p.rounds, p.facts.Workers = run.N(), shown.Rounds, run.N()
-	p.draw(run.Graph())
+	p.drawing = drawingOf(run.Graph())
+	if p.open {
+		p.base = membership.Base(run)
+	}
 	network := run.Network()
 	p.uplink, p.limits = network.Uplink.Rate/bitsPerByte, map[[2]int]float64{}
 	for ends, link := range network.Links {
@@ -77,14 +89,14 @@ func planOf(place runfolder.Place) plan {
 	return p
 }
 
-// draw takes the edges of a graph that a page can draw.
-func (p *plan) draw(g *topology.Graph) {
+// drawingOf returns the edges of a graph, none of one that is too large.
+func drawingOf(g *topology.Graph) (d drawing) {
 	all := g.Edges()
 	if len(all) > mostEdges {
-		return
+		return d
 	}
 	spec := g.Spec()
-	p.layout, p.phases = Layout{spec.Kind, spec.Rows, spec.Cols}, phasesOf(g)
+	d.layout, d.phases = Layout{spec.Kind, spec.Rows, spec.Cols}, phasesOf(g)
 	weights := map[[2]int]float64{}
 	for i := range g.N() {
 		for _, e := range g.Row(topology.Rank(i), 0).In {
@@ -97,8 +109,9 @@ func (p *plan) draw(g *topology.Graph) {
 		if !ok { // they meet in a later exchange
 			weight = math.Inf(1)
 		}
-		p.edges = append(p.edges, planned{ends[0], ends[1], weight})
+		d.edges = append(d.edges, planned{ends[0], ends[1], weight})
 	}
+	return d
 }
 
 // phasesOf returns the edges of each exchange of a graph that changes and repeats, nil of other graphs. Edges of a

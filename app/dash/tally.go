@@ -26,6 +26,7 @@ type tally struct {
 	edges   map[[2]int]*edge
 	shown   map[[2]int]shownEdge
 	events  events
+	members memberships
 	now     point
 
 	record *explain.Record
@@ -68,7 +69,7 @@ func (t *tally) grow(workers int) {
 
 // worker returns the worker of a rank, nil where there is none.
 func (t *tally) worker(rank int) *worker {
-	if rank >= 0 && t.plan.workers == 0 {
+	if rank >= 0 && (t.plan.workers == 0 || t.plan.open) {
 		t.grow(rank + 1)
 	}
 	if rank < 0 || rank >= len(t.workers) {
@@ -91,6 +92,10 @@ func (t *tally) see(e record.Event) {
 		return
 	case w == nil:
 		return
+	case e.Status != nil && e.Status.View != nil:
+		t.enter(*e.Status.View)
+		t.hear(w)
+		return
 	case e.Edge != nil:
 		t.edge(*e.Edge)
 		return
@@ -104,9 +109,23 @@ func (t *tally) see(e record.Event) {
 		t.final(*e.Final)
 	}
 	w.see(e, t.version)
+	t.hear(w)
+	if !t.members.has(e.Rank()) {
+		return
+	}
 	if moment, ok := t.beat.See(e); ok {
 		t.now = pointOf(moment, t.version)
 		t.curve.add(t.now)
+	}
+}
+
+// hear notes that the record has something of a worker's own.
+func (t *tally) hear(w *worker) {
+	if w.heard {
+		return
+	}
+	if w.heard = true; t.members.changed > 0 {
+		t.recount()
 	}
 }
 
@@ -121,10 +140,10 @@ func (t *tally) final(f record.Final) {
 		Text: fmt.Sprintf("worker %d is done after %d rounds%s", f.Rank, f.Rounds, results(f.Loss, f.Accuracy))})
 }
 
-// present counts the workers that are not lost.
+// present counts the workers that are not lost; of members those whose results the record has.
 func (t *tally) present() (n int) {
-	for _, w := range t.workers {
-		if !w.Gone() {
+	for id, w := range t.workers {
+		if !w.Gone() && (t.members.changed == 0 || w.heard && t.members.has(id)) {
 			n++
 		}
 	}
@@ -216,6 +235,9 @@ func side(rank, other int) int {
 func (t *tally) look(answers []status.Answer, now time.Time) {
 	byRank := map[int]*status.Answer{}
 	for i := range answers {
+		if t.plan.open && answers[i].State == record.Joining { // it has no id yet
+			continue
+		}
 		byRank[answers[i].Rank] = &answers[i]
 	}
 	for rank, w := range t.workers {
@@ -229,6 +251,10 @@ func (t *tally) look(answers []status.Answer, now time.Time) {
 					e.ends[side(rank, e.a+e.b-rank)].gone()
 				}
 			}
+			continue
+		}
+		if t.plan.open {
+			t.hears(rank, a)
 			continue
 		}
 		for _, link := range a.Links {
@@ -259,6 +285,9 @@ func (t *tally) settle() {
 func (t *tally) peersSince(version int64) []Peer {
 	all, waited := []Peer{}, t.waited()
 	for rank, w := range t.workers {
+		if t.plan.open && w.State == "" { // an id that no view of the record has
+			continue
+		}
 		if w.changed > version || version == 0 {
 			all = append(all, w.show(rank, waited[rank]))
 		}
@@ -269,6 +298,9 @@ func (t *tally) peersSince(version int64) []Peer {
 // edgesSince returns the edges that changed after a version.
 func (t *tally) edgesSince(version int64) []Edge {
 	all := []Edge{}
+	if t.members.changed > version { // the page forgets the edges of the view before
+		version = 0
+	}
 	for _, e := range t.shown {
 		if e.changed > version || version == 0 {
 			all = append(all, e.Edge)

@@ -201,7 +201,7 @@ const simulated = "sim"
 func of(all []status.Answer, dir string) []status.Answer {
 	var own []status.Answer
 	for _, a := range all {
-		if same(a.Folder, dir) {
+		if same(runfolder.OfMember(a.Folder), dir) {
 			own = append(own, a)
 		}
 	}

@@ -20,6 +20,7 @@ type View struct {
 	Reading   figure              `json:"reading"` // share of the record that is read
 	Failed    string              `json:"failed,omitempty"`
 	About     *About              `json:"about,omitempty"`
+	Members   *shownView          `json:"members,omitempty"` // missing: unchanged, or workers stay
 	Progress  *Progress           `json:"progress"`
 	Curve     *Curve              `json:"curve,omitempty"`
 	Scores    *Scores             `json:"scores,omitempty"`
@@ -91,7 +92,8 @@ func (t *track) view(since string) (v *View, stamp string) {
 	l := t.tally
 	v = &View{ID: t.id, Reset: version == 0, Version: latest, Reading: figureOf(t.read), Failed: t.failed,
 		Progress: t.progress(), Curve: l.curve.since(version), Scores: l.scores.since(version),
-		Peers: l.peersSince(version), Edges: l.edgesSince(version), Events: l.events.since(version)}
+		Peers: l.peersSince(version), Edges: l.edgesSince(version), Events: l.events.since(version),
+		Members: l.membersSince(version)}
 	if version == 0 || t.about > version {
 		v.About = t.describe()
 	}
@@ -111,6 +113,9 @@ func (t *track) describe() *About {
 	if s := t.summary; s != nil {
 		a.Ended = s.Ended
 	}
+	if m := t.tally.members; m.changed > 0 {
+		a.Workers = len(m.Now.Members)
+	}
 	a.Mode, a.Virtual = t.mode, t.mode == simulated
 	return a
 }
@@ -125,13 +130,17 @@ func (t *track) progress() *Progress {
 		p.Accuracy = maybe(s.Accuracy.Mean)
 	}
 	received, paced, heard := 0.0, 0.0, 0
+	first := true
 	for i, w := range l.workers {
+		if l.members.changed > 0 && !(w.heard && l.members.has(i)) {
+			continue
+		}
 		round := w.Last.Round
 		if w.live.asked {
 			round = max(round, w.live.answer.Round)
 		}
-		if p.Most = max(p.Most, round); i == 0 {
-			p.Least = round
+		if p.Most = max(p.Most, round); first {
+			p.Least, first = round, false
 		}
 		p.Least = min(p.Least, round)
 		if w.Last.Round == 0 {

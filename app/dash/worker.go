@@ -15,6 +15,7 @@ type worker struct {
 	alone   record.Pace // of its own moments
 	own     *curve
 	pace    float64 // rounds a second, smoothed; NaN: unknown
+	heard   bool    // the record has something of its own
 
 	rates traffic
 	live  vital

@@ -8,11 +8,14 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/topology"
 )
 
-// describeTopology names the graph of a run for people: ring of 8 with slack 0.2.
-func describeTopology(run *experiment.Run) string {
-	s := run.Graph().Spec()
+// describeTopology names the graph of a run for people.
+func describeTopology(run *experiment.Run) string { return Graph(run.Graph().Spec()) }
+
+// Graph names a graph for people: ring of 8 with slack 0.2.
+func Graph(s topology.Spec) string {
 	text := fmt.Sprintf("%s of %d", s.Kind, s.N)
 	if s.Kind.Takes("rows") {
 		text = fmt.Sprintf("%s of %d by %d", s.Kind, s.Rows, s.Cols)

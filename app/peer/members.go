@@ -25,7 +25,7 @@ import (
 // sits takes part in a run whose members come and go. A process beyond the founders is a newcomer.
 func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experiment.Run,
 	child *script.Child) error {
-	dir := seat.Folder(filepath.Dir(p.Path), p.Rank)
+	dir := runfolder.MemberPath(filepath.Dir(p.Path), p.Rank)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/safefile"
@@ -15,6 +16,22 @@ const viewsName = "views.jsonl"
 
 // ViewsPath returns where the log of views of a run is, in its folder.
 func ViewsPath(dir string) string { return filepath.Join(dir, viewsName) }
+
+// membersName is the folder of the members of a lab in a run folder.
+const membersName = "members"
+
+// MemberPath returns the folder of a member of a lab, by the number of its process.
+func MemberPath(dir string, process int) string {
+	return filepath.Join(dir, membersName, strconv.Itoa(process))
+}
+
+// OfMember returns the folder of the run, where dir is that of a member of a lab, or else dir.
+func OfMember(dir string) string {
+	if above := filepath.Dir(dir); filepath.Base(above) == membersName {
+		return filepath.Dir(above)
+	}
+	return dir
+}
 
 // WriteViews writes a log of views to a file.
 func WriteViews(file string, log *view.Log) error {

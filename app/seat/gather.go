@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
@@ -22,11 +21,6 @@ import (
 )
 
 // The members of a lab have folders of their own in the folder of the run: the parent takes their results from there.
-
-// Folder returns the folder of a member, by the number of its process.
-func Folder(dir string, process int) string {
-	return filepath.Join(dir, "members", strconv.Itoa(process))
-}
 
 // resultName is the file with the Result of a member.
 const resultName = "member.json"
@@ -47,7 +41,7 @@ func (r *Result) Keep(dir string) error {
 // of these members. Gather returns their models by rank in the last view, and the views.
 func Gather(s *session.Session) (score.Replicas, []record.Membership, error) {
 	run := s.Run
-	files, err := filepath.Glob(filepath.Join(Folder(s.Folder.Dir, 0), "..", "*", resultName))
+	files, err := filepath.Glob(filepath.Join(runfolder.MemberPath(s.Folder.Dir, 0), "..", "*", resultName))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -92,7 +92,7 @@ func TestFlagsTakeDecimalNumbers(t *testing.T) {
 // Where members come and go, flags that would have no effect are refused.
 func TestViewsTakeNoOtherFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"--also", "limit.rate=1mbit"}, {"--until", "loss=1"}, {"--resume"}, {"--cores", "2"}, {"--dash"}, {"--views", "log"},
+		{"--also", "limit.rate=1mbit"}, {"--until", "loss=1"}, {"--resume"}, {"--cores", "2"}, {"--views", "log"},
 	} {
 		root := newRoot(silentConsole(t))
 		root.SetArgs(append([]string{"sim", "ring8", "--churn", "0.1"}, args...))

@@ -118,7 +118,7 @@ func replayViews(cmd *cobra.Command, c *console, file *runFile, args []string, l
 
 // simViews simulates a run whose members come and go.
 func simViews(cmd *cobra.Command, c *console, file *runFile, args []string, f simFlags) error {
-	if err := without(cmd, "also", "until", "resume", "cores", "dash"); err != nil {
+	if err := without(cmd, "also", "until", "resume", "cores"); err != nil {
 		return err
 	}
 	if costs := f.timing.Compute; costs.Measured || costs.Costs != (cost.Costs{Gradient: costs.Gradient}) {

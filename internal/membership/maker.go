@@ -191,8 +191,16 @@ func Told(log *view.Log) []record.Membership {
 // Noted returns a view for the record of a run.
 func Noted(r view.Record) record.Membership {
 	m := record.Membership{View: r.View, First: r.First, Why: r.Why}
-	for _, id := range r.IDs() {
-		m.Members = append(m.Members, int(id))
+	named := false
+	for _, member := range r.Members {
+		m.Members, m.Names = append(m.Members, int(member.ID)), append(m.Names, member.Name)
+		named = named || member.Name != ""
+	}
+	if !named {
+		m.Names = nil
+	}
+	for _, death := range r.Dead {
+		m.Dead = append(m.Dead, int(death.ID))
 	}
 	return m
 }

@@ -90,6 +90,14 @@ func (p *Pace) See(e Event) (m Moment, complete bool) {
 	return m, true
 }
 
+// Enter lets only these workers count from now on: members of a run come and go.
+func (p *Pace) Enter(workers []int) {
+	gone := func(rank int) bool { return !slices.Contains(workers, rank) }
+	maps.DeleteFunc(p.last, func(rank int, _ *Step) bool { return gone(rank) })
+	maps.DeleteFunc(p.lost, func(rank int, _ bool) bool { return gone(rank) })
+	p.Workers, p.steps = len(workers), 0
+}
+
 // Last returns the last steps of the workers that are not lost, by rank: sums depend on the order.
 func (p *Pace) Last() []*Step {
 	return slices.SortedFunc(maps.Values(p.last), func(a, b *Step) int { return a.Rank - b.Rank })

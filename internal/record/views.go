@@ -61,10 +61,12 @@ type Losses struct {
 
 // A Membership is a record of the log of views, for people.
 type Membership struct {
-	View    int    `json:"view"`
-	First   int    `json:"first"`   // exchange
-	Members []int  `json:"members"` // ids, in ascending order
-	Why     string `json:"why,omitempty"`
+	View    int      `json:"view"`
+	First   int      `json:"first"`           // exchange
+	Members []int    `json:"members"`         // ids, in ascending order
+	Names   []string `json:"names,omitempty"` // of the machines of the members; none where no member has one
+	Dead    []int    `json:"dead,omitempty"`  // ids of those that were silent since the view before
+	Why     string   `json:"why,omitempty"`
 }
 
 // SumLosses sums up the recorded edges of a run of n workers. Workers without an entry in finals are

@@ -128,6 +128,7 @@ type actor struct {
 	leaves   bool
 	took     time.Duration // when its last gradient was ready
 	rounds   int           // it has computed
+	told     int           // views that it has put on record
 	sent     record.Bytes
 	messages record.Messages
 }
@@ -375,6 +376,7 @@ func weight(l member.Letter) int {
 // begins notes that a member begins a round: faults are due, and the round before goes on record.
 func (w *world) begins(a *actor, k int) error {
 	made := w.members.Latest(a.id)
+	w.tell(a)
 	if err := w.note(a, made, k); err != nil {
 		return err
 	}
@@ -387,6 +389,19 @@ func (w *world) begins(a *actor, k int) error {
 	}
 	w.wait()
 	return nil
+}
+
+// tell puts the views that a member knows on record, as each member on a network does.
+func (w *world) tell(a *actor) {
+	log := a.m.Council().Log()
+	if w.happening.Observe == nil || log == nil {
+		return
+	}
+	for ; a.told < log.Len(); a.told++ {
+		noted := membership.Noted(*log.At(a.told))
+		w.happening.Observe(record.Event{Status: &record.Status{Rank: int(a.id), State: record.Training,
+			Here: len(noted.Members), View: &noted}})
+	}
 }
 
 // note puts the rounds that a member has finished on record.

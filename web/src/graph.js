@@ -4,6 +4,7 @@ import { h, s, setAttribute, setText } from "./dom.js";
 import { bytes, count, number, percent, plural } from "./format.js";
 import { icon, shape, states } from "./icons.js";
 import { layout, wraps } from "./layout.js";
+import { memberName, present } from "./members.js";
 import { Mosaic } from "./mosaic.js";
 import { rate, stateText } from "./peers.js";
 
@@ -21,7 +22,8 @@ export class Graph {
   #nodes = new Map();
   #edges = new Map();
   #phase = 0;
-  #current = 0;
+  #ids = []; // of those in the graph
+  #current = 0; // place among them
 
   constructor(host, controls, pick) {
     this.pick = pick;
@@ -42,7 +44,8 @@ export class Graph {
   show(run, chosen) {
     this.run = run;
     this.chosen = chosen;
-    const n = Math.max(run.about?.workers ?? 0, run.peers.size);
+    this.#ids = present(run);
+    const n = this.#ids.length;
     const large = n > LARGEST;
     this.empty.hidden = n > 0;
     this.svg.toggleAttribute("hidden", large || n === 0);
@@ -52,7 +55,7 @@ export class Graph {
     this.#summarize();
     this.#showLegend();
     if (large) {
-      this.mosaic.show(run.ranks, n);
+      this.mosaic.show(this.#ids.map((id) => run.peers.get(id)));
     } else if (n > 0) {
       this.#draw(n);
     }
@@ -61,8 +64,8 @@ export class Graph {
 
   #draw(n) {
     const edges = [...this.run.edges.values()];
-    const form = this.run.about?.layout ?? { kind: (this.run.about?.graph ?? "").split(/[ :]/)[0] };
-    const key = `${this.run.id} ${n} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
+    const form = this.run.members?.layout ?? this.run.about?.layout ?? { kind: (this.run.about?.graph ?? "").split(/[ :]/)[0] };
+    const key = `${this.run.id} ${this.#ids} ${form.kind} ${edges.map(({ a, b }) => `${a}-${b}`)}`;
     if (key !== this.#shape) {
       this.#shape = key;
       this.#build(form, n, edges);
@@ -75,23 +78,25 @@ export class Graph {
   }
 
   #build(form, n, edges) {
-    const pairs = edges.map(({ a, b }) => [a, b]);
+    const at = new Map(this.#ids.map((id, place) => [id, place]));
+    const pairs = edges.map(({ a, b }) => [at.get(a), at.get(b)]);
     const reach = SIZE / 2 - (n > 40 && form.kind !== "torus" ? 24 : 52);
     const unit = layout(form, n, pairs);
     const places = unit.map(([x, y]) => [SIZE / 2 + x * reach, SIZE / 2 + y * reach]);
-    this.#edges = new Map(edges.map((edge) => {
-      const around = wraps(form, unit[edge.a], unit[edge.b], n, pairs);
-      return [`${edge.a}-${edge.b}`, newEdge(places[edge.a], places[edge.b], around, edges.length <= 1.5 * n && n <= 20 ? places : null)];
+    this.#edges = new Map(edges.map((edge, i) => {
+      const [a, b] = pairs[i];
+      const around = wraps(form, unit[a], unit[b], n, pairs);
+      return [`${edge.a}-${edge.b}`, newEdge(places[a], places[b], around, edges.length <= 1.5 * n && n <= 20 ? places : null)];
     }));
     const radius = n > 64 ? 6 : n > 32 ? 9 : n > 16 ? 15 : 21;
-    this.#nodes = new Map(places.map(([x, y], rank) => [rank, newNode(rank, x, y, radius, this.pick)]));
+    this.#nodes = new Map(places.map(([x, y], place) => [this.#ids[place], newNode(this.#ids[place], x, y, radius, this.pick)]));
     this.#current = Math.min(this.#current, n - 1);
     this.svg.replaceChildren(
       s("g", {}, [...this.#edges.values()].map(({ element }) => element)),
       s("g", {}, [...this.#edges.values()].flatMap(({ label }) => label ?? [])),
       s("g", {}, [...this.#nodes.values()].map(({ element }) => element)),
     );
-    this.#nodes.get(this.#current)?.element.setAttribute("tabindex", 0);
+    this.#nodes.get(this.#ids[this.#current])?.element.setAttribute("tabindex", 0);
   }
 
   #drawEdge(edge, fastest) {
@@ -109,7 +114,7 @@ export class Graph {
     const gone = ["returning", "lost", "failed"].includes(peer.state) || peer.here === false && peer.state !== "done";
     const back = this.#justDied(node, peer) && !gone;
     const dead = gone || back;
-    const text = `Peer ${peer.rank}: ${stateText(peer)}${back ? ", just back: its process had ended" : ""}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
+    const text = `Peer ${memberName(peer.rank, this.run.members?.names?.[peer.rank])}: ${stateText(peer)}${back ? ", just back: its process had ended" : ""}${peer.round === undefined ? "" : `, round ${count(peer.round)}`}`;
     setAttribute(node.element, "class", `node ${peer.state}${dead ? " dead" : ""}${n > 32 ? " small" : ""}`);
     setAttribute(node.element, "aria-pressed", this.chosen.has(peer.rank));
     setAttribute(node.element, "aria-label", text);
@@ -133,12 +138,16 @@ export class Graph {
   }
 
   #inPhase(edge) {
-    const phase = this.run.about?.phases?.[this.#phase - 1];
+    const phase = this.#allPhases[this.#phase - 1];
     return !phase || phase.some(([a, b]) => (a === edge.a && b === edge.b) || (a === edge.b && b === edge.a));
   }
 
+  get #allPhases() {
+    return (this.run.members ?? this.run.about)?.phases ?? [];
+  }
+
   #showPhases() {
-    const phases = this.run.about?.phases ?? [];
+    const phases = this.#allPhases;
     this.phases.hidden = phases.length < 2;
     this.slider.max = phases.length;
     this.#phase = Math.min(this.#phase, phases.length);
@@ -153,7 +162,7 @@ export class Graph {
 
   #summarize() {
     const edges = [...this.run.edges.values()];
-    const parts = [this.run.about?.graph, edges.length ? plural(edges.length, "edge") : null];
+    const parts = [this.run.members?.graph ?? this.run.about?.graph, edges.length ? plural(edges.length, "edge") : null];
     for (const state of ["down", "off"]) {
       const n = edges.filter((edge) => edge.state === state).length;
       parts.push(n > 0 ? `${count(n)} ${EDGE_WORDS[state]}` : null);
@@ -197,15 +206,15 @@ export class Graph {
   /** Arrows go from worker to worker; Enter presses the worker. */
   #key(event) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const at = this.#nodes.get(this.#current);
+    const at = this.#nodes.get(this.#ids[this.#current]);
     if (step) {
       at?.element.setAttribute("tabindex", -1);
       this.#current = (this.#current + step + this.#nodes.size) % this.#nodes.size;
-      const next = this.#nodes.get(this.#current).element;
+      const next = this.#nodes.get(this.#ids[this.#current]).element;
       next.setAttribute("tabindex", 0);
       next.focus();
     } else if (event.key === "Enter" || event.key === " ") {
-      this.pick(this.#current);
+      this.pick(this.#ids[this.#current]);
     } else {
       return;
     }

@@ -62,12 +62,14 @@ function drawProgress({ progress, reading, about }) {
 }
 
 /** The row of key figures. */
-export function drawFigures({ progress, scores, about }) {
+export function drawFigures({ progress, scores, about, members }) {
   const p = progress ?? {};
   const test = scores.last("loss");
   const accuracy = p.accuracy ?? scores.last("accuracy");
   const figures = [
     ["Round", count(p.round === undefined ? p.round : Math.floor(p.round))],
+    ["View", count(members?.now.view)],
+    ["Members", count(members?.now.members.length)],
     ["Rounds per second", number(p.rounds_per_s)],
     ["Training loss", number(p.loss)],
     ["Test loss", number(about?.summary?.loss ?? test)],

@@ -11,6 +11,7 @@ import { EventList, drawSentences } from "./events.js";
 import { Graph } from "./graph.js";
 import { drawFigures, drawHead } from "./header.js";
 import { onKey, startKeys } from "./keys.js";
+import { drawMembers } from "./members.js";
 import { Overlays } from "./overlays.js";
 import { PeerTable } from "./peers.js";
 import { RunList } from "./runs.js";
@@ -50,11 +51,14 @@ const draw = framed(() => {
   due = new Set();
   drawHead(run, state, link);
   drawFigures(run);
+  if (parts.has("members")) {
+    drawMembers(run, pick);
+  }
   if (parts.has("curve") || parts.has("about")) {
     drawCurves();
   }
   if (parts.has("peers") || parts.has("edges") || parts.has("about")) {
-    peers.show(run.ranks, new Set(overlays.workers.keys()));
+    peers.show(run.ranks, new Set(overlays.workers.keys()), run.members?.names);
     graph.show(run, new Set(overlays.workers.keys()));
   }
   if (parts.has("events")) {

@@ -1,4 +1,4 @@
-// A thousand workers at a glance: one small mark each, in rank order. The shape of the mark tells the state.
+// A thousand workers at a glance: one small mark each, in the order of the graph. The shape of the mark tells the state.
 
 import { h, setText } from "./dom.js";
 import { count } from "./format.js";
@@ -28,10 +28,11 @@ export class Mosaic {
     onTheme(() => this.#draw());
   }
 
-  show(peers, n) {
+  /** Shows peers in their order; undefined stands for one that has told nothing. */
+  show(peers) {
     this.#peers = peers;
-    this.#n = n;
-    this.canvas.setAttribute("aria-label", `${count(n)} peers, one mark each; the table of peers has the same states`);
+    this.#n = peers.length;
+    this.canvas.setAttribute("aria-label", `${count(this.#n)} peers, one mark each; the table of peers has the same states`);
     this.#draw();
   }
 
@@ -59,9 +60,9 @@ export class Mosaic {
     this.canvas.style.height = `${rows * cell}px`;
     const g = this.canvas.getContext("2d");
     const inks = Object.fromEntries(Object.entries(INK).map(([kind, name]) => [kind, colour(name)]));
-    for (const peer of this.#peers) {
-      const kind = KIND[peer.state] ?? "other";
-      g.setTransform(ratio, 0, 0, ratio, ((peer.rank % columns) + 0.5) * cell * ratio, (Math.floor(peer.rank / columns) + 0.5) * cell * ratio);
+    for (const [place, peer] of this.#peers.entries()) {
+      const kind = KIND[peer?.state] ?? "other";
+      g.setTransform(ratio, 0, 0, ratio, ((place % columns) + 0.5) * cell * ratio, (Math.floor(place / columns) + 0.5) * cell * ratio);
       g.fillStyle = g.strokeStyle = inks[kind];
       g.lineWidth = 1.4;
       MARKS[kind](g, cell * 0.34);
@@ -69,8 +70,7 @@ export class Mosaic {
   }
 
   #point({ offsetX, offsetY }) {
-    const rank = Math.floor(offsetY / this.#cell) * this.#columns + Math.floor(offsetX / this.#cell);
-    const peer = this.#peers.find((p) => p.rank === rank);
+    const peer = this.#peers[Math.floor(offsetY / this.#cell) * this.#columns + Math.floor(offsetX / this.#cell)];
     if (peer) {
       setText(this.text, `Peer ${peer.rank}: ${stateText(peer)}, round ${count(peer.round)}`);
     }

@@ -1,8 +1,9 @@
 // The table of peers: sortable, with symbols for states. Of many peers only the rows in view exist.
 
-import { $, h, s, setText } from "./dom.js";
+import { $, h, s, setAttribute, setText } from "./dom.js";
 import { bytes, count, number, percent, plural, seconds } from "./format.js";
 import { icon, states } from "./icons.js";
+import { memberName } from "./members.js";
 import { layerBar } from "./style.js";
 
 const WINDOWED = 60; // more rows than this are drawn as they scroll into view
@@ -31,6 +32,7 @@ const roundOf = (p) => (p.compute_s ?? 0) + (p.codec_s ?? 0) + (p.handover_s ?? 
 /** Table of the peers of a run. Chosen ranks have their curve drawn; pick(rank) is called when one is pressed. */
 export class PeerTable {
   #peers = [];
+  #names = {};
   #chosen = new Set();
   #sort = { key: "rank", down: false };
   #rows = new Map(); // by rank
@@ -48,8 +50,10 @@ export class PeerTable {
     host.append(this.frame, this.empty);
   }
 
-  show(peers, chosen) {
+  /** Shows peers; names are those of machines by rank, if there are any. */
+  show(peers, chosen, names = {}) {
     this.#peers = peers;
+    this.#names = names;
     this.#chosen = chosen;
     this.empty.hidden = peers.length > 0;
     this.frame.hidden = peers.length === 0;
@@ -108,7 +112,11 @@ export class PeerTable {
     }
     row.setAttribute("aria-rowindex", index + 2);
     row.dataset.state = peer.state;
-    row.querySelector("button").setAttribute("aria-pressed", this.#chosen.has(peer.rank));
+    const button = row.querySelector("button");
+    button.setAttribute("aria-pressed", this.#chosen.has(peer.rank));
+    const name = memberName(peer.rank, this.#names[peer.rank]);
+    setText(button, name);
+    setAttribute(button, "aria-label", `Peer ${name}: draw its curve`);
     const cells = row.children;
     COLUMNS.forEach(({ key, text }, i) => text && setText(cells[i], text(peer)));
     drawState(cells[1], peer);
@@ -119,7 +127,7 @@ export class PeerTable {
 }
 
 function newRow(rank, pick) {
-  const button = h("button", { type: "button", "aria-label": `Peer ${rank}: draw its curve`, onclick: () => pick(rank) }, String(rank));
+  const button = h("button", { type: "button", onclick: () => pick(rank) });
   return h("tr", {}, h("th", { scope: "row" }, button), COLUMNS.slice(1).map(({ key, words }) => h("td", { class: words ? `words ${key}` : null })));
 }
 

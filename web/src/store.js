@@ -19,15 +19,16 @@ export class Run {
   scores = new Columns(SCORES);
   peers = new Map(); // by rank
   edges = new Map(); // by "a-b"
+  members = null; // the view, where members come and go
   events = [];
   sentences = [];
 
-  /** Takes a message. Returns the parts that changed: about, curve, peers, edges, events, sentences. */
+  /** Takes a message. Returns the parts that changed: about, curve, members, peers, edges, events, sentences. */
   take(message) {
     const changed = new Set();
     if (message.reset) {
       this.#clear(message.id);
-      ["about", "curve", "peers", "edges", "events", "sentences"].forEach((part) => changed.add(part));
+      ["about", "curve", "members", "peers", "edges", "events", "sentences"].forEach((part) => changed.add(part));
     }
     this.reading = message.reading ?? this.reading;
     this.progress = message.progress ?? this.progress;
@@ -41,6 +42,11 @@ export class Run {
         takeColumns(columns, message[name]);
         changed.add("curve");
       }
+    }
+    if (message.members) { // the message has all edges of the view
+      this.members = message.members;
+      this.edges.clear();
+      changed.add("members").add("edges");
     }
     for (const peer of message.peers ?? []) {
       this.peers.set(peer.rank, peer);
@@ -76,7 +82,7 @@ export class Run {
     this.scores.clear();
     this.peers.clear();
     this.edges.clear();
-    [this.events, this.sentences, this.about, this.progress] = [[], [], null, null];
+    [this.events, this.sentences, this.about, this.progress, this.members] = [[], [], null, null, null];
   }
 }
 

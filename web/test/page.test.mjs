@@ -60,6 +60,34 @@ for (const scheme of ["light", "dark"]) {
   }
 }
 
+const open = () => ({ ...makeRun({ workers: 4 }), members: {
+  now: { view: 3, first: 33, members: [0, 3, 4, 5], names: ["attic", "loft", "barn", "shed"], dead: [2], why: "machine desk was silent for 12 s; machine shed joins" },
+  names: { 0: "attic", 1: "shelf", 2: "desk", 3: "loft", 4: "barn", 5: "shed" }, graph: "ring of 4", layout: { kind: "ring", rows: 0, cols: 0 }, joined: [5], left: [2],
+  past: [{ view: 0, first: 0, members: 4, why: "" }, { view: 3, first: 33, members: 4, why: "machine desk was silent for 12 s; machine shed joins" }],
+}, peers: makeRun({ workers: 6 }).peers.map((peer, id) => ({ ...peer, state: id === 2 ? "lost" : "training" })),
+edges: [[0, 3], [3, 4], [4, 5], [0, 5]].map(([a, b]) => ({ ...makeRun().edges[0], a, b })) });
+
+for (const width of [390, 1280]) {
+  test(`the view of a run with members, and the next one: ${width} pixels`, () => withPage(answersOf(open()), { width }, async ({ page, server }) => {
+    await drawn(page);
+    const list = () => page.$$eval("#members-list li", (all) => all.map((li) => li.textContent));
+    assert.deepEqual(await list(), ["0 attic", "3 loft", "4 barn", "+ 5 shed", "− 2 desk"]);
+    assert.equal(await page.$eval("#members-why", (p) => p.textContent), "machine desk was silent for 12 s; machine shed joins");
+    assert.deepEqual(await page.$$eval("#graph .node .rank", (all) => all.map((text) => text.textContent)), ["0", "3", "4", "5"]);
+    await page.evaluate(() => document.querySelectorAll("details").forEach((more) => { more.open = true; }));
+    await settled(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "the page scrolls sideways");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+    const run = open();
+    server.send("run", { id: "made", reset: false, version: 2, edges: run.edges.slice(1, 3).concat({ ...run.edges[0], a: 3, b: 5 }),
+      members: { ...run.members, now: { view: 4, first: 60, members: [3, 4, 5], names: ["loft", "barn", "shed"], why: "machine attic left" }, joined: [], left: [0], graph: "ring of 3" } });
+    await until(page, () => document.querySelector("#members-why").textContent === "machine attic left" && document.querySelectorAll("#graph .node").length === 3 && document.querySelectorAll("#graph .edge").length === 3);
+    assert.deepEqual(await list(), ["3 loft", "4 barn", "5 shed", "− 0 attic"]);
+  }));
+}
+
 test("the axes switch by mouse and by key", () => withPage(full(), {}, async ({ page }) => {
   await drawn(page);
   const canvas = () => page.$eval("#loss canvas", (c) => c.toDataURL());
