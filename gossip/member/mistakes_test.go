@@ -145,7 +145,7 @@ func TestMistakesAreCaught(t *testing.T) {
 			}
 			w := newWorld(s)
 			mistake.plant(w)
-			err := w.run()
+			err := w.Run()
 			if err == nil {
 				err = checkWorld(w)
 			}
@@ -165,12 +165,12 @@ func TestMistakesAreCaught(t *testing.T) {
 func TestAGuestStopsNoTrainer(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 2, every: 1, seed: seed})
-		w.at(w.between(0, grace), nil, func() { w.kill(w.actor(1)) })
-		w.at(w.between(2*grace, 3*grace), nil, w.join)
-		if err := w.run(); err != nil {
+		w.At(w.Between(0, grace), nil, func() { w.Kill(w.Actor(1)) })
+		w.At(w.Between(2*grace, 3*grace), nil, w.Join)
+		if err := w.Run(); err != nil {
 			t.Fatal(err)
 		}
-		if at := w.actor(0).m.Standing(); at != Finished {
+		if at := w.Actor(0).M.Standing(); at != Finished {
 			t.Errorf("seed %d: the trainer stands at %v", seed, at)
 		}
 		if err := checkWorld(w); err != nil {
@@ -184,14 +184,14 @@ func TestFewWaitForANewcomer(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 2, every: 1, seed: seed, margin: int(seed % 3)})
 		w.fewest = 2
-		w.at(w.between(0, grace), nil, func() { w.kill(w.actor(1)) })
-		w.at(5*grace, nil, func() {
-			if at, n := w.actor(0).m.Standing(), len(w.actor(0).m.log.Last().Members); at == Finished || n != 1 {
+		w.At(w.Between(0, grace), nil, func() { w.Kill(w.Actor(1)) })
+		w.At(5*grace, nil, func() {
+			if at, n := w.Actor(0).M.Standing(), len(w.Actor(0).M.log.Last().Members); at == Finished || n != 1 {
 				t.Errorf("seed %d: %d members, and the first stands at %v: want one that waits", seed, n, at)
 			}
-			w.join()
+			w.Join()
 		})
-		if err := w.run(); err != nil {
+		if err := w.Run(); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, describe(w))
 		}
 		if err := checkWorld(w); err != nil {
@@ -209,8 +209,8 @@ func TestAMinorityWaits(t *testing.T) {
 
 func apartFor5Graces(t *testing.T, leads bool) {
 	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 8, every: 1, seed: 3})
-	w.at(grace*3/4, nil, func() {
-		first, found := w.actor(0).m.Council().Leader()
+	w.At(grace*3/4, nil, func() {
+		first, found := w.Actor(0).M.Council().Leader()
 		if !found {
 			t.Fatal("no leader is elected")
 		}
@@ -218,47 +218,47 @@ func apartFor5Graces(t *testing.T, leads bool) {
 			first++
 		}
 		minority := map[ID]bool{first % 8: true, (first + 1) % 8: true, (first + 2) % 8: true}
-		w.apart = func(a, b ID) bool { return minority[a] != minority[b] }
-		w.at(5*grace, nil, func() {
+		w.Apart = func(a, b ID) bool { return minority[a] != minority[b] }
+		w.At(5*grace, nil, func() {
 			for id := range ID(8) {
-				if v := w.actor(id).m.log.Len(); minority[id] && v != 1 {
+				if v := w.Actor(id).M.log.Len(); minority[id] && v != 1 {
 					t.Errorf("member %d of the minority has %d views", id, v)
 				}
-				if minority[id] && !w.actor(id).m.Council().Waits() {
+				if minority[id] && !w.Actor(id).M.Council().Waits() {
 					t.Errorf("member %d of the minority does not say that it waits", id)
 				}
 			}
-			w.apart = nil
+			w.Apart = nil
 		})
 	})
-	if err := w.run(); err != nil {
+	if err := w.Run(); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkWorld(w); err != nil {
 		t.Error(err)
 	}
 	for id := range ID(8) {
-		if w.actor(id).m.log.Len() > 1 && w.counts["excluded"] == 3 {
+		if w.Actor(id).M.log.Len() > 1 && w.Counts["excluded"] == 3 {
 			return
 		}
 	}
-	t.Errorf("%d come back as newcomers; want 3", w.counts["excluded"])
+	t.Errorf("%d come back as newcomers; want 3", w.Counts["excluded"])
 }
 
 // Where no part has a majority all wait, and all go on in the same view when the network heals.
 func TestThreePartsWait(t *testing.T) {
 	w := newWorld(setting{kind: topology.Ring, rule: "dpsgd", n: 6, every: 1, seed: 4})
-	w.at(grace/4, nil, func() {
-		w.apart = func(a, b ID) bool { return a/2 != b/2 }
-		w.at(5*grace, nil, func() { w.apart = nil })
+	w.At(grace/4, nil, func() {
+		w.Apart = func(a, b ID) bool { return a/2 != b/2 }
+		w.At(5*grace, nil, func() { w.Apart = nil })
 	})
-	if err := w.run(); err != nil {
+	if err := w.Run(); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkWorld(w); err != nil {
 		t.Error(err)
 	}
-	if n := w.actor(0).m.log.Len(); n != 1 || w.counts["excluded"] > 0 {
-		t.Errorf("%d views and %d taken for dead, want 1 and 0", n, w.counts["excluded"])
+	if n := w.Actor(0).M.log.Len(); n != 1 || w.Counts["excluded"] > 0 {
+		t.Errorf("%d views and %d taken for dead, want 1 and 0", n, w.Counts["excluded"])
 	}
 }

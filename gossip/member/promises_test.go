@@ -3,8 +3,6 @@ package member
 import (
 	"math"
 	"testing"
-
-	"gossiptrainer/gossip/view"
 )
 
 // In every exchange of random schedules the rows of those that count are of one doubly stochastic matrix. Two cases are
@@ -13,14 +11,12 @@ func TestRowsAreDoublyStochastic(t *testing.T) {
 	exchanges, cut, excepted := 0, 0, 0
 	for seed := uint64(1); seed <= 120; seed++ {
 		w := newWorld(settingOf(seed))
-		if err := w.run(); err != nil {
+		if err := w.Run(); err != nil {
 			t.Fatal(err)
 		}
-		var log *view.Log
-		for _, a := range w.actors {
-			if a.m.log != nil && (log == nil || a.m.log.Len() > log.Len()) {
-				log = a.m.log
-			}
+		log, err := w.Longest()
+		if err != nil {
+			t.Fatal(err)
 		}
 		for x := range rounds {
 			exchanges++
@@ -69,18 +65,18 @@ func TestRowsAreDoublyStochastic(t *testing.T) {
 func TestJoinsAndLeavesLoseNothing(t *testing.T) {
 	for seed := range uint64(12) {
 		w := newWorld(setting{kind: kinds[seed%4], rule: "dpsgd", n: 4, every: 1, margin: 6, seed: seed})
-		w.at(grace/4, nil, w.join)
-		w.at(grace/2, nil, func() {
-			w.actor(2).leaving = true
-			w.actor(2).m.Leave()
+		w.At(grace/4, nil, w.Join)
+		w.At(grace/2, nil, func() {
+			w.Actor(2).Leaving = true
+			w.Actor(2).M.Leave()
 		})
-		if err := w.run(); err != nil {
+		if err := w.Run(); err != nil {
 			t.Fatal(err)
 		}
 		if err := checkWorld(w); err != nil {
 			t.Error(err)
 		}
-		log := w.actor(0).m.log
+		log := w.Actor(0).M.log
 		for v := 1; v < log.Len(); v++ {
 			if r := log.At(v); len(r.Dead)+len(r.Lost) > 0 {
 				t.Errorf("seed %d: view %d has deaths %v and lost messages %v, though nobody died", seed, v, r.Dead, r.Lost)

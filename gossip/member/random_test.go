@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"gossiptrainer/gossip/retrace"
@@ -35,24 +34,9 @@ func settingOf(seed uint64) setting {
 
 // checkWorld compares all members of a finished world with the replay of the longest log.
 func checkWorld(w *world) error {
-	var log *view.Log
-	for _, a := range w.actors {
-		if a.m.log != nil && (log == nil || a.m.log.Len() > log.Len()) {
-			log = a.m.log
-		}
-	}
-	for _, a := range w.actors {
-		if a.m.log == nil {
-			continue
-		}
-		for v := range a.m.log.Len() {
-			if fmt.Sprint(*a.m.log.At(v)) != fmt.Sprint(*log.At(v)) {
-				return fmt.Errorf("view %d: member %d has %+v, another %+v", v, a.id, *a.m.log.At(v), *log.At(v))
-			}
-			if why := log.At(v).Why; strings.Contains(why, "cannot be true") {
-				return fmt.Errorf("view %d: %s, but none lies", v, why)
-			}
-		}
+	log, err := w.Longest()
+	if err != nil {
+		return err
 	}
 	again := newBuilder(w.setting)
 	if err := retrace.Run(log, again, w.plan(), again); err != nil {
@@ -74,20 +58,7 @@ func checkWorld(w *world) error {
 	return nil
 }
 
-func describe(w *world) string {
-	text := fmt.Sprint(w.setting, " ", w.counts)
-	for _, a := range w.actors {
-		if a.m.log != nil && !a.dead {
-			for v := range a.m.log.Len() {
-				r := a.m.log.At(v)
-				text += fmt.Sprintf("\n  view %d first %d members %v sponsors %v left %v dead %v lost %v values %v", v, r.First,
-					r.IDs(), r.Sponsors, r.Left, r.Dead, r.Lost, r.Values)
-			}
-			break
-		}
-	}
-	return text
-}
+func describe(w *world) string { return fmt.Sprint(w.setting, " ", w.Describe()) }
 
 // Schedules that once failed. The names say what must hold.
 func TestSchedulesThatOnceFailed(t *testing.T) {
@@ -102,7 +73,7 @@ func TestSchedulesThatOnceFailed(t *testing.T) {
 		"what a leaver alone knows about voters reaches the others":                   6011,
 	} {
 		w := newWorld(settingOf(seed))
-		err := w.run()
+		err := w.Run()
 		if err == nil {
 			err = checkWorld(w)
 		}
@@ -117,7 +88,7 @@ func TestRandomSchedulesReplay(t *testing.T) {
 	total := map[string]int{}
 	for i := range *schedules {
 		w := newWorld(settingOf(*firstSeed + uint64(i)))
-		err := w.run()
+		err := w.Run()
 		if err == nil {
 			err = checkWorld(w)
 		}
@@ -127,7 +98,7 @@ func TestRandomSchedulesReplay(t *testing.T) {
 				break
 			}
 		}
-		for what, n := range w.counts {
+		for what, n := range w.Counts {
 			total[what] += n
 		}
 	}

@@ -15,31 +15,31 @@ func TestMembersStopTheRun(t *testing.T) {
 	ended, faults := 0, map[string]int{}
 	for i := range uint64(max(60, *schedules/2)) {
 		w := newWorld(settingOf(*firstSeed + 1000 + i))
-		w.faults = int(i % 9)
+		w.Faults = int(i % 9)
 		for range 1 + i%2 {
-			w.at(w.between(0, 1500*time.Millisecond), nil, func() {
-				if all := w.alive(); len(all) > 0 {
-					council.Stop(all[w.draw.IntN(len(all))].m.Council())
+			w.At(w.Between(0, 1500*time.Millisecond), nil, func() {
+				if all := w.Alive(); len(all) > 0 {
+					council.Stop(all[w.Draw.IntN(len(all))].M.Council())
 				}
 			})
 		}
-		if err := w.run(); err != nil {
+		if err := w.Run(); err != nil {
 			t.Fatalf("%v\n%s", err, describe(w))
 		}
 		if err := checkWorld(w); err != nil {
 			t.Fatalf("%v\n%s", err, describe(w))
 		}
-		for what, n := range w.counts {
+		for what, n := range w.Counts {
 			faults[what] += n
 		}
-		for _, a := range w.alive() {
-			x, stops := view.End(a.m.log)
-			if a.m.Standing() != Finished || !stops {
+		for _, a := range w.Alive() {
+			x, stops := view.End(a.M.log)
+			if a.M.Standing() != Finished || !stops {
 				continue
 			}
 			ended++
-			if round := a.m.Worker().Machine(); x > rounds || roundsOf(a.m) != min(x, rounds)*w.every || round == nil {
-				t.Errorf("%v: member %d has done %d rounds, and the run ends at exchange %d", w.setting, a.id, roundsOf(a.m), x)
+			if round := a.M.Worker().Machine(); x > rounds || roundsOf(a.M) != min(x, rounds)*w.every || round == nil {
+				t.Errorf("%v: member %d has done %d rounds, and the run ends at exchange %d", w.setting, a.ID, roundsOf(a.M), x)
 			}
 		}
 	}
@@ -54,22 +54,22 @@ func TestARecordSaysWhoStops(t *testing.T) {
 	shut := 0
 	var look func()
 	look = func() {
-		m := w.actor(0).m
+		m := w.Actor(0).M
 		if _, at := m.Next(); m.log.Last().End && at < exchanges(m) {
 			if shut++; !m.Late() {
 				t.Errorf("the door is open after view %d, which ends the run", m.log.Last().View)
 			}
 		}
-		w.at(time.Millisecond, nil, look)
+		w.At(time.Millisecond, nil, look)
 	}
-	w.at(grace/8, nil, func() {
-		council.Stop(w.actor(2).m.Council())
+	w.At(grace/8, nil, func() {
+		council.Stop(w.Actor(2).M.Council())
 		look()
 	})
-	if err := w.run(); err != nil {
+	if err := w.Run(); err != nil {
 		t.Fatal(err)
 	}
-	last := w.actor(0).m.log.Last()
+	last := w.Actor(0).M.log.Last()
 	if shut == 0 || !last.End || !strings.Contains(last.Why, "member 2 stops the run") || last.First >= rounds {
 		t.Errorf("the last record: %+v", *last)
 	}

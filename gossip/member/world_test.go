@@ -1,11 +1,8 @@
 package member
 
 import (
-	"container/heap"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -15,6 +12,7 @@ import (
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/gossip/view"
+	testworld "gossiptrainer/internal/proptest/world"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -23,10 +21,7 @@ import (
 const (
 	dim    = 3
 	alpha  = 0.125
-	beat   = 20 * time.Millisecond
-	wait   = 120 * time.Millisecond
-	grace  = 400 * time.Millisecond
-	limit  = 120 * time.Second // of virtual time
+	grace  = testworld.Grace
 	rounds = 24
 )
 
@@ -283,392 +278,111 @@ func (b *builder) Enter(p retrace.Place) (retrace.Member, error) {
 	return m, err
 }
 
-// An actor is a member with its process.
-type actor struct {
-	id      ID
-	m       *Member
-	dead    bool
-	asleep  time.Duration // until then
-	working bool          // takes a gradient
-	leaving bool
-}
-
-type event struct {
-	at    time.Duration
-	order int
-	from  ID // of a letter
-	to    *actor
-	life  func()
-	sent  bool // is a letter
-}
-
-type queue []event
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(e any)   { *q = append(*q, e.(event)) }
-func (q *queue) Pop() any {
-	old := *q
-	e := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return e
-}
-
 // A world runs members with random delays and faults on a virtual clock.
 type world struct {
+	*testworld.World[*Member]
 	setting
-	draw    *rand.Rand
-	now     time.Duration
-	queue   queue
-	order   int
-	actors  []*actor // all that ever lived
-	links   map[[2]ID]time.Duration
-	apart   func(a, b ID) bool // a partition; nil: none
-	build   *builder
-	process uint64
-	joining int // processes that want to join
-	failed  error
-	counts  map[string]int
-	decide  council.Decide // plants a mistake; nil: none
-	taken   bool           // a mistake: frames of the fence are taken
-	early   bool           // a mistake: leavers do not serve
-	fewest  int            // members below which all wait
+	build  *builder
+	decide council.Decide // plants a mistake; nil: none
+	taken  bool           // a mistake: frames of the fence are taken
+	early  bool           // a mistake: leavers do not serve
+	fewest int            // members below which all wait
 
 	forgets bool // a mistake: a member answers no request of a view that it has finished
 	torn    bool // a mistake: no member says that it cannot recover a message of the dead
 }
 
+type actor = testworld.Actor[*Member]
+
 func newWorld(s setting) *world {
-	return &world{setting: s, draw: rand.New(rand.NewPCG(s.seed, 1)), links: map[[2]ID]time.Duration{},
-		build: newBuilder(s), counts: map[string]int{}, fewest: 1}
+	w := &world{World: testworld.New[*Member](s.n, s.faults, s.seed, s.base()), setting: s, build: newBuilder(s),
+		fewest: 1}
+	w.Hooks = testworld.Hooks[*Member]{
+		Found:    func(id ID, log *view.Log) (*Member, error) { return Found(w.options(id), log) },
+		Join:     func(id ID) (*Member, error) { return Join(w.options(id)) },
+		Log:      func(m *Member) *view.Log { return m.log },
+		Stateful: func(m *Member) bool { return m.Standing() != Joining },
+		Working:  func(m *Member) bool { return m.Standing() == Working },
+		Drain:    w.drain, Over: w.over, Tell: tell,
+	}
+	return w
 }
 
 func (w *world) options(id ID) Options {
-	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: beat, Patience: wait, Grace: grace,
-		Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(), Fewest: w.fewest}
-}
-
-func (w *world) at(delay time.Duration, to *actor, life func()) {
-	w.order++
-	heap.Push(&w.queue, event{at: w.now + delay, order: w.order, to: to, life: life})
-}
-
-func (w *world) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(w.draw.Int64N(int64(high-low)+1))
-}
-
-func (w *world) fail(err error) {
-	if w.failed == nil && err != nil {
-		w.failed = err
-	}
-}
-
-func (w *world) actor(id ID) *actor {
-	for _, a := range w.actors {
-		if a.id == id {
-			return a
-		}
-	}
-	return nil
-}
-
-// add lets a member live.
-func (w *world) add(m *Member, id ID) {
-	a := &actor{id: id, m: m}
-	w.actors = append(w.actors, a)
-	w.tick(a)
-	w.drain(a)
-}
-
-func (w *world) tick(a *actor) {
-	w.at(w.between(beat/2, beat), a, func() {
-		w.fail(a.m.Tick(w.now))
-		w.tick(a)
-	})
+	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: testworld.Beat,
+		Patience: testworld.Wait, Grace: grace, Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(),
+		Fewest: w.fewest}
 }
 
 // drain does what a member asks for.
 func (w *world) drain(a *actor) {
-	if a.dead || w.failed != nil {
-		return
-	}
 	if w.forgets {
-		a.m.retired = nil
+		a.M.retired = nil
 	}
-	r, err := a.m.Ready()
+	r, err := a.M.Ready()
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
-	for _, p := range r.Send {
-		w.send(a, p)
-	}
-	if r.Compute && !a.working {
-		a.working = true
-		k, x, maker := r.Round, r.At, a.m.place.member
-		w.at(w.between(time.Millisecond, 30*time.Millisecond), a, func() {
-			a.working = false
-			if again, err := a.m.Ready(); err != nil || !again.Compute || again.Round != k {
-				w.fail(err)
-				w.post(a, again)
+	w.post(a, r)
+	if r.Compute && !a.Working {
+		k, x, maker := r.Round, r.At, a.M.place.member
+		w.Compute(a, func() {
+			again, err := a.M.Ready()
+			w.post(a, again)
+			if err != nil || !again.Compute || again.Round != k {
+				w.Fail(err)
 				return
-			} else {
-				w.post(a, again)
 			}
 			g, loss, err := maker.Gradient(k, x)
-			w.fail(err)
-			w.fail(a.m.Gradient(g, loss))
+			w.Fail(err)
+			w.Fail(a.M.Gradient(g, loss))
 		})
 	}
 	if w.early && r.Standing == Leaving {
-		a.m.Council().Finish()
+		a.M.Council().Finish()
 	}
 	switch r.Standing {
 	case Left:
-		a.dead = true
-		w.counts["left"]++
+		w.Left(a)
 	case Excluded:
-		a.dead = true
-		w.counts["excluded"]++
-		w.join()
+		w.Excluded(a)
 	}
 }
 
+// post sends what a member asks for.
 func (w *world) post(a *actor, r Ready) {
 	for _, p := range r.Send {
-		w.send(a, p)
+		if c := p.Letter.Council; w.torn && c != nil && c.Word != nil {
+			c.Word.Report.Torn = nil
+		}
+		w.Send(a, p.To, func(to *actor) error { return w.receive(a, to.M, p.Letter) })
 	}
 }
 
-// send delivers a letter in the order of its link, after a random delay.
-func (w *world) send(a *actor, p Post) {
-	to := w.actor(p.To)
-	if to == nil || to.dead || w.apart != nil && w.apart(a.id, p.To) {
-		return
+func (w *world) receive(from *actor, m *Member, l Letter) error {
+	fence := m.place.fence
+	if w.taken {
+		m.place.fence = nil
 	}
-	link := [2]ID{a.id, p.To}
-	when := max(w.now+w.between(time.Millisecond, 25*time.Millisecond), w.links[link])
-	if w.draw.IntN(40) == 0 {
-		when += w.between(0, 150*time.Millisecond)
+	err := m.Receive(from.ID, l)
+	if w.taken && m.place.fence == nil && m.Council().Open() != nil {
+		m.place.fence = fence
 	}
-	w.links[link] = when
-	if c := p.Letter.Council; w.torn && c != nil && c.Word != nil {
-		c.Word.Report.Torn = nil
-	}
-	w.order++
-	heap.Push(&w.queue, event{at: when, order: w.order, from: a.id, to: to, sent: true, life: func() {
-		if w.apart == nil || !w.apart(a.id, p.To) {
-			fence := to.m.place.fence
-			if w.taken {
-				to.m.place.fence = nil
-			}
-			w.fail(to.m.Receive(a.id, p.Letter))
-			if w.taken && to.m.place.fence == nil && to.m.Council().Open() != nil {
-				to.m.place.fence = fence
-			}
-		}
-	}})
-}
-
-// kill ends a process. Of the letters on their way some are lost, the later ones of each link.
-func (w *world) kill(a *actor) {
-	a.dead = true
-	from := map[*actor]time.Duration{}
-	w.queue = slices.DeleteFunc(w.queue, func(e event) bool {
-		if !e.sent || e.from != a.id {
-			return false
-		}
-		if from[e.to] == 0 {
-			from[e.to] = w.now + w.between(0, 25*time.Millisecond)
-		}
-		return e.at > from[e.to]
-	})
-	heap.Init(&w.queue)
-}
-
-// alive returns those that live and are members, or want to be.
-func (w *world) alive() (all []*actor) {
-	for _, a := range w.actors {
-		if !a.dead {
-			all = append(all, a)
-		}
-	}
-	return all
-}
-
-// spare reports whether those that remain without some can decide and have a state.
-func (w *world) spare(gone ...*actor) bool {
-	stateful := false
-	for _, a := range w.alive() {
-		if slices.Contains(gone, a) {
-			continue
-		}
-		stateful = stateful || a.m.Standing() != Joining && !a.leaving
-		if a.m.Council().Log() != nil && !a.m.Council().Majority(func(id ID) bool {
-			b := w.actor(id)
-			return b != nil && !b.dead && !slices.Contains(gone, b)
-		}) {
-			return false
-		}
-	}
-	return stateful
-}
-
-// join lets another process ask until it is admitted.
-func (w *world) join() {
-	w.process++
-	w.joining++
-	process := w.process
-	var ask func()
-	ask = func() {
-		all := w.alive()
-		if len(all) == 0 {
-			return
-		}
-		door := all[w.draw.IntN(len(all))]
-		for _, a := range all {
-			if id, ok := a.m.Council().Admitted(process); ok {
-				m, err := Join(w.options(id))
-				w.fail(err)
-				w.joining--
-				w.add(m, id)
-				return
-			}
-		}
-		if door.m.Council().Log() != nil {
-			door.m.Council().Ask(council.Newcomer{Member: view.Member{Name: fmt.Sprint("p", process)}, Process: process})
-		}
-		w.at(150*time.Millisecond, nil, ask)
-	}
-	ask()
-}
-
-// strike makes a fault.
-func (w *world) strike() {
-	all := w.alive()
-	if len(all) == 0 {
-		return
-	}
-	one := all[w.draw.IntN(len(all))]
-	switch kind := w.draw.IntN(12); kind {
-	case 0, 1, 2:
-		if len(all) < 8 {
-			w.counts["join"]++
-			w.join()
-		}
-	case 3, 4:
-		if !one.leaving && one.m.Standing() == Working && w.spare(one) {
-			w.counts["leave"]++
-			one.leaving = true
-			one.m.Leave()
-		}
-	case 5, 6:
-		w.die(one)
-	case 7:
-		two := all[w.draw.IntN(len(all))]
-		if one != two && w.spare(one, two) {
-			w.counts["two"]++
-			w.kill(one)
-			w.kill(two)
-		}
-	case 8:
-		for _, a := range all {
-			if a.m.Council().Leads() {
-				w.die(a)
-				break
-			}
-		}
-	case 9, 10:
-		if one.asleep <= w.now && w.spare(one) {
-			w.counts["pause"]++
-			one.asleep = w.now + w.between(50*time.Millisecond, 3*grace)
-		}
-	case 11:
-		part := map[ID]bool{}
-		var gone []*actor
-		for _, a := range all {
-			if w.draw.IntN(3) == 0 {
-				part[a.id] = true
-				gone = append(gone, a)
-			}
-		}
-		if w.apart == nil && len(part) > 0 && w.spare(gone...) {
-			w.counts["partition"]++
-			w.apart = func(a, b ID) bool { return part[a] != part[b] }
-			w.at(w.between(50*time.Millisecond, 4*grace), nil, func() { w.apart = nil })
-		}
-	}
-}
-
-func (w *world) die(a *actor) {
-	if w.spare(a) {
-		w.counts["die"]++
-		w.kill(a)
-	}
-}
-
-var errStall = errors.New("nothing moves")
-
-// run runs the schedule to the end.
-func (w *world) run() error {
-	var all []view.Member
-	for i := range w.n {
-		all = append(all, view.Member{ID: ID(i)})
-	}
-	for i := range w.n {
-		log, err := view.New(w.base(), view.Record{Members: all})
-		if err != nil {
-			return err
-		}
-		m, err := Found(w.options(ID(i)), log)
-		if err != nil {
-			return err
-		}
-		w.add(m, ID(i))
-	}
-	for range w.faults {
-		w.at(w.between(0, 1500*time.Millisecond), nil, w.strike)
-	}
-	for w.failed == nil && !w.over() {
-		if w.now > limit {
-			return w.stalled()
-		}
-		e := heap.Pop(&w.queue).(event)
-		w.now = e.at
-		if e.to == nil {
-			e.life()
-			for _, a := range w.actors {
-				w.drain(a)
-			}
-			continue
-		}
-		switch {
-		case e.to.dead:
-		case e.to.asleep > w.now: // a process that does not run: all waits
-			e.at = e.to.asleep
-			heap.Push(&w.queue, e)
-		default:
-			e.life()
-			w.drain(e.to)
-		}
-	}
-	return w.failed
+	return err
 }
 
 // over reports whether all that live have done all rounds.
 func (w *world) over() bool {
 	some := false
-	for _, a := range w.alive() {
-		switch a.m.Standing() {
+	for _, a := range w.Alive() {
+		switch a.M.Standing() {
 		case Finished:
 			some = true
 		case Leaving:
 		case Joining: // comes too late
-			if _, at := a.m.Next(); at < rounds && a.m.log != nil && a.m.log.Len() > 0 {
-				if _, member := a.m.log.Last().Rank(a.id); member {
+			if _, at := a.M.Next(); at < rounds && a.M.log != nil && a.M.log.Len() > 0 {
+				if _, member := a.M.log.Last().Rank(a.ID); member {
 					return false
 				}
 			}
@@ -676,28 +390,11 @@ func (w *world) over() bool {
 			return false
 		}
 	}
-	return some || len(w.alive()) == 0
+	return some || len(w.Alive()) == 0
 }
 
-// stalled returns why nothing moves; nil if those that live cannot decide: the voters that are dead were too many for a
-// change that was under way.
-func (w *world) stalled() error {
-	for _, a := range w.alive() {
-		if a.m.log != nil && !a.m.Council().Majority(func(id ID) bool { b := w.actor(id); return b != nil && !b.dead }) {
-			w.counts["no majority"]++
-			return nil
-		}
-	}
-	text := ""
-	for _, a := range w.actors {
-		next, at := a.m.Next()
-		views := 0
-		if a.m.log != nil {
-			views = a.m.log.Len()
-		}
-		lead, _ := a.m.Council().Leader()
-		text += fmt.Sprintf("\n  %d dead %v standing %v next %d at %d promise %d fence %v views %d lead %d", a.id, a.dead,
-			a.m.Standing(), next, at, a.m.place.promise, a.m.place.fence, views, lead)
-	}
-	return fmt.Errorf("%w:%s", errStall, text)
+func tell(a *actor) string {
+	next, at := a.M.Next()
+	return fmt.Sprintf("standing %v next %d at %d promise %d fence %v", a.M.Standing(), next, at, a.M.place.promise,
+		a.M.place.fence)
 }
