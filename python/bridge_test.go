@@ -27,7 +27,7 @@ func newTeam(t *testing.T, n int, script string) team {
 	t.Helper()
 	program := interpreter(t, "torch")
 	dir := t.TempDir()
-	if err := python.InstallShort(dir); err != nil {
+	if err := python.Lend(dir); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "train.py")

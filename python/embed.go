@@ -2,6 +2,7 @@
 package python
 
 import (
+	"bytes"
 	"embed" // the package is part of the program, so that both always have the same version
 	"fmt"
 	"io/fs"
@@ -11,42 +12,52 @@ import (
 	"gossiptrainer/internal/safefile"
 )
 
-//go:embed gossiptrainer/*.py gossiptrainer/py.typed
-var module embed.FS
-
-//go:embed gossip.py
-var short []byte
+//go:embed gossiptrainer/*.py gossiptrainer/py.typed gossip.py
+var files embed.FS
 
 // Install writes the package into the folder dir, which exists, and returns an error that names the file otherwise. A
-// script finds it there if PYTHONPATH names the folder.
-func Install(dir string) error {
-	if err := os.Mkdir(filepath.Join(dir, "gossiptrainer"), 0o755); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("python: %w", err)
-	}
-	return fs.WalkDir(module, "gossiptrainer", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := module.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("python: %w", err)
-		}
-		return write(filepath.Join(dir, filepath.FromSlash(name)), content)
-	})
-}
+// script finds it there if PYTHONPATH names the folder. Files with the right content stay.
+func Install(dir string) error { return install(dir, "gossiptrainer") }
 
 // InstallShort is Install, and writes gossip.py too, the package's short name. That name is another project's in the
 // index of Python packages, so it belongs only into folders that hold nothing else.
-func InstallShort(dir string) error {
-	if err := Install(dir); err != nil {
-		return err
-	}
-	return write(filepath.Join(dir, "gossip.py"), short)
-}
+func InstallShort(dir string) error { return install(dir, ".") }
 
-func write(path string, content []byte) error {
-	if err := safefile.Write(path, content, 0o644); err != nil {
-		return fmt.Errorf("python: %s: %w", path, err)
+// Lend writes what InstallShort does into an empty folder that is removed with the process that asks. It does not wait
+// for the disk, as no process reads the files after a crash of the machine.
+func Lend(dir string) error {
+	if err := os.CopyFS(dir, files); err != nil {
+		return fmt.Errorf("python: %w", err)
 	}
 	return nil
+}
+
+// install writes the files below root.
+func install(dir, root string) error {
+	return fs.WalkDir(files, root, func(name string, entry fs.DirEntry, err error) error {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err == nil && entry.IsDir() {
+			if err = os.Mkdir(path, 0o755); os.IsExist(err) {
+				err = nil
+			}
+		} else if err == nil {
+			err = write(path, name)
+		}
+		if err != nil {
+			return fmt.Errorf("python: %s: %w", path, err)
+		}
+		return nil
+	})
+}
+
+// write writes a file unless it has the content already.
+func write(path, name string) error {
+	content, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if old, err := safefile.Read(path, int64(len(content))+1); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	return safefile.Write(path, content, 0o644)
 }

@@ -102,10 +102,54 @@ func documented(t *testing.T) string {
 }
 
 func TestInstalledFilesAreThoseOfTheRepository(t *testing.T) {
+	for name, install := range map[string]func(string) error{"install": python.InstallShort, "lend": python.Lend} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := install(dir); err != nil {
+				t.Fatal(err)
+			}
+			isTheRepository(t, dir)
+		})
+	}
+	dir := t.TempDir()
+	if err := python.Install(filepath.Join(dir, "absent")); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("a folder that does not exist: error %v, want one that names it", err)
+	}
+	packages := t.TempDir()
+	if err := python.Install(packages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(packages, "gossip.py")); !os.IsNotExist(err) {
+		t.Errorf("the short name is among the packages: %v", err)
+	}
+}
+
+// A second installation replaces files with other content, and leaves the others alone.
+func TestASecondInstallationRepairs(t *testing.T) {
 	dir := t.TempDir()
 	if err := python.InstallShort(dir); err != nil {
 		t.Fatal(err)
 	}
+	torn, whole := filepath.Join(dir, "gossiptrainer", "_peer.py"), filepath.Join(dir, "gossiptrainer", "_link.py")
+	if err := os.WriteFile(torn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := python.InstallShort(dir); err != nil {
+		t.Fatal(err)
+	}
+	isTheRepository(t, dir)
+	if after, err := os.Stat(whole); err != nil || !os.SameFile(before, after) {
+		t.Errorf("a file with the right content was replaced; error %v", err)
+	}
+}
+
+// isTheRepository compares the files in a folder with those of the repository.
+func isTheRepository(t *testing.T, dir string) {
+	t.Helper()
 	files, err := filepath.Glob("gossiptrainer/*.py")
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
@@ -122,15 +166,5 @@ func TestInstalledFilesAreThoseOfTheRepository(t *testing.T) {
 		if string(got) != string(want) {
 			t.Errorf("the installed %s differs", name)
 		}
-	}
-	if err := python.Install(filepath.Join(dir, "absent")); err == nil {
-		t.Error("a folder that does not exist is no error")
-	}
-	packages := t.TempDir()
-	if err := python.Install(packages); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(packages, "gossip.py")); !os.IsNotExist(err) {
-		t.Errorf("the short name is among the packages: %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 	if c.folder, err = os.MkdirTemp("", "peer-python-"); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	if err := python.InstallShort(c.folder); err != nil {
+	if err := python.Lend(c.folder); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	said, failed := o.said(), o.Out
