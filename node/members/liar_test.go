@@ -35,6 +35,7 @@ func (m *machine) pretends(t *testing.T, name views.ID, to *machine, l letter) *
 
 // A machine without the secret gets no place, and one with it sends no letters in the name of another.
 func TestStrangersAndLiarsChangeNothing(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 200, kind: topology.Ring, pause: 5 * time.Millisecond}
 	all := founded(t, j, 3)
 	leave := letter{Letter: member.Letter{Council: &council.Message{Word: &council.Word{Leave: true}}}}
@@ -62,6 +63,7 @@ func TestStrangersAndLiarsChangeNothing(t *testing.T) {
 
 // A guest with another run file learns why it is refused.
 func TestGuestsLearnWhyTheyAreRefused(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 150, kind: topology.Ring, pause: 5 * time.Millisecond}
 	all := founded(t, j, 3)
 	ask := func(m *machine) *handshake.RefusedError {

@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	flags "flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -29,6 +30,11 @@ import (
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
+
+func TestMain(m *testing.M) {
+	_ = flags.Set("test.parallel", "8") // unless the command says more: machines wait, and seldom for a core
+	m.Run()
+}
 
 // A job is a small run: the objective of a member depends on its id and its rank.
 type job struct {
@@ -187,7 +193,8 @@ func newMachine(t *testing.T, j job, secret string) *machine {
 	return m
 }
 
-const grace = 1500 * time.Millisecond
+// grace is long for a loaded machine. Tests that wait for a death wait side by side.
+const grace = 6 * time.Second
 
 func (m *machine) options() Options {
 	j := m.maker.job
@@ -323,6 +330,7 @@ func TestMembersRepair(t *testing.T) {
 
 // A leave in the last rounds comes in time or not. In both cases all end, and those at the end say the same.
 func TestALeaveAtTheEnd(t *testing.T) {
+	t.Parallel()
 	all := founded(t, job{dim: 10, rounds: 60, kind: topology.Ring, pause: 5 * time.Millisecond}, 4)
 	until(t, "the last rounds", func() bool { return all[2].maker.begun() > 55 })
 	close(all[2].leave)
@@ -335,6 +343,7 @@ func TestALeaveAtTheEnd(t *testing.T) {
 }
 
 func TestAMachineJoins(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 400, kind: topology.Ring, pause: 5 * time.Millisecond}
 	all := founded(t, j, 3)
 	guest := newMachine(t, j, secret)
@@ -346,6 +355,7 @@ func TestAMachineJoins(t *testing.T) {
 }
 
 func TestAMachineLeaves(t *testing.T) {
+	t.Parallel()
 	all := founded(t, job{dim: 100, rounds: 300, kind: topology.Ring, pause: 5 * time.Millisecond}, 3)
 	until(t, "training", func() bool { return all[1].maker.begun() > 20 })
 	close(all[1].leave)
@@ -360,6 +370,7 @@ func TestAMachineLeaves(t *testing.T) {
 }
 
 func TestAMachineDies(t *testing.T) {
+	t.Parallel()
 	all := founded(t, job{dim: 100, rounds: 300, kind: topology.OnePeerExponential, pause: 5 * time.Millisecond}, 4)
 	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
 	all[0].kill() // it may lead
@@ -372,6 +383,7 @@ func TestAMachineDies(t *testing.T) {
 
 // Three of four vote. Two that hear no third one wait, say so, and go on when the others are back.
 func TestAMinorityWaits(t *testing.T) {
+	t.Parallel()
 	all := founded(t, job{dim: 100, rounds: 400, kind: topology.Ring, pause: 5 * time.Millisecond}, 5)
 	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
 	minority := all[:2] // of five voters
@@ -409,6 +421,7 @@ func TestAMinorityWaits(t *testing.T) {
 
 // A machine that was taken for dead comes back with its key as another process.
 func TestAMachineComesBack(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 600, kind: topology.Ring, pause: 5 * time.Millisecond}
 	all := founded(t, j, 3)
 	until(t, "training", func() bool { return all[0].maker.begun() > 20 })

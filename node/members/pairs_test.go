@@ -74,6 +74,7 @@ func paired(t *testing.T, all ...*machine) *views.Log {
 
 // Members that meet in pairs join, leave, are killed, and stop the run.
 func TestPairsComeGoDieAndStop(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 100_000, kind: topology.Complete, pause: 5 * time.Millisecond, pairs: true}
 	all, stays := played(t, j)
 	hasPlayed(t, paired(t, stays...))
@@ -89,6 +90,7 @@ func TestPairsComeGoDieAndStop(t *testing.T) {
 
 // The members take the steps of the plan together, and a newcomer does not add to them.
 func TestPairsEndWithTheirSteps(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 500, kind: topology.Ring, pause: 5 * time.Millisecond, pairs: true}
 	all := founded(t, j, 4)
 	until(t, "training", func() bool { return all[1].maker.begun() > 5 })

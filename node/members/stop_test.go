@@ -47,8 +47,10 @@ func hasPlayed(t *testing.T, log *views.Log) {
 // Machines join, leave, are killed, and stop the run. All that are there then end at one exchange, with the digest that
 // the replay of the log has.
 func TestMachinesComeGoDieAndStop(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []topology.Kind{topology.Ring, topology.OnePeerExponential} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			j := job{dim: 100, rounds: 100_000, kind: kind, pause: 5 * time.Millisecond}
 			_, stays := played(t, j)
 			log := finished(t, stays...)
@@ -65,6 +67,7 @@ func TestMachinesComeGoDieAndStop(t *testing.T) {
 
 // A machine that hears no majority leaves nevertheless, and keeps its model.
 func TestAMachineLeavesWithoutAMajority(t *testing.T) {
+	t.Parallel()
 	all := founded(t, job{dim: 100, rounds: 100_000, kind: topology.Ring, pause: 5 * time.Millisecond}, 3)
 	until(t, "training", func() bool { return all[0].maker.begun() > 20 })
 	for _, m := range all[1:] {
@@ -84,6 +87,7 @@ func TestAMachineLeavesWithoutAMajority(t *testing.T) {
 
 // A newcomer that was admitted just before the run ended hears no member, and gives up.
 func TestANewcomerOfARunThatIsGoneGivesUp(t *testing.T) {
+	t.Parallel()
 	j := job{dim: 100, rounds: 100, kind: topology.Ring}
 	gone, guest := newMachine(t, j, secret), newMachine(t, j, secret)
 	at := &Place{ID: 1, Members: []views.Member{{Name: "gone", Key: gone.Host.ID().String(),
