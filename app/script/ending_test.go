@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +133,14 @@ func TestScriptsThatEndWellOweNoState(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// A script that says BYE ends well only if its exit code says so too. Else the others do not train on to their end.
+func TestAnExitCodeAfterTheLastWordEndsTheRun(t *testing.T) {
+	t.Parallel()
+	_, err := Place{Most: math.MaxInt32}.run(t, "loop|step quit")
+	if err == nil || !strings.Contains(err.Error(), "ended with exit code 3 after round 1") {
+		t.Errorf("the run ends with %v", err)
 	}
 }

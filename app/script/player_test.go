@@ -16,8 +16,8 @@ import (
 
 // A player is a script that does one thing after the other, and prints how its calls end. Its words are step, barrier,
 // reduce, broadcast (from worker 0), mean, newest, refresh (adds a tensor), finish, end (waits for END), leave, return,
-// stop and die. With die-mean it dies in a mean. Bar and lines print. With loop it steps until END. Bars separate
-// workers.
+// stop and die. With die-mean it dies in a mean, and with quit after BYE. Bar and lines print. With loop it steps until
+// END. Bars separate workers.
 type player struct {
 	conn  net.Conn
 	rank  int
@@ -162,6 +162,11 @@ func (p *player) do(word string) error {
 		}
 		return p.turn()
 	case "die":
+		os.Exit(3)
+	case "quit":
+		if err := p.send(bridge.KindBye, 0, []byte("{}")); err != nil {
+			return err
+		}
 		os.Exit(3)
 	}
 	if kind, dies := strings.CutPrefix(word, "die-"); dies {

@@ -161,6 +161,9 @@ func (t *turns) await(v view, now moment, done <-chan struct{}) (stepped bool, e
 	acts, gone := t.script.Acts()
 	if v.Left {
 		acts, gone = nil, nil
+		if err := t.script.Lost(); err != nil { // its exit code says that it did not end well
+			return false, fate(err)
+		}
 	}
 	tick := time.NewTimer(pulse)
 	defer tick.Stop()

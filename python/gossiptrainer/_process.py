@@ -59,9 +59,17 @@ def attend(link: _link.Link) -> None:
 
 def _keep_apart(link: _link.Link) -> None:
     """Say goodbye at the end of the process, and keep forked children from the connection."""
-    atexit.register(lambda: link.peer.close())
+    atexit.register(lambda: _close(link))
     if hasattr(os, "register_at_fork"):  # Windows does not fork
         os.register_at_fork(after_in_child=lambda: _part(link))
+
+
+def _close(link: _link.Link) -> None:
+    """Say goodbye. Where the script, or a library, has put its own sys.excepthook in our place, it may have failed."""
+    problem = getattr(sys, "last_value", None)
+    if link.guard is None and problem is not None and not isinstance(problem, KeyboardInterrupt):
+        link.peer._fail(type(problem), problem, problem.__traceback__)
+    link.peer.close()
 
 
 def _part(link: _link.Link) -> None:

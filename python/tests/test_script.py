@@ -86,6 +86,13 @@ class Endings(unittest.TestCase):
         self.assertIn(b"IndexError: list index out of range (script.py, line 8)", body)
         self.assertEqual(script.end(), (1, "own hook IndexError\n", ""))
 
+    def test_raises_where_a_library_has_another_hook(self):
+        script = Script(LOOP + "sys.excepthook = lambda *a: print('own hook', a[0].__name__)\nx = [1][5]\n")
+        kind, _, body = script.serve(1).until(BYE, ERROR)
+        self.assertEqual(kind, ERROR)
+        self.assertIn(b"IndexError: list index out of range", body)
+        self.assertEqual(script.end(), (1, "own hook IndexError\n", ""))
+
     def test_raises_in_a_with_block(self):
         script = Script("with gossip.join_array(x) as peer:\n    raise ValueError('bad')\n")
         kind, _, body = script.begin().until(BYE, ERROR)
