@@ -65,7 +65,7 @@ class Calls:
                 continue
             peer.round = message.round
             self.count -= 1  # who goes on from here makes this call again
-            peer._saves.owed = True
+            peer._saves.owe()
             peer._saves.give_owed()
             self.count += 1
 

@@ -139,11 +139,15 @@ class Group:
         self.distributed.broadcast(device, src=0)
         vector.copy_(device)
 
+    def gather(self, thing: Any) -> list:
+        """Return the things of all processes."""
+        found: list = [None] * self.parts
+        self.distributed.all_gather_object(found, thing)
+        return found
+
     def combine(self, values: List[float], op: str) -> list:
         """Return the mean, sum, min or max of all processes' values."""
-        found: list = [None] * self.parts
-        self.distributed.all_gather_object(found, values)
-        columns = list(zip(*found))
+        columns = list(zip(*self.gather(values)))
         return [{"min": min, "max": max}[op](c) if op in ("min", "max") else sum(c) / (len(c) if op == "mean" else 1)
                 for c in columns]
 

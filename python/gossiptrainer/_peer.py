@@ -491,7 +491,7 @@ class Peer:
             self._group.share_vector(self._values.tensor())
         self._values.scatter()
         self._steps.note()
-        self._saves.owed = bool(message.flags & _link.WITH_STATE)
+        self._saves.owe(bool(message.flags & _link.WITH_STATE))
         if message.kind == _link.END:
             self._end(json.loads(message.body).get("why", ""))
 

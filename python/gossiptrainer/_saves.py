@@ -24,6 +24,7 @@ class Saves:
         self.loaded: Optional[dict] = None  # what now gave, if the run goes on from there
         self.restored = True  # the objects are as that says
         self._random: Optional[dict] = None  # numbers at the end of the last step, where the state is owed
+        self._others: list = []  # numbers and places of this peer's further processes, at that time
         self._spare: Optional[bytes] = None  # the state at the end of that step, of a script that steps by hand
         self._forget: Callable = _tree.nothing  # stops waiting for the next forward
         self._unable = False  # the last state could not be taken
@@ -59,8 +60,11 @@ class Saves:
         """Go on from a state."""
         self.loaded, self.restored = self.peer._values.load(blob), False
         group = self.peer._group
-        if group is not None and group.part:  # the state is that of the first process
+        others = self.loaded.get("others", [])
+        if group is not None and group.part > len(others):  # the checkpoint is one of fewer processes
             self.loaded["random"] = _seeds.of_part(self.loaded["random"], group.part)
+        elif group is not None and group.part:
+            self.loaded.update(others[group.part - 1])
 
     def begin(self) -> Optional[dict]:
         """Return the state from which the run goes on; None: from none, or from one of before the first start."""
@@ -78,6 +82,15 @@ class Saves:
         if not self.restored:
             raise Error(f"the checkpoint holds the states of {self.loaded['names']}: "
                         "call peer.state with the same objects before the first step")
+
+    def owe(self, wanted: bool = True) -> None:
+        """Note whether the peer waits for a state. All processes of this worker do so at once, after an exchange.
+
+        Their models and optimizers are alike, but each draws its own random numbers and has its own part of the data.
+        """
+        self.owed = wanted
+        if wanted and self.peer._group is not None:
+            self._others = self.peer._group.gather({"random": _seeds.get_state(), **self.peer._feed.place()})[1:]
 
     def await_place(self) -> None:
         """Prepare for the place of the loop at which the state is due, if the peer waits for it."""
@@ -136,7 +149,7 @@ class Saves:
             blob = values.dump({
                 "names": self._names(), "objects": states, "own": values.kept(),
                 "random": numbers or _seeds.get_state(), "calls": peer._calls.count, "equal": peer._equal,
-                **peer._feed.place()})
+                "others": self._others, **peer._feed.place()})
         except Exception as problem:  # costs a checkpoint, and not the run
             what = traceback.format_exception_only(type(problem), problem)[-1].strip()
             self._tell_unable(what + script_line(problem.__traceback__))

@@ -245,32 +245,83 @@ class Processes(unittest.TestCase):
                 for name in os.listdir(folder):
                     os.unlink(os.path.join(folder, name))
 
-    def test_processes_draw_different_numbers_after_a_resume(self):
+    def resumed(self, train, change=lambda blob: blob):
+        """Return what two processes of one peer find in a run of 9 rounds, and in its rest after round 4.
+
+        The rest begins with what change makes of the state.
+        """
         def worker(rank):
             with tempfile.TemporaryDirectory() as folder:
                 child = os.fork()
                 local = int(child == 0)
                 torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=local,
                                                      world_size=2)
-                model = torch.nn.Linear(2, 1)
-                opt = torch.optim.SGD(model.parameters(), 0.05)
-                peer = gossip.join(model, opt)
-                drawn = []
-                while not peer.done:
-                    peer.boundary()
-                    drawn.append(torch.rand(1).item())
-                    opt.step()
-                noise = [None, None]
-                torch.distributed.all_gather_object(noise, drawn)
+                found = [None, None]
+                torch.distributed.all_gather_object(found, train())
                 if child == 0:
                     os._exit(0)
                 os.waitpid(child, 0)
-                return noise
-        whole = Run(n=1, rounds=5, save=(3,))(worker)
-        rest = Run(n=1, rounds=5, first=3, saved=[(whole.x[3][0], whole.connections[0].states[3])])(worker)
-        first, second = rest.returned[0]
-        self.assertEqual(first, whole.returned[0][0][3:])
-        self.assertFalse(set(first) & set(second))
+                return found
+        whole = Run(n=1, rounds=9, save=(4,))(worker)
+        rest = Run(n=1, rounds=9, first=4, saved=[(whole.x[4][0], change(whole.connections[0].states[4]))])(worker)
+        self.assertEqual((whole.codes, rest.codes), ([0], [0]))
+        return whole, rest
+
+    def test_a_resumed_run_repeats_each_process(self):
+        """Each has its own samples, in an order of its own, with noise of its own, and its own dropout."""
+        class Noisy(torch.utils.data.Dataset):
+            def __len__(self):
+                return 20
+
+            def __getitem__(self, i):
+                return i + torch.rand(2)
+
+        def train(workers):
+            torch.manual_seed(1)
+            model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+            net = torch.nn.parallel.DistributedDataParallel(model)
+            opt = torch.optim.Adam(net.parameters(), 0.05)
+            peer = gossip.join(net, opt)
+            loader = peer.loader(DataLoader(Noisy(), batch_size=4, shuffle=True, num_workers=workers))
+            seen = []
+            while not peer.done:
+                for x in loader:
+                    opt.zero_grad()
+                    loss = net(x).square().mean()
+                    loss.backward()
+                    opt.step()
+                    seen.append((x.tolist(), loss.item()))
+                    if peer.done:
+                        break
+            return seen
+
+        for workers in (0, 1):
+            with self.subTest(workers=workers):
+                whole, rest = self.resumed(lambda: train(workers))
+                for process in range(2):
+                    self.assertEqual(rest.returned[0][process], whole.returned[0][process][4:])
+                self.assertNotEqual(*whole.returned[0])
+                self.assertEqual(rest.x[9].tolist(), whole.x[9].tolist())
+
+    def test_processes_that_a_checkpoint_lacks_draw_different_numbers(self):
+        def train():
+            model = torch.nn.Linear(2, 1)
+            opt = torch.optim.SGD(model.parameters(), 0.05)
+            peer = gossip.join(model, opt)
+            drawn = []
+            while not peer.done:
+                peer.boundary()
+                drawn.append(torch.rand(1).item())
+                opt.step()
+            return drawn
+
+        def of_one_process(blob):
+            content, file = torch.load(io.BytesIO(blob), weights_only=False), io.BytesIO()
+            torch.save(dict(content, others=[]), file)
+            return file.getvalue()
+        whole, rest = self.resumed(train, of_one_process)
+        self.assertEqual(rest.returned[0][0], whole.returned[0][0][4:])
+        self.assertFalse(set(rest.returned[0][0]) & set(rest.returned[0][1]))
 
     def test_without_a_peer_they_divide_the_data_and_the_numbers(self):
         with tempfile.TemporaryDirectory() as folder:
