@@ -1,9 +1,11 @@
 package moniqua
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Updates describes the updates α_k·g, which drive the models apart, as far as they are known in advance.
@@ -71,19 +73,42 @@ func (r *recent) largest(k int) float64 {
 	return r.falling[0].value
 }
 
-// largestStep returns max α over the rounds k−memory .. k as a function of k. The differences between models at round k
-// come from the updates of those rounds. Falling step sizes were larger then than at round k. The first u.Rounds values
-// are tabulated.
-func largestStep(u Updates, memory int) func(k int) float64 {
+// A stretch is a row of rounds from one on. Their largest steps are those of round of + moves·(k − from): of one round,
+// or of rounds that move along with them.
+type stretch struct{ from, of, moves int } // moves is 0 or 1
+
+// at returns the round whose step is the largest at round k.
+func (s stretch) at(k int) int { return s.of + s.moves*(k-s.from) }
+
+// stretches returns the rounds of the largest steps of a memory, up to u.Rounds.
+func stretches(u Updates, memory int) (all []stretch) {
 	steps := recent{rounds: memory}
-	peaks := make([]float64, max(u.Rounds, 0))
-	for k := range peaks {
+	for k := range u.Rounds {
 		steps.add(k, u.Step(k))
-		peaks[k] = steps.largest(k)
+		steps.largest(k) // forgets older ones
+		of, n := steps.falling[0].round, len(all)
+		if n > 0 && k == all[n-1].from+1 && of == all[n-1].of+1 {
+			all[n-1].moves = 1
+		}
+		if n == 0 || of != all[n-1].at(k) {
+			all = append(all, stretch{from: k, of: of})
+		}
 	}
+	return all
+}
+
+// largestStep returns max α over the rounds k−memory .. k as a function of k. The differences between models at round k
+// come from the updates of those rounds. Falling step sizes were larger then than at round k. For the first u.Rounds
+// rounds it remembers stretches: a schedule that rises, stands and falls has few of them, however long it is.
+func largestStep(u Updates, memory int) func(k int) float64 {
+	known := stretches(u, memory)
 	return func(k int) float64 {
-		if k < len(peaks) {
-			return peaks[k]
+		if k < u.Rounds {
+			i, there := slices.BinarySearchFunc(known, k, func(s stretch, k int) int { return cmp.Compare(s.from, k) })
+			if !there {
+				i--
+			}
+			return u.Step(known[i].at(k))
 		}
 		peak := u.Step(k)
 		for t := max(k-memory, 0); t < k; t++ {

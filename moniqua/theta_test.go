@@ -40,6 +40,25 @@ func TestLargestStepOfTheMemory(t *testing.T) {
 	})
 }
 
+// The memory of a long schedule does not grow with its rounds.
+func TestLargestStepOfALongRunIsAFewStretches(t *testing.T) {
+	const rounds, warmup = 100_000, 500
+	for name, step := range map[string]func(k int) float64{
+		"constant": constant(0.1),
+		"steps":    func(k int) float64 { return math.Pow(0.1, float64(k/(rounds/4))) },
+		"cosine after a warm-up": func(k int) float64 {
+			if k < warmup {
+				return float64(k+1) / warmup
+			}
+			return 0.5 + 0.5*math.Cos(math.Pi*float64(k-warmup)/rounds)
+		},
+	} {
+		if got := len(stretches(Updates{Step: step, Rounds: rounds}, 100)); got > 12 {
+			t.Errorf("%s: %d stretches", name, got)
+		}
+	}
+}
+
 func TestRulesFollowFallingAndGrowingSteps(t *testing.T) {
 	drop := Updates{Bound: 2, Rounds: 100, Step: func(k int) float64 {
 		switch {
