@@ -29,10 +29,12 @@ type Run struct {
 	Open     bool // members come and go: a row is there from the first event of its member to its end
 }
 
-// A Dashboard keeps the present state of every peer: a pure function of the events and of their times.
+// A Dashboard keeps the present state of every peer: a pure function of the events and of their times. Of more than
+// mostRows peers it keeps an even choice.
 type Dashboard struct {
 	run     Run
-	peers   []peer
+	peers   []peer    // by number
+	each    int       // one of each peers is kept
 	notice  string    // of the run as a whole, before ranks are known
 	here    int       // peers found before ranks are known
 	started time.Time // of the first step heard
@@ -54,15 +56,15 @@ type peer struct {
 
 // NewDashboard returns the dashboard of a run that starts now.
 func NewDashboard(run Run, now time.Time) *Dashboard {
-	d := &Dashboard{run: run, here: run.Here}
-	for rank := 0; rank < run.Peers && !run.Open; rank++ {
-		d.peers = append(d.peers, d.row(rank, now))
+	d := &Dashboard{run: run, here: run.Here, each: max(1, (run.Peers+mostRows-1)/mostRows)}
+	for rank := 0; rank < run.Peers && !run.Open; rank += d.each {
+		d.peers = append(d.peers, d.empty(rank, now))
 	}
 	return d
 }
 
-// row returns the row of a peer that has said nothing.
-func (d *Dashboard) row(number int, now time.Time) peer {
+// empty returns the row of a peer that has said nothing.
+func (d *Dashboard) empty(number int, now time.Time) peer {
 	return peer{Worker: record.Worker{State: record.Starting}, number: number, since: now, first: d.run.From, awaited: "-"}
 }
 
@@ -73,12 +75,10 @@ func (d *Dashboard) Add(e record.Event, now time.Time) {
 	if d.run.Open && rank >= 0 {
 		d.follow(e, now)
 	}
+	p := d.row(rank)
 	switch {
-	case d.has(rank) && d.run.Open:
-		i, _ := d.search(rank)
-		d.addTo(&d.peers[i], e, now)
-	case d.has(rank):
-		d.addTo(&d.peers[rank], e, now)
+	case p != nil:
+		d.addTo(p, e, now)
 	case e.Status == nil || rank >= 0:
 	case e.Status.State == record.Testing && rank == record.Average:
 		d.average.reach(e.Status.Share, now)
@@ -125,20 +125,28 @@ func awaited(l *record.Links) string {
 	return fmt.Sprintf("%d %3.0f %%", most.Peer, 100*float64(most.Last)/float64(l.Rounds))
 }
 
-func (d *Dashboard) has(rank int) bool {
-	if d.run.Open {
-		_, there := d.search(rank)
-		return there
+// row returns the row of a peer, nil if it has none.
+func (d *Dashboard) row(number int) *peer {
+	if i, there := d.search(number); there {
+		return &d.peers[i]
 	}
-	return rank >= 0 && rank < len(d.peers)
+	return nil
 }
 
-// search returns the row of a member.
+// all returns the number of peers, those without a row too.
+func (d *Dashboard) all() int {
+	if d.run.Open {
+		return len(d.peers)
+	}
+	return d.run.Peers
+}
+
+// search returns the place of a peer among the rows.
 func (d *Dashboard) search(id int) (at int, there bool) {
 	return slices.BinarySearchFunc(d.peers, id, func(p peer, id int) int { return p.number - id })
 }
 
-// mostRows bounds the members with a row.
+// mostRows bounds the peers with a row.
 const mostRows = 1 << 12
 
 // follow makes and removes the rows of members that come and go, and takes the number of members.
@@ -149,7 +157,7 @@ func (d *Dashboard) follow(e record.Event, now time.Time) {
 	case ends && there:
 		d.peers = slices.Delete(d.peers, i, i+1)
 	case !ends && !there && (e.Status != nil || e.Step != nil) && len(d.peers) < mostRows:
-		d.peers = slices.Insert(d.peers, i, d.row(e.Rank(), now))
+		d.peers = slices.Insert(d.peers, i, d.empty(e.Rank(), now))
 	}
 	if e.Status != nil && e.Status.Here > 0 {
 		d.here = e.Status.Here
@@ -218,7 +226,7 @@ func (d *Dashboard) Present() int {
 			heard++
 		}
 	}
-	return max(heard, d.here-gone)
+	return max(min(heard*d.each, d.run.Peers), d.here-gone*d.each)
 }
 
 // Remaining returns the time for the rest of the run at the pace since its first step; false before the pace is known.

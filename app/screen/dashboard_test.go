@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -119,6 +120,34 @@ func TestALostPeerDoesNotCount(t *testing.T) {
 	}
 	if d.Round() != 0 || d.Present() != 0 {
 		t.Errorf("round %d of %d peers, want nothing: all are gone", d.Round(), d.Present())
+	}
+}
+
+// Of very many peers an even choice has rows, and the table counts all.
+func TestBoardOfManyPeersKeepsAFewThousand(t *testing.T) {
+	const many = 20 * mostRows
+	run := ringOf(many)
+	run.Here = many
+	d := NewDashboard(run, start)
+	for rank := range many {
+		d.Add(step(rank, 7, 1), after(1))
+	}
+	if got := len(d.peers); got != mostRows {
+		t.Errorf("%d rows, want %d", got, mostRows)
+	}
+	if last := d.peers[mostRows-1].number; last != many-20 {
+		t.Errorf("the last row is that of peer %d, want %d", last, many-20)
+	}
+	if d.Round() != 7 || d.Present() != many {
+		t.Errorf("round %d of %d peers, want 7 of %d", d.Round(), d.Present(), many)
+	}
+	d.Add(status(20, record.Lost, "kill"), after(2))
+	d.Add(status(21, record.Lost, "kill"), after(2))
+	if got, want := d.Present(), many-20; got != want {
+		t.Errorf("%d present, want %d: one of the rows is lost", got, want)
+	}
+	if table := d.Table(after(2), Size{80, 10}); !strings.Contains(table, fmt.Sprintf("and %d more peers", many-1)) {
+		t.Errorf("the table hides other peers than all but one:\n%s", table)
 	}
 }
 

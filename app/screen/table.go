@@ -78,10 +78,10 @@ func (d *Dashboard) Table(now time.Time, size Size) string {
 	if room := max(size.Height-linesAround-max(len(waits), maxExplained), 1); rows > room {
 		rows = room
 	}
-	for rank := range rows {
-		lines = append(lines, d.peers[rank].cells(shown))
+	for i := range rows {
+		lines = append(lines, d.peers[i].cells(shown))
 	}
-	if hidden := len(d.peers) - rows; hidden > 0 {
+	if hidden := d.all() - rows; hidden > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
 	}
 	for _, wait := range waits {

@@ -84,7 +84,7 @@ func (d *Dashboard) waits(now time.Time) []wait {
 }
 
 // allFound reports whether the run has all its peers. A peer without a report is then not starting any more.
-func (d *Dashboard) allFound() bool { return !d.started.IsZero() && d.here == len(d.peers) }
+func (d *Dashboard) allFound() bool { return !d.started.IsZero() && d.here == d.all() }
 
 // waits reports whether the wait of a peer needs an explanation.
 func (p *peer) waits(now time.Time) bool {
@@ -101,7 +101,7 @@ func (p *peer) waits(now time.Time) bool {
 func (d *Dashboard) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if !d.run.Open && d.has(rank) && d.peers[rank].State != record.Waiting {
+		if p := d.row(rank); !d.run.Open && p != nil && p.State != record.Waiting {
 			n++
 		}
 	}

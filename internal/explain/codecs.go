@@ -96,7 +96,7 @@ func (r *Record) burst() (from, to int, in float64) {
 	sum := 0.0
 	for i := range r.workers {
 		past := record.Links{}
-		for _, l := range r.workers[i].wrong.kept {
+		for _, l := range r.workers[i].wrong.all() {
 			if n := float64(l.Violations - past.Violations); n > 0 && past.Round < l.Round && l.Round <= last {
 				from, to := past.Round*bins/last, (l.Round-1)*bins/last
 				for b := from; b <= to; b++ { // at some time between the two accounts
@@ -125,7 +125,7 @@ func (r *Record) burst() (from, to int, in float64) {
 func (r *Record) nearTheta() []Sentence {
 	tight, all := 0, 0
 	for i := range r.workers {
-		for _, s := range r.workers[i].steps.kept {
+		for _, s := range r.workers[i].steps.all() {
 			if s.Theta > 0 {
 				all++
 				if s.Gap >= near*s.Theta {
@@ -165,7 +165,7 @@ func (r *Record) bitsAtBound() []Sentence {
 	}
 	at, all := map[int]int{}, 0
 	for i := range r.workers {
-		for _, s := range r.workers[i].steps.kept {
+		for _, s := range r.workers[i].steps.all() {
 			if 2*s.Round > r.round() {
 				at[s.Bits]++
 				all++

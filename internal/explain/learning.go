@@ -37,7 +37,7 @@ func (r *Record) bins() []bin {
 	whole := 0
 	for i := range r.workers {
 		var losses [bins][]float64
-		for _, s := range r.workers[i].steps.kept {
+		for _, s := range r.workers[i].steps.all() {
 			if s.Round > last { // of a process that has gone back since
 				continue
 			}
@@ -85,7 +85,7 @@ func (r *Record) learning() []Sentence {
 func (r *Record) diverged() []Sentence {
 	first := record.Step{Round: math.MaxInt}
 	for i := range r.workers {
-		for _, s := range r.workers[i].steps.kept {
+		for _, s := range r.workers[i].steps.all() {
 			if record.Number(s.Loss) == nil && s.Round < first.Round {
 				first = s
 			}

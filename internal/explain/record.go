@@ -18,16 +18,17 @@ type Facts struct {
 // with the length of the run. Its methods may be called by one goroutine at a time.
 type Record struct {
 	facts   Facts
+	keep    int      // the most steps of a worker, and accounts
 	workers []worker // by rank
 }
 
 // A worker is what sentences know of one worker.
 type worker struct {
 	record.Worker
-	steps    thin[record.Step]  // some of them
-	handOver bool               // it trains a script
-	wrong    thin[record.Links] // some accounts, for the time of violations
-	returns  []pause            // of its process
+	steps    *thin[record.Step]  // some of them; nil: none
+	handOver bool                // it trains a script
+	wrong    *thin[record.Links] // some accounts, for the time of violations; nil: none yet
+	returns  []pause             // of its process
 }
 
 // A pause is the time around the return of a worker.
@@ -46,11 +47,9 @@ func NewRecord(f Facts) *Record {
 	const least, most = 4, 128
 	keep := min(max(all/max(f.Workers, 1), least), most)
 	each := max(1, (least*f.Workers+all-1)/all)
-	r := &Record{facts: f, workers: make([]worker, f.Workers)}
-	for i := range r.workers {
-		if r.workers[i].wrong.most = keep; i%each == 0 {
-			r.workers[i].steps.most = keep
-		}
+	r := &Record{facts: f, keep: keep, workers: make([]worker, f.Workers)}
+	for i := 0; i < f.Workers; i += each {
+		r.workers[i].steps = &thin[record.Step]{most: keep}
 	}
 	return r
 }
@@ -78,6 +77,9 @@ func (r *Record) See(e record.Event) {
 	case e.Step != nil:
 		w.step(e.Step)
 	case e.Links != nil:
+		if w.wrong == nil {
+			w.wrong = &thin[record.Links]{most: r.keep}
+		}
 		w.wrong.add(*e.Links)
 	case e.Status != nil && e.Status.State == record.Returning && w.State != record.Returning:
 		w.returns = append(w.returns, pause{after: w.Last.Round, from: w.Last.Time})
@@ -107,7 +109,9 @@ func (w *worker) step(s *record.Step) {
 		p := &w.returns[n-1]
 		p.took, p.until = s.Time-p.from, s.Round
 	}
-	w.steps.add(*s)
+	if w.steps != nil {
+		w.steps.add(*s)
+	}
 	w.handOver = w.handOver || s.HandOver > 0
 }
 
@@ -135,17 +139,22 @@ func (r *Record) round() (last int) {
 
 // A thin list keeps some of the values that are added, evenly over all of them.
 type thin[T any] struct {
-	most   int // 0: none are kept
+	most   int
 	kept   []T
 	stride int // one of stride values is kept
 	seen   int
 }
 
+// all returns the values that a list keeps; nil keeps none.
+func (t *thin[T]) all() []T {
+	if t == nil {
+		return nil
+	}
+	return t.kept
+}
+
 // add keeps the value, or drops it.
 func (t *thin[T]) add(v T) {
-	if t.most == 0 {
-		return
-	}
 	t.stride = max(t.stride, 1)
 	if t.seen%t.stride == 0 {
 		t.kept = append(t.kept, v)
