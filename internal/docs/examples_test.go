@@ -82,6 +82,7 @@ var decoders = map[string]map[string]decoder{
 	"journal.md":     journals,
 	"bridge.md":      bridges,
 	"vectors.md":     vectors,
+	"replicas.md":    replicas,
 }
 
 func TestExamplesAreWhatTheCodeReadsAndWrites(t *testing.T) {
