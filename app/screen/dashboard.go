@@ -56,8 +56,12 @@ type peer struct {
 
 // NewDashboard returns the dashboard of a run that starts now.
 func NewDashboard(run Run, now time.Time) *Dashboard {
-	d := &Dashboard{run: run, here: run.Here, each: max(1, (run.Peers+mostRows-1)/mostRows)}
-	for rank := 0; rank < run.Peers && !run.Open; rank += d.each {
+	d := &Dashboard{run: run, here: run.Here, each: 1}
+	if run.Open {
+		return d
+	}
+	d.each = max(1, (run.Peers+mostRows-1)/mostRows)
+	for rank := 0; rank < run.Peers; rank += d.each {
 		d.peers = append(d.peers, d.empty(rank, now))
 	}
 	return d

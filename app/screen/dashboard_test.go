@@ -129,6 +129,10 @@ func TestBoardOfManyPeersKeepsAFewThousand(t *testing.T) {
 	run := ringOf(many)
 	run.Here = many
 	d := NewDashboard(run, start)
+	waits := d.Waiting(after(60))
+	if len(waits) != 1 || !strings.Contains(waits[0], fmt.Sprintf("and %d more starting", many-8)) {
+		t.Errorf("before the first round: %q, want all but eight counted", waits)
+	}
 	for rank := range many {
 		d.Add(step(rank, 7, 1), after(1))
 	}

@@ -20,6 +20,7 @@ const maxExplained = 3
 // A wait is one cause of waiting, with all peers that share it.
 type wait struct {
 	who     []int
+	others  int // about so many peers without a row wait, too
 	state   record.State
 	missing []int
 	more    int // missing besides
@@ -80,6 +81,10 @@ func (d *Dashboard) waits(now time.Time) []wait {
 			waits[of].since = p.since
 		}
 	}
+	for i := range waits {
+		rows := len(waits[i].who)
+		waits[i].others = min(rows*d.each, d.all()) - rows
+	}
 	return waits
 }
 
@@ -118,7 +123,7 @@ var ageing = regexp.MustCompile(`^round [0-9]+, |\b(?:[0-9]+(?:\.[0-9]+)?(?:ms|h
 func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }
 
 func (w wait) explain(now time.Time) string {
-	who := human.Ranks("peer", w.who, 0)
+	who := human.Ranks("peer", w.who, w.others)
 	var s string
 	switch {
 	case w.state == record.Waiting && len(w.who) == 1:
