@@ -245,8 +245,8 @@ class Tree:
         return False
 
     def clone(self) -> Any:
-        """Return the present values, for put."""
-        return self.params
+        """Return the present values, for put. JAX deletes arrays that the script gives away to a compiled function."""
+        return [_numpy(leaf).copy() for _, leaf in self._pairs()]
 
     def put(self, kept: Any) -> None:
         """Take the values of clone back. Leaves that do not travel stay as they are now."""

@@ -13,7 +13,7 @@ import keras
 
 from . import _peer, _tree
 from ._link import Error
-from .callbacks import _numbers
+from .callbacks import Fits, _numbers
 
 
 class _Variables(_tree.Tree):
@@ -96,14 +96,15 @@ class GossipCallback(keras.callbacks.Callback):
 
     model: join with it at once, so that peer.part can divide the data. Else it joins when the training begins.
     every: exchange after every n batches. JAX keeps the variables elsewhere in between, and they are fetched.
+    fits: how often the script calls model.fit; the worker finishes after the last time.
     """
 
-    def __init__(self, model: Any = None, *, every: int = 1) -> None:
+    def __init__(self, model: Any = None, *, every: int = 1, fits: int = 1) -> None:
         super().__init__()
         if every < 1:
             raise Error(f"every={every}: a round has at least one batch")
         self.peer: Optional[_peer.Peer] = None
-        self._every, self._batches = every, 0
+        self._every, self._batches, self._fits = every, 0, Fits(fits)
         if model is not None:
             self._join(model)
 
@@ -119,6 +120,7 @@ class GossipCallback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: Optional[dict] = None) -> None:
         """Join, unless that is done."""
+        self._fits.begin(self.peer)
         if self.peer is None:
             self._join(self.model)
         self.peer.state(self._variables)
@@ -143,7 +145,7 @@ class GossipCallback(keras.callbacks.Callback):
             self.peer.evaluate(**scores)
 
     def on_train_end(self, logs: Optional[dict] = None) -> None:
-        """Say that this worker steps no more."""
+        """Say that this worker steps no more, if it does not train again."""
         if self._batches % self._every and not self.peer.done:
             self._exchange()
-        self.peer.finish()
+        self._fits.end(self.peer)

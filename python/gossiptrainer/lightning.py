@@ -17,6 +17,7 @@ except ImportError:
 from . import _data
 from ._link import Error
 from ._peer import Peer, init, join
+from .callbacks import Fits
 
 
 class GossipCallback(pl.Callback):
@@ -26,14 +27,15 @@ class GossipCallback(pl.Callback):
     The training data become this worker's part. Workers above 0 write below their own folder.
 
     validate: "mean" validates the mean over all workers; all then validate equally often.
+    fits: how often the script calls trainer.fit; the worker finishes after the last time.
     options: those of gossiptrainer.join, such as buffers and every.
     """
 
-    def __init__(self, validate: Optional[str] = None, **options: Any) -> None:
+    def __init__(self, validate: Optional[str] = None, fits: int = 1, **options: Any) -> None:
         if validate not in (None, "mean"):
             raise Error(f"validate={validate!r}: give \"mean\", or leave it out to validate this worker's own model")
         self.peer: Optional[Peer] = None
-        self._validate, self._options = validate, options
+        self._validate, self._fits, self._options = validate, Fits(fits), options
         self._step = 0
         self._joined = False
         self._mean = contextlib.ExitStack()
@@ -42,6 +44,7 @@ class GossipCallback(pl.Callback):
         """Seed by rank, and divide the data, before the trainer makes its iterator."""
         if stage != "fit":
             return
+        self._fits.begin(self.peer)
         self.peer = init()
         if self.peer._rank is None:  # on a LAN it is known after join
             self._join(pl_module)
@@ -106,5 +109,5 @@ class GossipCallback(pl.Callback):
         self._mean.close()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        """Say that this worker steps no more."""
-        self.peer.finish()
+        """Say that this worker steps no more, if it does not train again."""
+        self._fits.end(self.peer)

@@ -11,7 +11,7 @@ from typing import Any, Optional
 import skorch.callbacks
 
 from ._peer import Peer, join
-from .callbacks import _numbers
+from .callbacks import Fits, _numbers
 
 
 class GossipCallback(skorch.callbacks.Callback):
@@ -20,19 +20,21 @@ class GossipCallback(skorch.callbacks.Callback):
     The training data become this worker's part. The run's end stops the training. Checkpoints of workers above 0 lie
     below their own folder.
 
+    fits: how often the script calls partial_fit; the worker finishes after the last time.
     options: those of gossiptrainer.join, such as buffers and every.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, fits: int = 1, **options: Any) -> None:
         self.peer: Optional[Peer] = None
-        self.options = options
+        self.fits, self.options = Fits(fits), options
 
     def __getstate__(self) -> dict:
         """Leave the peer out of copies and files of the net."""
-        return {"peer": None, "options": self.options}
+        return {"peer": None, "fits": Fits(self.fits.count), "options": self.options}
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **more: Any) -> None:
         """Join, and divide the data that the net will iterate over."""
+        self.fits.begin(self.peer)
         optimizers = [getattr(net, name + "_") for name in net._optimizers]
         modules = {name: getattr(net, name + "_") for name in net._modules}
         self.peer = join(modules if len(modules) > 1 else net.module_, optimizers, **self.options)
@@ -65,6 +67,6 @@ class GossipCallback(skorch.callbacks.Callback):
             self.peer.evaluate(**scores)
 
     def on_train_end(self, net: Any, X: Any = None, y: Any = None, **more: Any) -> None:
-        """Say that this worker steps no more."""
+        """Say that this worker steps no more, if it does not train again."""
         vars(net).pop("get_iterator", None)
-        self.peer.finish()
+        self.fits.end(self.peer)

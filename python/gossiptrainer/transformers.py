@@ -22,12 +22,13 @@ class GossipCallback(Callback, transformers.TrainerCallback):
     """The callback that attach adds. The trainer's list of events grows, so it has those of the framework too."""
 
 
-def attach(trainer: Any, **options: Any) -> Peer:
+def attach(trainer: Any, fits: int = 1, **options: Any) -> Peer:
     """Make the trainer take part in the run, and return the peer. Call it once, before trainer.train().
 
     Each optimizer step is a round. The training set becomes this worker's part. The seed becomes one of this worker,
     as the trainer seeds the order of the data and dropout by it. Workers above 0 write below their own folder.
 
+    fits: how often the script calls trainer.train(); the worker finishes after the last time.
     options: those of gossiptrainer.join, such as buffers and every.
     """
     if getattr(trainer, "is_deepspeed_enabled", False) or getattr(trainer, "is_fsdp_enabled", False):
@@ -42,7 +43,7 @@ def attach(trainer: Any, **options: Any) -> Peer:
         args.seed = _seeds.number("transformers", args.seed, peer.seed, peer.rank) % 2 ** 32
     if peer.rank > 0 and os.environ.get("PEER_DIR"):
         args.output_dir = os.path.join(peer.dir, os.path.basename(os.path.normpath(args.output_dir)))
-    callback = GossipCallback()
+    callback = GossipCallback(fits)
     callback.peer = peer
     trainer.add_callback(callback)
     return peer

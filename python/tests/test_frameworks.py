@@ -53,6 +53,17 @@ class Trees(unittest.TestCase):
         values.load(values.dump(values.kept()))
 
 
+    def test_values_are_kept_though_the_script_gives_its_arrays_away(self):
+        values = _tree.Tree({"a": jnp.ones(2), "b": jnp.ones(1, jnp.bfloat16)})
+        values.attach(bytearray(4 * values.elements))
+        kept = values.clone()
+        more = jax.jit(lambda tree: jax.tree.map(lambda x: x + 1, tree), donate_argnums=0)(values.params)
+        values.take(more)
+        values.put(kept)
+        self.assertEqual([leaf.tolist() for leaf in values.params.values()], [[1, 1], [1]])
+        self.assertEqual(values.params["b"].dtype, jnp.bfloat16)
+
+
 class Variables(unittest.TestCase):
     def test_frozen_variables_and_seeds_do_not_travel(self):
         model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, name="base", trainable=False),

@@ -82,6 +82,23 @@ class Callbacks(unittest.TestCase):
         rest = Run(rounds=5, first=3, saved=saved)(worker)
         numpy.testing.assert_array_equal(rest.x[5], whole.x[5])
 
+    def test_trains_twice(self):
+        def worker(rank):
+            callback = Callback(fits=2)
+            trainer = Trainer(rank, callback, steps=3 + rank).train()
+            trainer.steps = 7
+            trainer.train()
+            with self.assertRaisesRegex(gossip.Error, "has finished after 2 trainings, .*, such as fits=2"):
+                trainer.train()
+            mean = callback.peer.average().weight.tolist()
+            return mean, callback.peer.round
+        run = Run(rounds=None)(worker)
+        self.assertEqual(run.codes, [0, 0])
+        self.assertEqual(run.returned[0], run.returned[1])
+        self.assertEqual(run.returned[0][1], 7)
+        with self.assertRaisesRegex(gossip.Error, "fits=0: a script trains at least once"):
+            Callback(fits=0)
+
     def test_a_trainer_without_a_model(self):
         with self.assertRaisesRegex(gossip.Error, "gave no model at on_train_begin"):
             Callback().on_train_begin(None, None, None)
