@@ -147,6 +147,7 @@ func TestAnUnusableStateEndsNoWorker(t *testing.T) { testReboot(t, true) }
 
 func testReboot(t *testing.T, liar bool) {
 	t.Helper()
+	t.Parallel() // it waits for links that are lost
 	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
@@ -314,6 +315,7 @@ func TestOnlyARingTakesBack(t *testing.T) {
 
 // TestAWorkerWithoutSponsorGivesUp asks for a place in a run that all others have left.
 func TestAWorkerWithoutSponsorGivesUp(t *testing.T) {
+	t.Parallel() // it waits for an answer
 	c := newCluster(t, 3, 10, nil)
 	for _, n := range c.nodes[1:] {
 		n.host.Close()

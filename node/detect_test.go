@@ -110,6 +110,7 @@ func (c *cable) connect(t *testing.T, nodes []*Node) {
 }
 
 func TestAPulledCableIsNoticed(t *testing.T) {
+	t.Parallel() // it waits for a silence
 	c := both(t, func(_ int, o *Options) { o.Detect = time.Second })
 	wire := &cable{pulled: make(chan struct{})}
 	wire.connect(t, c.nodes)

@@ -180,6 +180,7 @@ func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 	}
 	for reason, test := range tests {
 		t.Run(reason, func(t *testing.T) {
+			t.Parallel() // it waits for links
 			c := both(t, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			w := job.worker(t, 1)

@@ -25,7 +25,7 @@ import (
 
 // Libraries start some goroutines once per process and never end them.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // unless the command says more: tests that are parallel wait for links
+	_ = flag.Set("test.parallel", "6") // unless the command says more: tests that are parallel wait for links
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
 		goleak.IgnoreAnyFunction("github.com/libp2p/go-flow-metrics.(*sweeper).run"),

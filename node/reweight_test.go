@@ -145,6 +145,7 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 // the mean of the survivors moves by their gradients alone, except for messages over an edge to a dead
 // worker.
 func TestModelsMoveByTheMatricesOnRecord(t *testing.T) {
+	t.Parallel() // it waits for links that are lost
 	l := loss{task{n: 8, dim: 17, rounds: 60}, map[int]int{2: 20, 5: 33}}
 	var mu sync.Mutex
 	models, steps := make(map[[2]int][]float32), make(map[[2]int][]float32) // by rank and round

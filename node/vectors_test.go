@@ -113,6 +113,7 @@ func TestAnAverageEndsWithTheRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for an end
 			c := both(t, nil)
 			finals, errs := c.run(t, t.Context(), job)
 			if err := errors.Join(errs...); err != nil {
