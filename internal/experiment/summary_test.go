@@ -16,11 +16,24 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
+
+// A version of its own is one of an algorithm, and a change of all makes the entry needless.
+func TestVersionsOfResultsAreOfAlgorithms(t *testing.T) {
+	for name, version := range ownResults {
+		if !slices.Contains(registry.Names(nil), name) || version <= sharedResults || ResultsVersion(name) != version {
+			t.Errorf("ownResults has %s: %d; want an algorithm, and more than %d", name, version, sharedResults)
+		}
+	}
+	if v := ResultsVersion("dpsgd"); v != sharedResults {
+		t.Errorf("dpsgd has version %d, want that of all, %d", v, sharedResults)
+	}
+}
 
 func TestSummaryOfARun(t *testing.T) {
 	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)

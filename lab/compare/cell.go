@@ -21,7 +21,6 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cost"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -45,7 +44,7 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 			return nil, err
 		}
 		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
-			Tuned: m.tuned[cell.Label], Results: experiment.ResultsVersion, Program: m.Process.Version}
+			Tuned: m.tuned[cell.Label], Results: resultsOf(m, cell.Label), Program: m.Process.Version}
 	}
 	resume, err := m.begin(mode, cells, all)
 	if err != nil {
@@ -208,7 +207,7 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 	if err != nil || done.Config != hash {
 		return nil, err
 	}
-	if bool(m.Remake) && other(done) && slices.Contains(m.Only, cell.Label) {
+	if bool(m.Remake) && other(m, done) && slices.Contains(m.Only, cell.Label) {
 		return nil, nil
 	}
 	if done.Status == report.CellDone {

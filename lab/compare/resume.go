@@ -180,7 +180,7 @@ func (m *Matrix) bound() {
 // sayOthers names the finished cells whose results may differ from those of this program.
 func (m *Matrix) sayOthers() {
 	for _, cell := range m.result.Cells {
-		if cell.Status != "" && other(cell) {
+		if cell.Status != "" && other(m, cell) {
 			m.say("%s", advice.Warning(fmt.Sprintf("%s on %s, seed %d, was made by version %s, whose results may differ: "+
 				"--remake makes it again", cell.Label, cell.Network, cell.Seed, cmp.Or(cell.Program, "unknown"))))
 		}
@@ -188,6 +188,17 @@ func (m *Matrix) sayOthers() {
 }
 
 // other reports whether a cell was made by a program whose results may differ. Cells without a version have version 1.
-func other(cell report.Cell) bool {
-	return max(1, cell.Results) != experiment.ResultsVersion
+func other(m *Matrix, cell report.Cell) bool { return max(1, cell.Results) != resultsOf(m, cell.Label) }
+
+// resultsOf returns the version of the results of this program in the cells of a label.
+func resultsOf(m *Matrix, label string) int {
+	i := slices.IndexFunc(m.cells, func(c configs.Cell) bool { return c.Label == label })
+	if i < 0 {
+		return 0
+	}
+	cfg, err := m.configOf(m.cells[i])
+	if err != nil {
+		return 0
+	}
+	return experiment.ResultsVersion(cfg.Algorithm.Name)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
 )
 
 // All papers have all sizes, and every claim says where the paper makes it.
@@ -222,6 +223,13 @@ func TestVersionsOfParts(t *testing.T) {
 	} {
 		if v := version(other); v == first {
 			t.Errorf("%+v has the version %s, too", other, v)
+		}
+	}
+	// A part is as new as the newest of its algorithms.
+	for name, algorithm := range map[string]string{"moniqua-fig2b": "adpsgd", "moniqua-theorem1": "dpsgd"} {
+		want := experiment.ResultsVersion(algorithm)
+		if got, err := (Part{Comparison: name}).results(); err != nil || got != want {
+			t.Errorf("%s: results of version %d, error %v, want %d", name, got, err, want)
 		}
 	}
 	if _, err := presetVersion("nothing", nil); err == nil {

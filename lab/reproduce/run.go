@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/lab/compare"
@@ -111,14 +110,18 @@ func (r *Run) report(p Part) error {
 	return err
 }
 
-// stamp writes the version of a finished part, and the version of results of the program after a slash.
+// stamp writes the version of a finished part, and that of its results after a slash.
 func (r *Run) stamp(p Part) error {
 	version, err := p.Version()
 	if err != nil {
 		return err
 	}
+	results, err := p.results()
+	if err != nil {
+		return err
+	}
 	file := filepath.Join(r.folder(p), versionFile)
-	text := fmt.Appendf(nil, "%s/%d\n", version, experiment.ResultsVersion)
+	text := fmt.Appendf(nil, "%s/%d\n", version, results)
 	if err := safefile.Write(file, text, runfolder.Readable); err != nil {
 		return fmt.Errorf("reproduce: %w", err)
 	}

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-
-	"gossiptrainer/internal/experiment"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/papers")
@@ -181,7 +179,11 @@ func (k kept) row(p Paper, c Claim) ([]string, error) {
 					"and keep its claims.md: go run ./studies claims", p.Name, c.Words, in, k.versions[in], now, command)
 			default:
 				run++
-				if k.results[in] != fmt.Sprint(experiment.ResultsVersion) {
+				results, err := part.results()
+				if err != nil {
+					return nil, err
+				}
+				if k.results[in] != fmt.Sprint(results) {
 					older = " Made with results of version " + k.results[in] + "."
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
 )
 
 // versionFile holds the version of a part, in its folder, once all its cells are finished.
@@ -44,6 +45,22 @@ func (p Part) Version() (string, error) {
 	}
 	text, err := json.Marshal([]any{base, file.Mode, file.Cells(), file.Tuning, file.Targets, file.Levels})
 	return digest(string(text)), err
+}
+
+// results returns the version of the results of this program in a part, the newest of its algorithms.
+func (p Part) results() (newest int, err error) {
+	file, err := p.load()
+	if err != nil {
+		return 0, err
+	}
+	for _, cell := range file.Cells() {
+		for _, set := range cell.Set {
+			if set.Key == "algorithm.name" {
+				newest = max(newest, experiment.ResultsVersion(set.Value))
+			}
+		}
+	}
+	return newest, nil
 }
 
 // presetVersion is the version of runs from a preset with some settings. It follows what the preset says, and neither

@@ -159,7 +159,7 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 		add("node.detect", cfg.Node.Detect)
 	}
 	add("until", until.String())
-	add("results", experiment.ResultsVersion)
+	add("results", experiment.ResultsVersion(cfg.Algorithm.Name))
 	return m
 }
 

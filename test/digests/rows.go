@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -11,6 +12,20 @@ type row struct {
 	mode     string // sim or lab
 	preset   string
 	settings []string // key=value
+}
+
+// named finds the algorithm in the settings of a row.
+var named = regexp.MustCompile(`algorithm=\{name: (\w+)`)
+
+// algorithm returns the name of the algorithm of a run.
+func (r row) algorithm() string {
+	if found := named.FindStringSubmatch(strings.Join(r.settings, " ")); found != nil {
+		return found[1]
+	}
+	if r.preset == "adpsgd6" {
+		return "adpsgd"
+	}
+	return "dpsgd"
 }
 
 // args returns the arguments of peer.
