@@ -20,7 +20,7 @@ func TestRunsThatCannotWorkAreRefused(t *testing.T) {
 			"must be at most 1000 in a lab, where every peer is a process, got 1001"},
 		{"sim", []string{"topology.size=1001", "model.name=quadratic"}, "", ""},
 		{"lab", []string{"topology.size=60", "model.name=quadratic"}, "topology.size",
-			"60 workers with 100 parameters must fit into memory: 1 GB are left, 1.258 GB"},
+			"60 workers with 100 parameters must fit into memory: 1 GB are left, 1.26 GB"},
 		{"run", []string{"topology.size=60", "model.name=quadratic"}, "", ""},
 		{"sim", []string{"model={name: quadratic, dim: 1000000000}"}, "model.dim",
 			"8 workers with 1000000000 parameters must fit"},

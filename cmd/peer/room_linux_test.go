@@ -104,7 +104,7 @@ func TestARunWithoutRoomIsRefused(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitOther)
 	}
 	for _, want := range []string{"peer: output.dir: ",
-		": no room for the results: 1.252 MB are needed, and 614.4 kB are free\n", "hint: make room, or set output.dir"} {
+		": no room for the results: 1.25 MB are needed, and 614 kB are free\n", "hint: make room, or set output.dir"} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it does not say %q, but: %s", want, said)
 		}

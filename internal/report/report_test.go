@@ -153,7 +153,7 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	if strings.Contains(b.String(), "per parameter") {
 		t.Errorf("bits per parameter of a run that sent nothing:\n%s", b.String())
 	}
-	for _, want := range []string{"D-PSGD, sign", "average model -", "1.235 MB payload", "consensus      -"} {
+	for _, want := range []string{"D-PSGD, sign", "average model -", "1.23 MB payload", "consensus      -"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

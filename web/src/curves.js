@@ -13,7 +13,7 @@ const BINS = 120; // layers of a stack are means over so many parts of the axis 
 export function lossView(run, settings, workers, overlays) {
   const axis = axisOf(settings.axis, settings.logX, run.about?.virtual);
   const accuracy = settings.quantity === "accuracy";
-  const y = accuracy ? { format: percent, log: false } : plain(settings.logY);
+  const y = accuracy ? { format: number, log: false } : plain(settings.logY);
   const curves = accuracy ? accuracyCurves(run, axis) : lossCurves(run, axis);
   for (const { rank, series, columns } of accuracy ? [] : workers) {
     curves.push({ name: `Peer ${rank}`, series, width: 1.25, x: columns.column(axis.column), y: columns.column("loss") });

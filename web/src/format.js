@@ -1,8 +1,9 @@
-// Numbers as people read them: a unit, three significant digits, and a dash for a number that does not exist.
+// Numbers as people read them, by the rules of the Go package internal/human: amounts and times have three significant
+// digits, other numbers four. The table testdata/numbers.json there tests both.
 
 export const NONE = "–";
 
-/** Number with about three significant digits; very small and very large ones in powers of ten. */
+/** Number with four significant digits; very small and very large ones in powers of ten. */
 export function number(x) {
   if (x === null || x === undefined || Number.isNaN(x)) {
     return NONE;
@@ -11,13 +12,10 @@ export function number(x) {
     return x > 0 ? "∞" : "−∞";
   }
   const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+  if (size !== 0 && (size < 1e-4 || size >= 999999.5)) {
     return power(x);
   }
-  if (size >= 1000) {
-    return count(Math.round(x));
-  }
-  return minus(x.toPrecision(3).includes("e") ? String(Math.round(x)) : trimmed(x.toPrecision(3)));
+  return size >= 999.95 ? count(x) : minus(trimmed(x.toPrecision(4)));
 }
 
 /** Whole number with thin spaces between groups of three digits. */
@@ -28,7 +26,7 @@ export function count(n) {
   return minus(String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 }
 
-const BYTES = ["B", "kB", "MB", "GB", "TB", "PB"];
+const BYTES = ["B", "kB", "MB", "GB", "TB"];
 
 /** Bytes in decimal units, as the program's tables have them. */
 export function bytes(n) {
@@ -40,7 +38,7 @@ export function bytes(n) {
     n /= 1000;
     unit++;
   }
-  const digits = unit === 0 ? String(Math.round(n)) : trimmed(n.toPrecision(3));
+  const digits = unit === 0 || n >= 999.5 ? String(Math.round(n)) : trimmed(n.toPrecision(3));
   return `${minus(digits)}\u00a0${BYTES[unit]}`;
 }
 
@@ -52,7 +50,7 @@ export function seconds(s) {
   if (s === 0) {
     return "0\u00a0s";
   }
-  if (Math.abs(s) < 1e-3) {
+  if (Math.abs(s) < 0.9995e-3) {
     return `${trimmed((s * 1e6).toPrecision(3))}\u00a0µs`;
   }
   if (Math.abs(s) < 0.9995) {
@@ -62,16 +60,19 @@ export function seconds(s) {
     return `${trimmed(s.toPrecision(3))}\u00a0s`;
   }
   const whole = Math.round(s);
-  const [h, m, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return h > 0 ? `${h}\u00a0h ${pad(m)}\u00a0min` : `${m}\u00a0min ${pad(rest)}\u00a0s`;
+  if (whole < 3600) {
+    return `${Math.floor(whole / 60)}\u00a0min ${pad(whole % 60)}\u00a0s`;
+  }
+  const minutes = Math.round(s / 60);
+  return `${Math.floor(minutes / 60)}\u00a0h ${pad(minutes % 60)}\u00a0min`;
 }
 
-/** Share of 1 as a percentage. */
+/** Share of 1 as a percentage: below 10 % with two digits. */
 export function percent(x) {
   if (x === null || x === undefined || Number.isNaN(x)) {
     return NONE;
   }
-  return `${trimmed((100 * x).toPrecision(Math.abs(x) < 0.00995 ? 1 : Math.abs(x) < 0.0995 ? 2 : 3))}\u00a0%`;
+  return `${x > 0 && x < 0.0995 ? trimmed((100 * x).toPrecision(2)) : String(Math.round(100 * x))}\u00a0%`;
 }
 
 /** Words after a number: plural(1, "peer") is "1 peer". */
@@ -80,7 +81,7 @@ export function plural(n, word) {
 }
 
 function power(x) {
-  const [digits, exponent] = x.toExponential(2).split("e");
+  const [digits, exponent] = x.toExponential(3).split("e");
   const raised = exponent.replace("+", "").replace(/./g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)]));
   const factor = trimmed(digits);
   return factor === "1" ? `10${raised}` : `${minus(factor)}×10${raised}`;

@@ -73,7 +73,7 @@ export function drawFigures({ progress, scores, about, members }) {
     ["Rounds per second", number(p.rounds_per_s)],
     ["Training loss", number(p.loss)],
     ["Test loss", number(about?.summary?.loss ?? test)],
-    ["Test accuracy", percent(about?.summary?.accuracy?.mean ?? accuracy)],
+    ["Test accuracy", number(about?.summary?.accuracy?.mean ?? accuracy)],
     ["Gap", number(p.gap)],
     ["Theta", number(p.theta)],
     ["Sent by a peer", bytes(p.sent_bytes)],

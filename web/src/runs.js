@@ -1,7 +1,7 @@
 // Earlier runs: a list to choose those that lie over the curves, or the one to show.
 
 import { h, setAttribute, setText } from "./dom.js";
-import { bytes, count, number, percent } from "./format.js";
+import { bytes, count, number } from "./format.js";
 import { icon } from "./icons.js";
 import { swatch } from "./style.js";
 
@@ -83,7 +83,7 @@ function texts(run) {
     run.method,
     run.graph ? `${run.graph}, ${run.workers}` : "–",
     run.rounds_of && run.rounds !== run.rounds_of ? `${count(run.rounds)} of ${count(run.rounds_of)}` : count(run.rounds),
-    number(run.loss ?? run.train_loss), percent(run.accuracy), bytes(run.sent_bytes),
+    number(run.loss ?? run.train_loss), number(run.accuracy), bytes(run.sent_bytes),
   ];
 }
 
