@@ -72,16 +72,19 @@ class Passes:
     def __init__(self, peer: Any, index: int) -> None:
         self.peer, self.index = peer, index  # among the loaders of the script
         self.epoch = self.position = 0  # the number of the pass, and of the batch in it that comes next
-        self.start: dict = {}  # random numbers when the pass began
+        self.start: dict = {}  # random numbers when the pass began; none between two passes
+        self._taken: Optional[int] = None  # steps when the first pass began, if it is not complete
 
     def place(self) -> dict:
         """Return what a checkpoint holds."""
         return {"epoch": self.epoch, "position": self.position, "random": self.start}
 
     def _resumed(self) -> Optional[dict]:
-        """Return the place of a checkpoint, before the first pass."""
-        loaded = self.peer._saves.loaded
-        saved = loaded["loaders"] if loaded and not self.start else []
+        """Return the place of a checkpoint, for the first pass. A look at a batch before the first step is none."""
+        loaded, steps = self.peer._saves.loaded, self.peer._steps.count
+        if self._taken is None:
+            self._taken = steps
+        saved = loaded["loaders"] if loaded and self._taken == steps else []
         return saved[self.index] if self.index < len(saved) else None
 
     def run(self, batches: Callable[[], Iterator], order: Optional[Sampler] = None) -> Iterator:
@@ -92,26 +95,30 @@ class Passes:
             self.epoch, skip = resumed["epoch"], resumed["position"]
             if order is not None:
                 order.epoch = self.epoch
-        if skip:
+        begun = bool(resumed and resumed["random"] and not steps)  # it goes on where the checkpoint was taken
+        if begun:
             set_state(resumed["random"])
         self.position, self.start = 0, get_state()
-        opened = batches()
-        for _ in itertools.islice(opened, skip):  # what was seen before the checkpoint
-            self.position += 1
-        if skip:
-            set_state(peer._saves.loaded["random"])
-        while True:
-            peer._feed.fetch()
-            if peer.done and peer._steps.count != steps:
-                break
-            try:
-                batch = next(opened)
-            except StopIteration:
-                break
-            self.position += 1
-            yield batch
-        self.position = 0
-        self.epoch += 1
+        try:
+            opened = batches()
+            for _ in itertools.islice(opened, skip):  # what was seen before the checkpoint
+                self.position += 1
+            if begun:
+                set_state(peer._saves.loaded["random"])
+            while True:
+                peer._feed.fetch()
+                if peer.done and peer._steps.count != steps:
+                    break
+                try:
+                    batch = next(opened)
+                except StopIteration:
+                    self._taken = -1
+                    break
+                self.position += 1
+                yield batch
+        finally:  # the loop may leave the pass early
+            self.position, self.start = 0, {}
+            self.epoch += 1
 
 
 class Sampler:

@@ -1,6 +1,7 @@
 """The worker's part of the data, and the return from a checkpoint to the same batch."""
 
 import contextlib
+import functools
 import io
 import random
 import unittest
@@ -369,6 +370,55 @@ class Resumes(unittest.TestCase):
             self.assertEqual(tracked, rounds)
             self.assertEqual(rest.connections[rank].logs, whole.connections[rank].logs[at:])
         numpy.testing.assert_array_equal(rest.x[rounds], whole.x[rounds])
+
+    def test_passes_over_a_loader(self):
+        """They may be left early. A look at a batch before the loop is none, nor are passes over held-out data."""
+        def leaves(train, loader, held, opt, peer):
+            for batch in loader:
+                train(batch)
+                if peer.round % 4 == 0:
+                    break
+
+        def decays(train, loader, held, opt, peer):
+            for batch in loader:
+                train(batch)
+            opt.param_groups[0]["lr"] *= 0.5
+
+        def evaluates(train, loader, held, opt, peer):
+            for batch in loader:
+                train(batch)
+                if peer.round % 3 == 0:
+                    list(held)
+
+        def worker(loop, looks, rank):
+            torch.manual_seed(rank)
+            model = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Dropout(0.3), torch.nn.Linear(4, 1))
+            opt = torch.optim.AdamW(model.parameters(), 0.05)
+            peer = gossip.join(model, opt)
+            loader = peer.loader(DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True))
+            held = peer.loader(DataLoader(TensorDataset(torch.arange(8.)), batch_size=2))
+            seen = []
+
+            def train(batch):
+                opt.zero_grad()
+                F.mse_loss(model(batch.reshape(-1, 1) / 10), batch.reshape(-1, 1)).backward()
+                opt.step()
+                seen.append((peer.round, batch.tolist()))
+            if looks:
+                next(iter(loader))
+            while not peer.done:
+                loop(train, loader, held, opt, peer)
+            return seen
+
+        for loop, looks in ((leaves, False), (leaves, True), (decays, False), (evaluates, False)):
+            for at in (3, 4, 6):
+                with self.subTest(loop.__name__, looks=looks, at=at):
+                    script = functools.partial(worker, loop, looks)
+                    whole = Run(n=2, rounds=11, save=(at,))(script)
+                    rest = Run(n=2, rounds=11, first=at, saved=[
+                        (whole.x[at][rank], whole.connections[rank].states[at]) for rank in range(2)])(script)
+                    self.assertEqual(rest.returned, [found[at:] for found in whole.returned])
+                    numpy.testing.assert_array_equal(rest.x[11], whole.x[11])
 
     def test_loader(self):
         self.check(lambda: DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True))
