@@ -151,7 +151,8 @@ class Sampler:
             return iter(self.samples)
         torch = sys.modules["torch"]
         random = torch.Generator().manual_seed(number("order", self.peer.seed, self.peer._worker, epoch, self.index))
-        return iter([self.samples[i] for i in torch.randperm(len(self.samples), generator=random).tolist()])
+        order = torch.randperm(len(self.samples), generator=random, device="cpu")  # whatever the script's default is
+        return iter([self.samples[i] for i in order.tolist()])
 
 
 def sampler(peer: Any, dataset: Any, shuffle: bool) -> Sampler:
@@ -450,7 +451,7 @@ class _Order:
     def draw(self, generator: Any) -> None:
         self.now = list(self.samples)
         if self.shuffled:
-            order = sys.modules["torch"].randperm(len(self.samples), generator=generator)
+            order = sys.modules["torch"].randperm(len(self.samples), generator=generator, device="cpu")
             self.now = [self.samples[i] for i in order.tolist()]
 
     def __iter__(self) -> Iterator:

@@ -92,6 +92,7 @@ class Link:
         self.closed = self.refused = False  # this side said its last word, or the peer did
         self.busy, self.interrupted, self.ending = 0, False, ""
         self.guard: Any = None  # of an attached program: handles interrupts until what it returns is called
+        self.hook: Any = None  # ours for uncaught errors, in a script that the peer has started
         self.peer: Any = None  # that of the newest join
         self._sending, self._receiving = threading.Lock(), threading.RLock()
 

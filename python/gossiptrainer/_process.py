@@ -36,7 +36,7 @@ def watch_over(link: _link.Link) -> None:
             else:
                 earlier(kind, problem, trace)
 
-    sys.excepthook = uncaught
+    sys.excepthook = link.hook = uncaught
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _on_interrupt(link))
@@ -67,7 +67,8 @@ def _keep_apart(link: _link.Link) -> None:
 def _close(link: _link.Link) -> None:
     """Say goodbye. Where the script, or a library, has put its own sys.excepthook in our place, it may have failed."""
     problem = getattr(sys, "last_value", None)
-    if link.guard is None and problem is not None and not isinstance(problem, KeyboardInterrupt):
+    replaced = link.hook is not None and sys.excepthook is not link.hook
+    if replaced and problem is not None and not isinstance(problem, KeyboardInterrupt):
         link.peer._fail(type(problem), problem, problem.__traceback__)
     link.peer.close()
 

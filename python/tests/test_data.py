@@ -231,6 +231,16 @@ class Parts(unittest.TestCase):
             self.assertEqual(sorted(sum(one, [])), list(range(rank, 11, 2)))
             self.assertNotEqual(one, two)
 
+    @unittest.skipUnless(hasattr(torch, "set_default_device"), "torch 2 has a default device")
+    def test_orders_where_the_script_has_another_default_device(self):
+        def worker(rank):
+            peer = gossip.join(torch.nn.Linear(1, 1))
+            torch.set_default_device("meta")
+            order = list(peer.sampler(range(8)))
+            peer.step()
+            return sorted(order)
+        self.assertEqual(Run(n=1, rounds=1)(worker).returned, [list(range(8))])
+
     def test_part(self):
         class Numbered(Dataset):
             def __len__(self):
