@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--avx2", action="store_true", help="hold both to AVX2")
     parser.add_argument("--processes", type=int, default=1, help="how many train at once")
-    parser.add_argument("models", nargs="*", default=["resnet20:32", "lenet:32", "mlp:128", "vgg16:32"])
+    parser.add_argument("models", nargs="*", default=["resnet20:32", "mlp:128", "vgg16:32"])
     args = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
         print("skipped: this Python has no torch (Debian: python3-torch; run it with /usr/bin/python3)")
@@ -45,7 +45,9 @@ def main():
             version = found["torch"][0]["version"]
             rows.append(row(f"{model}, batch {batch}", found))
     how = "one process" if args.processes == 1 else f"{args.processes} processes at once"
-    print(f"PyTorch {version}, {how} of one thread, {args.rounds} turns of {args.seconds:g} s{', AVX2' if args.avx2 else ''}\n")
+    avx2 = ", AVX2" if args.avx2 else ""
+    load = f"load {os.getloadavg()[0]:.0f}"
+    print(f"PyTorch {version}, {how} of one thread, {args.rounds} turns of {args.seconds:g} s{avx2}, {load}\n")
     print("| step | this, per CPU s | PyTorch | channels_last | ratio | this, per s | PyTorch | channels_last | ratio | share of FMA peak |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))

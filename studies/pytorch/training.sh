@@ -41,4 +41,6 @@ done >"$out/profile.txt"
 	/usr/bin/python3 studies/pytorch/pytorch.py --avx2 --rounds 3 --seconds 2 resnet20:32 mlp:128
 	echo
 	/usr/bin/python3 studies/pytorch/pytorch.py --processes 8 --rounds 1 --seconds 6 resnet20:32
+	echo
+	/usr/bin/python3 studies/pytorch/pytorch.py --rounds 5 --seconds 2 lenet:32
 } >"$out/pytorch.md"
