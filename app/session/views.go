@@ -1,7 +1,6 @@
 package session
 
 import (
-	"math"
 	"slices"
 
 	"gossiptrainer/internal/experiment"
@@ -35,12 +34,7 @@ func (m *Members) concludes(s *record.Summary) {
 		return
 	}
 	if len(m.Scores) > 0 {
-		mean, least, loss := 0.0, math.Inf(1), 0.0
-		for _, of := range m.Scores {
-			n := float64(len(m.Scores))
-			mean, least, loss = mean+of.Accuracy/n, min(least, of.Accuracy), loss+of.Loss/n
-		}
-		s.Loss, s.Accuracy.Mean, s.Accuracy.Min = record.Number(loss), record.Number(mean), record.Number(least)
+		s.Grade(m.Scores)
 	}
 	s.Digest, s.PerWorker, s.Steps = m.Digest, m.Rounds, 0
 	for _, n := range m.Rounds {

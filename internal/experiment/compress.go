@@ -41,13 +41,13 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	if why := r.unsuited(c, made); why != "" {
 		warnings = append(warnings, fmt.Sprintf("%s with %s: %s", r.cfg.Algorithm.Name, c.Name, why))
 	}
-	return append(warnings, r.neverFits(c)...), nil
+	return append(warnings, neverFits(c, int(r.cfg.Train.Rounds))...), nil
 }
 
-// neverFits warns if the run ends before the levels of c are fitted.
-func (r *Run) neverFits(c configs.Compressor) []string {
+// neverFits warns if a run of some rounds ends before the levels of c are fitted.
+func neverFits(c configs.Compressor, rounds int) []string {
 	row, _ := registry.FindCompressor(c.Name)
-	rounds, first := int(r.cfg.Train.Rounds), c.RefitEvery
+	first := c.RefitEvery
 	if len(c.RefitAt) > 0 {
 		first = slices.Min(c.RefitAt)
 	}

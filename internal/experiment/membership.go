@@ -9,14 +9,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// checkFixed returns an error at its key if members come and go. Callers whose workers stay need another mode.
-func (r *Run) checkFixed() error {
-	if !r.cfg.Views() {
-		return nil
-	}
-	return configs.Errorf("membership.mode", "members that come and go train in peer run, lab and sim: must be fixed here")
-}
-
 // CheckFaults returns an error at its key if the script of a run whose members come and go has faults that only the
 // simulator plays.
 func (r *Run) CheckFaults() error {
@@ -32,10 +24,10 @@ func (r *Run) CheckFaults() error {
 // checkStill returns an error at its key if the script lets members come and go. Without such faults the founders are
 // the workers of all rounds.
 func (r *Run) checkStill() error {
-	if len(r.cfg.Faults.Script) == 0 {
+	if len(r.cfg.Faults.Script) == 0 || !r.cfg.Views() {
 		return nil
 	}
-	return r.checkFixed()
+	return configs.Errorf("membership.mode", "members that come and go train in peer run, lab and sim: must be fixed here")
 }
 
 // checkViews returns why members of the run cannot come and go, nil if they can or if they need not.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -96,7 +95,7 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 	n := len(finals)
 	s.Rounds, s.PerWorker = finals[0].Rounds, make([]int, r.N())
 	s.Theta = sumThetas(finals)
-	loss, mean, least := 0.0, 0.0, math.Inf(1)
+	var scores []record.Score
 	var sent record.Bytes
 	var messages record.Messages
 	for _, f := range finals {
@@ -106,11 +105,9 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 			s.PerWorker[f.Rank] = f.Rounds
 		}
 		s.Time = max(s.Time, f.Time.Seconds())
-		loss += f.Loss / float64(n)
+		scores = append(scores, record.Score{Loss: f.Loss, Accuracy: f.Accuracy})
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
 		s.MeanBits += f.Bits / float64(n)
-		mean += f.Accuracy / float64(n)
-		least = min(least, f.Accuracy) // NaN stays NaN
 		sent.Add(f.Sent)
 		messages.Add(f.Messages)
 	}
@@ -121,8 +118,7 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
 	s.Effective = messages.Bits(r.Parameters())
-	s.Loss = record.Number(loss)
-	s.Accuracy.Mean, s.Accuracy.Min = record.Number(mean), record.Number(least)
+	s.Grade(scores)
 }
 
 // sumThetas returns the largest bound and the totals of violations and repairs. A total is known if all workers know

@@ -111,7 +111,7 @@ var today = map[string]map[string]int{
 	"methods": {
 		"app/doctor/meeting meeting": 33, "app/session Session": 42, "cmd/peer console": 35,
 		"gossip PairWorker": 57, "gossip Worker": 55, "gossip/elastic Membership": 34, "gossip/peer Peer": 31,
-		"internal/experiment Run": 127, "internal/kernel Tier": 56, "internal/kernel/gen width": 45,
+		"internal/experiment Run": 125, "internal/kernel Tier": 56, "internal/kernel/gen width": 45,
 		"internal/report Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
 		"internal/sim simulation": 43,
 		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,

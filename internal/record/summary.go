@@ -1,5 +1,7 @@
 package record
 
+import "math"
+
 // A Summary is the output of run, lab and sim with --json (docs/format/events.md#summary).
 type Summary struct {
 	Mode      string `json:"mode"`
@@ -66,4 +68,15 @@ type Accuracy struct {
 	Mean         *float64 `json:"mean"`
 	Min          *float64 `json:"min"`
 	AverageModel *float64 `json:"average_model"`
+}
+
+// Grade sums up the test results of replicas, one at least: means, and the least accuracy. A NaN stays one.
+func (s *Summary) Grade(all []Score) {
+	loss, mean, least := 0.0, 0.0, math.Inf(1)
+	for _, of := range all {
+		loss += of.Loss / float64(len(all))
+		mean += of.Accuracy / float64(len(all))
+		least = min(least, of.Accuracy)
+	}
+	s.Loss, s.Accuracy.Mean, s.Accuracy.Min = Number(loss), Number(mean), Number(least)
 }
