@@ -65,3 +65,24 @@ func TestPagesStayShort(t *testing.T) {
 		}
 	}
 }
+
+// mostWords bounds the words of README and of the pages in docs, tables and blocks with them. It may only shrink.
+const mostWords = 51_000
+
+func TestPagesHaveFewWords(t *testing.T) {
+	pages, err := filepath.Glob(root + "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for _, page := range append(pages, root+"README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += len(strings.Fields(string(text)))
+	}
+	if sum > mostWords {
+		t.Errorf("README and docs have %d words, more than %d: cut what repeats another page", sum, mostWords)
+	}
+}
