@@ -39,7 +39,7 @@ func (e *brokenError) Hint() string { return "the fix is below each of them" }
 
 // Examine runs all checks, those that wait side by side. The error is a *brokenError if one is broken.
 func Examine(ctx context.Context, r Request) (*Report, error) {
-	p := &patient{Request: r}
+	p := &subject{Request: r}
 	report := &Report{Rows: []Row{}}
 	groups := []func() []Row{p.program, p.system, p.network}
 	if r.Load != nil {

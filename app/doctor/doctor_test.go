@@ -179,7 +179,7 @@ func TestData(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peer.key")
-	of := func(set ...string) *patient { return &patient{loaded: loaded(t, append(set, "node.key="+path)...)} }
+	of := func(set ...string) *subject { return &subject{loaded: loaded(t, append(set, "node.key="+path)...)} }
 	const listed = "peers=[{id: 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN}]"
 	expect(t, of().key(), OK, "peer run makes")
 	expect(t, of("topology.size=1", listed).key(), Broken, "does not exist", "peer id new")

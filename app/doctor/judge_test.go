@@ -190,10 +190,10 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// of returns a patient with a run of three.
-func of(t *testing.T, pairs bool, set ...string) *patient {
+// of returns a subject with a run of three.
+func of(t *testing.T, pairs bool, set ...string) *subject {
 	t.Helper()
-	p := &patient{Request: Request{Pairs: pairs, Wait: time.Second}, loaded: loaded(t, append(set, "topology.size=3")...)}
+	p := &subject{Request: Request{Pairs: pairs, Wait: time.Second}, loaded: loaded(t, append(set, "topology.size=3")...)}
 	var err error
 	if p.run, err = session.Assemble(p.loaded); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // meet meets the doctors of the other machines, and judges the ways to them.
-func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
+func (p *subject) meet(ctx context.Context) ([]Row, []Pair) {
 	if p.run.N() < 2 {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (p *patient) meet(ctx context.Context) ([]Row, []Pair) {
 }
 
 // judge judges the result of a meeting.
-func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
+func (p *subject) judge(r *meeting.Result, mine meeting.Facts) []Row {
 	tried := p.links.Listen
 	if taken, ok := errors.AsType[*socket.ListenError](r.Listen); ok {
 		tried = taken.Addrs // those of the roster, where the run file has no others
@@ -56,7 +56,7 @@ func (p *patient) judge(r *meeting.Result, mine meeting.Facts) []Row {
 
 // strange is the verdict on what a machine says that has not proven the secret: a stranger may have said it, if all
 // machines of the run were met.
-func (p *patient) strange(r *meeting.Result) Verdict {
+func (p *subject) strange(r *meeting.Result) Verdict {
 	met := 0
 	for _, o := range r.Others {
 		if o.Met {
@@ -88,7 +88,7 @@ func sectionsOf(all []node.Section) map[string]json.RawMessage {
 }
 
 // judgePeers says which machines were met, and why others were not.
-func (p *patient) judgePeers(r *meeting.Result) Row {
+func (p *subject) judgePeers(r *meeting.Result) Row {
 	var met, not []string
 	for _, o := range r.Others {
 		switch {
@@ -132,7 +132,7 @@ func reason(o meeting.Other) string {
 }
 
 // judgeHearing judges multicast between machines.
-func (p *patient) judgeHearing(r *meeting.Result) Row {
+func (p *subject) judgeHearing(r *meeting.Result) Row {
 	const fix = "let " + mdns +
 		" pass in all firewalls, and in switches and access points (IGMP snooping, isolation of " +
 		"clients); " + listPeers

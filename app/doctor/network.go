@@ -24,7 +24,7 @@ type port struct {
 }
 
 // network checks the interfaces of this machine.
-func (p *patient) network() []Row {
+func (p *subject) network() []Row {
 	all := socket.Interfaces()
 	ports := make([]port, len(all))
 	var wg sync.WaitGroup

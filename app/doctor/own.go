@@ -17,7 +17,7 @@ import (
 )
 
 // open reads the run file and assembles its run.
-func (p *patient) open() []Row {
+func (p *subject) open() []Row {
 	var err error
 	if p.loaded, err = p.Load(); err != nil {
 		return []Row{failure("run file", err, "peer config check names the place")}
@@ -46,7 +46,7 @@ func aboutData(err error) bool {
 }
 
 // own checks secret and key, and prepares the links.
-func (p *patient) own() []Row {
+func (p *subject) own() []Row {
 	cfg := p.loaded.Config
 	secret, err := peer.Secret(p.loaded)
 	p.secret = err == nil
@@ -96,7 +96,7 @@ func judgeData(cfg configs.Config, err error) Row {
 }
 
 // key checks the identity of this machine. It claims nothing: a peer with the same key may be running.
-func (p *patient) key() Row {
+func (p *subject) key() Row {
 	path, err := peer.KeyPath(p.loaded.Config.Node.Key)
 	if err != nil {
 		return failure("key", err, "set node.key to a file")
@@ -129,7 +129,7 @@ func (p *patient) key() Row {
 }
 
 // store checks the disks and folders to which the run writes.
-func (p *patient) store() []Row {
+func (p *subject) store() []Row {
 	warning, err := session.CheckRoom(p.run, "run")
 	return []Row{judgeRoom(warning, err, p.run.Config().Output.Dir), judgeFolder(p.run.Config())}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // program describes this program and this user's peers that run.
-func (p *patient) program() []Row {
+func (p *subject) program() []Row {
 	b := p.Build
 	text := fmt.Sprintf("peer %s, %s, %s", b.Version, b.Go, b.Platform)
 	if b.Commit != "" {
@@ -29,7 +29,7 @@ func (p *patient) program() []Row {
 }
 
 // system checks processor, memory, open files and clock.
-func (p *patient) system() []Row {
+func (p *subject) system() []Row {
 	workers := 1
 	var plan budget.Plan
 	least := int64(0)

@@ -46,7 +46,7 @@ type keeper struct {
 	sim      *simulation
 	faults   *keptFaults  // nil: no faults
 	latest   atomic.Int64 // largest round that a worker has begun
-	begun    int          // the same, as of the last wave
+	begun    int          // the same, as of the last batch
 	at       int
 	crossed  []crossing // by worker; nil before a state is taken
 	left     int        // workers that have not reached the round
@@ -114,7 +114,7 @@ func (k *keeper) begins(round int) {
 	}
 }
 
-// keep goes on with the state after a wave: it takes the state, or finds that one is due.
+// keep goes on with the state after a batch: it takes the state, or finds that one is due.
 func (k *keeper) keep(s *simulation) error {
 	switch latest := int(k.latest.Load()); {
 	case k.Keeping == nil:

@@ -38,15 +38,15 @@ func TestQueueYieldsInOrderOfTimeThenCreation(t *testing.T) {
 			if rapid.Bool().Draw(t, "one") {
 				check(q.pop())
 			} else {
-				wave := q.wave()
-				for _, e := range wave {
+				batch := q.batch()
+				for _, e := range batch {
 					check(e)
 				}
-				if wave[0] != first || left > 0 && q.first().at == first.at {
-					t.Fatalf("%d events from %v on are not all of their time", len(wave), first)
+				if batch[0] != first || left > 0 && q.first().at == first.at {
+					t.Fatalf("%d events from %v on are not all of their time", len(batch), first)
 				}
 				first = last
-				q.reuse(wave)
+				q.reuse(batch)
 			}
 			if last != first {
 				t.Fatalf("first is %v, taken is %v", first, last)

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// There are more workers than gradients that may be ready early, and enough for threads to serve a wave together. Large
+// There are more workers than gradients that may be ready early, and enough for threads to share a batch. Large
 // models share a pool, small ones do not.
 func TestCoresChangeNoResult(t *testing.T) {
 	const workers = lookahead + 6

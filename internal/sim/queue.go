@@ -143,9 +143,9 @@ func (q *queue) pop() event {
 	return e
 }
 
-// wave removes all events of the earliest time and returns them in order. The queue is not empty. The caller gives the
+// batch removes all events of the earliest time and returns them in order. The queue is not empty. The caller gives the
 // slice back, see reuse.
-func (q *queue) wave() []event {
+func (q *queue) batch() []event {
 	q.advance()
 	all := q.buckets[0][q.taken:]
 	q.buckets[0], q.taken = nil, 0
@@ -165,5 +165,5 @@ func (q *queue) sorted() []event {
 	return all
 }
 
-// reuse takes back the memory of a wave.
-func (q *queue) reuse(wave []event) { q.free = append(q.free, emptied(wave)) }
+// reuse takes back the memory of a batch.
+func (q *queue) reuse(batch []event) { q.free = append(q.free, emptied(batch)) }

@@ -98,12 +98,12 @@ func (s *simulation) run(ctx context.Context) error {
 			}
 			continue
 		}
-		wave := s.queue.wave()
-		s.now = wave[0].at
-		if err := s.serve(ctx, wave); err != nil {
+		batch := s.queue.batch()
+		s.now = batch[0].at
+		if err := s.serve(ctx, batch); err != nil {
 			return err
 		}
-		s.queue.reuse(wave)
+		s.queue.reuse(batch)
 		if err := s.keeper.keep(s); err != nil {
 			return err
 		}

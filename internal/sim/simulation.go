@@ -24,7 +24,7 @@ type simulation struct {
 	cores   *cost.Processors[*job] // nil: coding takes no time, and no worker waits for a core
 
 	queue  queue
-	wave   wave
+	batch  batch
 	seq    uint64
 	now    time.Duration
 	events int // events handled

@@ -72,7 +72,7 @@ func (t *thread) schedule(at time.Duration, e event) {
 func (t *thread) step(step record.Step, account *record.Links) {
 	if t.together {
 		if len(t.steps) == 0 { // the other workers are likely to have one, too
-			t.steps = slices.Grow(t.steps, len(t.sim.wave.workers)/len(t.sim.threads))
+			t.steps = slices.Grow(t.steps, len(t.sim.batch.workers)/len(t.sim.threads))
 		}
 		if account != nil {
 			if t.accounts == nil {

@@ -55,7 +55,7 @@ function newTable(key, { networks, target }) {
   };
 }
 
-/** Draws a row anew only if its cells have changed: the focus and a press of the mouse stay in the others. */
+/** Draws a row again only if its cells have changed, so the others keep focus and clicks. */
 function drawGroup(group, i, columns, show) {
   const text = JSON.stringify([group, timeOf(group, columns)]);
   if (shown.texts[i] === text) {

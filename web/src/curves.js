@@ -4,10 +4,10 @@ import { lowerBound } from "./columns.js";
 import { axisOf, plain } from "./axes.js";
 import { number, percent, seconds } from "./format.js";
 
-const BINS = 120; // layers of a stack are means over so many parts of the axis at most
+const BINS = 120; // maximum number of parts of the axis over which the layers of a stack are means
 
 /**
- * The loss, or the accuracy: of the run, of chosen workers { rank, series, columns }, and of the runs that lie over it
+ * The loss, or the accuracy: of the run, of chosen workers { rank, series, columns }, and of the overlaid runs
  * { name, series, curve, scores }. Settings are { quantity, axis, logX, logY }.
  */
 export function lossView(run, settings, workers, overlays) {
@@ -41,7 +41,7 @@ function accuracyCurves({ scores }, axis) {
   return [{ name: "Test accuracy", series: 1, width: 2, points: true, x: scores.column(axis.column), y: scores.column("accuracy") }];
 }
 
-/** The gap between neighbours, the bound theta above it, and the gaps of the runs that lie over it. */
+/** The gap between neighbours, the bound theta above it, and the gaps of the overlaid runs. */
 export function gapView(run, settings, overlays) {
   const axis = axisOf(settings.axis, settings.logX, run.about?.virtual);
   const x = run.curve.column(axis.column);

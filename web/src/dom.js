@@ -26,7 +26,7 @@ function filled(element, attributes, children) {
 
 export const $ = (id) => document.getElementById(id);
 
-/** Sets a text only if it differs: screen readers and layout are left alone otherwise. */
+/** Sets a text only if it differs: screen readers and layout do not notice it otherwise. */
 export function setText(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;

@@ -26,7 +26,7 @@ export function icon(name) {
   return s("svg", { class: `icon icon-${name}`, viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, shape(name));
 }
 
-/** The paths alone, for a larger drawing. */
+/** Only the paths, for a larger drawing. */
 export function shape(name) {
   return (SHAPES[name] ?? SHAPES.unknown).map(([kind, d]) => s("path", { d, class: `shape-${kind}` }));
 }

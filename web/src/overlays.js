@@ -40,7 +40,7 @@ export class Overlays {
     await this.#readRun(id);
   }
 
-  /** Asks again for what is not whole: curves of workers while their run goes on, runs that go on or are still read. */
+  /** Asks again for what is incomplete: curves of workers while their run continues, and runs that continue or are still read. */
   refresh({ id, running }) {
     if (running) {
       this.workers.forEach(({ rank }) => this.#readWorker(id, rank));

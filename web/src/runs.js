@@ -1,4 +1,4 @@
-// Earlier runs: a list to choose those that lie over the curves, or the one to show.
+// Earlier runs: a list to choose the overlaid ones, or the one to show.
 
 import { h, setAttribute, setText } from "./dom.js";
 import { bytes, count, number } from "./format.js";
@@ -9,7 +9,7 @@ const FIRST = 30;
 const HEADS = ["Over", "Run", "State", "Algorithm", "Graph", "Rounds", "Loss", "Accuracy", "Sent"];
 const SYMBOLS = { running: "training", finished: "done", stopped: "lost" };
 
-/** List of runs. over(id, on) lays a run over the curves, show(id) shows it. */
+/** List of runs. over(id, on) overlays a run, show(id) shows it. */
 export class RunList {
   #all = false;
   #rows = new Map(); // by id
@@ -26,7 +26,7 @@ export class RunList {
     host.append(this.frame, this.more, this.empty);
   }
 
-  /** Draws the runs. Shown is the id of the run of the page, series the look of each run that lies over it, by id. */
+  /** Draws the runs. Shown is the id of the run of the page, series the look of each overlaid run, by id. */
   show(runs, shown, series) {
     this.#last = [runs, shown, series];
     this.empty.hidden = runs.length > 0;
@@ -68,7 +68,7 @@ export class RunList {
 }
 
 function newRow(run, { over, show }) {
-  const box = h("input", { type: "checkbox", "aria-label": `Lay ${run.id} over the curves`, onchange: () => over(run.id, box.checked) });
+  const box = h("input", { type: "checkbox", "aria-label": `Overlay ${run.id}`, onchange: () => over(run.id, box.checked) });
   const name = h("button", { type: "button", class: "link", title: run.id, onclick: () => show(run.id) }, run.name || run.id);
   const sample = h("span");
   const cells = HEADS.slice(2).map((_, i) => h("td", { class: i < 3 ? "words" : null }));

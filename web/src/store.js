@@ -1,4 +1,4 @@
-// What the page knows: the state of the folder, the run that is shown, and the earlier runs that lie over it. Messages
+// What the page knows: the state of the folder, the run that is shown, and the overlaid earlier runs. Messages
 // of the server change it; docs/dash.md describes them.
 
 import { Columns } from "./columns.js";
@@ -8,7 +8,7 @@ const CURVE = ["round", "time_s", "bytes", "loss", "loss_min", "loss_max", "gap"
 const SCORES = ["round", "time_s", "bytes", "loss", "accuracy"];
 const KEPT = 1000; // events
 
-/** One run as the server tells it: whole at first, then differences. */
+/** One run as the server tells it: complete at first, then differences. */
 export class Run {
   id = "";
   about = null;

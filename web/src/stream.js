@@ -14,7 +14,7 @@ export async function ask(path) {
 }
 
 /**
- * Stream of one run, or of the folder alone. The listeners are run(message), state(message), ended(text) and
+ * Stream of one run, or only of the folder. The listeners are run(message), state(message), ended(text) and
  * link(state, text), where state is live, lost, refused or over.
  */
 export class Stream {

@@ -13,7 +13,7 @@ let browser;
 before(async () => { browser = await startBrowser(); });
 after(() => browser.close());
 
-/** Opens the page with a run, calls use, and checks that the page asked one host alone and complained of nothing. */
+/** Opens the page with a run, calls use, and checks that the page asked only one host and complained of nothing. */
 async function withPage(answers, look, use) {
   const server = await serve({ worker: curve(200, 20, 9), ...answers });
   const opened = await openPage(browser, server.url, look);
@@ -121,10 +121,10 @@ test("arrows, zoom and the list of numbers tell the values of a chart", () => wi
   await until(page, () => document.querySelectorAll("#loss tbody tr").length >= 10);
 }));
 
-test("a worker's curve and an earlier run lie over the loss", () => withPage(full(), {}, async ({ page }) => {
+test("a worker's curve and an earlier run are overlaid on the loss", () => withPage(full(), {}, async ({ page }) => {
   await drawn(page);
   await page.click("#peers tbody button");
-  await page.click("#runs input[aria-label^='Lay earlier']");
+  await page.click("#runs input[aria-label^='Overlay earlier']");
   await until(page, () => /Peer 0/.test(document.querySelector("#loss .legend").textContent) && /earlier.*\d/.test(document.querySelector("#loss .legend").textContent));
 }));
 

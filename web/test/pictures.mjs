@@ -54,7 +54,7 @@ for (const scheme of ["light", "dark"]) {
 await browser.close();
 await lab.stop();
 
-/** Waits until the run has done so many rounds. */
+/** Waits until the run has reached a round. */
 async function reached(round) {
   for (;;) {
     const { runs: [newest] } = await (await fetch(`${lab.url}api/state`)).json();

@@ -30,7 +30,7 @@ export function edgesOf(kind, n) {
   return [...edges.values()];
 }
 
-/** Columns of a curve of so many points. */
+/** Columns of a curve of n points. */
 export function curve(points, every = 10, seed = 1) {
   const next = random(seed);
   const columns = { points, merged: 1, whole: true, at: [] };
@@ -86,7 +86,7 @@ function peer(rank, n, round, next) {
   };
 }
 
-/** A whole run. */
+/** A complete run. */
 export function makeRun({ id = "made", name = id, workers = 8, points = 400, kind = "ring", state = "running", of = 0 } = {}) {
   const next = random(workers + points);
   const round = points * 10;

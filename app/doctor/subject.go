@@ -42,8 +42,8 @@ type Request struct {
 	Build describe.Build
 }
 
-// A patient is what the checks share.
-type patient struct {
+// A subject is what the checks share.
+type subject struct {
 	Request
 	loaded *configs.Loaded
 	run    *experiment.Run // nil: there is none
@@ -56,7 +56,7 @@ type patient struct {
 type ownKey struct{ file, id string } // id "": the key is not made yet
 
 // missing is the verdict if machines are missing.
-func (p *patient) missing() Verdict {
+func (p *subject) missing() Verdict {
 	if p.Pairs {
 		return Broken
 	}
@@ -64,7 +64,7 @@ func (p *patient) missing() Verdict {
 }
 
 // listed returns the IP addresses that the roster gives this machine.
-func (p *patient) listed() []netip.Addr {
+func (p *subject) listed() []netip.Addr {
 	if p.run == nil || p.links.Identity == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (p *patient) listed() []netip.Addr {
 }
 
 // needsMulticast reports whether the run finds addresses by multicast.
-func (p *patient) needsMulticast() bool {
+func (p *subject) needsMulticast() bool {
 	if p.run == nil {
 		return false
 	}

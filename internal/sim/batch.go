@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Events of one time are a wave. No event of a wave depends on another one of another worker: a frame or a record that
-// one causes is an event or a call after the wave. So threads serve the workers of a large wave side by side. Each
+// Events of one time are a batch. No event of a batch depends on one of another worker: a frame or a record that
+// one causes is an event or a call after the batch. So threads serve the workers of a large batch side by side. Each
 // worker's events keep their order, and afterwards new events and records get the order that one thread gives them.
 
 // least is the number of events below which waking the other threads takes longer than the events.
@@ -19,8 +19,8 @@ const least = 64
 // stretch is the number of workers that a thread takes at a time.
 const stretch = 16
 
-// A wave is a set of events of one time, by worker.
-type wave struct {
+// A batch is a set of events of one time, by worker.
+type batch struct {
 	events  []event
 	next    []int32         // by event: the next one of the same worker, or −1
 	heads   []int32         // by worker of the run: its first event, or −1
@@ -40,7 +40,7 @@ type result struct {
 type span struct{ from, to int32 }
 
 // arrange sorts events by worker, in a run of n workers.
-func (w *wave) arrange(events []event, n int) {
+func (w *batch) arrange(events []event, n int) {
 	if len(w.heads) < n {
 		w.heads, w.tails = make([]int32, n), make([]int32, n)
 		for i := range w.heads {
@@ -64,7 +64,7 @@ func (w *wave) arrange(events []event, n int) {
 }
 
 // clear forgets the events.
-func (w *wave) clear() {
+func (w *batch) clear() {
 	for _, rank := range w.workers {
 		w.heads[rank] = -1
 	}
@@ -78,7 +78,7 @@ func (s *simulation) alone() bool {
 	return s.script != nil || s.cores != nil || s.opt.Ending.Until != nil || s.keeper.at > 0
 }
 
-// serve lets all events of a wave happen.
+// serve lets all events of a batch happen.
 func (s *simulation) serve(ctx context.Context, events []event) error {
 	if len(events) >= least && len(s.threads) > 1 && !s.alone() {
 		return s.serveTogether(ctx, events)
@@ -95,12 +95,12 @@ func (s *simulation) serve(ctx context.Context, events []event) error {
 	return nil
 }
 
-// serveTogether lets all threads serve a wave.
+// serveTogether lets all threads serve a batch.
 func (s *simulation) serveTogether(ctx context.Context, events []event) error {
 	if err := s.end(); err != nil {
 		return err
 	}
-	w := &s.wave
+	w := &s.batch
 	w.arrange(events, len(s.peers))
 	defer w.clear()
 	var all sync.WaitGroup
@@ -117,9 +117,9 @@ func (s *simulation) serveTogether(ctx context.Context, events []event) error {
 	return s.collect()
 }
 
-// share serves workers of the wave until none is left.
+// share serves workers of the batch until none is left.
 func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) {
-	w := &s.wave
+	w := &s.batch
 	t.together = true
 	t.created = slices.Grow(t.created, len(w.events)/len(s.threads))
 	defer func() { t.together = false }()
@@ -142,7 +142,7 @@ func (s *simulation) share(ctx context.Context, t *thread, taken *atomic.Int64) 
 	}
 }
 
-// collect adds the new events and steps of a wave in the order of the events that have caused them. It returns the
+// collect adds the new events and steps of a batch in the order of the events that have caused them. It returns the
 // first error.
 func (s *simulation) collect() error {
 	defer func() {
@@ -159,8 +159,8 @@ func (s *simulation) collect() error {
 	if created >= least {
 		s.queue.expect(created)
 	}
-	for i := range s.wave.results {
-		r := &s.wave.results[i]
+	for i := range s.batch.results {
+		r := &s.batch.results[i]
 		for _, e := range r.thread.created[r.created.from:r.created.to] {
 			s.add(e)
 		}
