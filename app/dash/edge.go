@@ -22,6 +22,7 @@ type edge struct {
 // An end is one end of an edge, as its worker recorded or answered.
 type end struct {
 	off    bool         // switched off by the policy reweight
+	hears  bool         // a member that has heard the other one
 	silent bool         // a member that has not heard the other one for a while
 	sent   int64        // bytes on the wire, over all processes of the worker; 0: unknown
 	rate   float64      // bytes sent a second; NaN: unknown
@@ -168,7 +169,7 @@ func (e *edge) state(ends [2]*worker, running bool) string {
 		return edgeDown
 	case e.ends[0].silent, e.ends[1].silent, ends[0].State == record.Returning, ends[1].State == record.Returning:
 		return edgeDown
-	case ends[0].Last.Round > 0 && ends[1].Last.Round > 0, e.ends[0].asked:
+	case ends[0].Last.Round > 0 && ends[1].Last.Round > 0, e.ends[0].asked, e.ends[0].hears, e.ends[1].hears:
 		return edgeUp
 	}
 	return edgeUnknown

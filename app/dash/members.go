@@ -142,7 +142,8 @@ func (t *tally) recount() {
 func (t *tally) hears(rank int, a *status.Answer) {
 	for _, link := range a.Links {
 		if e := t.edges[[2]int{min(rank, link.Neighbour), max(rank, link.Neighbour)}]; e != nil {
-			e.ends[side(rank, link.Neighbour)].silent = !link.Up
+			end := &e.ends[side(rank, link.Neighbour)]
+			end.hears, end.silent = link.Up, !link.Up
 		}
 	}
 }

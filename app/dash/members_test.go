@@ -143,7 +143,7 @@ func TestThePageOfOneMember(t *testing.T) {
 	for _, e := range v.Edges {
 		states[[2]int{e.A, e.B}] = e.State
 	}
-	if len(states) != 3 || states[[2]int{1, 3}] != edgeDown || states[[2]int{0, 1}] == edgeDown {
+	if len(states) != 3 || states[[2]int{1, 3}] != edgeDown || states[[2]int{0, 1}] != edgeUp {
 		t.Errorf("edges %v", states)
 	}
 	if p := v.Peers[3]; p.State != record.Training || v.Members.Names[3] != "loft" {
