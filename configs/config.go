@@ -77,6 +77,8 @@ type Membership struct {
 	Min   int      `json:"min" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"view: with fewer members all wait"`
 	Max   int      `json:"max" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"view: more members are not admitted"`
 	Grace Duration `json:"grace" jsonschema:"example=10s" jsonschema_description:"view: a member that is silent for so long is taken for dead, and the others go on without it"`
+
+	Parent string `json:"parent" jsonschema_description:"view: lineage and last view of the run of this name from which this one goes on without a majority, as 7281/5; peer run --without-majority sets it; empty = none"`
 }
 
 // Algorithm says what a round does.

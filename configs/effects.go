@@ -37,6 +37,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"membership.min", []need{comesAndGoes}},
 	{"membership.max", []need{comesAndGoes}},
 	{"membership.grace", []need{comesAndGoes}},
+	{"membership.parent", []need{comesAndGoes}},
 
 	{"wire.entropy", always},
 

@@ -3,6 +3,7 @@ package configs
 import (
 	"time"
 
+	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/human"
 )
 
@@ -24,6 +25,11 @@ var membershipRules = []rule{
 	{[]string{"membership.grace"}, func(c *Config, wrong complain) {
 		if g := time.Duration(c.Membership.Grace); g < 500*time.Millisecond || g > 10*time.Minute {
 			wrong("membership.grace", "must be 500ms to 10m, got %v", g)
+		}
+	}},
+	{[]string{"membership.parent"}, func(c *Config, wrong complain) {
+		if _, err := view.ParseParent(c.Membership.Parent); err != nil {
+			wrong("membership.parent", "%v", err)
 		}
 	}},
 }

@@ -39,6 +39,8 @@ func TestBadMembership(t *testing.T) {
 		"membership: {mode: view, min: 0}":     "membership.min: must be at least 1, got 0",
 		"membership: {mode: view, grace: 10}":  "membership.grace: must have a unit, as 10ms or 10s",
 		"membership: {mode: view, grace: 1ms}": "membership.grace: must be 500ms to 10m, got 1ms",
+		"membership: {mode: view, parent: x/1}": "membership.parent: must be a lineage and a number of a view, as 7281/5, " +
+			"got \"x/1\"",
 		members + "faults: {script: [{at: 1, kill: 0}]}": "kill: is no fault of members that come and go: " +
 			"write join, leave or die instead, or set membership.mode to fixed",
 		members + "faults: {script: [{at: 1, rate: 1mbit, of: 1}]}": "rate: is no fault of members that come and go",
@@ -58,7 +60,7 @@ func TestBadMembership(t *testing.T) {
 // All members must agree on who may come and when one counts as dead.
 func TestMembershipIsComparedBetweenPeers(t *testing.T) {
 	keys := sameKeys()
-	for _, key := range []string{"mode", "min", "max", "grace"} {
+	for _, key := range []string{"mode", "min", "max", "grace", "parent"} {
 		if !keys["membership."+key] {
 			t.Errorf("membership.%s is not compared", key)
 		}

@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,6 +53,21 @@ func SimFolder(cfg configs.Config, folder string) string {
 // ModelPath returns where the final model of a rank is, in the folder of its run.
 func ModelPath(dir string, rank int) string {
 	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
+}
+
+// NewestModel returns the final model with the largest rank in a folder, and whether there is one. A member gets a
+// larger id in each life.
+func NewestModel(dir string) (path string, there bool) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read has none
+	newest := -1
+	for _, e := range entries {
+		var rank int
+		if _, err := fmt.Sscanf(e.Name(), "peer-%d.safetensors", &rank); err == nil && rank >= 0 &&
+			filepath.Join(dir, e.Name()) == ModelPath(dir, rank) {
+			newest = max(newest, rank)
+		}
+	}
+	return ModelPath(dir, newest), newest >= 0
 }
 
 // ReplicasPath returns where the final models of all ranks are that are in one file.

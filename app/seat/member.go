@@ -209,7 +209,13 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	cfg := m.Run.Config()
 	const floats = 4
 	dim := int64(m.Run.Dim())
-	o := members.Options{Peer: node.ProcessOf(n), Watch: m, Member: member.Options{
+	parent, err := view.ParseParent(cfg.Membership.Parent)
+	if err != nil {
+		return nil, err
+	}
+	process := node.ProcessOf(n)
+	process.Hello.Lineage = at.Lineage
+	o := members.Options{Peer: process, Watch: m, Parent: parent, Member: member.Options{
 		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},
@@ -262,6 +268,9 @@ func (m *Member) View(r view.Record) {
 	why := r.Why
 	if r.View == 0 {
 		why = "the founders"
+	}
+	if p := r.Parent; p != nil {
+		why += fmt.Sprintf(", who go on without a majority after view %d of lineage %d", p.View, p.Lineage)
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)

@@ -33,7 +33,9 @@ func (m *Member) brief(ctx context.Context, n *node.Node, at *members.Meeting) (
 		return func() {}, nil
 	}
 	cfg := m.Run.Config()
-	room := hall.Open(node.ProcessOf(n), time.Duration(cfg.Membership.Grace)/2, m.scripted.Give)
+	process := node.ProcessOf(n)
+	process.Hello.Lineage = at.Lineage
+	room := hall.Open(process, time.Duration(cfg.Membership.Grace)/2, m.scripted.Give)
 	cancel := m.scripted.Live(room)
 	end = func() {
 		cancel()

@@ -110,6 +110,6 @@ func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
 // addUntil adds the flag of commands whose runs may end early.
 func addUntil(cmd *cobra.Command, settings *[]string) {
 	cmd.Flags().StringArrayVar(settings, "until", nil,
-		"end it early at time, or loss and accuracy: `key=value`; may be repeated")
+		"end it early at time, loss or accuracy: `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 }

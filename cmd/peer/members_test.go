@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,5 +215,92 @@ func TestAMachineStopsTheRunAtItsLoss(t *testing.T) {
 	if s.Ended != "loss=0.5" || s.Digest == "" || s.Losses == nil || len(s.Losses.Log) != 2 ||
 		!strings.HasSuffix(s.Losses.Log[1].Why, "stops the run") {
 		t.Errorf("ended by %q with digest %.8s, losses %+v", s.Ended, s.Digest, s.Losses)
+	}
+}
+
+// The older of two members dies, so that the other one has no majority. It ends and keeps its model, from which it
+// founds another run. The log of that run names the old one, and replays.
+func TestAMachineGoesOnWithoutAMajority(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	t.Parallel()
+	c := &membersLAN{t, t.TempDir()}
+	file := strings.NewReplacer("model: {name: quadratic, dim: 200}", "model: {name: mlp, hidden: [4]}",
+		"size: 1", "size: 2", "grace: 20s", "grace: 3s").Replace(joinedRun) +
+		fmt.Sprintf("node: {join_secret: %016x%016x}\npeers:\n", rand.Uint64(), rand.Uint64())
+	address := map[string]string{"attic": (&site{t: t}).freeAddr(), "shelf": (&site{t: t}).freeAddr()}
+	for _, machine := range []string{"attic", "shelf"} {
+		file += fmt.Sprintf("- {id: %s, addrs: [%s]}\n", bytes.TrimSpace(c.ask(machine, "id", "new")), address[machine])
+	}
+	running := map[string]*exec.Cmd{}
+	for machine := range address {
+		if err := os.WriteFile(filepath.Join(c.dir, machine, "crew.yaml"), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		running[machine] = c.command(machine, "run", "crew.yaml", "--set", "node.listen=["+address[machine]+"]")
+		if err := running[machine].Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := ""
+	for _, v := range c.members(2, 2) {
+		machine := filepath.Base(filepath.Dir(filepath.Dir(v.Folder)))
+		if v.Member > 0 {
+			stays = machine
+			continue
+		}
+		running[machine].Process.Kill()
+		running[machine].Wait()
+	}
+	if err := running[stays].Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	running[stays].Wait()
+	old, err := filepath.Glob(filepath.Join(c.dir, stays, "out", "crew-*"))
+	if err != nil || len(old) != 1 {
+		t.Fatalf("run folders %v, error %v", old, err)
+	}
+	again := c.command(stays, "run", "crew.yaml", "--json", "--without-majority", old[0], "--set", "output.dir=new",
+		"--set", "node.listen=["+address[stays]+"]")
+	var out, said bytes.Buffer
+	again.Stdout, again.Stderr = &out, &said
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the machine that stays: %s", said.String())
+		}
+	})
+	c.members(1, 1)
+	c.ask(stays, "stop")
+	if err := again.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	isReplayed(t, c, stays, out.Bytes())
+	if !strings.Contains(said.String(), "go on without a majority after view 0 of lineage ") {
+		t.Errorf("it says %s", said.String())
+	}
+}
+
+// isReplayed checks that the log of a run begins with a parent, and replays to the digest of its summary.
+func isReplayed(t *testing.T, c *membersLAN, machine string, summary []byte) {
+	t.Helper()
+	var s record.Summary
+	if err := json.Unmarshal(summary, &s); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Glob(filepath.Join(c.dir, machine, "new", "crew-*"))
+	if err != nil || len(folder) != 1 {
+		t.Fatalf("run folders %v, error %v", folder, err)
+	}
+	log, err := os.ReadFile(filepath.Join(folder[0], "views.jsonl"))
+	if err != nil || !regexp.MustCompile(`"parent":{"lineage":"[0-9]+","view":0}`).Match(log) {
+		t.Errorf("the log %s, error %v", log, err)
+	}
+	replayed := c.ask(machine, "sim", filepath.Join(folder[0], "run.yaml"), "--views", folder[0], "--json")
+	if s.Digest == "" || !strings.Contains(string(replayed), s.Digest) {
+		t.Errorf("the replay: %s, want %s", replayed, s.Digest)
 	}
 }

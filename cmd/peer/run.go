@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ func newRun(c *console) *cobra.Command {
 	var file runFile
 	var rank int
 	var until []string
+	var without string
 	var supervised, hidden bool
 	cmd := &cobra.Command{
 		Use:   "run FILE [-- COMMAND...]",
@@ -40,11 +42,15 @@ the same command, without --resume, brings it back.
 Where members come and go (membership.mode: view), one more machine joins a run that goes
 on, and Ctrl-C on a machine leaves it: the others go on. With --until this machine stops
 the run for all, as peer stop does: after a time, or at a loss or an accuracy of its own.
+Members without a majority of voters wait. If the others never come back, end them with
+Ctrl-C. Then --without-majority FOLDER begins another run of that name from the model in
+a run folder of theirs. Neither run takes anything from the other.
 
 COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
   peer run lan-ring --set node.join_secret_file=lan.secret
   peer run torch.yaml -- python3 train.py
+  peer run crew.yaml --without-majority runs/crew-20261128-083709
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
 		Args: c.scripted(1, 1, &file.script),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +58,7 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 				return runSupervised(cmd.Context(), c, &file, &peer.Supervised{Path: args[0], Rank: rank,
 					Script: script.Options{Hidden: hidden}})
 			}
-			return runPeer(cmd.Context(), c, &file, args, peerFlags{rank, until})
+			return runPeer(cmd.Context(), c, &file, args, peerFlags{rank, until, without})
 		},
 	}
 	file.addFlags(cmd)
@@ -62,6 +68,8 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 	c.addJSON(cmd)
 	c.addDash(cmd)
 	addUntil(cmd, &until)
+	cmd.Flags().StringVar(&without, "without-majority", "",
+		"go on from the model in a run folder, `dir`")
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
 	cmd.Flags().BoolVar(&hidden, "hide-script", false, "keep the output of the script in its file")
@@ -75,6 +83,8 @@ COMMAND is your own script, where the run file says model.name: external. The pe
 type peerFlags struct {
 	rank  int // that it must get
 	until []string
+	// onward is the run folder of a run that has lost its majority, from which this one goes on; "" for none.
+	onward string
 }
 
 // load loads the run file. It refuses flags that have no effect.
@@ -85,12 +95,21 @@ func (p peerFlags) load(file *runFile, args []string) (*configs.Loaded, session.
 	}
 	file.scored = ends.Targets.Accuracy > 0
 	loaded, err := file.load(args)
+	if err == nil && p.onward != "" && loaded.Config.Views() {
+		var set []string
+		if set, err = seat.Onward(p.onward, loaded.Config); err == nil {
+			file.set = slices.Concat(set, file.set)
+			loaded, err = file.load(args)
+		}
+	}
 	switch {
 	case err != nil:
 	case loaded.Config.Views() && (file.resume || p.rank != peer.AnyRank):
 		err = errStay
 	case !loaded.Config.Views() && p.until != nil:
 		err = errUntil
+	case !loaded.Config.Views() && p.onward != "":
+		err = errOnward
 	}
 	return loaded, ends, err
 }
@@ -170,6 +189,10 @@ var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect w
 // errUntil refuses an end on one machine of a run that has no way to tell the others.
 var errUntil = advice.Usage(errors.New("run: --until works where members come and go (membership.mode: view)"),
 	"leave it out, and stop the run for all with Ctrl-C; peer lab takes --until for any run")
+
+// errOnward refuses a run whose workers have no majority to lose.
+var errOnward = advice.Usage(errors.New("run: --without-majority works where members come and go "+
+	"(membership.mode: view)"), "leave it out: with --resume a run of the same workers goes on from their checkpoints")
 
 // A member is this machine in a run whose members come and go.
 type member struct {

@@ -67,6 +67,8 @@ func checkFounders(r *Record) error {
 		return fmt.Errorf("sponsors, left, dead, lost: must be empty: nothing was before view 0")
 	case int(r.Members[len(r.Members)-1].ID) != len(r.Members)-1:
 		return fmt.Errorf("members: founders have the ids 0 to n - 1")
+	case r.Parent != nil && (r.Parent.View < 0 || r.Parent.View >= maxViews):
+		return fmt.Errorf("parent: view %d: out of range", r.Parent.View)
 	}
 	return nil
 }
@@ -74,8 +76,13 @@ func checkFounders(r *Record) error {
 // checkChange returns why a record cannot come after those of the log.
 func (l *Log) checkChange(r *Record) error {
 	before := l.Last()
-	if r.First < before.First {
+	switch {
+	case r.First < before.First:
 		return fmt.Errorf("first: %d: must be at least %d, where the view before begins", r.First, before.First)
+	case r.Lineage != before.Lineage:
+		return fmt.Errorf("lineage: %d: must be that of view 0, %d", r.Lineage, l.records[0].Lineage)
+	case r.Parent != nil:
+		return fmt.Errorf("parent: only view 0 has one")
 	}
 	if err := l.checkEnd(r); err != nil {
 		return err

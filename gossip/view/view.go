@@ -15,6 +15,8 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gossiptrainer/topology"
 )
@@ -88,9 +90,36 @@ type Record struct {
 	Values   []Value   `json:"values,omitempty"`
 	Theta    float64   `json:"theta,omitempty"`
 	Why      string    `json:"why,omitempty"`
-	Lineage  uint64    `json:"lineage,omitempty,string"`
+	Lineage  uint64    `json:"lineage,omitempty,string"` // of the run: others of its name have other ones; 0: none
+	Parent   *Parent   `json:"parent,omitempty"`         // of view 0; nil: the run has none
 	Decided  string    `json:"decided_at,omitempty"`
 	Digest   string    `json:"digest,omitempty"` // over the states of the view before, at First
+}
+
+// A Parent is the run from which another one goes on, because its members had no majority any more.
+type Parent struct {
+	Lineage uint64 `json:"lineage,string"`
+	View    int    `json:"view"` // the last one that was known
+}
+
+// String returns lineage and view, as ParseParent reads them.
+func (p Parent) String() string { return fmt.Sprintf("%d/%d", p.Lineage, p.View) }
+
+// ParseParent reads lineage and view of a parent, as in 7281/5. It returns nil for "": a run without a parent.
+func ParseParent(text string) (*Parent, error) {
+	if text == "" {
+		return nil, nil
+	}
+	lineage, number, _ := strings.Cut(text, "/")
+	p := new(Parent)
+	var err error
+	if p.Lineage, err = strconv.ParseUint(lineage, 10, 64); err == nil {
+		p.View, err = strconv.Atoi(number)
+	}
+	if err != nil || p.String() != text || p.View < 0 || p.View >= maxViews {
+		return nil, fmt.Errorf("must be a lineage and a number of a view, as 7281/5, got %q", text)
+	}
+	return p, nil
 }
 
 // IDs returns the ids of the members, in ascending order.

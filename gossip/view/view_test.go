@@ -190,7 +190,11 @@ func TestMovedEqualsTheRows(t *testing.T) {
 func TestALogComesBackFromItsFile(t *testing.T) {
 	l := history(t, ring())
 	l.records[1].Members[0] = Member{ID: 0, Name: "attic", Key: "k", Address: "10.0.0.1:4", Samples: 9}
-	l.records[1].Why, l.records[1].Lineage, l.records[1].Values = "machine loft joins", 1<<63, []Value{{4, 0.5, 0.25, 8}}
+	l.records[1].Why, l.records[1].Values = "machine loft joins", []Value{{4, 0.5, 0.25, 8}}
+	for v := range l.records {
+		l.records[v].Lineage = 1 << 63
+	}
+	l.records[0].Parent = &Parent{Lineage: 1<<64 - 1, View: 9}
 	text := file(t, l)
 	again, err := Read(bytes.NewReader(text), ring())
 	if err != nil {
@@ -230,6 +234,31 @@ func TestFilesThatAreNoLogAreRefused(t *testing.T) {
 	} {
 		if _, err := Read(strings.NewReader(text), ring()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// All records of a log have one lineage, and only the founders have a parent.
+func TestALogHasOneLineage(t *testing.T) {
+	const founders = `{"view":0,"first":0,"members":[{"id":0},{"id":1}],"lineage":"7","parent":{"lineage":"9","view":4}}`
+	const next = `{"view":1,"first":1,"members":[{"id":0}],"left":[1],`
+	for text, want := range map[string]string{
+		strings.Replace(founders, "4", "-1", 1):               "parent: view -1: out of range",
+		founders + "\n" + next + `"lineage":"3"}`:             "lineage: 3: must be that of view 0, 7",
+		founders + "\n" + next + `"lineage":"7","parent":{}}`: "parent: only view 0 has one",
+	} {
+		if _, err := Read(strings.NewReader(text), ring()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+	for _, text := range []string{"7", "7/", "/4", "7/-1", "07/4", "7/4/1", "18446744073709551616/0"} {
+		if p, err := ParseParent(text); err == nil {
+			t.Errorf("%q is read as %v", text, p)
+		}
+	}
+	for _, want := range []Parent{{}, {1<<64 - 1, 4}} {
+		if p, err := ParseParent(want.String()); err != nil || *p != want {
+			t.Errorf("%v is read as %v, error %v", want, p, err)
 		}
 	}
 }

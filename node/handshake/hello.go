@@ -14,7 +14,7 @@ import (
 
 // version is the version of the protocol between peers: of the handshake, and of the frames after it (wire.Version).
 // Peers compare it first, so that one of another version gets a reason and not bytes that it cannot read.
-const version = 7
+const version = 8
 
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1
@@ -47,6 +47,7 @@ type Hello struct {
 	Round    int // exchanges finished
 	Durable  int // those in the newest checkpoint; gossip.Undurable without one
 	Epoch    uint64
+	Lineage  uint64 // of a run whose members come and go; 0: none yet, or another kind of run
 	Host     string // name of its machine
 	Sections []SectionSum
 
@@ -71,11 +72,11 @@ type SectionSum struct {
 }
 
 // The layout is little-endian: n u32, rank u32 (all ones: none), dim u64, round u64, durable u64 (all
-// ones: none), epoch u64. Then come host (length u8, 63 bytes) and sections u8. Each section has a
-// name (length u8, 24 bytes) and a hash (32 bytes).
+// ones: none), epoch u64, lineage u64 (0: none). Then come host (length u8, 63 bytes) and sections u8.
+// Each section has a name (length u8, 24 bytes) and a hash (32 bytes).
 const (
 	helloFixed   = helloHost + (1 + MaxHost) + 1
-	helloHost    = 4 + 4 + 8 + 8 + 8 + 8
+	helloHost    = 4 + 4 + 8 + 8 + 8 + 8 + 8
 	helloSection = (1 + MaxSectionName) + 32
 	helloMax     = helloFixed + MaxSections*helloSection
 	noRank       = 1<<32 - 1
@@ -96,6 +97,7 @@ func (h *Hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // gossip.Undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
+	dst = binary.LittleEndian.AppendUint64(dst, h.Lineage)
 	dst = appendPadded(dst, h.Host, MaxHost)
 	dst = append(dst, byte(len(h.Sections)))
 	for _, s := range h.Sections {
@@ -119,7 +121,7 @@ func parseHello(b []byte) (Hello, error) {
 	}
 	h := Hello{
 		N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Durable: int(durable),
-		Epoch: binary.LittleEndian.Uint64(b[32:]),
+		Epoch: binary.LittleEndian.Uint64(b[32:]), Lineage: binary.LittleEndian.Uint64(b[40:]),
 	}
 	if rank == noRank {
 		h.Rank = Unranked
@@ -142,6 +144,22 @@ func parseHello(b []byte) (Hello, error) {
 		h.Sections = append(h.Sections, s)
 	}
 	return h, nil
+}
+
+// OtherRunOfName is the fix for runs of one name and secret that have begun apart.
+const OtherRunOfName = "Ctrl-C ends this process, and keeps its model; then peer run, with the settings of the other " +
+	"run, joins that one"
+
+// compareLineage refuses a member of another run of this name and secret. A process without a place belongs to
+// none.
+func (h *Hello) compareLineage(theirs Hello) *RefusedError {
+	if h.Lineage == theirs.Lineage || h.Lineage == 0 || theirs.Lineage == 0 {
+		return nil
+	}
+	no := Refusal(OtherLineage, "another run of this name: its lineage is %d, ours %d: the two have begun apart, and "+
+		"never exchange", theirs.Lineage, h.Lineage)
+	no.Advice = OtherRunOfName
+	return no
 }
 
 // CompareShape refuses a peer whose model or graph has another size.

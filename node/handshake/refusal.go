@@ -14,8 +14,8 @@ import (
 // A Reason says why one peer refuses another.
 type Reason uint8
 
-// Reasons of a refusal. All but NotReady and Duplicate are permanent: they hold as
-// long as both processes live.
+// Reasons of a refusal. All but NotReady, Duplicate and OtherLineage are permanent: they hold as long as both processes
+// live, and mean that something is wrong.
 const (
 	NotReady Reason = iota // the peer is not ready yet, or has this connection already
 	Stranger               // the id is not in the roster
@@ -26,17 +26,19 @@ const (
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState  // a peer came back without its model
-	Misbehaved // too many of its messages were refused
-	Duplicate  // another process has the same identity
-	LeftBehind // the others have gone on without it
-	RunOver    // there is no round left to come back to
+	LostState    // a peer came back without its model
+	Misbehaved   // too many of its messages were refused
+	Duplicate    // another process has the same identity
+	LeftBehind   // the others have gone on without it
+	RunOver      // there is no round left to come back to
+	OtherLineage // of another run of this name, which may go on beside this one
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
 	Misbehaved: "misbehaved", Duplicate: "duplicate identity", LeftBehind: "left behind", RunOver: "run is over",
+	OtherLineage: "lineage",
 }
 
 // String names the reason in a word or two.
@@ -76,8 +78,10 @@ func (e *RefusedError) Error() string {
 // Hint returns the fix, "" without one.
 func (e *RefusedError) Hint() string { return e.Advice }
 
-// Permanent reports whether trying again is pointless while both processes live.
-func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Duplicate }
+// Permanent reports whether trying again is pointless while both processes live, and the run needs that peer.
+func (e *RefusedError) Permanent() bool {
+	return e.Reason != NotReady && e.Reason != Duplicate && e.Reason != OtherLineage
+}
 
 // AboutPlace reports whether the refused process lacks a place in the run. It may get one if workers
 // go on without lost neighbours.

@@ -20,6 +20,12 @@ const (
 const sameFile = "all machines need the same run file; only the section node, data.dir, wire, limit, checkpoint and " +
 	"output may differ"
 
+// parentKey is the setting that names the run from which another one goes on without a majority.
+const parentKey = "membership.parent"
+
+const otherParent = "the two go on from different runs. To join the one that goes on without a majority, give " +
+	"peer run --without-majority a copy of the run folder with which that one was begun"
+
 var errSettingsForm = errors.New("malformed settings")
 
 // compareSections lets both ends name the settings in which they differ. If hashes differ, both ends
@@ -44,10 +50,19 @@ func (t *Talk) compareSections() error {
 	if err != nil {
 		return t.Refuse(Refusal(Protocol, "%v", err))
 	}
-	return t.Refuse(&RefusedError{
+	no := &RefusedError{
 		Reason: OtherSection, Section: names[0],
 		Detail: describeSections(names, mine, theirs), Advice: t.Mine.advice(names),
-	})
+	}
+	for _, d := range settings.Differences(theirs, mine) {
+		if d.Key != parentKey {
+			continue
+		}
+		if no.Advice = otherParent; d.Now != `""` && d.Now != "" { // the run that was left may well be there
+			no.Reason = OtherLineage
+		}
+	}
+	return t.Refuse(no)
 }
 
 // differing returns the names of the sections that differ, in order: the same list at both ends.

@@ -21,6 +21,7 @@ type census struct {
 	began     time.Time
 	assembly  assembly
 	calls     map[peer.ID]*call                   // calls with connected peers
+	processes map[peer.ID]uint64                  // the last one of each peer that has called
 	sought    map[peer.ID]context.CancelFunc      // discovered peers, with the end of the search for each
 	refused   map[peer.ID]*handshake.RefusedError // by peers that have proven the secret, or of such
 	last      map[peer.ID]error                   // why another peer is not connected
@@ -32,7 +33,7 @@ type census struct {
 func newCensus(self peer.ID, n int) census {
 	return census{
 		n: n, began: time.Now(), assembly: newAssembly(self, n),
-		calls: make(map[peer.ID]*call), sought: make(map[peer.ID]context.CancelFunc),
+		calls: make(map[peer.ID]*call), processes: make(map[peer.ID]uint64), sought: make(map[peer.ID]context.CancelFunc),
 		refused: make(map[peer.ID]*handshake.RefusedError), last: make(map[peer.ID]error),
 	}
 }

@@ -92,6 +92,23 @@ func (r *RollCall) Hosts() map[peer.ID]string {
 	return all
 }
 
+// Process waits for a call with another peer, and returns the number of its process.
+func (r *RollCall) Process(ctx context.Context, id peer.ID) (uint64, error) {
+	for {
+		r.mu.Lock()
+		number, known := r.census.processes[id]
+		r.mu.Unlock()
+		if known {
+			return number, nil
+		}
+		select {
+		case <-r.changed:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
 // Full reports whether others have agreed on their members without this peer.
 func (r *RollCall) Full() bool {
 	r.mu.Lock()

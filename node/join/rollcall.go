@@ -229,7 +229,7 @@ func (r *RollCall) enter(c *call) error {
 		default:
 			old.hangUp()
 		}
-		r.census.calls[id] = c
+		r.census.calls[id], r.census.processes[id] = c, c.talk.Theirs.Epoch
 		r.census.assembly.others[id] = ballot{}
 		r.census.assembly.holds(id, c.talk.Theirs.Rank)
 		delete(r.census.refused, id)

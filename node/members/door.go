@@ -36,7 +36,8 @@ type request struct {
 type answer struct {
 	ID      *views.ID      `json:"id,omitempty"`
 	Members []views.Member `json:"members,omitempty"` // whose letters the newcomer takes
-	Detail  string         `json:"detail,omitempty"`  // why it waits
+	Lineage uint64         `json:"lineage,omitempty,string"`
+	Detail  string         `json:"detail,omitempty"` // why it waits
 }
 
 // parse reads a request or an answer. It refuses fields that it does not know.
@@ -143,7 +144,7 @@ const asked = 100 * time.Millisecond
 func (s *Seat) admit(a asking) (r reply) {
 	c := s.m.Council()
 	if given, ok := c.Admitted(a.newcomer.Process); ok {
-		r.ID, r.Members = &given, s.office.book.list()
+		r.ID, r.Members, r.Lineage = &given, s.office.book.list(), s.o.Hello.Lineage
 		return r
 	}
 	log := c.Log()
@@ -185,6 +186,7 @@ type guest struct {
 type Place struct {
 	ID      views.ID
 	Members []views.Member
+	Lineage uint64 // of their run
 }
 
 // ask asks one peer, which may be a member, until it gives the guest a place. It fails with a *handshake.RefusedError
@@ -220,7 +222,7 @@ func (g *guest) ask(ctx context.Context, who peer.ID) (*Place, error) {
 		}
 		if a.ID != nil {
 			t.Part()
-			return &Place{*a.ID, a.Members}, nil
+			return &Place{*a.ID, a.Members, a.Lineage}, nil
 		}
 		if a.Detail != "" && g.Said != nil {
 			g.Said(0, a.Detail)
@@ -284,7 +286,7 @@ func (g *guest) seek(ctx context.Context, who peer.AddrInfo, places chan<- *Plac
 
 // Join returns the seat of a newcomer at its place.
 func Join(o Options, at *Place) (*Seat, error) {
-	o.Member.Council.ID = at.ID
+	o.Member.Council.ID, o.Hello.Lineage = at.ID, at.Lineage
 	m, err := participant.New(o.Member, o.Pairs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)

@@ -26,6 +26,7 @@ import (
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 )
 
 // Options are those of a member on a network.
@@ -37,6 +38,8 @@ type Options struct {
 	MostPayload int         // bytes of payload in a frame
 	MostState   int64       // bytes of the state that a newcomer takes
 	Watch       Watch       // sees the run; calls come one at a time
+	// Parent is the run from which this one goes on without a majority, for the record of its founders; nil: none.
+	Parent *views.Parent
 	// Test scores the model after the last round, in a goroutine of its own; nil: it has no score, NaN.
 	Test func(views.ID) Score
 }
@@ -159,9 +162,11 @@ func (v *vitals) note(now Vitals) {
 	v.last = now
 }
 
-// Found returns the seat of a founder. The founders are in the order of ranks, and self is this one.
+// Found returns the seat of a founder. The founders are in the order of ranks, and self is this one. The lineage of the
+// run is that of the hello in the options.
 func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
-	log, err := views.New(o.Member.Council.Base, views.Record{Members: founders})
+	first := views.Record{Members: founders, Lineage: o.Hello.Lineage, Parent: o.Parent}
+	log, err := views.New(o.Member.Council.Base, first)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
@@ -389,8 +394,8 @@ func (s *Seat) doing() (record.State, string) {
 		return record.Waiting, fmt.Sprintf("leaves without the others, of whom it hears no majority, in %v",
 			s.o.Member.Council.Grace)
 	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
-		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; it goes on when they "+
-			"are back", log.Last().View, s.names(s.silent()))
+		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; %s", log.Last().View,
+			s.names(s.silent()), s.hope())
 	case standing == member.Joining:
 		return record.Joining, "waits for its first view and for the state of its sponsor"
 	case standing == member.Leaving || s.end.leaves:
@@ -403,6 +408,15 @@ func (s *Seat) doing() (record.State, string) {
 			human.Count(n, "member"), fewest)
 	}
 	return record.Training, ""
+}
+
+// hope says how a part without a majority may go on.
+func (s *Seat) hope() string {
+	apart := slices.DeleteFunc(s.silent(), func(of id) bool { return !s.office.book.isApart(of) })
+	if len(apart) == 0 {
+		return "it goes on when they are back"
+	}
+	return fmt.Sprintf("%s went on in another run of this name: %s", s.names(apart), handshake.OtherRunOfName)
 }
 
 // Vitals returns those of the last beat. Any goroutine may call it.

@@ -149,7 +149,11 @@ func (l *lane) serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.Reset() })
 	defer stop()
 	t := handshake.New(s)
-	if err := join.Greet(l.post.process, t); err != nil {
+	err = join.Greet(l.post.process, t)
+	if no, refused := errors.AsType[*handshake.RefusedError](err); refused || err == nil {
+		l.post.book.setApart(l.to, refused && no.Reason == handshake.OtherLineage)
+	}
+	if err != nil {
 		return err
 	}
 	head := binary.LittleEndian.AppendUint32([]byte{l.lane}, uint32(l.post.self))

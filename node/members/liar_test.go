@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,20 @@ func TestGuestsLearnWhyTheyAreRefused(t *testing.T) {
 	other.Hello.Declare([]handshake.Section{{Name: "train", JSON: []byte(`{"rounds":7}`)}})
 	if no := ask(other); no == nil || no.Detail != "train.rounds is 7 here and 150 there" {
 		t.Errorf("another run file: %v", no)
+	}
+	onward := newMachine(t, j, secret)
+	onward.Host.Peerstore().AddAddrs(all[0].Host.ID(), all[0].Host.Addrs(), time.Hour)
+	onward.Hello.Declare([]handshake.Section{{Name: "membership", JSON: []byte(`{"parent":"7/1"}`)}})
+	g := guest{Peer: onward.Peer, process: 6}
+	_, err := g.ask(t.Context(), all[0].Host.ID())
+	no, _ := errors.AsType[*handshake.RefusedError](err)
+	if no == nil || no.Permanent() || !strings.Contains(no.Advice, "give peer run --without-majority a copy of the run") {
+		t.Errorf("a process that goes on from another run: error %v", err)
+	}
+	plain := newMachine(t, j, secret)
+	plain.Hello.Declare([]handshake.Section{{Name: "membership", JSON: []byte(`{"parent":""}`)}})
+	if no := ask(plain); no == nil || !no.Permanent() || no.Reason != handshake.OtherSection {
+		t.Errorf("a process without a parent: %v", no)
 	}
 	finished(t, all...)
 }

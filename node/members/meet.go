@@ -2,6 +2,8 @@ package members
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +23,8 @@ type Meeting struct {
 	Founders []view.Member // in the order of ranks
 	Self     view.ID       // of a founder
 	Place    *Place
+	// Lineage tells the run from others of its name and secret: founders take the number of the first one's process.
+	Lineage uint64
 }
 
 // alone is how long the only founder of a run looks for one of that name before it begins.
@@ -31,13 +35,13 @@ const alone = 3 * time.Second
 func Meet(ctx context.Context, p Peer) (*Meeting, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m := meet{Peer: p, found: make(chan peer.AddrInfo, 64), rosters: make(chan *join.Roster, 1),
+	m := meet{Peer: p, found: make(chan peer.AddrInfo, 64), rosters: make(chan roster, 1),
 		places: make(chan *Place, 1), failed: make(chan error, 2)}
 	if p.Hello.N > 1 {
 		m.call(ctx)
 	} else {
 		time.AfterFunc(alone, func() {
-			m.rosters <- &join.Roster{Members: handshake.Members{IDs: []peer.ID{p.Host.ID()}}}
+			m.rosters <- roster{&join.Roster{Members: handshake.Members{IDs: []peer.ID{p.Host.ID()}}}, p.Hello.Epoch}
 		})
 	}
 	m.ask(ctx)
@@ -45,10 +49,10 @@ func Meet(ctx context.Context, p Peer) (*Meeting, error) {
 	for {
 		select {
 		case r := <-m.rosters:
-			return &Meeting{Founders: m.founders(r), Self: r.Self}, nil
+			return &Meeting{Founders: m.founders(r.Roster), Self: r.Self, Lineage: r.lineage}, nil
 		case p := <-m.places:
 			m.end()
-			return &Meeting{Place: p}, nil
+			return &Meeting{Place: p, Lineage: p.Lineage}, nil
 		case err := <-m.failed:
 			if m.roll != nil && m.roll.Full() && !m.asked(err) { // the founders are about to begin, and give a place then
 				continue
@@ -64,9 +68,15 @@ type meet struct {
 	Peer
 	roll    *join.RollCall // nil: there is one founder
 	found   chan peer.AddrInfo
-	rosters chan *join.Roster
+	rosters chan roster
 	places  chan *Place
 	failed  chan error
+}
+
+// A roster is that of founders.
+type roster struct {
+	*join.Roster
+	lineage uint64
 }
 
 // call calls the roll.
@@ -76,11 +86,15 @@ func (m *meet) call(ctx context.Context) {
 	})
 	go func() {
 		r, err := m.roll.Roster(ctx, m.Said)
+		lineage := m.Hello.Epoch
+		if err == nil && r.Self > 0 {
+			lineage, err = m.roll.Process(ctx, r.IDs[0])
+		}
 		if err != nil {
 			m.failed <- err
 			return
 		}
-		m.rosters <- r
+		m.rosters <- roster{r, lineage}
 	}()
 }
 
@@ -168,6 +182,11 @@ func Listed(p Peer, roster []join.Peer) (*Meeting, error) {
 		return nil, err
 	}
 	m := &Meeting{Self: r.Self}
+	keys := sha256.New()
+	for _, id := range r.IDs {
+		keys.Write([]byte(id))
+	}
+	m.Lineage = binary.LittleEndian.Uint64(keys.Sum(nil)) // such peers have keys for one run
 	for rank, id := range r.IDs {
 		m.Founders = append(m.Founders, view.Member{ID: topology.Rank(rank), Name: fmt.Sprint("peer ", rank),
 			Key: id.String(), Address: addressOf(r.Addrs[rank])})
@@ -188,7 +207,7 @@ func Ask(ctx context.Context, p Peer, peers []join.Peer) (*Meeting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Meeting{Place: place}, nil
+	return &Meeting{Place: place, Lineage: place.Lineage}, nil
 }
 
 // Contacts returns the peers of a list whose ids are there: that of a process that has not begun yet is empty.

@@ -224,21 +224,30 @@ func (m *machine) run(t *testing.T) {
 func founded(t *testing.T, j job, n int) []*machine {
 	t.Helper()
 	var all []*machine
+	for range n {
+		all = append(all, newMachine(t, j, secret))
+	}
+	found(t, nil, all...)
+	return all
+}
+
+// found lets machines found a run, which may have a parent.
+func found(t *testing.T, parent *views.Parent, all ...*machine) {
+	t.Helper()
 	var founders []views.Member
-	for i := range n {
-		m := newMachine(t, j, secret)
-		all = append(all, m)
+	for i, m := range all {
 		founders = append(founders, views.Member{ID: views.ID(i), Name: fmt.Sprint("m", i), Key: m.Host.ID().String(),
 			Address: addressOf(m.Host.Addrs())})
 	}
 	for i, m := range all {
+		o := m.options()
+		o.Parent, o.Hello.Lineage = parent, all[0].Hello.Epoch
 		var err error
-		if m.seat, err = Found(m.options(), founders, views.ID(i)); err != nil {
+		if m.seat, err = Found(o, founders, views.ID(i)); err != nil {
 			t.Fatal(err)
 		}
 		m.run(t)
 	}
-	return all
 }
 
 // joins lets one more machine join by way of others.

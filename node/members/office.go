@@ -144,8 +144,26 @@ func (p *postOffice) parted(to id) {
 
 // A book has the keys and addresses of all members that are known. Several goroutines may read it.
 type book struct {
-	mu  sync.Mutex
-	all map[id]views.Member
+	mu    sync.Mutex
+	all   map[id]views.Member
+	apart map[id]bool // whose process is in another run of this name
+}
+
+// setApart notes whether the process of a member is in another run of this name.
+func (b *book) setApart(of id, apart bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.apart == nil {
+		b.apart = map[id]bool{}
+	}
+	b.apart[of] = apart
+}
+
+// isApart reports whether the process of a member is in another run of this name.
+func (b *book) isApart(of id) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.apart[of]
 }
 
 // enter adds members. The key of an id never changes.

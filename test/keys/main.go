@@ -85,7 +85,8 @@ var texts = map[string]string{
 	"algorithm.compressor.layers": `["dense1*"]`,
 	"data.sizes.shares":           "[4, 3, 2, 1]", "data.label_noise": "[0.1, 0, 0, 0.3]", "model.hidden": "[16, 8]",
 	"train.slow": "{1: 3}", "limit.rate": "20mbit", "limit.latency": "2ms", "limit.jitter": "1ms",
-	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "membership.grace": "2s", "faults.script": "[]",
+	"limit.links": "{0-1: {rate: 10mbit}}", "node.detect": "20s", "membership.grace": "2s", "membership.parent": "7281/5",
+	"faults.script":      "[]",
 	"checkpoint.journal": "64MB", "topology.rows": "2", "topology.cols": "2", "topology.degree": "2",
 	"train.epochs": "0.02", "algorithm.levels": "3",
 }

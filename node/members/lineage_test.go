@@ -1,0 +1,101 @@
+package members
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/gossip/member"
+	views "gossiptrainer/gossip/view"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/topology"
+)
+
+// again returns another process of a machine.
+func (m *machine) again() *machine {
+	next := *m
+	next.Hello.Epoch++
+	next.maker = &maker{job: m.maker.job, latest: map[views.ID]*worker{}}
+	next.watch, next.leave, next.done = new(watch), make(chan struct{}), make(chan struct{})
+	return &next
+}
+
+// Two of five lose the others for good, leave, and found another run of the same name, file and secret. A member of the
+// old run that is back is refused, learns what to do, and changes nothing. Its next process joins the new run.
+func TestARunWithoutMajorityNeverMixesWithTheOld(t *testing.T) {
+	j := job{dim: 100, rounds: 100_000, kind: topology.Ring, pause: 5 * time.Millisecond}
+	old := founded(t, j, 5)
+	until(t, "training", func() bool { return old[0].maker.begun() > 20 })
+	here, there := old[:2], old[2]
+	for _, dead := range old[3:] {
+		dead.kill()
+		<-dead.done
+	}
+	cut(there, here...)
+	for _, m := range old[:3] {
+		until(t, "a part without a majority", func() bool { return m.watch.says("it goes on when they are back") })
+	}
+	var all []*machine
+	for _, m := range here {
+		close(m.leave)
+		<-m.done
+		if m.err != nil || m.out.Standing != member.Left {
+			t.Fatalf("standing %v, error %v: want one that has left", m.out.Standing, m.err)
+		}
+		all = append(all, m.again())
+	}
+	parent := views.Parent{Lineage: here[0].out.Log.At(0).Lineage, View: here[0].out.Log.Last().View}
+	found(t, &parent, all...)
+	until(t, "training of the new run", func() bool { return all[0].maker.begun() > 20 })
+	heal(old[:3]...)
+	until(t, "a member of the old run that knows what to do", func() bool {
+		return there.watch.says("machine m0, machine m1 went on in another run of this name: Ctrl-C ends this process")
+	})
+	until(t, "refusals", func() bool { return all[0].Refused.Read()["refused lineage"] > 0 })
+
+	close(there.leave)
+	<-there.done
+	back := there.again()
+	joins(t, back, all[1])
+	until(t, "training with the newcomer", func() bool { return back.maker.begun() > 0 })
+	if id := back.seat.ID(); id != 2 {
+		t.Fatalf("the newcomer has id %d, want that of its member of the old run, 2", id)
+	}
+	stale := there.Peer // the old process of that machine, with the key and the id of the newcomer
+	stale.Hello.Lineage = parent.Lineage
+	g := guest{Peer: stale, process: 5}
+	_, err := g.ask(t.Context(), all[0].Host.ID())
+	if no, _ := errors.AsType[*handshake.RefusedError](err); no == nil || no.Reason != handshake.OtherLineage ||
+		no.Advice != handshake.OtherRunOfName {
+		t.Errorf("a process of the old run asks: error %v", err)
+	}
+	all[0].seat.Stop()
+	log := finished(t, append(all, back)...)
+	first := log.At(0)
+	if log.Len() != 3 || first.Parent == nil || *first.Parent != parent || first.Lineage == parent.Lineage ||
+		log.Last().Lineage != first.Lineage || first.Lineage == 0 {
+		t.Errorf("views %q, of lineage %d with the parent %+v, want %+v", reasons(log), first.Lineage, first.Parent, parent)
+	}
+}
+
+// heal lets machines hear each other again.
+func heal(all ...*machine) {
+	for _, m := range all {
+		m.Gate.Sever(nil)
+	}
+}
+
+// cut lets a machine hear nothing of others, nor they of it.
+func cut(one *machine, others ...*machine) {
+	apart := map[peer.ID]bool{}
+	for _, m := range others {
+		m.Gate.Sever(map[peer.ID]bool{one.Host.ID(): true})
+		apart[m.Host.ID()] = true
+	}
+	one.Gate.Sever(apart)
+	for id := range apart {
+		one.Host.Network().ClosePeer(id)
+	}
+}
