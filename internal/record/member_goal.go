@@ -12,6 +12,8 @@ type MemberGoal struct {
 	left   Targets // not reached yet; no field is set when all are
 	every  int     // rounds to an exchange
 	alone  bool
+	free   bool        // members count steps of their own
+	began  map[int]int // of such a member that joined: the round of the others from which it counts on
 	view   int
 	past   map[int]int // by member of the latest view: the rounds that it has done
 	losses rounds
@@ -34,6 +36,14 @@ func NewLoneGoal(t Targets, every int) *MemberGoal {
 	return g
 }
 
+// NewFreeGoal watches a run whose members count steps of their own. A newcomer has the model of a sponsor, so its first
+// step counts for the round that all others are past.
+func NewFreeGoal(t Targets) *MemberGoal {
+	g := NewMemberGoal(t, 1)
+	g.free, g.began = true, map[int]int{}
+	return g
+}
+
 // See takes an event, and reports whether the last of the targets was reached with it.
 func (g *MemberGoal) See(e Event) bool {
 	if g.left == (Targets{}) {
@@ -43,12 +53,13 @@ func (g *MemberGoal) See(e Event) bool {
 	case e.Status != nil && e.Status.View != nil:
 		g.enter(*e.Status.View, e.Status.Rank)
 	case e.Step != nil:
-		g.losses.add(e.Step.Round, e.Step.Rank, e.Step.Loss)
+		round := g.began[e.Step.Rank] + e.Step.Round
+		g.losses.add(round, e.Step.Rank, e.Step.Loss)
 		if past, member := g.past[e.Step.Rank]; member {
-			g.past[e.Step.Rank] = max(past, e.Step.Round)
+			g.past[e.Step.Rank] = max(past, round)
 		}
 	case e.Score != nil:
-		g.scores.add(e.Score.Round, e.Score.Rank, e.Score.Accuracy)
+		g.scores.add(g.began[e.Score.Rank]+e.Score.Round, e.Score.Rank, e.Score.Accuracy)
 	default:
 		return false
 	}
@@ -64,10 +75,16 @@ func (g *MemberGoal) enter(v Membership, teller int) {
 	} else if v.View <= g.view {
 		return
 	}
-	before := g.past
+	before, least := g.past, 0
+	if g.free && len(before) > 0 {
+		least = slices.Min(slices.Collect(maps.Values(before)))
+	}
 	g.view, g.past = v.View, map[int]int{}
 	for _, id := range members {
-		g.past[id] = max(before[id], v.First*g.every)
+		if _, known := before[id]; !known && g.free {
+			g.began[id] = least
+		}
+		g.past[id] = max(before[id], v.First*g.every, g.began[id])
 	}
 }
 

@@ -77,6 +77,28 @@ func TestMembersReachAnAccuracy(t *testing.T) {
 	}
 }
 
+// A newcomer that counts steps of its own delays no goal: its steps count from the round that the others are past.
+func TestANewcomerOfPairsDelaysNoGoal(t *testing.T) {
+	view := func(v Membership) Event { return Event{Status: &Status{State: Training, View: &v}} }
+	step := func(rank, round int, loss float64) Event {
+		return Event{Step: &Step{Rank: rank, Round: round, Loss: loss}}
+	}
+	events := []Event{view(Membership{Members: []int{0, 1}})}
+	for round := 10; round <= 30; round += 10 {
+		events = append(events, step(0, round, 9), step(1, round, 9))
+	}
+	events = append(events, view(Membership{View: 1, Members: []int{0, 1, 2}}))
+	for round := 40; round <= 50; round += 10 {
+		events = append(events, step(0, round, 4), step(1, round, 4), step(2, round-30, 1))
+	}
+	mean := 9*0.6 + 3*0.4 // of three records of two members, and two of three
+	for target, want := range map[float64]int{mean: len(events) - 1, mean - 0.1: -1} {
+		if at := reachedAt(NewFreeGoal(Targets{Loss: target}), events); at != want {
+			t.Errorf("loss %v is reached at event %d, want %d", target, at, want)
+		}
+	}
+}
+
 // A process that hears one member counts it alone, also under the id with which it comes back.
 func TestAMemberReachesALossAlone(t *testing.T) {
 	var events []Event
