@@ -35,15 +35,15 @@ func Lend(dir string) error {
 // install writes the files below root.
 func install(dir, root string) error {
 	return fs.WalkDir(files, root, func(name string, entry fs.DirEntry, err error) error {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err == nil && entry.IsDir() {
-			if err = os.Mkdir(path, 0o755); os.IsExist(err) {
-				err = nil
-			}
-		} else if err == nil {
-			err = write(path, name)
-		}
 		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if entry.IsDir() {
+			if err := os.Mkdir(path, 0o755); err != nil && !os.IsExist(err) {
+				return fmt.Errorf("python: %w", err)
+			}
+		} else if err := write(path, name); err != nil {
 			return fmt.Errorf("python: %s: %w", path, err)
 		}
 		return nil
