@@ -68,23 +68,7 @@ func studies() []study {
 			[]string{fashion}, 25},
 		{"claims-night", "studies/reproduce.sh night moniqua",
 			below("docs/results/claims/", "moniqua-night.md", "moniqua-night.tar.gz"), []string{cifar, fashion}, 2500},
-		comparison("alq-figure7", 90, fashion),
-		comparison("alq-table1", 5, fashion),
-		comparison("moniqua-fig1", 30, cifar),
-		comparison("moniqua-fig1-lab", 10, fashion, idle),
-		comparison("moniqua-fig2a", 10, fashion),
-		comparison("moniqua-fig2b", 1),
-		comparison("moniqua-fig2b-gradients", 1),
-		comparison("moniqua-night", 2400, cifar),
-		loops(), comparison("moniqua-table2", 30, cifar),
-		comparison("mqgrad", 5, fashion),
-		comparison("orq-table2", 5, fashion),
-		comparison("torus16", 15, fashion),
-		comparison("checklist", 5),
-		comparison("graphs16", 10, fashion),
-		comparison("heterogeneous", 5),
-		comparison("one-peer", 10),
-		comparison("scaling", 5),
+		loops(),
 		{"one-label10", "studies/one-label10.sh", below("docs/results/", "one-label10.png", "one-label10.txt"),
 			[]string{fashion}, 10},
 		{"tables", "studies/tables/tables.py", []string{"docs/results/tables.md"}, []string{fashion, "scikit-learn"}, 10},
@@ -94,13 +78,38 @@ func studies() []study {
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", below("docs/results/", "faults.md"), []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md", below("docs/results/", "soak.md"),
 			[]string{root}, 65},
+		{"theta", "studies/theta.sh", below("docs/performance/", "theta.txt"), nil, 5},
 		{"rounds", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"),
 			[]string{idle}, 5},
 		{"training", "studies/pytorch/training.sh",
 			below("docs/performance/", "steps.txt", "kernels.txt", "profile.txt", "pytorch.md"), []string{torch}, 10},
 	}
+	all = append(all, comparisons()...)
 	slices.SortFunc(all, func(a, b study) int { return strings.Compare(a.name, b.name) })
 	return all
+}
+
+// comparisons returns the studies that are comparisons.
+func comparisons() []study {
+	return []study{
+		comparison("alq-figure7", 90, fashion),
+		comparison("alq-table1", 5, fashion),
+		comparison("checklist", 5),
+		comparison("graphs16", 10, fashion),
+		comparison("heterogeneous", 5),
+		comparison("moniqua-fig1", 30, cifar),
+		comparison("moniqua-fig1-lab", 10, fashion, idle),
+		comparison("moniqua-fig2a", 10, fashion),
+		comparison("moniqua-fig2b", 1),
+		comparison("moniqua-fig2b-gradients", 1),
+		comparison("moniqua-night", 2400, cifar),
+		comparison("moniqua-table2", 30, cifar),
+		comparison("mqgrad", 5, fashion),
+		comparison("one-peer", 10),
+		comparison("orq-table2", 5, fashion),
+		comparison("scaling", 5),
+		comparison("torus16", 15, fashion),
+	}
 }
 
 // loops is the study of training loops beside DDP.

@@ -219,7 +219,7 @@ In the lab six founders are processes of one machine. One asks to join, one leav
 1200 rounds. The times of processes decide when views begin, so the digest is another one in each run. The study ends
 with an error unless the log of views replays to it. The column has the number of views.
 
-AD-PSGD comes and goes in the simulator alone, and no log replays it.
+AD-PSGD has no row: its members come and go in every driver, and no log replays it.
 
 ` + markdown.Table(table) + `
 An algorithm without a row for a graph needs one that does not change. The others are refused on every graph:
