@@ -53,7 +53,7 @@ func TestLinksThatFollowTheSchedule(t *testing.T) {
 				}
 			}
 			if lost := c.faults(); lost > 0 {
-				t.Errorf("%d links were lost, want none", lost)
+				t.Errorf("%d links were lost, want none:\n%s", lost, c.logs.String())
 			}
 		})
 	}
