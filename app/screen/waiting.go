@@ -20,7 +20,7 @@ const maxExplained = 3
 // A wait is one cause of waiting, with all peers that share it.
 type wait struct {
 	who     []int
-	others  int // about so many peers without a row wait, too
+	others  int // estimate of the peers without a row that wait too
 	state   record.State
 	missing []int
 	more    int // missing besides

@@ -204,6 +204,13 @@ func untilLeft(ctx context.Context, leave <-chan struct{}) (waits context.Contex
 	return waits, func() { cancel(nil) }
 }
 
+// processOf returns the process of a node in the run that it has met.
+func processOf(n *node.Node, at *members.Meeting) members.Peer {
+	p := node.ProcessOf(n)
+	p.Hello.Lineage = at.Lineage
+	return p
+}
+
 // sit takes the place of the member.
 func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	cfg := m.Run.Config()
@@ -213,9 +220,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	if err != nil {
 		return nil, err
 	}
-	process := node.ProcessOf(n)
-	process.Hello.Lineage = at.Lineage
-	o := members.Options{Peer: process, Watch: m, Parent: parent, Member: member.Options{
+	o := members.Options{Peer: processOf(n, at), Watch: m, Parent: parent, Member: member.Options{
 		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},

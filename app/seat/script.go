@@ -33,9 +33,7 @@ func (m *Member) brief(ctx context.Context, n *node.Node, at *members.Meeting) (
 		return func() {}, nil
 	}
 	cfg := m.Run.Config()
-	process := node.ProcessOf(n)
-	process.Hello.Lineage = at.Lineage
-	room := hall.Open(process, time.Duration(cfg.Membership.Grace)/2, m.scripted.Give)
+	room := hall.Open(processOf(n, at), time.Duration(cfg.Membership.Grace)/2, m.scripted.Give)
 	cancel := m.scripted.Live(room)
 	end = func() {
 		cancel()

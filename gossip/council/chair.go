@@ -18,8 +18,7 @@ type chair struct {
 	words    map[ID]Word          // the last word of each
 	stateful map[ID]bool          // have a state: no member loses it
 	faults   map[ID]string        // why members that are heard are taken for dead
-	opened   time.Duration        // when this leader learned of the open CLOSE
-	seq      uint64               // of that CLOSE
+	opened   time.Duration        // when this leader learned of the open CLOSE, or its term began
 	asks     []Newcomer
 	term     uint64        // in which this member leads
 	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
@@ -29,7 +28,8 @@ type chair struct {
 
 // reset begins a term: all were heard just now.
 func (h *chair) reset(c *Council) {
-	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}, faults: map[ID]string{}}
+	*h = chair{heard: map[ID]time.Duration{}, words: map[ID]Word{}, stateful: map[ID]bool{}, faults: map[ID]string{},
+		opened: c.times.now}
 	for _, id := range c.watched() {
 		h.heard[id] = c.times.now
 	}
@@ -224,9 +224,6 @@ func (h *chair) fence(c *Council, fence []ID) []ID {
 
 // mute reports whether a member that is heard has not answered the open CLOSE in time. Without it nothing is decided.
 func (h *chair) mute(c *Council, id ID) bool {
-	if c.open == nil || h.seq != c.seq {
-		h.seq, h.opened = c.seq, c.times.now
-	}
 	waited := c.times.now - h.opened
 	if c.open == nil || id == c.o.ID || h.words[id].Seq == c.seq || waited <= c.o.Grace {
 		return false

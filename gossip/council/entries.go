@@ -95,7 +95,7 @@ func (c *Council) takeClose(it *entry) bool {
 	if c.open != nil && slices.Equal(next.Fence, c.open.Fence) {
 		return false
 	}
-	c.open, c.seq = next, c.last
+	c.open, c.seq, c.chair.opened = next, c.last, c.times.now
 	c.host.Close(*next)
 	c.say()
 	return true

@@ -146,7 +146,7 @@ func (p *postOffice) parted(to id) {
 type book struct {
 	mu    sync.Mutex
 	all   map[id]views.Member
-	apart map[id]bool // whose process is in another run of this name
+	apart map[id]bool // members whose process is in another run of this name
 }
 
 // setApart notes whether the process of a member is in another run of this name.

@@ -63,7 +63,7 @@ type World[M Member] struct {
 	Draw   *rand.Rand
 	Actors []*Actor[M]             // all that ever lived
 	Apart  func(a, b view.ID) bool // a partition; nil: none
-	Counts map[string]int          // what happened
+	Counts map[string]int          // events by kind
 
 	now     time.Duration
 	queue   queue[M]
